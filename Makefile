@@ -1,0 +1,56 @@
+# make run     a broker on 127.0.0.1:9092          make test    lint, types, layer rules and all tests
+# make bench   speed, written to docs/benchmarks.md make fuzz    millions of mutated frames and random bytes
+# make model   ten minutes of group model testing   make setup-java  the Java client's jars, for the Java tests
+
+.DEFAULT_GOAL := help
+BIN := .venv/bin
+ARGS ?=
+
+.PHONY: help run test lint types tests clients slow bench fuzz model docs setup-java clean
+
+help:
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -3
+
+.venv/.core: pyproject.toml scripts/set-up
+	@scripts/set-up core
+
+.venv/.dev: pyproject.toml scripts/set-up
+	@scripts/set-up dev
+
+run: .venv/.core
+	@$(BIN)/fakebroker serve $(ARGS)
+
+test: lint types tests
+
+lint: .venv/.dev
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet . || { echo 'lint: run "$(BIN)/ruff check --fix . && $(BIN)/ruff format ."'; exit 1; }
+
+types: .venv/.dev
+	@$(BIN)/mypy
+
+tests: .venv/.dev
+	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow" $(ARGS)
+
+slow: .venv/.dev
+	@$(BIN)/pytest -q -n 6 --dist worksteal -m slow $(ARGS)
+
+clients: .venv/.dev
+	@$(BIN)/pytest -q -m clients tests/clients $(ARGS)
+
+fuzz: .venv/.dev
+	@FAKEBROKER_FUZZ=1 $(BIN)/pytest -q -n 2 --timeout 0 tests/schema tests/wire tests/records tests/engine $(ARGS)
+
+model: .venv/.dev
+	@FAKEBROKER_MODEL_MINUTES=$${FAKEBROKER_MODEL_MINUTES:-10} $(BIN)/pytest -q -s --timeout 0 tests/model $(ARGS)
+
+bench: .venv/.dev
+	@$(BIN)/python -m tests.bench $(ARGS)
+
+docs: .venv/.dev
+	@$(BIN)/python -m tests.tools.generate_docs
+
+setup-java:
+	@scripts/set-up-java
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,126 @@
+"""The rules of the house, read from the source: layers, bans, sizes, and what an import may cost."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "fakebroker"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+LEAVES = {"errors", "settings", "instant", "release"}
+# What each layer may import besides itself and the leaves; the page docs/architecture.md draws the same.
+LAYERS: dict[str, set[str]] = {
+    "errors": set(),
+    "instant": set(),
+    "settings": set(),
+    "release": set(),
+    "schema": set(),
+    "records": {"schema"},
+    "wire": {"schema"},
+    "core": {"records"},
+    "apis": {"schema", "records", "core", "wire"},
+    "engine": {"core", "wire", "apis"},
+    "client": {"schema", "records", "wire"},
+    "net": {"core", "engine"},
+    "sim": {"core", "engine"},
+    "doors": {"schema", "records", "core", "wire", "apis", "engine", "client", "net", "sim"},
+}
+ABOVE_THE_LINE = {"errors", "instant", "settings", "release", "schema", "records", "wire", "core", "apis", "engine", "client"}
+BANNED_MODULES = {"asyncio", "socket", "time", "threading", "selectors", "subprocess", "secrets"}
+BANNED_CALLS = {"uuid4", "uuid1", "urandom", "datetime.now", "datetime.utcnow", "date.today"}
+LONGEST_FUNCTION, LONGEST_FILE = 70, 500
+
+# What `import fakebroker` may load of our own and of others: heavy modules load when used.
+CHEAP = {"fakebroker"}
+
+
+def layer_of(module: str) -> str:
+    """The layer of a dotted module name inside the package; everything not named a layer is a door."""
+    top = module.split(".")[1] if "." in module else "doors"
+    return top if top in LAYERS else "doors"
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports_of(tree: ast.AST) -> Iterator[str]:
+    """Every module that a file imports, wherever in the file, those for type checking only included."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def functions_of(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Every function with its length in lines, its docstring not counted."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or 0) - node.lineno + 1
+            if ast.get_docstring(node) is not None:
+                lines -= (node.body[0].end_lineno or 0) - node.body[0].lineno + 1
+            yield node.name, lines
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_imports_go_one_way(path: Path) -> None:
+    """A file imports only from its own layer, the layers below it, and the leaves."""
+    layer = layer_of(name_of(path))
+    allowed = LAYERS[layer] | LEAVES | {layer}
+    ours = {m for m in imports_of(ast.parse(path.read_text())) if m.startswith("fakebroker.")}
+
+    assert {m for m in ours if layer_of(m) not in allowed} == set()
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if layer_of(name_of(p)) in ABOVE_THE_LINE], ids=name_of)
+def test_no_clock_no_chance_no_io_above_the_line(path: Path) -> None:
+    """Above the line nothing touches loops, sockets, clocks, threads or unseeded randomness."""
+    tree = ast.parse(path.read_text())
+    modules = {m.split(".")[0] for m in imports_of(tree)}
+    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+
+    assert modules & BANNED_MODULES == set()
+    assert {c for c in calls if any(c == b or c.endswith("." + b) for b in BANNED_CALLS)} == set()
+    assert {c for c in calls if c.startswith("random.") and c != "random.Random"} == set()
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_functions_and_files_fit_in_the_head(path: Path) -> None:
+    """No function is longer than 70 lines and no file longer than 500."""
+    text = path.read_text()
+
+    assert [(name, lines) for name, lines in functions_of(ast.parse(text)) if lines > LONGEST_FUNCTION] == []
+    assert text.count("\n") <= LONGEST_FILE
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The modules that a fresh interpreter holds after a statement, beyond those it starts with."""
+    code = f"import sys; before = set(sys.modules); {statement}; print(*(set(sys.modules) - before))"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_importing_the_package_is_cheap() -> None:
+    """`import fakebroker` loads nothing of ours but the front door, and no library."""
+    assert loaded_by("import fakebroker") - set(sys.stdlib_module_names) == CHEAP
+
+
+def test_importing_the_pytest_plugin_is_cheap() -> None:
+    """A test run that never asks for a broker does not pay for one."""
+    loaded = loaded_by("import fakebroker.pytest_plugin")
+
+    assert {m for m in loaded if m.startswith(("fakebroker.core", "fakebroker.wire", "fakebroker.engine", "asyncio"))} == set()
+
+
+def test_a_running_broker_needs_only_the_core_dependencies() -> None:
+    """Serving loads no library beyond those that the core install names."""
+    ours = {"click", "cramjam", "google_crc32c", "sortedcontainers", "fakebroker"}
+    loaded = {m.split(".")[0] for m in loaded_by("import fakebroker.cli, fakebroker.broker, fakebroker.net.server")}
+
+    assert {m for m in loaded - set(sys.stdlib_module_names) if not m.startswith("_")} <= ours
