@@ -1,0 +1,237 @@
+"""The journal: everything that happened, in one bounded ring, decoded only when somebody asks.
+
+The engine appends one tuple of references per answered request (a fraction of a microsecond) and one per event; the
+oldest go when the ring is over its bound in entries or in bytes. Sequence numbers never repeat and are never reused,
+so a gap at the front says how much was forgotten. Bodies larger than `BIG_BYTES` are kept as their first bytes and
+their length: the headers, and of record batches the first header with its CRC, survive.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from fakebroker.core.events import Event
+from fakebroker.errors import WireError
+from fakebroker.instant import Instant
+from fakebroker.schema import Message
+from fakebroker.wire.frame import RequestHeader, decode_request_header, decode_response
+from fakebroker.wire.registry import APIS, api as find_api
+
+BIG_BYTES = 8 * 1024
+KEPT_OF_BIG_BYTES = 512
+
+
+class Peer(NamedTuple):
+    """Who is at the other end of a connection. One object per connection, shared by all its entries."""
+
+    connection_id: int
+    client_host: str
+    node_id: int
+
+
+class Connected(NamedTuple):
+    """A client connected."""
+
+    peer: Peer
+
+
+class Disconnected(NamedTuple):
+    """A connection is gone; `reason` says who ended it and why."""
+
+    peer: Peer
+    reason: str
+
+
+class Frame(NamedTuple):
+    """The kept part of a frame (without length prefix) that was too large to keep whole."""
+
+    kept: bytes
+    size_bytes: int
+
+
+class Recorded(NamedTuple):
+    """One event of the core or of a connection, with its place in history."""
+
+    seq: int
+    at: Instant
+    event: Event | Connected | Disconnected
+
+
+class Exchange:
+    """One request and what became of it. Header and bodies are decoded when looked at."""
+
+    __slots__ = ("answered", "header", "peer", "received", "request_frame", "response_frame", "seq", "_body_offset")
+
+    def __init__(self, seq: int, entry: "_Entry") -> None:
+        self.seq = seq
+        self.peer, self.request_frame, self.response_frame, self.received, self.answered = entry
+        self.header: RequestHeader
+        self.header, self._body_offset = decode_request_header(_kept(self.request_frame))
+
+    @property
+    def api(self) -> str:
+        """The API's name, or "Api 99" when there is none of that number."""
+        api = APIS.get(self.header.api_key)
+        return api.name if api else f"Api {self.header.api_key}"
+
+    @property
+    def version(self) -> int:
+        """The version of the request."""
+        return self.header.api_version
+
+    @property
+    def client_id(self) -> str | None:
+        """What the client calls itself."""
+        return self.header.client_id
+
+    @property
+    def request(self) -> Message | None:
+        """The decoded request, or None when it cannot be decoded (cut because of its size, or malformed)."""
+        if isinstance(self.request_frame, Frame):
+            return None
+        try:
+            message, _ = find_api(self.header.api_key).request.decode(self.request_frame, self.version, self._body_offset)
+        except (WireError, KeyError):
+            return None
+        return message
+
+    @property
+    def response(self) -> Message | None:
+        """The decoded answer, or None when there was none or it is too large to be kept."""
+        if self.response_frame is None or isinstance(self.response_frame, Frame):
+            return None
+        try:
+            _, message = decode_response(self.header.api_key, self.version, self.response_frame)
+        except WireError:
+            return None
+        return message
+
+    @property
+    def waited_ms(self) -> int:
+        """How long the answer took on the monotonic reading."""
+        return self.answered.mono_ms - self.received.mono_ms
+
+    @property
+    def errors(self) -> tuple[int, ...]:
+        """Every error code other than 0 in the answer, in the order of its fields."""
+        return tuple(_error_codes(self.response)) if self.response is not None else ()
+
+    def __repr__(self) -> str:
+        answer = "no answer" if self.response_frame is None else f"errors {list(self.errors)}" if self.errors else "ok"
+        return f"#{self.seq} {self.client_id}: {self.api} v{self.version} -> {answer} after {self.waited_ms} ms"
+
+
+_Bytes = bytes | Frame
+_Entry = tuple[Peer, _Bytes, _Bytes | None, Instant, Instant]
+_EventEntry = tuple[Event | Connected | Disconnected, Instant]
+
+
+class Journal:
+    """A bounded ring of exchanges and events, oldest first."""
+
+    def __init__(self, max_entries: int = 20_000, max_bytes: int = 4 * 1024 * 1024) -> None:
+        self.max_entries = max_entries
+        self.max_bytes = max_bytes
+        self._ring: deque[_Entry | _EventEntry] = deque()
+        self._count = 0  # of all entries ever
+        self._bytes = 0  # kept now
+
+    def exchange(
+        self, peer: Peer, request: bytes, response: bytes | None, received: Instant, answered: Instant
+    ) -> None:
+        """A request was answered, or ended without an answer (`response` None). Frames come without length prefix."""
+        size = len(request) + len(response) if response else len(request)
+        if size > BIG_BYTES:
+            self._append_big(peer, request, response, received, answered)
+        else:
+            self._ring.append((peer, request, response, received, answered))
+            self._bytes += size
+        self._count += 1
+        if self._bytes > self.max_bytes or len(self._ring) > self.max_entries:
+            self._forget()
+
+    def event(self, event: Event | Connected | Disconnected, now: Instant) -> None:
+        """Something happened that is not a request."""
+        self._ring.append((event, now))
+        self._count += 1
+        if len(self._ring) > self.max_entries:
+            self._forget()
+
+    def clear(self) -> None:
+        """Forget everything; sequence numbers go on."""
+        self._ring.clear()
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._ring)
+
+    @property
+    def forgotten(self) -> int:
+        """How many entries were dropped."""
+        return self._count - len(self._ring)
+
+    def entries(self) -> Iterator[Exchange | Recorded]:
+        """Everything that is still known, oldest first."""
+        for seq, entry in enumerate(tuple(self._ring), self.forgotten):
+            yield Exchange(seq, entry) if len(entry) == 5 else Recorded(seq, entry[1], entry[0])
+
+    def requests(self, api: str | None = None, client_id: str | None = None) -> list[Exchange]:
+        """The exchanges, oldest first; of one API by name, of one client (`client_id` may have wildcards).
+
+        Raises KeyError for an API that does not exist.
+        """
+        key = None if api is None else find_api(api).key
+        found = (e for e in self.entries() if isinstance(e, Exchange))
+        return [e for e in found if (key is None or e.header.api_key == key) and _named(e.client_id, client_id)]
+
+    def events(self, kind: type[Any] | None = None) -> list[Recorded]:
+        """The events, oldest first; of one class, e.g. `Transition`."""
+        found = (e for e in self.entries() if isinstance(e, Recorded))
+        return [e for e in found if kind is None or isinstance(e.event, kind)]
+
+    def _append_big(
+        self, peer: Peer, request: bytes, response: bytes | None, received: Instant, answered: Instant
+    ) -> None:
+        kept_request = _cut(request)
+        kept_response = None if response is None else _cut(response)
+        self._ring.append((peer, kept_request, kept_response, received, answered))
+        self._bytes += len(_kept(kept_request)) + (len(_kept(kept_response)) if kept_response else 0)
+
+    def _forget(self) -> None:
+        """Drop the oldest entries until both bounds hold."""
+        while self._ring and (self._bytes > self.max_bytes or len(self._ring) > self.max_entries):
+            entry = self._ring.popleft()
+            if len(entry) == 5:
+                self._bytes -= len(_kept(entry[1])) + (len(_kept(entry[2])) if entry[2] else 0)
+
+
+def _cut(frame: bytes) -> _Bytes:
+    return frame if len(frame) <= BIG_BYTES else Frame(bytes(frame[:KEPT_OF_BIG_BYTES]), len(frame))
+
+
+def _kept(frame: _Bytes) -> bytes:
+    return frame.kept if isinstance(frame, Frame) else frame
+
+
+def _named(client_id: str | None, pattern: str | None) -> bool:
+    return pattern is None or fnmatchcase(client_id or "", pattern)
+
+
+def _error_codes(struct: Any) -> Iterator[int]:
+    """The error codes in a decoded answer, depth first. Rows are plain tuples: their class tells which column it is."""
+    for spec in type(struct).fields:
+        value = getattr(struct, spec.name)
+        if spec.name == "error_code" and value:
+            yield value
+        elif isinstance(value, list):
+            yield from _error_codes_of_list(spec.type, value)
+
+
+def _error_codes_of_list(element: Any, values: list[Any]) -> Iterator[int]:
+    for value in values:
+        if hasattr(type(value), "fields"):
+            yield from _error_codes(value)
+        elif isinstance(value, tuple):
+            names = [spec.name for spec in element.fields]
+            yield from (v for name, v in zip(names, value, strict=True) if name == "error_code" and v)
