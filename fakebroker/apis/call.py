@@ -1,0 +1,116 @@
+"""What a handler is given beside the request: who asks, when, where, and how to answer."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from fakebroker.instant import Instant
+
+if TYPE_CHECKING:
+    from fakebroker.core.cluster import Cluster, Node
+    from fakebroker.schema import Message
+
+
+class Address(NamedTuple):
+    """A host and a port that a client can connect to."""
+
+    host: str
+    port: int
+
+
+class Listener:
+    """Where one node accepts connections, and which dialects are spoken there (DR-6).
+
+    `advertised` is what Metadata and FindCoordinator hand out; None means the address the client itself connected to,
+    which is right on the host and inside a container network alike. `versions` is what ApiVersions lists here.
+    """
+
+    __slots__ = ("advertised", "dialects", "host", "node_id", "port", "versions")
+
+    def __init__(
+        self,
+        node_id: int,
+        host: str,
+        port: int,
+        advertised: Address | None = None,
+        dialects: frozenset[str] = frozenset(),
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.advertised = advertised
+        self.dialects = dialects
+        self.versions: dict[int, tuple[int, int]] = {}  # API key -> (lowest, highest); filled in by the engine
+
+
+class Connection(Protocol):
+    """What a handler may ask of the connection its request came on. The object lives as long as the connection."""
+
+    def answer(self, call: "Call", response: "Message | None") -> None:
+        """Send `response`, or nothing, as the answer of `call`; nothing happens if the client has gone."""
+
+    def watch(self, call: "Call", callback: Callable[[Instant], None]) -> None:
+        """Run `callback` if the connection goes away before `call` is answered."""
+
+    def fail(self, reason: str) -> None:
+        """Close the connection; `reason` goes to the log."""
+
+    def address_of(self, node_id: int) -> Address | None:
+        """Where this client reaches a node: that node's listener of the same kind as the one it came in on."""
+
+
+class Call:
+    """One request on its way through a handler.
+
+    A handler returns the response, or returns None and calls `reply` once, then or later: the request is parked, and
+    until the reply its connection's next request is not read (AV-2). A call is void once its response was returned
+    or replied; handlers keep it only while it is parked.
+    """
+
+    __slots__ = (
+        "api_key",
+        "client_host",
+        "client_id",
+        "cluster",
+        "connection",
+        "correlation_id",
+        "is_answered",
+        "listener",
+        "node",
+        "now",
+        "version",
+    )
+
+    def __init__(
+        self, cluster: "Cluster", node: "Node", listener: Listener, connection: Connection, client_host: str
+    ) -> None:
+        self.cluster = cluster
+        self.node = node
+        self.listener = listener
+        self.connection = connection
+        self.client_host = client_host  # as Kafka writes it: "/127.0.0.1"
+        self.api_key = -1
+        self.version = -1
+        self.correlation_id = 0
+        self.client_id: str | None = None
+        self.now = Instant(0, 0)  # when the request was taken up, not when it is answered
+        self.is_answered = False
+
+    def reply(self, response: "Message") -> None:
+        """Answer a request whose handler returned None. If the client has gone, nothing happens."""
+        self.connection.answer(self, response)
+
+    def no_response(self) -> None:
+        """The request gets no answer at all (Produce with acks 0)."""
+        self.connection.answer(self, None)
+
+    def close(self, reason: str) -> None:
+        """Close the connection in place of an answer; a handler still running raises CloseConnection instead."""
+        self.connection.fail(reason)
+
+    def on_close(self, callback: Callable[[Instant], None]) -> None:
+        """Run `callback` if the client goes away while this request is parked; forgotten once it is answered."""
+        self.connection.watch(self, callback)
+
+    def address_of(self, node_id: int) -> Address | None:
+        """The host and port that this client should use for a node, or None if the node has no listener of its kind."""
+        return self.connection.address_of(node_id)

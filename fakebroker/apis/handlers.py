@@ -1,0 +1,30 @@
+"""Which APIs are served, and by which module; a module is imported when its API is first asked for."""
+
+from importlib import import_module
+from types import ModuleType
+
+MODULES: dict[int, str] = {
+    0: "produce",
+    1: "fetch",
+    2: "list_offsets",
+    3: "metadata",
+    8: "offset_commit",
+    9: "offset_fetch",
+    10: "find_coordinator",
+    11: "join_group",
+    12: "heartbeat",
+    13: "leave_group",
+    14: "sync_group",
+    15: "describe_groups",
+    16: "list_groups",
+    18: "api_versions",
+    19: "create_topics",
+    20: "delete_topics",
+    22: "init_producer_id",
+    42: "delete_groups",
+}
+
+
+def handler(api_key: int) -> ModuleType:
+    """The module that answers an API. It has `handle(call, request)`; KeyError if the API is not served."""
+    return import_module(f"fakebroker.apis.{MODULES[api_key]}")

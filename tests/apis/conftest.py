@@ -1,0 +1,47 @@
+"""A call without a network, for testing handlers directly."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fakebroker.apis.call import Address, Call, Listener
+from fakebroker.instant import Instant
+
+
+class FakeConnection:
+    """Keeps what a handler did: `replies` (None for "no response"), `watched`, `close_reason`."""
+
+    def __init__(self, addresses: dict[int, Address]) -> None:
+        self.replies: list[Any] = []
+        self.watched: list[tuple[Call, Callable[[Instant], None]]] = []
+        self.close_reason: str | None = None
+        self._addresses = addresses
+
+    def answer(self, call: Call, response: Any) -> None:
+        assert not call.is_answered, "a request may be answered once"
+        call.is_answered = True
+        self.replies.append(response)
+
+    def watch(self, call: Call, callback: Callable[[Instant], None]) -> None:
+        self.watched.append((call, callback))
+
+    def fail(self, reason: str) -> None:
+        self.close_reason = reason
+
+    def address_of(self, node_id: int) -> Address | None:
+        return self._addresses.get(node_id)
+
+
+@pytest.fixture
+def make_call() -> Callable[..., Call]:
+    """make_call(cluster, version=4, client_id="test", now=Instant(...)) -> Call; see `call.connection.replies`."""
+
+    def make(cluster: Any, version: int = 0, *, client_id: str | None = "test", now: Instant = Instant(0, 0)) -> Call:
+        listener = Listener(1, "127.0.0.1", 9092, Address("127.0.0.1", 9092))
+        connection = FakeConnection({node_id: Address("127.0.0.1", 9091 + node_id) for node_id in cluster.nodes})
+        call = Call(cluster, cluster.nodes[1], listener, connection, "/127.0.0.1")
+        call.version, call.client_id, call.now = version, client_id, now
+        return call
+
+    return make
