@@ -1,0 +1,66 @@
+"""What the records of `__consumer_offsets` mean: committed offsets and group metadata, as values (CR).
+
+The coordinator works with these values; `offsets_codec` turns them into bytes and back.
+"""
+
+from typing import Final, NamedTuple
+
+NO_TIMESTAMP: Final = -1
+NO_EPOCH: Final = -1
+NO_TOPIC_ID: Final = bytes(16)
+
+
+class CommittedOffset(NamedTuple):
+    """One committed offset: the value of a record and, but for the group, its key (CR-3, CR-4)."""
+
+    topic: str
+    partition: int
+    offset: int
+    leader_epoch: int  # -1: none (CR-6)
+    metadata: str
+    commit_ms: int
+    expire_ms: int  # -1: none; explicit retention only, in releases since 2.1
+    topic_id: bytes  # zero: none
+
+
+class MemberValue(NamedTuple):
+    """One member of a stored group (CR-7), in the order of the wire."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    subscription: bytes  # metadata of the selected protocol only (CR-9)
+    assignment: bytes
+
+
+class GroupValue(NamedTuple):
+    """A classic group as it is stored (CR-7, CR-8). `protocol_type` none is ""; `state_ms` -1 is unknown."""
+
+    protocol_type: str
+    generation: int
+    protocol: str | None
+    leader: str | None
+    state_ms: int  # when the group entered the state it was in (CR-15)
+    members: tuple[MemberValue, ...]
+
+
+class OffsetEntry(NamedTuple):
+    """A record about a committed offset; `value` None is a tombstone (CR-11)."""
+
+    group_id: str
+    topic: str
+    partition: int
+    value: CommittedOffset | None
+
+
+class GroupEntry(NamedTuple):
+    """A record about a classic group; `value` None is a tombstone (CR-11)."""
+
+    group_id: str
+    value: GroupValue | None
+
+
+Entry = OffsetEntry | GroupEntry
