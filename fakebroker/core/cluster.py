@@ -1,0 +1,70 @@
+"""The whole broker state: settings, nodes, topics, timers, and the one source of randomness."""
+
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable
+from random import Random
+
+from fakebroker.core.deadlines import Timers
+from fakebroker.core.events import Event
+from fakebroker.core.node import Node
+from fakebroker.core.topics import Topics
+from fakebroker.release import Behaviours, Release
+from fakebroker.settings import Settings
+
+__all__ = ["Cluster", "Node"]
+
+
+class Cluster:
+    """One cluster. Everything a broker remembers hangs on it; every id it hands out comes from `random`.
+
+    `settings` are those of the first broker; `nodes[n].settings` are another's. They differ only in what was
+    altered at run time for one broker alone.
+    """
+
+    def __init__(self, settings: Settings, release: Release, seed: int = 0, node_ids: tuple[int, ...] = (1,)) -> None:
+        settings.use_defaults(release.defaults)
+        settings.set_static("node.id", node_ids[0])
+        self.settings = settings
+        self.release = release
+        self.behaviours: Behaviours = release.behaviours
+        self.random = Random(seed)
+        self.timers = Timers()
+        self.outbox: list[Event] = []
+        self.cluster_id = urlsafe_b64encode(self.new_uuid()).rstrip(b"=").decode()
+        self.nodes: dict[int, Node] = {}
+        for node_id in node_ids:
+            own = settings if node_id == node_ids[0] else settings.for_broker()
+            self.nodes[node_id] = Node(self, node_id, own)
+        self.topics = Topics(self)
+        self._next_producer_id = 0
+
+    @property
+    def controller_id(self) -> int:
+        """The live broker that Metadata names as controller, -1 without any.
+
+        MOCK: always the first, Kafka names a random one each time (CLU-20).
+        """
+        return next((node.id for node in self.nodes.values() if node.alive), -1)
+
+    def live(self, node_ids: Iterable[int]) -> list[int]:
+        """Those of the nodes that are known and alive, in the given order."""
+        return [node_id for node_id in node_ids if node_id in self.nodes and self.nodes[node_id].alive]
+
+    def new_uuid(self) -> bytes:
+        """16 random bytes in the form of a UUID of version 4; never one whose text begins with "-" (as Kafka)."""
+        while True:
+            data = bytearray(self.random.randbytes(16))
+            data[6] = data[6] & 0x0F | 0x40
+            data[8] = data[8] & 0x3F | 0x80
+            if data[0] >> 2 != 62:
+                return bytes(data)
+
+    def new_member_id(self, prefix: str) -> str:
+        """A member id nobody has: `prefix`, a hyphen, a random UUID (JG-14)."""
+        digits = self.new_uuid().hex()
+        return f"{prefix}-{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+    def new_producer_id(self) -> int:
+        """The next producer id; they count from 0 (PI)."""
+        self._next_producer_id += 1
+        return self._next_producer_id - 1

@@ -1,0 +1,43 @@
+"""One broker of the cluster."""
+
+from typing import TYPE_CHECKING
+
+from fakebroker.settings import Settings
+
+if TYPE_CHECKING:
+    from fakebroker.core.cluster import Cluster
+    from fakebroker.core.coordinator import GroupCoordinator
+    from fakebroker.core.fetch_sessions import FetchSessions
+
+
+class Node:
+    """A broker: its id, whether it is alive, its settings, and what only it knows."""
+
+    __slots__ = ("_coordinator", "_fetch_sessions", "alive", "cluster", "id", "rack", "settings")
+
+    def __init__(self, cluster: "Cluster", node_id: int, settings: Settings, rack: str | None = None) -> None:
+        self.cluster = cluster
+        self.id = node_id
+        self.settings = settings
+        self.rack = rack
+        self.alive = True
+        self._coordinator: GroupCoordinator | None = None
+        self._fetch_sessions: FetchSessions | None = None
+
+    @property
+    def coordinator(self) -> "GroupCoordinator":
+        """What this broker knows of groups."""
+        if self._coordinator is None:
+            from fakebroker.core.coordinator import GroupCoordinator
+
+            self._coordinator = GroupCoordinator(self.cluster, self)
+        return self._coordinator
+
+    @property
+    def fetch_sessions(self) -> "FetchSessions":
+        """The fetch sessions of this broker's connections (FS)."""
+        if self._fetch_sessions is None:
+            from fakebroker.core.fetch_sessions import FetchSessions
+
+            self._fetch_sessions = FetchSessions(self.cluster)
+        return self._fetch_sessions

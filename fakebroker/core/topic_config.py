@@ -1,0 +1,69 @@
+"""The settings in force for one topic: its own values, then the broker's, then the defaults."""
+
+from collections.abc import Mapping
+
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.settings import Reader, SettingError, Settings, Source, Synonym, find_topic
+from fakebroker.settings.declare import Value, parse, render
+from fakebroker.settings.table import TOPIC
+
+
+class TopicConfig(Reader):
+    """Typed getters as Settings has them, under the names of topic settings (section 6 of the admin rules)."""
+
+    __slots__ = ("_generation", "_settings", "own")
+
+    def __init__(self, settings: Settings, own: Mapping[str, str] | None = None) -> None:
+        self._settings = settings
+        self.own: dict[str, str] = dict(own or {})
+        self._compute()
+
+    def value(self, name: str) -> Value:
+        """The value in force now; broker settings altered at run time count at once (IA-10)."""
+        if self._generation != self._settings.generation:
+            self._compute()
+        return super().value(name)
+
+    def replace(self, own: Mapping[str, str]) -> None:
+        """Put these in the place of the topic's own values. They must have passed `check_config`."""
+        self.own = dict(own)
+        self._compute()
+
+    def synonyms(self, name: str) -> list[Synonym]:
+        """Every place that has a value for `name`, the one in force first (DC-3)."""
+        found = [Synonym(name, self.own[name], Source.TOPIC)] if name in self.own else []
+        broker_name = TOPIC[name].broker_name
+        if broker_name is not None:
+            return found + self._settings.synonyms(broker_name)
+        return [*found, Synonym(name, render(TOPIC[name].default), Source.DEFAULT)]
+
+    def text(self, name: str) -> str:
+        """The value in force as Kafka writes it."""
+        return render(self.value(name)) or ""
+
+    def _compute(self) -> None:
+        self._generation = self._settings.generation
+        self._values = {name: self._inherited(name) for name in TOPIC}
+        for name, text in self.own.items():
+            self._values[name] = parse(TOPIC[name], text)
+
+    def _inherited(self, name: str) -> Value:
+        setting = TOPIC[name]
+        value = None if setting.broker_name is None else self._settings.value(setting.broker_name)
+        return setting.default if value is None else value
+
+
+def check_config(settings: Settings, values: Mapping[str, str]) -> None:
+    """Check the own values of a topic, each alone and together (NT-6). Raises KafkaError(INVALID_CONFIG)."""
+    try:
+        parsed = {name: parse(find_topic(name), text) for name, text in values.items()}
+    except SettingError as error:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
+    if parsed.get("remote.storage.enable"):
+        raise KafkaError(ErrorCode.INVALID_CONFIG, "remote.storage.enable: this broker has no tiered storage")
+    config = TopicConfig(settings, values)
+    low_ms, high_ms = config.int("min.compaction.lag.ms"), config.int("max.compaction.lag.ms")
+    if low_ms > high_ms:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG, f"min.compaction.lag.ms {low_ms} is above max.compaction.lag.ms {high_ms}"
+        )

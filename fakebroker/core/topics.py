@@ -1,0 +1,207 @@
+"""Topics and their partitions: what exists, under which id, where."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from fakebroker.core.topic_config import TopicConfig, check_config
+from fakebroker.core.topic_rules import check_assignments, check_name, collision_key, place
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.instant import Instant
+
+if TYPE_CHECKING:
+    from fakebroker.core.cluster import Cluster
+    from fakebroker.core.log import PartitionLog
+
+CONSUMER_OFFSETS = "__consumer_offsets"
+TRANSACTION_STATE = "__transaction_state"
+SHARE_GROUP_STATE = "__share_group_state"
+INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE})
+METADATA_TOPIC = "__cluster_metadata"  # the controller's own log; nobody can make or read it (NT-3)
+
+
+class Partition:
+    """One partition: where it lives, who leads it, and its log."""
+
+    __slots__ = ("_log", "index", "isr", "leader", "leader_epoch", "replicas", "topic")
+
+    def __init__(self, topic: "Topic", index: int, replicas: Sequence[int]) -> None:
+        self.topic = topic
+        self.index = index
+        self.replicas = list(replicas)
+        self.isr = topic.cluster.live(replicas)
+        self.leader = self.isr[0] if self.isr else -1  # a node id, -1 for none
+        self.leader_epoch = 0
+        self._log: PartitionLog | None = None
+
+    @property
+    def log(self) -> "PartitionLog":
+        """The records; made on first use (FC-5)."""
+        if self._log is None:
+            from fakebroker.core.log import PartitionLog
+
+            self._log = PartitionLog(self)
+        return self._log
+
+    def lead(self, node_id: int) -> None:
+        """Make a node the leader, or -1 for none. Each change is a new leader epoch (CLU-24)."""
+        if node_id != self.leader:
+            self.leader = node_id
+            self.leader_epoch += 1
+
+    def __repr__(self) -> str:
+        return f"<Partition {self.topic.name}-{self.index} leader={self.leader}>"
+
+
+class Topic:
+    """A topic under one id; one made again under the name is another object with another id (XT-6)."""
+
+    __slots__ = ("cluster", "config", "id", "is_internal", "name", "partitions")
+
+    def __init__(self, cluster: "Cluster", name: str, config: TopicConfig, replicas: Sequence[Sequence[int]]) -> None:
+        self.cluster = cluster
+        self.name = name
+        self.id = cluster.new_uuid()
+        self.config = config
+        self.is_internal = name in INTERNAL_TOPICS
+        self.partitions = [Partition(self, index, nodes) for index, nodes in enumerate(replicas)]
+
+    @property
+    def replication_factor(self) -> int:
+        """How many replicas the first partition has."""
+        return len(self.partitions[0].replicas)
+
+    def partition(self, index: int) -> Partition | None:
+        """The partition of that index, or None."""
+        return self.partitions[index] if 0 <= index < len(self.partitions) else None
+
+    def add_partitions(self, replicas: Sequence[Sequence[int]]) -> None:
+        """More partitions, empty, at epoch 0; the present ones are not touched (NP-4)."""
+        first = len(self.partitions)
+        self.partitions += [Partition(self, first + i, nodes) for i, nodes in enumerate(replicas)]
+
+    def __repr__(self) -> str:
+        return f"<Topic {self.name} of {len(self.partitions)} partitions>"
+
+
+class Topics:
+    """All topics, in the order in which they were made.
+
+    `on_deleted` is called with each deleted topic, after it is gone from here: committed offsets go (EX-12), waiting
+    fetches wake.
+    """
+
+    def __init__(self, cluster: "Cluster") -> None:
+        self._cluster = cluster
+        self._by_name: dict[str, Topic] = {}
+        self._by_id: dict[bytes, Topic] = {}
+        self._names: dict[str, str] = {}  # collision key -> name
+        self.on_deleted: list[Callable[[Topic, Instant], None]] = []
+
+    def __iter__(self) -> Iterator[Topic]:
+        return iter(self._by_name.values())
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_name
+
+    def get(self, name: str) -> Topic | None:
+        """The topic of that name, or None."""
+        return self._by_name.get(name)
+
+    def by_id(self, topic_id: bytes) -> Topic | None:
+        """The topic of that id, or None."""
+        return self._by_id.get(topic_id)
+
+    def create(
+        self,
+        name: str,
+        partitions: int | None = None,
+        replication_factor: int | None = None,
+        config: Mapping[str, str] | None = None,
+        assignments: Sequence[Sequence[int]] | None = None,
+    ) -> Topic:
+        """Make a topic; None for a count means the broker's default. Raises KafkaError as NT-3 orders the checks."""
+        topic = self.plan(name, partitions, replication_factor, config, assignments)
+        self._by_name[name] = self._by_id[topic.id] = topic
+        self._names[collision_key(name)] = name
+        return topic
+
+    def plan(
+        self,
+        name: str,
+        partitions: int | None = None,
+        replication_factor: int | None = None,
+        config: Mapping[str, str] | None = None,
+        assignments: Sequence[Sequence[int]] | None = None,
+    ) -> Topic:
+        """All of `create` but that the topic then exists (NT-9)."""
+        self._check_new(name)
+        settings = self._cluster.settings
+        check_config(settings, config or {})
+        if assignments is None:
+            assignments = self._place(partitions, replication_factor)
+        else:
+            check_assignments(assignments, list(self._cluster.nodes), len(assignments[0]) if assignments else 0)
+        return Topic(self._cluster, name, TopicConfig(settings, config), assignments)
+
+    def delete(self, name: str, now: Instant) -> None:
+        """Forget a topic and tell `on_deleted`. KeyError if there is none."""
+        topic = self._by_name.pop(name)
+        del self._by_id[topic.id]
+        del self._names[collision_key(name)]
+        for callback in self.on_deleted:
+            callback(topic, now)
+
+    def internal(self, name: str) -> Topic:
+        """An internal topic, made when it is first needed (FC-5).
+
+        MOCK: with fewer brokers than its replication factor it gets as many replicas as there are brokers; Kafka
+        would not make it.
+        """
+        topic = self._by_name.get(name)
+        if topic is None:
+            partitions, replication_factor, config = _internal_shape(self._cluster, name)
+            topic = self.create(name, partitions, min(replication_factor, len(self._cluster.nodes)), config)
+        return topic
+
+    def _check_new(self, name: str) -> None:
+        if name == METADATA_TOPIC:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} is reserved")
+        check_name(name)
+        other = self._names.get(collision_key(name), name)
+        if other != name:
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name!r} is too like the topic {other!r}")
+        if name in self._by_name:
+            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {name!r} exists already")
+
+    def _place(self, partitions: int | None, replication_factor: int | None) -> list[list[int]]:
+        settings, node_ids = self._cluster.settings, list(self._cluster.nodes)
+        if replication_factor is None:
+            replication_factor = settings.int("default.replication.factor")
+        if not 1 <= replication_factor <= len(node_ids):
+            raise KafkaError(
+                ErrorCode.INVALID_REPLICATION_FACTOR,
+                f"replication factor {replication_factor} with {len(node_ids)} brokers",
+            )
+        if partitions is None:
+            partitions = settings.int("num.partitions")
+        if partitions < 1:
+            raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"a topic cannot have {partitions} partitions")
+        return place(0, partitions, replication_factor, node_ids)
+
+
+def _internal_shape(cluster: "Cluster", name: str) -> tuple[int, int, dict[str, str]]:
+    """Partitions, replication factor and own settings of an internal topic (CR-1, TS-1)."""
+    settings = cluster.settings
+    if name == CONSUMER_OFFSETS:
+        prefix, config = "offsets.topic", {"cleanup.policy": "compact", "compression.type": "producer"}
+    elif name == TRANSACTION_STATE:
+        prefix, config = "transaction.state.log", {"cleanup.policy": "compact", "compression.type": "uncompressed"}
+        config["min.insync.replicas"] = str(settings.int("transaction.state.log.min.isr"))
+        config["unclean.leader.election.enable"] = "false"
+    else:
+        prefix, config = "share.coordinator.state.topic", {"cleanup.policy": "delete", "retention.ms": "-1"}
+    config["segment.bytes"] = str(settings.int(f"{prefix}.segment.bytes"))
+    return settings.int(f"{prefix}.num.partitions"), settings.int(f"{prefix}.replication.factor"), config

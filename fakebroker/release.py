@@ -1,0 +1,105 @@
+"""What differs between Kafka releases: version tables, named behaviours, changed defaults.
+
+    release("3.9").versions            {api key: (lowest, highest)} that the release served
+    release("3.9").behaviours          a frozen set of named flags; core objects get it and never see a release name
+    release("3.9").defaults            defaults of settings that differ from the newest release
+
+A name is one of the known releases or a shorter or longer form of it: "2.1", "2.1.1" and "2.1.0" mean 2.1.1.
+Behaviours exist for 4.3 (default), 3.9, 2.1 and 2.0; another release gets those of the nearest newer one.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+from fakebroker.errors import FakebrokerError
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviours:
+    """Named differences between releases. The default values are Kafka 4.3.1's; each names the rule it belongs to."""
+
+    sync_in_stable_restarts_session: bool = False  # TM-1: 3.9.1 also restarts the session timer on SyncGroup in Stable
+    expiry_era: str = "4.3"  # EX-17, EX-18: whose rules of offset expiry hold
+    lists_produce_from_v0: bool = True  # AV-8: Produce v0-v2 are listed but not served, for the sake of old librdkafka
+
+
+class UnknownRelease(FakebrokerError):
+    """A release we have no version table for; the message lists the known ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One Kafka release: its full version number, the API versions it served, how it behaved, its other defaults."""
+
+    name: str
+    versions: dict[int, tuple[int, int]]
+    behaviours: Behaviours
+    defaults: dict[str, str]
+
+
+_BEHAVIOURS_4_3 = Behaviours()
+_BEHAVIOURS_3_9 = replace(
+    _BEHAVIOURS_4_3, sync_in_stable_restarts_session=True, expiry_era="3.9", lists_produce_from_v0=False
+)
+_BEHAVIOURS_2_1 = replace(_BEHAVIOURS_3_9, expiry_era="2.1")
+_BEHAVIOURS_2_0 = replace(_BEHAVIOURS_2_1, expiry_era="2.0")
+
+# The newest release of each line that an entry speaks for; the first entry that is not older than the release counts.
+_BEHAVIOURS = (
+    ((2, 0), _BEHAVIOURS_2_0),
+    ((2, 1), _BEHAVIOURS_2_1),
+    ((3, 9), _BEHAVIOURS_3_9),
+    ((4, 3), _BEHAVIOURS_4_3),
+)
+
+_PRODUCE = 0
+_LONG_MAX = str(2**63 - 1)
+
+# Defaults that changed: a release older than the one named had the value given.
+_DEFAULTS_BEFORE: tuple[tuple[tuple[int, int], str, str], ...] = (
+    ((4, 0), "log.message.timestamp.after.max.ms", _LONG_MAX),
+)
+
+
+def release(name: str | None = None) -> Release:
+    """The release of that name ("4.3", "3.9", "2.1.1"), the newest when None. Raises UnknownRelease."""
+    from fakebroker.release_table import RELEASES
+
+    full_name = RELEASES[-1] if name is None else _full_name(name, RELEASES)
+    line = _line(full_name)
+    behaviours = next(behaviours for until, behaviours in _BEHAVIOURS if line <= until)
+    versions = _versions(RELEASES.index(full_name))
+    if behaviours.lists_produce_from_v0:
+        versions[_PRODUCE] = (3, versions[_PRODUCE][1])
+    return Release(
+        name=full_name,
+        versions=versions,
+        behaviours=behaviours,
+        defaults={setting: value for before, setting, value in _DEFAULTS_BEFORE if line < before},
+    )
+
+
+def _full_name(name: str, known: tuple[str, ...]) -> str:
+    if re.fullmatch(r"\d+\.\d+(\.\d+)?", name):
+        for full_name in known:
+            if _line(full_name) == _line(name):
+                return full_name
+    raise UnknownRelease(f"unknown release {name!r}; known are: {', '.join(known)}")
+
+
+def _line(name: str) -> tuple[int, int]:
+    major, minor = name.split(".")[:2]
+    return int(major), int(minor)
+
+
+def _versions(column: int) -> dict[int, tuple[int, int]]:
+    """What the release of that column of the table serves."""
+    from fakebroker.release_table import TABLE
+
+    versions = {}
+    for key, row in TABLE.items():
+        cell = row.split()[column]
+        if cell != "-":
+            low, high = cell.split("-")
+            versions[key] = (int(low), int(high))
+    return versions

@@ -1,0 +1,273 @@
+"""Every setting once: broker, topic and group settings under their Kafka names.
+
+    settings = Settings({"num.partitions": 3}, profile="test")
+    settings.int("num.partitions")          # 3; likewise .str, .bool, .float, .list (a tuple of str)
+    settings.is_null("broker.rack")         # settings without default that nobody set; their getters raise SettingError
+
+A value comes from the first of these that has it: dynamic value of this broker, dynamic value of the whole cluster,
+the static values (the constructor's, then the profile's), the default of the release, Kafka's default.
+Units are those of the name (`.ms`, `.bytes`). Unknown names and bad values raise SettingError naming the nearest.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from fakebroker.errors import SettingError
+from fakebroker.settings.declare import PASSWORD, Setting, Value, parse, render, to_text
+from fakebroker.settings.table import BROKER, FALLBACKS, GROUP, TOPIC
+
+_Bool = bool  # the getters below are named as the types are, so inside the classes the types need other names
+_Float = float
+_Int = int
+_Str = str
+
+__all__ = ["PROFILES", "Reader", "SettingError", "Settings", "Source", "Synonym", "find", "find_group", "find_topic"]
+
+PROFILES: dict[str, dict[str, str]] = {
+    "kafka": {},
+    "test": {
+        "group.initial.rebalance.delay.ms": "0",
+        "group.min.session.timeout.ms": "1",
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "transaction.state.log.replication.factor": "1",
+        "share.coordinator.state.topic.min.isr": "1",
+        "share.coordinator.state.topic.replication.factor": "1",
+    },
+}
+
+
+class Source:
+    """Where a value comes from: the numbers of DescribeConfigs' config_source (DC)."""
+
+    TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT = 3
+    STATIC = 4
+    DEFAULT = 5
+    GROUP = 8
+
+
+class Synonym(NamedTuple):
+    """One place that has a value for a setting."""
+
+    name: _Str
+    value: _Str | None
+    source: _Int
+
+
+class Reader:
+    """Typed getters over a dict of values; what Settings and TopicConfig have in common."""
+
+    __slots__ = ("_values",)
+    _values: dict[_Str, Value]
+
+    def value(self, name: _Str) -> Value:
+        """The value in force, None when the setting has none. Raises SettingError for an unknown name."""
+        try:
+            return self._values[name]
+        except KeyError:
+            raise SettingError(f"unknown setting {name!r}{_nearest(name, self._values)}") from None
+
+    def is_null(self, name: _Str) -> _Bool:
+        """Whether the setting has no value (no default, and nobody set it)."""
+        return self.value(name) is None
+
+    def float(self, name: _Str) -> _Float:
+        """The value of a setting of type double."""
+        value = self.value(name)
+        if value.__class__ is not _Float:
+            raise _wrong(name, value, "a double")
+        return value
+
+    def list(self, name: _Str) -> tuple[_Str, ...]:
+        """The elements of a setting of type list."""
+        value = self.value(name)
+        if value.__class__ is not tuple:
+            raise _wrong(name, value, "a list")
+        return value
+
+    def bool(self, name: _Str) -> _Bool:
+        """The value of a setting of type boolean."""
+        value = self.value(name)
+        if value.__class__ is not _Bool:
+            raise _wrong(name, value, "a boolean")
+        return value
+
+    def str(self, name: _Str) -> _Str:
+        """The value of a setting of type string, class or password."""
+        value = self.value(name)
+        if value.__class__ is not _Str:
+            raise _wrong(name, value, "a string")
+        return value
+
+    def int(self, name: _Str) -> _Int:
+        """The value of a setting of type int, short or long, in the unit of its name."""
+        value = self.value(name)
+        if value.__class__ is not _Int:
+            raise _wrong(name, value, "a whole number")
+        return value
+
+
+class Settings(Reader):
+    """The broker settings in force, and where each value comes from. Made per broker; see `for_broker`."""
+
+    __slots__ = ("_defaults", "_dynamic", "_shared", "_static", "generation")
+
+    def __init__(self, values: Mapping[_Str, object] | None = None, *, profile: _Str = "kafka") -> None:
+        if profile not in PROFILES:
+            raise SettingError(f"unknown profile {profile!r}; there are: {', '.join(PROFILES)}")
+        self._defaults: dict[_Str, _Str] = {}
+        self._static: dict[_Str, _Str] = dict(PROFILES[profile])
+        self._dynamic: dict[_Str, _Str] = {}
+        self._shared = _Shared({}, [self])
+        self.generation = 0  # grows with every change; lets others keep what they derived from the values
+        for name, value in (values or {}).items():
+            text = to_text(value)
+            parse(find(name), text)
+            self._static[name] = text.strip()
+        self._compute()
+
+    def for_broker(self) -> "Settings":
+        """Settings for one more broker of the cluster: same static values and cluster defaults, own dynamic values."""
+        other = Settings()
+        other._defaults, other._static, other._shared = self._defaults, self._static, self._shared
+        other._shared.members.append(other)
+        other._compute()
+        return other
+
+    def use_defaults(self, defaults: Mapping[_Str, _Str]) -> None:
+        """Take the defaults of a release where they differ from the newest (`Release.defaults`)."""
+        self._defaults.update(defaults)
+        self._shared.compute()
+
+    def set_static(self, name: _Str, value: object) -> None:
+        """Set a value as if it had been in server.properties (a broker's own facts: node.id, listeners)."""
+        parse(find(name), to_text(value))
+        self._static[name] = to_text(value).strip()
+        self._shared.compute()
+
+    def dynamic(self, cluster: _Bool) -> dict[_Str, _Str]:
+        """The values set at run time for this broker, or for the whole cluster (a copy)."""
+        return dict(self._shared.dynamic if cluster else self._dynamic)
+
+    def replace_dynamic(self, values: Mapping[_Str, _Str], cluster: _Bool) -> None:
+        """Put these in the place of all values set at run time, for this broker or for the whole cluster (IA-10)."""
+        target = self._shared.dynamic if cluster else self._dynamic
+        target.clear()
+        target.update(values)
+        self._shared.compute()
+
+    def synonyms(self, name: _Str) -> "list[Synonym]":
+        """Every place that has a value for `name`, the one in force first (DC-3). Passwords show no value."""
+        setting = find(name)
+        layers = (
+            (Source.DYNAMIC_BROKER, self._dynamic),
+            (Source.DYNAMIC_DEFAULT, self._shared.dynamic),
+            (Source.STATIC, self._static),
+        )
+        found = [Synonym(name, _shown(setting, layer[name]), source) for source, layer in layers if name in layer]
+        default = self._default(setting)
+        if default is not None:
+            found.append(Synonym(name, _shown(setting, render(default)), Source.DEFAULT))
+        return found
+
+    def names(self) -> Iterator[_Str]:
+        """The names of all settings that DescribeConfigs lists."""
+        return (name for name, setting in BROKER.items() if not setting.internal)
+
+    def _default(self, setting: Setting) -> Value:
+        text = self._defaults.get(setting.name)
+        return setting.default if text is None else parse(setting, text)
+
+    def _compute(self) -> None:
+        values: dict[_Str, Value] = {name: setting.default for name, setting in BROKER.items()}
+        for layer in (self._defaults, self._static, self._shared.dynamic, self._dynamic):
+            for name, text in layer.items():
+                values[name] = parse(find(name), text)
+        for name, others in FALLBACKS.items():
+            if values[name] is None:
+                values[name] = _first_set(values, others)
+        self._values = values
+        self.generation += 1
+
+
+class _Shared(NamedTuple):
+    """What all brokers' settings have in common: the dynamic cluster defaults."""
+
+    dynamic: dict[_Str, _Str]
+    members: list[Settings]
+
+    def compute(self) -> None:
+        for member in self.members:
+            member._compute()
+
+
+def find(name: str) -> Setting:
+    """The declaration of a broker setting. Raises SettingError naming the nearest."""
+    setting = BROKER.get(name) or _of_listener(name)
+    if setting is not None:
+        return setting
+    topic = TOPIC.get(name)
+    if topic is not None:
+        hint = f"; as a default of all topics it is {topic.broker_name!r}" if topic.broker_name else ""
+        raise SettingError(f"{name!r} is a topic setting{hint}")
+    raise SettingError(f"unknown setting {name!r}{_nearest(name, BROKER)}")
+
+
+def find_topic(name: str) -> Setting:
+    """The declaration of a topic setting. Raises SettingError naming the nearest."""
+    setting = TOPIC.get(name)
+    if setting is None:
+        raise SettingError(f"unknown topic setting {name!r}{_nearest(name, TOPIC)}")
+    return setting
+
+
+def find_group(name: str) -> Setting:
+    """The declaration of a setting of single groups. Raises SettingError naming the nearest."""
+    setting = GROUP.get(name)
+    if setting is None:
+        raise SettingError(f"unknown group setting {name!r}{_nearest(name, GROUP)}")
+    return setting
+
+
+def parse_topic_value(name: str, value: object) -> Value:
+    """Check one topic setting. Raises SettingError."""
+    return parse(find_topic(name), to_text(value))
+
+
+def _of_listener(name: str) -> Setting | None:
+    """`listener.name.<listener>.[<mechanism>.]<setting>` is the setting for one listener."""
+    if not name.startswith("listener.name."):
+        return None
+    words = name.split(".")[3:]
+    for start in (0, 1):
+        base = BROKER.get(".".join(words[start:]))
+        if base is not None:
+            return base._replace(name=name)
+    return None
+
+
+def _nearest(name: str, names: Mapping[str, object]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _wrong(name: str, value: Value, wanted: str) -> SettingError:
+    return SettingError(f"{name} is {value!r}, not {wanted}")
+
+
+def _first_set(values: Mapping[str, Value], names: tuple[tuple[str, int], ...]) -> Value:
+    for name, factor in names:
+        value = values[name]
+        if isinstance(value, int):
+            return value * factor
+        if value is not None:
+            return value
+    return None
+
+
+def _shown(setting: Setting, text: str | None) -> str | None:
+    return None if setting.type == PASSWORD else text

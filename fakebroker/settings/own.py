@@ -1,0 +1,35 @@
+"""Settings of ours, and those of Kafka that it does not list."""
+
+from fakebroker.settings.declare import BOOLEAN, LONG, READ_ONLY, STRING, OneOf, Range, Setting
+
+ROWS = (
+    Setting(
+        "fakebroker.expiry.era",
+        STRING,
+        "release",
+        OneOf(("release", "2.0", "2.1", "3.9", "4.3", "kip-211")),
+        READ_ONLY,
+        "whose rules of offset expiry hold (EX-17, EX-18); `release`: those of the release the broker plays",
+        acts=True,
+        internal=True,
+    ),
+    Setting(
+        "log.initial.task.delay.ms",
+        LONG,
+        30000,
+        Range(0),
+        READ_ONLY,
+        "the first run of retention and cleaning after the start",
+        acts=True,
+        internal=True,
+    ),
+    Setting(
+        "unstable.api.versions.enable",
+        BOOLEAN,
+        False,
+        None,
+        READ_ONLY,
+        "would let clients use API versions under development; there are none here",
+        internal=True,
+    ),
+)
