@@ -1,0 +1,243 @@
+"""Record batches of format 2 (RB, RC): the header, checks, patching in place, building and reading.
+
+Batches are kept as the bytes that came in. The checksum covers byte 21 to the end, so base offset and leader epoch can
+be rewritten without touching it (RB-2).
+"""
+
+import struct
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import google_crc32c
+
+from fakebroker.records.compression import DECOMPRESSED_LIMIT_BYTES, compress, decompress
+from fakebroker.records.faults import CorruptBatch, InvalidRecord
+from fakebroker.records.record_codec import Record, decode_records, encode_record
+
+HEADER_BYTES = 61
+MAGIC_POSITION = 16
+CRC_START = 21
+
+CODEC_BITS = 7
+LOG_APPEND_TIME_BIT = 8
+TRANSACTIONAL_BIT = 16
+CONTROL_BIT = 32
+DELETE_HORIZON_BIT = 64
+
+_HEADER = struct.Struct(">qiibIhiqqqhii")
+_PREFIX = struct.Struct(">qiibI")
+_TAIL = struct.Struct(">hiqqqhii")
+_OFFSET_LENGTH_EPOCH = struct.Struct(">qii")
+_LENGTH_MAGIC = struct.Struct(">i4xb")
+
+
+class BatchHeader(NamedTuple):
+    """The 61 bytes in front of the records (RB-1)."""
+
+    base_offset: int
+    length: int  # bytes behind this field, that is behind byte 12
+    leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp_ms: int
+    max_timestamp_ms: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    count: int
+
+    @property
+    def size_bytes(self) -> int:
+        """The whole batch, with the 12 bytes that `length` leaves out."""
+        return self.length + 12
+
+    @property
+    def codec(self) -> int:
+        """Compression of the records (RB-3): 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd; 5 to 7 do not exist."""
+        return self.attributes & CODEC_BITS
+
+    @property
+    def is_log_append_time(self) -> bool:
+        """Whether `max_timestamp_ms`, set by the broker, is the time of every record (RB-6)."""
+        return bool(self.attributes & LOG_APPEND_TIME_BIT)
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether the records belong to a transaction."""
+        return bool(self.attributes & TRANSACTIONAL_BIT)
+
+    @property
+    def is_control(self) -> bool:
+        """Whether this is a transaction marker rather than data (RC-3)."""
+        return bool(self.attributes & CONTROL_BIT)
+
+    @property
+    def has_delete_horizon(self) -> bool:
+        """Whether `base_timestamp_ms` is the time after which tombstones may go (RC-1, CO-5)."""
+        return bool(self.attributes & DELETE_HORIZON_BIT)
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of the last record the batch had when it was written (RC-2)."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of the last record, wrapped at 2147483647 (RB-7); -1 without a producer."""
+        if self.base_sequence < 0:
+            return -1
+        return (self.base_sequence + self.last_offset_delta) & 0x7FFFFFFF
+
+
+def parse_header(data: bytes, position: int = 0) -> BatchHeader:
+    """The header of the batch of format 2 at `position`.
+
+    Raises InvalidRecord when `data` does not hold the whole batch, its length is too small for a header, or its magic
+    is not 2. Checks neither checksum nor records.
+    """
+    if len(data) - position < HEADER_BYTES:
+        raise InvalidRecord(f"a batch needs {HEADER_BYTES} bytes of header, {max(len(data) - position, 0)} are there")
+    header = BatchHeader._make(_HEADER.unpack_from(data, position))
+    if header.magic != 2:
+        raise InvalidRecord(f"magic {header.magic} where a batch of format 2 was expected")
+    if not HEADER_BYTES <= header.length + 12 <= len(data) - position:
+        raise InvalidRecord(f"a batch of {header.length} + 12 bytes in {len(data) - position} bytes of data")
+    return header
+
+
+def peek(data: bytes, position: int = 0) -> tuple[int, int] | None:
+    """(size in bytes, magic) of the batch or message at `position`, or None when it is not there as a whole.
+
+    The first 17 bytes of all formats have these two at the same place (MS-1, RB-1). The size is at least 17.
+    """
+    if len(data) - position < MAGIC_POSITION + 1:
+        return None
+    length, magic = _LENGTH_MAGIC.unpack_from(data, position + 8)
+    size_bytes = length + 12
+    if size_bytes <= MAGIC_POSITION or position + size_bytes > len(data):
+        return None
+    return size_bytes, magic
+
+
+def split_batches(data: bytes) -> Iterator[bytes]:
+    """The complete batches (or messages of old formats) of `data`; an incomplete last one is left out (MS-2)."""
+    position = 0
+    while (entry := peek(data, position)) is not None:
+        yield data[position : position + entry[0]]
+        position += entry[0]
+
+
+def check_crc(batch: bytes, header: BatchHeader) -> None:
+    """Raise CorruptBatch when the checksum of exactly one batch is not what its header says (RB-2)."""
+    crc = crc32c(batch[CRC_START:])
+    if crc != header.crc:
+        raise CorruptBatch(f"the batch's checksum is {header.crc:#010x}, its bytes give {crc:#010x}")
+
+
+def crc32c(data: bytes) -> int:
+    """CRC-32C (Castagnoli)."""
+    crc: int = google_crc32c.value(data)
+    return crc
+
+
+def with_base_offset(batch: bytes, base_offset: int, leader_epoch: int) -> bytes:
+    """The same batch at another place in the log (RB-5). The checksum stays right."""
+    length = int.from_bytes(batch[8:12], "big")
+    return b"".join((_OFFSET_LENGTH_EPOCH.pack(base_offset, length, leader_epoch), memoryview(batch)[16:]))
+
+
+def with_times(batch: bytes, *, attributes: int, max_timestamp_ms: int) -> bytes:
+    """The same batch with other attributes and maximum timestamp, and a checksum to match (PD-20, PD-21)."""
+    tail = b"".join(
+        (
+            attributes.to_bytes(2, "big", signed=True),
+            memoryview(batch)[23:35],
+            max_timestamp_ms.to_bytes(8, "big", signed=True),
+            memoryview(batch)[43:],
+        )
+    )
+    return b"".join((memoryview(batch)[:17], crc32c(tail).to_bytes(4, "big"), tail))
+
+
+def build_batch(
+    records: Sequence[Record],
+    *,
+    base_offset: int | None = None,
+    last_offset_delta: int | None = None,
+    leader_epoch: int = 0,
+    codec: int = 0,
+    level: int | None = None,
+    log_append_time_ms: int | None = None,
+    delete_horizon_ms: int | None = None,
+    transactional: bool = False,
+    control: bool = False,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+) -> bytes:
+    """One batch of `records`, whose offsets are absolute and must not go down.
+
+    `base_offset` is the first record's unless given (compaction keeps the old one); `last_offset_delta` is the last
+    record's unless given, and both must be given for a batch without records (RC-2). `log_append_time_ms` sets bit 3.
+    """
+    if base_offset is None:
+        base_offset = records[0].offset
+    if last_offset_delta is None:
+        last_offset_delta = records[-1].offset - base_offset
+    first_ms = records[0].timestamp_ms if records else -1
+    base_timestamp_ms = first_ms if delete_horizon_ms is None else delete_horizon_ms
+    payload = b"".join([encode_record(record, base_offset, base_timestamp_ms) for record in records])
+    max_timestamp_ms = max((record.timestamp_ms for record in records), default=-1)
+    attributes = (
+        codec
+        | (0 if log_append_time_ms is None else LOG_APPEND_TIME_BIT)
+        | (TRANSACTIONAL_BIT if transactional else 0)
+        | (CONTROL_BIT if control else 0)
+        | (0 if delete_horizon_ms is None else DELETE_HORIZON_BIT)
+    )
+    header = BatchHeader(
+        base_offset=base_offset,
+        length=0,
+        leader_epoch=leader_epoch,
+        magic=2,
+        crc=0,
+        attributes=attributes,
+        last_offset_delta=last_offset_delta,
+        base_timestamp_ms=base_timestamp_ms,
+        max_timestamp_ms=max_timestamp_ms if log_append_time_ms is None else log_append_time_ms,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        count=len(records),
+    )
+    return assemble(header, compress(codec, payload, level))
+
+
+def assemble(header: BatchHeader, stored_payload: bytes) -> bytes:
+    """The bytes of a batch; length and checksum are computed, the payload is already compressed as the header says."""
+    tail = _TAIL.pack(*header[5:]) + stored_payload
+    return _PREFIX.pack(header.base_offset, 9 + len(tail), header.leader_epoch, 2, crc32c(tail)) + tail
+
+
+def payload_of(batch: bytes, header: BatchHeader, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> bytes:
+    """The records of one batch as bytes, decompressed. Raises BadCompression or InvalidRecord (too large)."""
+    payload = batch[HEADER_BYTES : header.length + 12]
+    codec = header.attributes & CODEC_BITS
+    return decompress(codec, payload, limit_bytes) if codec else payload
+
+
+def read_records(batch: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> Iterator[Record]:
+    """Every record of one batch, with absolute offset and the time a consumer sees (RB-6). Raises InvalidRecord."""
+    header = parse_header(batch)
+    append_time_ms = header.max_timestamp_ms if header.is_log_append_time else None
+    payload = payload_of(batch, header, limit_bytes)
+    return decode_records(payload, header.count, header.base_offset, header.base_timestamp_ms, append_time_ms)
+
+
+def plain_records(
+    pairs: Sequence[tuple[bytes | None, bytes | None]], timestamp_ms: int, base_offset: int = 0
+) -> list[Record]:
+    """(key, value) pairs as records of one time and rising offsets, ready for `build_batch`."""
+    return [Record(base_offset + n, timestamp_ms, key, value) for n, (key, value) in enumerate(pairs)]

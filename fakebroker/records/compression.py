@@ -1,0 +1,140 @@
+"""Compression of records (RB-3, RC-4): gzip, snappy, lz4, zstd; unpacking never takes more memory than it is allowed.
+
+cramjam does the work and is imported when the first compressed batch is looked into; gzip is the standard library's.
+"""
+
+import zlib
+from collections.abc import Callable
+from typing import Final
+
+from fakebroker.records.faults import BadCompression, InvalidRecord
+
+NONE: Final = 0
+GZIP: Final = 1
+SNAPPY: Final = 2
+LZ4: Final = 3
+ZSTD: Final = 4
+
+CODEC_NAMES: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+
+DECOMPRESSED_LIMIT_BYTES: Final = 128 << 20
+"""What one batch may unpack to unless the caller says otherwise: far beyond any honest batch of one MiB."""
+
+
+def compress(codec: int, data: bytes, level: int | None = None) -> bytes:
+    """`data` packed by codec 0 to 4 in the form that Java clients write; `level` as in compression.<codec>.level."""
+    if codec == NONE:
+        return data
+    return _PACKERS[codec](data, level)
+
+
+def decompress(codec: int, data: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> bytes:
+    """What codec 0 to 4 made of `data`.
+
+    Raises BadCompression for an unknown codec and data that its codec cannot read, InvalidRecord when the result would
+    be larger than `limit_bytes` (found out before that much memory is taken).
+    """
+    if codec == NONE:
+        return data
+    if codec not in _UNPACKERS:
+        raise BadCompression(f"compression codec {codec} does not exist")
+    return _UNPACKERS[codec](data, limit_bytes)
+
+
+def too_large(name: str, limit_bytes: int) -> InvalidRecord:
+    """The fault of data that unpacks to more than is allowed."""
+    return InvalidRecord(f"the {name} data unpacks to more than the {limit_bytes} bytes allowed")
+
+
+def unpack_growing(
+    name: str, unpack_into: Callable[[bytes, bytearray], int], data: bytes, limit_bytes: int, failures: type[Exception]
+) -> bytes:
+    """Unpack into buffers four times larger each time, the last one of `limit_bytes`."""
+    size = min(limit_bytes, max(4 * len(data), 1 << 16))
+    while True:
+        buffer = bytearray(size)
+        try:
+            used = unpack_into(data, buffer)
+            return bytes(memoryview(buffer)[:used])
+        except failures as fault:
+            if "failed to write whole buffer" not in str(fault):
+                raise BadCompression(f"{name} data cannot be unpacked: {fault}") from None
+        if size >= limit_bytes:
+            raise too_large(name, limit_bytes)
+        size = min(limit_bytes, 4 * size)
+
+
+def _pack_gzip(data: bytes, level: int | None) -> bytes:
+    packer = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, 31)
+    return packer.compress(data) + packer.flush()
+
+
+def _unpack_gzip(data: bytes, limit_bytes: int) -> bytes:
+    unpacked: list[bytes] = []
+    room = limit_bytes
+    while not unpacked or data[:2] == _GZIP_MAGIC:  # members may follow one another; Java ignores other bytes, too
+        unpacker = zlib.decompressobj(31)
+        try:
+            part = unpacker.decompress(data, room + 1)
+        except zlib.error as fault:
+            raise BadCompression(f"gzip data cannot be unpacked: {fault}") from None
+        room -= len(part)
+        if room < 0:
+            raise too_large("gzip", limit_bytes)
+        if not unpacker.eof:
+            raise BadCompression("gzip data ends too early")
+        unpacked.append(part)
+        data = unpacker.unused_data
+    return b"".join(unpacked)
+
+
+def _pack_snappy(data: bytes, _level: int | None) -> bytes:
+    from fakebroker.records import snappy
+
+    return snappy.pack(data)
+
+
+def _unpack_snappy(data: bytes, limit_bytes: int) -> bytes:
+    from fakebroker.records import snappy
+
+    return snappy.unpack(data, limit_bytes)
+
+
+def _pack_lz4(data: bytes, level: int | None) -> bytes:
+    from fakebroker.records import lz4
+
+    return lz4.pack(data, level)
+
+
+def _unpack_lz4(data: bytes, limit_bytes: int) -> bytes:
+    from fakebroker.records import lz4
+
+    return lz4.unpack(data, limit_bytes)
+
+
+def _pack_zstd(data: bytes, level: int | None) -> bytes:
+    from cramjam import zstd
+
+    return bytes(zstd.compress(data, 3 if level is None else level))
+
+
+def _unpack_zstd(data: bytes, limit_bytes: int) -> bytes:
+    from cramjam import DecompressionError, zstd
+
+    return unpack_growing("zstd", zstd.decompress_into, data, limit_bytes, DecompressionError)
+
+
+_PACKERS: Final[dict[int, Callable[[bytes, int | None], bytes]]] = {
+    GZIP: _pack_gzip,
+    SNAPPY: _pack_snappy,
+    LZ4: _pack_lz4,
+    ZSTD: _pack_zstd,
+}
+_UNPACKERS: Final[dict[int, Callable[[bytes, int], bytes]]] = {
+    GZIP: _unpack_gzip,
+    SNAPPY: _unpack_snappy,
+    LZ4: _unpack_lz4,
+    ZSTD: _unpack_zstd,
+}

@@ -1,0 +1,104 @@
+"""Single records inside a batch of format 2: bytes to `Record` and back (RB-4)."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from fakebroker.records.faults import InvalidRecord
+from fakebroker.records.varint import decode_varint, encode_varint
+
+Header = tuple[bytes, bytes | None]
+"""A header's name and value. The name should be UTF-8; nobody checks, so it stays bytes."""
+
+
+class Record(NamedTuple):
+    """One record as a consumer sees it: absolute offset, timestamp in milliseconds (-1: none), key, value, headers."""
+
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[Header] = ()
+
+
+def encode_record(record: Record, base_offset: int, base_timestamp_ms: int) -> bytes:
+    """`record` as it stands in a batch that starts at the given offset and time."""
+    parts = [b"\0", encode_varint(record.timestamp_ms - base_timestamp_ms), encode_varint(record.offset - base_offset)]
+    _put_blob(parts, record.key)
+    _put_blob(parts, record.value)
+    parts.append(encode_varint(len(record.headers)))
+    for name, value in record.headers:
+        _put_blob(parts, name)
+        _put_blob(parts, value)
+    body = b"".join(parts)
+    return encode_varint(len(body)) + body
+
+
+def decode_records(
+    payload: bytes, count: int, base_offset: int, base_timestamp_ms: int, append_time_ms: int | None = None
+) -> Iterator[Record]:
+    """The `count` records of an uncompressed payload; `append_time_ms` replaces the time of each (RB-6).
+
+    Raises InvalidRecord at the first record that does not parse, and at the end when bytes are left over. Lengths
+    below zero mean null, as Kafka reads them, but for the name of a header.
+    """
+    position = 0
+    for index in range(count):
+        position, timestamp_delta, offset_delta, key, value, headers = decode_record(payload, position, index)
+        timestamp_ms = base_timestamp_ms + timestamp_delta if append_time_ms is None else append_time_ms
+        yield Record(base_offset + offset_delta, timestamp_ms, key, value, headers)
+    if position != len(payload):
+        raise InvalidRecord(f"{len(payload) - position} bytes are left over behind the last of {count} records")
+
+
+def decode_record(
+    payload: bytes, position: int, index: int
+) -> tuple[int, int, int, bytes | None, bytes | None, list[Header]]:
+    """(position behind it, timestamp delta, offset delta, key, value, headers) of the record at `position`.
+
+    Raises InvalidRecord; `index` is the record's number in its batch, for the message.
+    """
+    try:
+        size, start = decode_varint(payload, position)
+        end = start + size
+        if size < 0 or end > len(payload):
+            raise InvalidRecord(f"a size of {size} at byte {start} of {len(payload)}")
+        timestamp_delta, position = decode_varint(payload, start + 1, 10)  # the byte of attributes has no meaning
+        offset_delta, position = decode_varint(payload, position)
+        key, position = _take_blob(payload, position, end)
+        value, position = _take_blob(payload, position, end)
+        headers, position = _take_headers(payload, position, end)
+        if position != end:
+            raise InvalidRecord(f"its fields end at byte {position}, its size says {end}")
+    except InvalidRecord as fault:
+        raise InvalidRecord(f"record {index}: {fault.message}") from None
+    return end, timestamp_delta, offset_delta, key, value, headers
+
+
+def _take_headers(payload: bytes, position: int, end: int) -> tuple[list[Header], int]:
+    count, position = decode_varint(payload, position)
+    if not 0 <= count <= end - position:
+        raise InvalidRecord(f"{count} headers in {end - position} bytes")
+    headers: list[Header] = []
+    for _ in range(count):
+        name, position = _take_blob(payload, position, end)
+        value, position = _take_blob(payload, position, end)
+        if name is None:
+            raise InvalidRecord("the name of a header is null")
+        headers.append((name, value))
+    return headers, position
+
+
+def _take_blob(payload: bytes, position: int, end: int) -> tuple[bytes | None, int]:
+    size, position = decode_varint(payload, position)
+    if size < 0:
+        return None, position
+    if position + size > end:
+        raise InvalidRecord(f"{size} bytes wanted at byte {position}, the record ends at {end}")
+    return payload[position : position + size], position + size
+
+
+def _put_blob(parts: list[bytes], blob: bytes | None) -> None:
+    if blob is None:
+        parts.append(b"\1")
+    else:
+        parts += (encode_varint(len(blob)), blob)
