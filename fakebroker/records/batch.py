@@ -46,7 +46,7 @@ class BatchHeader(NamedTuple):
     producer_id: int
     producer_epoch: int
     base_sequence: int
-    count: int
+    records_count: int
 
     @property
     def size_bytes(self) -> int:
@@ -210,7 +210,7 @@ def build_batch(
         producer_id=producer_id,
         producer_epoch=producer_epoch,
         base_sequence=base_sequence,
-        count=len(records),
+        records_count=len(records),
     )
     return assemble(header, compress(codec, payload, level))
 
@@ -233,7 +233,7 @@ def read_records(batch: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> I
     header = parse_header(batch)
     append_time_ms = header.max_timestamp_ms if header.is_log_append_time else None
     payload = payload_of(batch, header, limit_bytes)
-    return decode_records(payload, header.count, header.base_offset, header.base_timestamp_ms, append_time_ms)
+    return decode_records(payload, header.records_count, header.base_offset, header.base_timestamp_ms, append_time_ms)
 
 
 def plain_records(

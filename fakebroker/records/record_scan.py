@@ -36,13 +36,13 @@ def scan(batch: bytes, header: BatchHeader | None = None, limit_bytes: int = DEC
     """
     header = header or parse_header(batch)
     payload = payload_of(batch, header, limit_bytes)
-    if not 0 <= header.count <= len(payload) // _SMALLEST_RECORD_BYTES:
-        raise InvalidRecord(f"{header.count} records in {len(payload)} bytes")
+    if not 0 <= header.records_count <= len(payload) // _SMALLEST_RECORD_BYTES:
+        raise InvalidRecord(f"{header.records_count} records in {len(payload)} bytes")
     deltas: list[int] = []
     null_keys: list[int] = []
-    end, misplaced = _scan_records(payload, header.count, deltas, null_keys)
+    end, misplaced = _scan_records(payload, header.records_count, deltas, null_keys)
     if end != len(payload):
-        raise InvalidRecord(f"{len(payload) - end} bytes are left over behind the last of {header.count} records")
+        raise InvalidRecord(f"{len(payload) - end} bytes are left over behind the last of {header.records_count} records")
     if not deltas:
         return Scan(deltas, -1, -1, null_keys, None)
     base_ms = header.base_timestamp_ms
