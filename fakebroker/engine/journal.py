@@ -16,7 +16,8 @@ from fakebroker.errors import WireError
 from fakebroker.instant import Instant
 from fakebroker.schema import Message
 from fakebroker.wire.frame import RequestHeader, decode_request_header, decode_response
-from fakebroker.wire.registry import APIS, api as find_api
+from fakebroker.wire.registry import APIS
+from fakebroker.wire.registry import api as find_api
 
 BIG_BYTES = 8 * 1024
 KEPT_OF_BIG_BYTES = 512
@@ -61,7 +62,7 @@ class Recorded(NamedTuple):
 class Exchange:
     """One request and what became of it. Header and bodies are decoded when looked at."""
 
-    __slots__ = ("answered", "header", "peer", "received", "request_frame", "response_frame", "seq", "_body_offset")
+    __slots__ = ("_body_offset", "answered", "header", "peer", "received", "request_frame", "response_frame", "seq")
 
     def __init__(self, seq: int, entry: "_Entry") -> None:
         self.seq = seq
@@ -91,7 +92,8 @@ class Exchange:
         if isinstance(self.request_frame, Frame):
             return None
         try:
-            message, _ = find_api(self.header.api_key).request.decode(self.request_frame, self.version, self._body_offset)
+            cls = find_api(self.header.api_key).request
+            message, _ = cls.decode(self.request_frame, self.version, self._body_offset)
         except (WireError, KeyError):
             return None
         return message

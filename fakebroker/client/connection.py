@@ -1,0 +1,119 @@
+"""One connection of a client, without the socket: requests become bytes, bytes become answers."""
+
+import struct
+
+from fakebroker.errors import FakebrokerError, WireError
+from fakebroker.schema import Message
+from fakebroker.wire.frame import decode_response, encode_request
+from fakebroker.wire.registry import api
+
+MAX_FRAME_BYTES = 256 * 1024 * 1024
+_LENGTH = struct.Struct(">i")
+
+
+class ConnectionLost(FakebrokerError):
+    """The connection went away before the answer came; the text says how."""
+
+
+class Pending:
+    """A request under way. `response` is its answer once it is there; `error` says why there will be none."""
+
+    __slots__ = ("api_key", "correlation_id", "error", "is_done", "response", "version")
+
+    def __init__(self, api_key: int, version: int, correlation_id: int) -> None:
+        self.api_key = api_key
+        self.version = version
+        self.correlation_id = correlation_id
+        self.response: Message | None = None
+        self.error: FakebrokerError | None = None
+        self.is_done = False
+
+    def result(self) -> Message:
+        """The answer. Raises ConnectionLost or WireError if there is none, and RuntimeError while it is awaited."""
+        if self.error is not None:
+            raise self.error
+        if self.response is None:
+            raise RuntimeError(f"{self!r} has no answer yet")
+        return self.response
+
+    def __repr__(self) -> str:
+        return f"{api(self.api_key).name} v{self.version} (correlation id {self.correlation_id})"
+
+
+class ClientConnection:
+    """The client's side of one connection: correlation ids, requests under way, bytes out and in."""
+
+    def __init__(self, client_id: str | None = "fakebroker-client") -> None:
+        self.client_id = client_id
+        self.pending: dict[int, Pending] = {}
+        self.closed_reason: str | None = None
+        self._last_correlation_id = 0
+        self._out: list[bytes] = []
+        self._in = bytearray()
+
+    def send(self, request: Message, version: int, expects_answer: bool = True) -> Pending:
+        """Queue a request. With `expects_answer` False (Produce with acks 0) it is done at once, without an answer.
+
+        Raises WireError when the request does not fit the version.
+        """
+        self._last_correlation_id += 1
+        correlation_id = self._last_correlation_id
+        frame = encode_request(request, version, correlation_id, self.client_id)
+        pending = self.expect(request.api_key, version, correlation_id)
+        if not expects_answer:
+            del self.pending[correlation_id]
+            pending.is_done = True
+        self.send_bytes(_LENGTH.pack(len(frame)) + frame)
+        return pending
+
+    def send_bytes(self, data: bytes) -> None:
+        """Queue bytes as they are."""
+        self._out.append(data)
+
+    def expect(self, api_key: int, version: int, correlation_id: int) -> Pending:
+        """Read the answer with `correlation_id` as the answer to such a request (for requests sent as bytes)."""
+        pending = Pending(api_key, version, correlation_id)
+        self.pending[correlation_id] = pending
+        if self.closed_reason is not None:
+            self.close(self.closed_reason)
+        return pending
+
+    def data_to_send(self) -> bytes:
+        """The bytes queued since the last call."""
+        data = b"".join(self._out)
+        self._out.clear()
+        return data
+
+    def receive(self, data: bytes) -> None:
+        """Take in bytes from the broker, in pieces of any size. An answer nobody waits for ends the connection."""
+        self._in += data
+        while len(self._in) >= 4:
+            (size,) = _LENGTH.unpack_from(self._in)
+            if not 0 <= size <= MAX_FRAME_BYTES:
+                self.close(f"the broker sent a frame of {size} bytes")
+                return
+            if len(self._in) < 4 + size:
+                return
+            frame = bytes(self._in[4 : 4 + size])
+            del self._in[: 4 + size]
+            self._answer(frame)
+
+    def close(self, reason: str) -> None:
+        """The connection is gone: every request under way ends with ConnectionLost."""
+        self.closed_reason = reason
+        for pending in self.pending.values():
+            pending.error = ConnectionLost(f"{pending!r}: {reason}")
+            pending.is_done = True
+        self.pending.clear()
+
+    def _answer(self, frame: bytes) -> None:
+        correlation_id = _LENGTH.unpack_from(frame)[0] if len(frame) >= 4 else None
+        pending = self.pending.pop(correlation_id, None) if correlation_id is not None else None
+        if pending is None:
+            self.close(f"an answer with correlation id {correlation_id}, which nobody waits for")
+            return
+        try:
+            _, pending.response = decode_response(pending.api_key, pending.version, frame)
+        except WireError as error:
+            pending.error = error
+        pending.is_done = True

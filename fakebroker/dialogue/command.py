@@ -1,0 +1,88 @@
+"""`fakebroker dialogue play`: recorded dialogues from the command line."""
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import click
+
+from fakebroker.dialogue.run import Outcome, play_against, play_in_sim, play_on_fresh_broker
+from fakebroker.dialogue.script import DialogueError, find_dialogues, read_dialogue
+
+SHOWN_PROBLEMS = 6
+
+
+@click.group(help="Dialogues recorded from real Kafka brokers.")
+def dialogue() -> None:
+    """The group of commands that the command line adds."""
+
+
+@dialogue.command()
+@click.argument("places", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="PATH...")
+@click.option("--tcp", metavar="HOST:PORT", help="Play in real time against a broker that runs there.")
+@click.option("--fresh", is_flag=True, help="Play in real time over TCP, a fresh broker for each.")
+@click.option("--slack", default=1.0, show_default=True, help="In real time: factor on the tolerance of waits.")
+@click.option("--jobs", default=16, show_default=True, help="With --fresh: how many side by side.")
+@click.option("--verbose", is_flag=True, help="Show every difference, and the ones that pass.")
+def play(places: tuple[Path, ...], tcp: str | None, fresh: bool, slack: float, jobs: int, verbose: bool) -> None:
+    """Play dialogues and show where the broker differs from Kafka; in virtual time unless told otherwise.
+
+    Exits with 1 when anything differs.
+    """
+    way = _way(tcp, fresh, slack)
+    try:
+        paths = find_dialogues(list(places))
+        outcomes = list(_shown(_play_all(paths, way, jobs if fresh else 1), verbose))
+    except DialogueError as error:
+        raise click.ClickException(str(error)) from None
+    _summarize(outcomes)
+    sys.exit(any(not outcome.is_good for outcome in outcomes))
+
+
+def _way(tcp: str | None, fresh: bool, slack: float) -> Callable[[Path], Outcome]:
+    """How each dialogue is played."""
+    if tcp and fresh:
+        raise click.UsageError("--tcp and --fresh exclude each other")
+    if fresh:
+        return lambda path: play_on_fresh_broker(read_dialogue(path), slack)
+    if tcp:
+        host, _, port = tcp.rpartition(":")
+        if not host or not port.isdecimal():
+            raise click.BadParameter(f"{tcp!r} is not HOST:PORT", param_hint="--tcp")
+        return lambda path: play_against(read_dialogue(path), host, int(port), slack)
+    return lambda path: play_in_sim(read_dialogue(path))
+
+
+def _play_all(paths: list[Path], way: Callable[[Path], Outcome], jobs: int) -> Iterator[Outcome]:
+    if jobs == 1:
+        yield from map(way, paths)
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(way, paths)
+
+
+def _shown(outcomes: Iterator[Outcome], verbose: bool) -> Iterator[Outcome]:
+    """Print each outcome as it comes."""
+    for outcome in outcomes:
+        path = outcome.dialogue.path
+        if outcome.is_good:
+            if verbose:
+                click.echo(f"ok   {path} ({outcome.took_ms} ms)")
+        else:
+            click.echo(f"DIFF {path}")
+            shown = outcome.problems if verbose else outcome.problems[:SHOWN_PROBLEMS]
+            for problem in shown:
+                click.echo(f"     {problem}")
+            if len(shown) < len(outcome.problems):
+                click.echo(f"     and {len(outcome.problems) - len(shown)} more (--verbose)")
+        yield outcome
+
+
+def _summarize(outcomes: list[Outcome]) -> None:
+    total = Counter(outcome.dialogue.path.resolve().parent.name for outcome in outcomes)
+    good = Counter(outcome.dialogue.path.resolve().parent.name for outcome in outcomes if outcome.is_good)
+    click.echo(", ".join(f"{folder} {good[folder]}/{count}" for folder, count in total.items()))
+    took_ms = sum(outcome.took_ms for outcome in outcomes)
+    click.echo(f"{good.total()} of {total.total()} dialogues as Kafka ({took_ms} ms)")

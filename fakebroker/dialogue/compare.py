@@ -1,0 +1,155 @@
+"""How an answer is compared with the recorded one: what must be equal, what of the same kind, what in any order."""
+
+from collections.abc import Callable
+from typing import Any
+
+from fakebroker.dialogue.names import Names
+
+# Unpredictable on a real broker: compared by type, and by whether they are "none" (-1).
+LOOSE = frozenset(
+    {
+        "StatusDetail",
+        "Host",
+        "Port",
+        "NodeId",
+        "ClusterId",
+        "ErrorMessage",
+        "ClientHost",
+        "LogAppendTimeMs",
+        "Brokers",
+        "SessionId",
+        "LeaderId",
+        "ControllerId",
+        "ThrottleTimeMs",
+        "TopicId",
+        "ProducerId",
+        "ApiKeys",
+        "TransactionStartTimeMs",
+        "LastTimestamp",
+        "LogDir",
+        "TotalBytes",
+        "UsableBytes",
+        "ClientInstanceId",
+        "SubscriptionId",
+        "BatchIndexErrorMessage",
+        "FinalizedFeaturesEpoch",
+        "SupportedFeatures",
+        "FinalizedFeatures",
+        "TokenId",
+        "Hmac",
+        "IssueTimestampMs",
+        "ExpiryTimestampMs",
+        "MaxTimestampMs",
+        "NextProducerId",
+        "SessionLifetimeMs",
+    }
+)
+# Of the loose ones, those where 0 means "none" and so must agree in being 0.
+ZERO_IS_NONE = frozenset({"SessionId", "SessionLifetimeMs"})
+# Loose, unless the recording says that it is a value saved earlier ("$pid"): then it must be that one.
+EXACT_IF_SAVED = frozenset({"ProducerId", "TopicId"})
+# Lists in no particular order, with the fields that identify an entry.
+UNORDERED = {
+    "Groups": ("GroupId",),
+    "Members": ("MemberId",),
+    "Topics": ("Name",),
+    "Partitions": ("PartitionIndex",),
+    "Protocols": ("Name",),
+    "Configs": ("Name",),
+    "Responses": ("Name",),
+    "TransactionStates": ("TransactionalId",),
+    "ActiveProducers": ("ProducerEpoch",),
+    "PartitionResponses": ("Index",),
+    "ResultsByPartition": ("PartitionIndex",),
+    "ResultsByTopicV3AndBelow": ("Name",),
+    "TopicResults": ("Name",),
+    "ResultsByTransaction": ("TransactionalId",),
+    "CredentialInfos": ("Mechanism",),
+    "Entity": ("EntityType",),
+    "Values": ("Key",),
+    "Results": ("User",),
+    "Resources": ("ResourceType", "ResourceName", "PatternType"),
+    "Acls": ("Host", "Operation"),
+    "MatchingAcls": ("ResourceType", "ResourceName", "PatternType", "Host", "Operation"),
+    "ActiveTasks": ("SubtopologyId",),
+    "StandbyTasks": ("SubtopologyId",),
+    "WarmupTasks": ("SubtopologyId",),
+    "ActivePartitions": ("Topic",),
+    "StandbyPartitions": ("Topic",),
+    "StateChangelogTopics": ("Name",),
+    "RepartitionSourceTopics": ("Name",),
+    "TopicPartitions": ("TopicId",),
+}
+UNORDERED_TEXTS = frozenset({"Mechanisms", "RequestedMetrics", "SubscribedTopicNames"})
+
+
+def differences(want: Any, got: Any, names: Names, wall_ms: int) -> list[str]:
+    """What of an answer (`got`) is not as recorded (`want`, with references): one line each, naming the path."""
+    return list(_Comparison(names, wall_ms).compare("", "", want, got))
+
+
+class _Comparison:
+    def __init__(self, names: Names, wall_ms: int) -> None:
+        self._names = names
+        self._wall_ms = wall_ms
+
+    def _fill(self, value: Any) -> Any:
+        return self._names.fill(value, self._wall_ms)
+
+    def compare(self, path: str, key: str, want: Any, got: Any) -> list[str]:
+        is_reference = isinstance(want, str) and want.startswith("$")
+        if isinstance(want, str):
+            want = self._fill(want)
+        if key in LOOSE and not (is_reference and key in EXACT_IF_SAVED):
+            return _compare_loosely(path, key, want, got)
+        if isinstance(want, dict) and isinstance(got, dict):
+            return self._compare_structs(path, want, got)
+        if isinstance(want, list) and isinstance(got, list):
+            return self._compare_lists(path, key, want, got)
+        return [] if want == got else [f"{path}: {_short(got)}, Kafka {_short(want)}"]
+
+    def _compare_structs(self, path: str, want: dict[str, Any], got: dict[str, Any]) -> list[str]:
+        lines = [f"{path}.{key}: missing, Kafka {_short(want[key])}" for key in want if key not in got]
+        lines += [f"{path}.{key}: {_short(got[key])}, not there in Kafka" for key in got if key not in want]
+        for key in want:
+            if key in got:
+                lines += self.compare(f"{path}.{key}", key, want[key], got[key])
+        return lines
+
+    def _compare_lists(self, path: str, key: str, want: list[Any], got: list[Any]) -> list[str]:
+        if len(want) != len(got):
+            return [f"{path}: {len(got)} entries {_short(got)}, Kafka {len(want)} {_short(self._fill(want))}"]
+        order = _order(key, want + got)
+        if order is not None:
+            want = sorted(want, key=lambda entry: order(self._fill(entry)))
+            got = sorted(got, key=order)
+        lines: list[str] = []
+        for index, (wanted, gotten) in enumerate(zip(want, got, strict=True)):
+            lines += self.compare(f"{path}[{index}]", "", wanted, gotten)
+        return lines
+
+
+def _compare_loosely(path: str, key: str, want: Any, got: Any) -> list[str]:
+    if type(want) is int and type(got) is int:
+        none_differs = (want == -1) != (got == -1) or (key in ZERO_IS_NONE and (want == 0) != (got == 0))
+        return [f"{path}: {got}, Kafka {want}"] if none_differs else []
+    if type(want) is type(got) or want is None or got is None:
+        return []
+    return [f"{path}: of type {type(got).__name__}, Kafka {type(want).__name__}"]
+
+
+def _order(key: str, entries: list[Any]) -> Callable[[Any], Any] | None:
+    """The sort key for a list that comes in no particular order, or None where the order counts."""
+    if key in UNORDERED_TEXTS:
+        return str
+    if key == "Partitions" and all(type(entry) is int for entry in entries):
+        return int
+    fields = UNORDERED.get(key)
+    if fields and all(isinstance(entry, dict) and all(name in entry for name in fields) for entry in entries):
+        return lambda entry: str([entry[name] for name in fields])
+    return None
+
+
+def _short(value: Any, limit: int = 160) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else text[:limit] + "..."

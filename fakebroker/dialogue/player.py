@@ -1,0 +1,187 @@
+"""Plays the client's part of a dialogue and compares what the broker does with the recording."""
+
+from fakebroker.client.connection import ClientConnection, Pending
+from fakebroker.dialogue import convert
+from fakebroker.dialogue.batches import build
+from fakebroker.dialogue.compare import differences
+from fakebroker.dialogue.driver import Driver
+from fakebroker.dialogue.names import Names, dig
+from fakebroker.dialogue.script import (
+    Close,
+    Closed,
+    Dialogue,
+    Json,
+    Raw,
+    Ready,
+    Receive,
+    Send,
+    Silent,
+    Sleep,
+    Step,
+    Unsupported,
+)
+from fakebroker.errors import FakebrokerError
+from fakebroker.wire.registry import api
+
+RAW_CORRELATION_ID = 0x7FFFFFFF
+CLOSE_WITHIN_MS = 10_000
+ANSWER_WITHIN_MS = 10_000  # on top of the recorded wait
+READY_WITHIN_MS = 30_000
+SETUP_CONNECTION = "setup"
+
+
+class StepFailed(FakebrokerError):
+    """A step that could not be played; the dialogue ends there."""
+
+
+class _Open:
+    """A request on its way: when it left, what to save of its answer, how to read it."""
+
+    def __init__(self, title: str, pending: Pending, sent_ms: int, save: dict[str, str], decode_batches: bool) -> None:
+        self.title = title
+        self.pending = pending
+        self.sent_ms = sent_ms
+        self.save = save
+        self.decode_batches = decode_batches
+
+
+class Player:
+    """Plays dialogues through a driver. `tag` stands for "~" in names and must be fresh on the broker."""
+
+    def __init__(self, driver: Driver, tag: str) -> None:
+        self._driver = driver
+        self._names = Names(tag)
+        self._clients: dict[str, ClientConnection] = {}
+        self._open: dict[int, _Open] = {}
+
+    def play(self, dialogue: Dialogue) -> list[str]:
+        """Play every step; what was not as recorded comes back, a line each. A step that fails altogether ends it."""
+        problems: list[str] = []
+        for line, step in enumerate(dialogue.steps, 2):
+            where = f"line {line} {self._title(step)}"
+            try:
+                problems += [f"{where}: {problem}" for problem in self._play_step(step)]
+            except (FakebrokerError, OSError, LookupError) as error:
+                problems.append(f"{where}: {_reason(error)}")
+                break
+        for client in self._clients.values():
+            self._driver.close(client)
+        return problems
+
+    def call(self, api_name: str, version: int, **request: Json) -> Json:
+        """Ask on the set-up connection and wait for the answer (Kafka's JSON both ways)."""
+        client = self._client(SETUP_CONNECTION)
+        pending = client.send(convert.to_message(api_name, version, request), version)
+        self._driver.flush(client)
+        self._await(pending, ANSWER_WITHIN_MS)
+        return convert.to_json(pending.result(), version)
+
+    def _play_step(self, step: Step) -> list[str]:
+        match step:
+            case Send():
+                self._send(step)
+            case Raw():
+                self._send_raw(step)
+            case Receive():
+                return self._receive(step)
+            case Silent():
+                return self._stay_silent(step)
+            case Closed():
+                return self._expect_close(step)
+            case Sleep():
+                self._driver.pass_time(step.ms)
+            case Close():
+                self._driver.close(self._clients.pop(step.conn))
+            case Ready():
+                self._make_ready(step)
+            case Unsupported():
+                raise StepFailed(step.why)
+        return []
+
+    def _send(self, step: Send) -> None:
+        wall_ms = self._driver.wall_ms
+        request = build(self._names.fill(step.request, wall_ms), wall_ms)
+        client = self._client(step.conn)
+        pending = client.send(convert.to_message(step.api, step.version, request), step.version)
+        title = f"{step.id} {step.api} v{step.version}"
+        self._open[step.id] = _Open(title, pending, self._driver.mono_ms, step.save, step.decode_batches)
+        self._driver.flush(client)
+
+    def _send_raw(self, step: Raw) -> None:
+        client = self._client(step.conn)
+        pending = client.expect(api(step.api).key, step.version, RAW_CORRELATION_ID)
+        client.send_bytes(step.data)
+        self._open[step.id] = _Open(f"{step.id} raw", pending, self._driver.mono_ms, {}, False)
+        self._driver.flush(client)
+
+    def _receive(self, step: Receive) -> list[str]:
+        request = self._open.pop(step.id)
+        self._await(request.pending, step.waited_ms + ANSWER_WITHIN_MS)
+        waited_ms = self._driver.mono_ms - request.sent_ms
+        wall_ms = self._driver.wall_ms
+        pending = request.pending
+        answer = convert.to_json(pending.result(), pending.version, wall_ms if request.decode_batches else None)
+        for name, path in request.save.items():
+            self._names.save(name, dig(answer, path))
+        problems = differences(step.response, answer, self._names, wall_ms)
+        if abs(waited_ms - step.waited_ms) > self._driver.tolerance_ms(step.waited_ms):
+            problems.append(f"answered after {waited_ms} ms, Kafka {step.waited_ms} ms")
+        if self._driver.keeps_recorded_pace:
+            self._driver.pass_time(max(0, step.waited_ms - waited_ms))
+        return problems
+
+    def _stay_silent(self, step: Silent) -> list[str]:
+        request = self._open[step.id]
+        self._driver.pass_time(step.ms)
+        if not request.pending.is_done:
+            return []
+        raise StepFailed(f"must be unanswered for {step.ms} ms, but {self._outcome(request)}")
+
+    def _expect_close(self, step: Closed) -> list[str]:
+        request = self._open.pop(step.id)
+        self._await(request.pending, CLOSE_WITHIN_MS)
+        if request.pending.error is not None:
+            return []
+        raise StepFailed(f"Kafka closes the connection, but {self._outcome(request)}")
+
+    def _make_ready(self, step: Ready) -> None:
+        from fakebroker.dialogue.ready import Preparation
+
+        preparation = Preparation(self.call, self._names, step, self._driver.wall_ms)
+        preparation.create_topics()
+        end_ms = self._driver.mono_ms + READY_WITHIN_MS
+        while not preparation.is_ready():
+            if self._driver.mono_ms >= end_ms:
+                raise StepFailed(f"not ready after {READY_WITHIN_MS} ms: {preparation.waiting_for}")
+            self._driver.pass_time(100)
+
+    def _client(self, name: str) -> ClientConnection:
+        if name not in self._clients:
+            client = ClientConnection(name)
+            self._driver.open(client)
+            self._clients[name] = client
+        return self._clients[name]
+
+    def _await(self, pending: Pending, within_ms: int) -> None:
+        if not self._driver.pass_time(within_ms, lambda: pending.is_done):
+            raise StepFailed(f"no answer within {within_ms} ms")
+
+    def _outcome(self, request: _Open) -> str:
+        if request.pending.error is not None:
+            return _reason(request.pending.error)
+        return f"it was answered: {convert.to_json(request.pending.result(), request.pending.version)}"
+
+    def _title(self, step: Step) -> str:
+        """How a step is called in a problem: what it does, and for which request."""
+        kind = type(step).__name__.lower()
+        if isinstance(step, (Send, Raw)):
+            return f"{kind} {step.id} {step.api} v{step.version}"
+        if isinstance(step, (Receive, Silent, Closed)):
+            request = self._open.get(step.id)
+            return f"{kind} {request.title}" if request else f"{kind} {step.id}"
+        return kind
+
+
+def _reason(error: Exception) -> str:
+    text = str(error)[:300]
+    return text if isinstance(error, FakebrokerError) else f"{type(error).__name__} {text}"

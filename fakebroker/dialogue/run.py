@@ -1,0 +1,95 @@
+"""Plays a dialogue on a broker made for it: in the simulator, over TCP on a fresh one, or against one that runs."""
+
+import time
+from dataclasses import dataclass
+
+from fakebroker.dialogue.player import Player
+from fakebroker.dialogue.script import Dialogue
+from fakebroker.dialogue.sim_driver import SimDriver
+from fakebroker.dialogue.tcp_driver import TcpDriver
+from fakebroker.errors import FakebrokerError
+
+SIM_ADDRESS = ("127.0.0.1", 9092)
+SIM_TAG = "-tag"
+SIM_START_WALL_MS = 1_767_225_600_000  # the first midnight of 2026, UTC
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of playing a dialogue: nothing in `problems` means all was as in Kafka. `took_ms` is real time."""
+
+    dialogue: Dialogue
+    problems: list[str]
+    took_ms: int
+
+    @property
+    def is_good(self) -> bool:
+        """Whether everything was as recorded."""
+        return not self.problems
+
+
+def play_in_sim(dialogue: Dialogue, seed: int = 0) -> Outcome:
+    """Play in virtual time, in milliseconds."""
+    start_ns = time.monotonic_ns()
+    try:
+        problems = _play_in_sim(dialogue, seed)
+    except FakebrokerError as error:
+        problems = [f"the broker did not start: {error}"]
+    return Outcome(dialogue, problems, _ms_since(start_ns))
+
+
+def play_against(dialogue: Dialogue, host: str, port: int, slack: float = 1.0) -> Outcome:
+    """Play in real time against a broker that runs with the settings of the dialogue's head."""
+    start_ns = time.monotonic_ns()
+    driver = TcpDriver(host, port, slack)
+    try:
+        problems = Player(driver, _fresh_tag()).play(dialogue)
+    finally:
+        driver.close_all()
+    return Outcome(dialogue, problems, _ms_since(start_ns))
+
+
+def play_on_fresh_broker(dialogue: Dialogue, slack: float = 1.0) -> Outcome:
+    """Play in real time over TCP against a broker of its own, started and stopped here."""
+    from fakebroker.broker import FakeBroker
+
+    try:
+        broker = FakeBroker(profile="kafka", config=_settings_of(dialogue), as_release=dialogue.release)
+    except FakebrokerError as error:
+        return Outcome(dialogue, [f"the broker did not start: {error}"], 0)
+    with broker:
+        host, _, port = broker.bootstrap.rpartition(":")
+        outcome = play_against(dialogue, host, int(port), slack)
+        problems = outcome.problems + [f"internal error: {error!r}" for error in broker.errors]
+        broker.errors.clear()
+    return Outcome(dialogue, problems, outcome.took_ms)
+
+
+def _play_in_sim(dialogue: Dialogue, seed: int) -> list[str]:
+    from fakebroker.apis.call import Listener
+    from fakebroker.core.cluster import Cluster
+    from fakebroker.engine.engine import Engine
+    from fakebroker.engine.journal import Journal
+    from fakebroker.instant import Instant
+    from fakebroker.release import release
+    from fakebroker.settings import Settings
+
+    settings = Settings(_settings_of(dialogue), profile="kafka")
+    cluster = Cluster(settings, release(dialogue.release), seed)
+    engine = Engine(cluster, [Listener(1, *SIM_ADDRESS)], Journal(), Instant(SIM_START_WALL_MS, 0))
+    problems = Player(SimDriver(engine), SIM_TAG).play(dialogue)
+    return problems + [f"internal error: {error!r}" for error in engine.errors]
+
+
+def _settings_of(dialogue: Dialogue) -> dict[str, str]:
+    """The settings of the recorded broker; its own address was written HOST:PORT."""
+    return {name: str(value).replace("HOST:PORT", "127.0.0.1:9092") for name, value in dialogue.config.items()}
+
+
+def _fresh_tag() -> str:
+    """Six characters that no earlier run on the same broker used: the microseconds, of the last sixteen seconds."""
+    return f"{time.time_ns() // 1000 % 0x1000000:06x}"
+
+
+def _ms_since(start_ns: int) -> int:
+    return (time.monotonic_ns() - start_ns) // 1_000_000

@@ -1,0 +1,177 @@
+"""Recorded dialogues as data: a head and the steps that follow, one JSON object a line.
+
+The format is that of the recordings made from real Kafka brokers: what a client sends, what must come back, how long
+that took, what must stay unanswered, which connections get closed.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fakebroker.errors import FakebrokerError
+
+Json = Any  # what json.loads gives
+
+
+class DialogueError(FakebrokerError):
+    """A dialogue that cannot be read or played; the text names the file and the line."""
+
+
+@dataclass(frozen=True)
+class Send:
+    """A request leaves on a connection. `save` maps a name to a path into its answer, e.g. "Members.0.MemberId"."""
+
+    id: int
+    conn: str
+    api: str
+    version: int
+    request: dict[str, Json]
+    save: dict[str, str]
+    decode_batches: bool
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Bytes leave as they are; an answer with correlation id 0x7fffffff is read as `api` in `version`."""
+
+    id: int
+    conn: str
+    api: str
+    version: int
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Receive:
+    """The answer of request `id` must be this one, `waited_ms` after it was sent."""
+
+    id: int
+    response: Json
+    waited_ms: int
+
+
+@dataclass(frozen=True)
+class Silent:
+    """Request `id` must still be unanswered `ms` later."""
+
+    id: int
+    ms: int
+
+
+@dataclass(frozen=True)
+class Closed:
+    """The broker must close the connection instead of answering request `id`."""
+
+    id: int
+
+
+@dataclass(frozen=True)
+class Sleep:
+    """Time passes."""
+
+    ms: int
+
+
+@dataclass(frozen=True)
+class Close:
+    """The client closes a connection."""
+
+    conn: str
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Make topics, then wait until their leaders and the coordinators of `group` and `txn` serve.
+
+    `ids` saves topic ids as "$id:<name>". `txn` is a transactional id, "" when only producer ids are needed.
+    """
+
+    group: str | None
+    topics: dict[str, dict[str, Json]]
+    ids: bool
+    txn: str | None
+
+
+@dataclass(frozen=True)
+class Unsupported:
+    """A step of a kind that this player does not play; `why` says so."""
+
+    why: str
+
+
+Step = Send | Raw | Receive | Silent | Closed | Sleep | Close | Ready | Unsupported
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """One recording: what it shows, the broker ("Kafka 4.3.1") and the settings it was recorded with, the steps."""
+
+    name: str
+    about: str
+    broker: str
+    config: dict[str, Json]
+    steps: tuple[Step, ...]
+    path: Path = field(default=Path(), compare=False)
+
+    @property
+    def release(self) -> str:
+        """The release of the recorded broker, "4.3"."""
+        words = self.broker.split()[-1].split(".")
+        return ".".join(words[:2]) if len(words) >= 2 else "4.3"
+
+
+def read_dialogue(path: Path) -> Dialogue:
+    """Parse a recording. Raises DialogueError naming file and line."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if not lines:
+        raise DialogueError(f"{path}: empty, a dialogue begins with its head")
+    head = _parse_line(path, 1, lines[0], _head)
+    steps = tuple(_parse_line(path, n, line, _step) for n, line in enumerate(lines[1:], 2) if line.strip())
+    return Dialogue(head["name"], head["about"], head["broker"], head["config"], steps, path)
+
+
+def find_dialogues(places: list[Path]) -> list[Path]:
+    """Every recording in the files and folders named, in order of path. Raises DialogueError when there is none."""
+    found: list[Path] = []
+    for place in places:
+        found += sorted(place.rglob("*.jsonl")) if place.is_dir() else [place]
+    if not found:
+        raise DialogueError(f"no *.jsonl in {', '.join(map(str, places))}")
+    return found
+
+
+def _parse_line(path: Path, number: int, line: str, parse: Callable[[dict[str, Json]], Any]) -> Any:
+    try:
+        return parse(json.loads(line))
+    except KeyError as missing:
+        raise DialogueError(f"{path}:{number}: {missing} is missing") from None
+    except (ValueError, TypeError, AttributeError) as error:
+        raise DialogueError(f"{path}:{number}: {error}") from None
+
+
+def _head(line: dict[str, Json]) -> dict[str, Json]:
+    return {"name": line["name"], "about": line.get("about", ""), "broker": line.get("broker", "Kafka 4.3.1"),
+            "config": line.get("config", {})}  # fmt: skip
+
+
+def _step(line: dict[str, Json]) -> Step:
+    kind = line["do"]
+    if kind not in _STEPS:
+        return Unsupported(f'steps of kind "{kind}" are not supported yet')
+    return _STEPS[kind](line)
+
+
+_STEPS: dict[str, Callable[[dict[str, Json]], Step]] = {
+    "send": lambda s: Send(
+        s["id"], s["conn"], s["api"], s["version"], s["request"], s.get("save", {}), s.get("batches", False)
+    ),
+    "raw": lambda s: Raw(s["id"], s["conn"], s["api"], s["version"], bytes.fromhex(s["hex"])),
+    "recv": lambda s: Receive(s["id"], s["response"], s["waited_ms"]),
+    "silent": lambda s: Silent(s["id"], s["ms"]),
+    "closed": lambda s: Closed(s["id"]),
+    "sleep": lambda s: Sleep(s["ms"]),
+    "close": lambda s: Close(s["conn"]),
+    "ready": lambda s: Ready(s.get("group"), s.get("topics") or {}, s.get("ids", False), s.get("txn")),
+}
