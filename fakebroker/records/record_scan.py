@@ -42,7 +42,7 @@ def scan(batch: bytes, header: BatchHeader | None = None, limit_bytes: int = DEC
     null_keys: list[int] = []
     end, misplaced = _scan_records(payload, header.records_count, deltas, null_keys)
     if end != len(payload):
-        raise InvalidRecord(f"{len(payload) - end} bytes are left over behind the last of {header.records_count} records")
+        raise InvalidRecord(f"{len(payload) - end} bytes are left over behind {header.records_count} records")
     if not deltas:
         return Scan(deltas, -1, -1, null_keys, None)
     base_ms = header.base_timestamp_ms
