@@ -1,0 +1,40 @@
+"""The declaration language for messages and records, and the code generator behind it."""
+
+from fakebroker.schema.message import Message, Row, Struct, field
+from fakebroker.schema.types import (
+    ZERO_UUID,
+    Bool,
+    Bytes,
+    FieldSpec,
+    Float64,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    Records,
+    Str,
+    UInt16,
+    UInt32,
+    Uuid,
+)
+
+__all__ = [
+    "ZERO_UUID",
+    "Bool",
+    "Bytes",
+    "FieldSpec",
+    "Float64",
+    "Int8",
+    "Int16",
+    "Int32",
+    "Int64",
+    "Message",
+    "Records",
+    "Row",
+    "Str",
+    "Struct",
+    "UInt16",
+    "UInt32",
+    "Uuid",
+    "field",
+]

@@ -1,0 +1,41 @@
+"""From a declaration to functions: constructors per class, codecs per (message, version)."""
+
+from typing import Any
+
+from fakebroker.schema.emit_decode import write_decoder
+from fakebroker.schema.emit_encode import write_encoder
+from fakebroker.schema.message import ABSENT, Message, Struct
+from fakebroker.schema.source import Source
+
+
+def make_decoder(message: type[Message], version: int) -> Any:
+    """A function (data, position) -> (message, end position)."""
+    return write_decoder(message, version).compile("decode")
+
+
+def make_encoder(message: type[Message], version: int) -> Any:
+    """A function (message) -> bytes."""
+    return write_encoder(message, version).compile("encode")
+
+
+def make_constructor(cls: type[Struct]) -> None:
+    """Gives the class a constructor with a keyword parameter per field."""
+    source = Source(f"{cls.__module__}.{cls.__name__} constructor")
+    names = []
+    for spec in cls.fields:
+        source.use(f"default_{spec.name}", ABSENT if spec.is_mutable else spec.default)
+        names.append(f"{spec.name}=default_{spec.name}")
+    star = "*, " if names else ""
+    source.add(f"def __init__(self, {star}{', '.join(names)}):")
+    source.depth = 1
+    source.add("pass")
+    for spec in cls.fields:
+        value = spec.name
+        if spec.is_mutable:
+            value = f"fresh_{spec.name}() if {spec.name} is ABSENT else {spec.name}"
+            source.use(f"fresh_{spec.name}", spec.fresh_default)
+            source.use("ABSENT", ABSENT)
+        source.add(f"self.{spec.name} = {value}")
+    constructor = source.compile("__init__")
+    constructor.__qualname__ = f"{cls.__qualname__}.__init__"
+    cls.__init__ = constructor  # type: ignore[method-assign]

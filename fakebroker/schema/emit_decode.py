@@ -1,0 +1,249 @@
+"""Writes the decoder of one message in one version: a straight line of reads.
+
+In the generated code `data` is the input and `p` the position. Adjacent fixed-size fields, the length byte of what
+follows included, are one `unpack_from`. The emitter does not advance `p` behind such a read but remembers how far
+ahead it is (`ahead`), because the next slice can add that for free; `settle` writes the pending advance.
+
+Slices are not checked against the end of the input one by one: `p` only grows, so if a slice was cut short, either a
+later read fails or the check at the end of the message does.
+"""
+
+from struct import calcsize
+
+from fakebroker.schema.message import Declaration, Message
+from fakebroker.schema.runtime import array_reader
+from fakebroker.schema.source import Source, field_places
+from fakebroker.schema.types import STRING, ArrayOf, FieldSpec, Primitive
+
+
+def write_decoder(message: type[Message], version: int) -> Source:
+    """The source of `decode(data, p) -> (message, end position)`."""
+    source = Source(f"{message.__name__} v{version} decode")
+    source.use("new", object.__new__)
+    _Decoder(source, version, message.flexible.includes(version)).whole(message)
+    return source
+
+
+class _Decoder:
+    def __init__(self, source: Source, version: int, flexible: bool) -> None:
+        self.source = source
+        self.version = version
+        self.flexible = flexible
+        self.data = "data"
+        self.p = "p"
+        self.ahead = 0
+        # Fixed-size values waiting for their common read: struct format, where the value goes, field.
+        self.run: list[tuple[str, str, str]] = []
+
+    def whole(self, message: type[Message]) -> None:
+        self.source.add("def decode(data, p):")
+        self.source.depth = 1
+        self.struct(message, "o", "")
+        self.settle()
+        if not self.flexible:  # else the count of tags, read last, proves that nothing was cut short
+            self.source.add(f"if p > len(data): raise {self.source.helper('too_long')}(0, data, p)")
+        self.source.add("return o, p")
+
+    # Reading positions
+
+    def fixed(self, char: str, target: str, path: str) -> None:
+        self.run.append((char, target, path))
+
+    def flush(self) -> None:
+        """Writes the read of the waiting fixed-size values."""
+        if not self.run:
+            return
+        chars = "".join(char for char, _, _ in self.run)
+        path = ", ".join(path for _, _, path in self.run if path)
+        where = self.at(self.ahead)
+        if chars == "B":
+            self.source.add(f"{self.run[0][1]} = {self.data}[{where}]", path)
+        else:
+            targets = ", ".join(target for _, target, _ in self.run) + ("," if len(self.run) == 1 else "")
+            unpack = self.source.struct_function("unpack", chars)
+            self.source.add(f"{targets} = {unpack}({self.data}, {where})", path)
+        self.ahead += calcsize(">" + chars)
+        self.run.clear()
+
+    def at(self, ahead: int) -> str:
+        return f"{self.p} + {ahead}" if ahead else self.p
+
+    def settle(self) -> None:
+        """Brings the position up to date."""
+        self.flush()
+        if self.ahead:
+            self.source.add(f"{self.p} += {self.ahead}")
+            self.ahead = 0
+
+    # Structures
+
+    def struct(self, declaration: type[Declaration], target: str, path: str) -> None:
+        """A struct into the local `target`; for a row, into a tuple of that name."""
+        flexible, values = self.flexible, field_places(declaration, target)
+        if not declaration.is_row:
+            self.source.add(f"{target} = new({self.source.use(declaration.__name__, declaration)})")
+        for spec in declaration.fields:
+            if not spec.is_plain(self.version):
+                self.absent(declaration, spec, values)
+        for spec in declaration.fields:
+            if spec.is_plain(self.version):
+                self.flexible = flexible and spec.flexible
+                self.field(spec, values[spec.name], path + spec.kafka_name)
+                self.flexible = flexible
+        if flexible:
+            self.tagged(declaration, target, values, path)
+        if declaration.is_row:
+            self.flush()
+            self.source.add(f"{target} = ({', '.join(values.values())},)")
+
+    def absent(self, declaration: type[Declaration], spec: FieldSpec, values: dict[str, str]) -> None:
+        """What a field holds that the version lacks or that its tagged section may leave out."""
+        if spec.is_mutable:
+            default = f"{self.source.use(spec.type.__name__, spec.type)}()" if isinstance(spec.type, type) else "[]"
+            self.source.add(f"{values[spec.name]} = {default}")
+        elif declaration.is_row:
+            if spec.is_tagged(self.version):
+                self.source.add(f"{values[spec.name]} = {spec.default!r}")
+            else:
+                values[spec.name] = repr(spec.default)
+
+    def tagged(self, declaration: type[Declaration], target: str, values: dict[str, str], path: str) -> None:
+        count = self.source.fresh("t")
+        self.fixed("B", count, path + "tags")
+        self.settle()
+        self.source.add(f"if {count}:")
+        self.source.depth += 1
+        read = self.source.helper("read_tags")
+        self.source.add(f"{count}, {self.p} = {read}({count}, {self.data}, {self.p})", path + "tags")
+        for spec in declaration.fields:
+            if spec.is_tagged(self.version):
+                self.tagged_field(spec, count, values[spec.name], path)
+        if not declaration.is_row:
+            self.source.add(f"if {count}: {target}.unknown_tags = {count}")
+        self.source.depth -= 1
+
+    def tagged_field(self, spec: FieldSpec, tags: str, target: str, path: str) -> None:
+        """A known tagged field: decoded from a slice of its own, which it must fill."""
+        outer = self.data, self.p
+        self.data, self.p = self.source.fresh("data"), self.source.fresh("p")
+        self.source.add(f"if {spec.tag} in {tags}:")
+        self.source.depth += 1
+        self.source.add(f"{self.data} = {tags}.pop({spec.tag}); {self.p} = 0")
+        full = path + spec.kafka_name
+        if spec.nullable.includes(self.version) and isinstance(spec.type, type):
+            self.optional("B", spec, target, full)
+        else:
+            self.field(spec, target, full)
+        self.settle()
+        error = f"raise {self.source.helper('wrong_tag_size')}({self.p}, {self.data})"
+        self.source.add(f"if {self.p} != len({self.data}): {error}", full)
+        self.source.depth -= 1
+        self.data, self.p = outer
+
+    # Fields
+
+    def field(self, spec: FieldSpec, target: str, path: str) -> None:
+        nullable = spec.nullable.includes(self.version)
+        if isinstance(spec.type, ArrayOf):
+            self.array(spec.type, nullable, target, path)
+        elif isinstance(spec.type, Primitive):
+            self.primitive(spec.type, nullable, target, path)
+        elif nullable:
+            self.optional("b", spec, target, path)
+        else:
+            self.inner(spec.type, target, path)
+
+    def inner(self, declaration: type[Declaration], target: str, path: str) -> None:
+        local = self.source.fresh("o")
+        self.struct(declaration, local, path + ".")
+        self.source.add(f"{target} = {local}")
+
+    def optional(self, char: str, spec: FieldSpec, target: str, path: str) -> None:
+        """A nullable struct: an int8, or in a tagged field a varint, says whether it is there (GEN-5)."""
+        flag = self.source.fresh("n")
+        self.fixed(char, flag, path)
+        self.settle()
+        self.source.add(f"if {flag} > 0:" if char == "B" else f"if {flag} >= 0:")
+        self.source.depth += 1
+        assert isinstance(spec.type, type)
+        self.inner(spec.type, target, path)
+        self.settle()
+        self.source.depth -= 1
+        self.source.add(f"else: {target} = None")
+
+    def primitive(self, kind: Primitive, nullable: bool, target: str, path: str) -> None:
+        if kind.char:
+            self.fixed(kind.char, target, path)
+        else:
+            self.sized(kind, nullable, target, path)
+
+    def sized(self, kind: Primitive, nullable: bool, target: str, path: str) -> None:
+        """A string, bytes or records."""
+        n = self.source.fresh("n")
+        kind_name = "string" if kind is STRING else "length"
+        less = self.length("h" if kind is STRING else "i", n, nullable, path, kind_name)
+        if nullable:
+            self.source.add(f"if {n}{'' if self.flexible else ' >= 0'}:")
+            self.source.depth += 1
+        self.source.add(f"e = {self.at(self.ahead - less)} + {n}")
+        tail = '.decode("utf-8", "replace")' if kind is STRING else ""
+        self.source.add(f"{target} = {self.data}[{self.at(self.ahead)}:e]{tail}", path)
+        self.source.add(f"{self.p} = e")
+        if nullable:
+            self.source.depth -= 1
+            self.source.add("else:")
+            self.source.depth += 1
+            self.source.add(f"{target} = None")
+            if self.ahead:
+                self.source.add(f"{self.p} += {self.ahead}")
+            self.source.depth -= 1
+        self.ahead = 0
+
+    def length(self, char: str, n: str, nullable: bool, path: str, helper: str) -> int:
+        """Reads a length into `n`; says how much more than the length `n` is (compact lengths count from one)."""
+        self.fixed("B" if self.flexible else char, n, path)
+        self.flush()
+        if not self.flexible:
+            if not nullable:
+                self.source.add(f"if {n} < 0: raise {self.source.helper('null')}()", path)
+            return 0
+        helper = self.source.helper(("finish_" if nullable else "odd_") + helper)
+        test = f"{n} > 127" if nullable else f"not 0 < {n} < 128"
+        self.source.add(f"if {test}:")
+        self.source.add(f"    {n}, e = {helper}({n}, {self.data}, {self.at(self.ahead)}); {self.p} += e", path)
+        return 1
+
+    def array(self, kind: ArrayOf, nullable: bool, target: str, path: str) -> None:
+        n = self.source.fresh("n")
+        less = self.length("i", n, nullable, path, "length")
+        self.settle()
+        if nullable:
+            self.source.add(f"if {n}:" if less else f"if {n} >= 0:")
+            self.source.depth += 1
+        if less:
+            self.source.add(f"{n} -= 1")
+        self.source.add(f"if {n} > len({self.data}) - {self.p}:")
+        self.source.add(f"    raise {self.source.helper('too_long')}({n}, {self.data}, {self.p})", path)
+        self.elements(kind.element, n, target, path)
+        if nullable:
+            self.source.depth -= 1
+            self.source.add("else:")
+            self.source.add(f"    {target} = None")
+
+    def elements(self, element: "Primitive | type[Declaration]", n: str, target: str, path: str) -> None:
+        if isinstance(element, Primitive) and element.char not in ("", "16s"):
+            read = self.source.use(f"read_{element.name}s", array_reader(element.char))
+            self.source.add(f"{target} = {read}({n}, {self.data}, {self.p})", path)
+            self.source.add(f"{self.p} += {n}" + (f" * {element.size}" if element.size > 1 else ""))
+            return
+        items, item = self.source.fresh("a"), self.source.fresh("o")
+        self.source.add(f"{target} = {items} = []")
+        self.source.add(f"for _ in range({n}):")
+        self.source.depth += 1
+        if isinstance(element, Primitive):
+            self.primitive(element, False, item, path + "[]")
+        else:
+            self.struct(element, item, path + "[].")
+        self.settle()
+        self.source.add(f"{items}.append({item})")
+        self.source.depth -= 1

@@ -1,0 +1,262 @@
+"""Writes the encoder of one message in one version.
+
+The generated code collects the pieces in lists and joins them once. Adjacent fixed-size fields, and in old versions
+the length of what follows, are one `pack`; compact lengths come from a table. An array whose entries are one `pack`
+each becomes a list comprehension.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fakebroker.schema.message import Declaration, Message
+from fakebroker.schema.runtime import array_writer
+from fakebroker.schema.source import Source, field_places
+from fakebroker.schema.types import STRING, UUID, ArrayOf, FieldSpec, Primitive
+
+
+def write_encoder(message: type[Message], version: int) -> Source:
+    """The source of `encode(message) -> bytes`."""
+    source = Source(f"{message.__name__} v{version} encode")
+    _Encoder(source, version, message.flexible.includes(version)).whole(message)
+    return source
+
+
+class _Encoder:
+    def __init__(self, source: Source, version: int, flexible: bool) -> None:
+        self.source = source
+        self.version = version
+        self.flexible = flexible
+        # The list that takes the pieces, the pieces not yet put there, and fixed-size values waiting for their pack.
+        self.parts = "parts"
+        self.pending: list[str] = []
+        self.run: list[tuple[str, str]] = []
+        self.paths: list[str] = []
+
+    def whole(self, message: type[Message]) -> None:
+        self.source.add("def encode(o):")
+        self.source.depth = 1
+        start = len(self.source.lines)
+        self.struct(message, "o", "")
+        if any(self.parts in line for line in self.source.lines[start:]):
+            self.source.insert(start, f"{self.parts} = []")
+            self.flush()
+            self.source.add(f'return b"".join({self.parts})')
+            return
+        self.end_run()
+        paths = self.take_paths()
+        pieces = ", ".join(self.pending)
+        self.source.add(f"return {pieces}" if len(self.pending) == 1 else f'return b"".join(({pieces}))', paths)
+
+    # Pieces
+
+    def fixed(self, char: str, value: str, path: str) -> None:
+        self.run.append((char, value))
+        self.note(path)
+
+    def note(self, path: str) -> None:
+        if path:
+            self.paths.append(path)
+
+    def take_paths(self) -> str:
+        text = ", ".join(dict.fromkeys(self.paths))
+        self.paths.clear()
+        return text
+
+    def packed(self) -> str:
+        """The pack call of the waiting fixed-size values."""
+        pack = self.source.struct_function("pack", "".join(char for char, _ in self.run))
+        return f"{pack}({', '.join(value for _, value in self.run)})"
+
+    def end_run(self) -> None:
+        if self.run:
+            self.pending.append(self.packed())
+            self.run.clear()
+
+    def flush(self) -> None:
+        """Puts everything pending into the list."""
+        self.end_run()
+        if len(self.pending) == 1:
+            self.source.add(f"{self.parts}.append({self.pending[0]})", self.take_paths())
+        elif self.pending:
+            self.source.add(f"{self.parts} += ({', '.join(self.pending)})", self.take_paths())
+        self.pending.clear()
+
+    @contextmanager
+    def aside(self, parts: str) -> Iterator[None]:
+        """Pieces emitted inside go into a list of their own; what is pending outside stays pending."""
+        saved = self.parts, self.pending, self.run, self.paths
+        self.parts, self.pending, self.run, self.paths = parts, [], [], []
+        yield
+        self.flush()
+        self.parts, self.pending, self.run, self.paths = saved
+
+    # Structures
+
+    def struct(self, declaration: type[Declaration], target: str, path: str) -> None:
+        flexible, values = self.flexible, field_places(declaration, target)
+        for spec in declaration.fields:
+            if not spec.versions.includes(self.version) and not spec.ignorable:
+                self.refuse(spec, values[spec.name], path)
+        for spec in declaration.fields:
+            if spec.is_plain(self.version):
+                self.flexible = flexible and spec.flexible
+                self.field(spec, values[spec.name], path + spec.kafka_name)
+                self.flexible = flexible
+        if flexible:
+            self.tagged(declaration, target, values, path)
+        elif not declaration.is_row:
+            refuse = self.source.helper("refuse_tags")
+            self.source.add(f"if {target}.unknown_tags: {refuse}({target}.unknown_tags)", path + "unknown_tags")
+
+    def refuse(self, spec: FieldSpec, value: str, path: str) -> None:
+        """A field that the version lacks must hold its default (GEN-3)."""
+        error = f"raise {self.source.helper('not_in_version')}({spec.name!r}, {value})"
+        self.source.add(f"if {self.differs(spec, value)}: {error}", path + spec.kafka_name)
+
+    def differs(self, spec: FieldSpec, value: str) -> str:
+        """The test whether a field holds another value than its default."""
+        if spec.default is None:
+            return f"{value} is not None"
+        if spec.default is False:
+            return value
+        if isinstance(spec.type, ArrayOf):
+            return f"{value} != []"
+        if isinstance(spec.type, Primitive):
+            return f"{value} != {spec.default!r}"
+        inner = [self.differs(part, f"{value}.{part.name}") for part in spec.type.fields]
+        return " or ".join([f"{value} is None", *inner, f"{value}.unknown_tags"])
+
+    def tagged(self, declaration: type[Declaration], target: str, values: dict[str, str], path: str) -> None:
+        known = [spec for spec in declaration.fields if spec.is_tagged(self.version)]
+        tags = self.source.fresh("t") if known else "{}"
+        if known:
+            self.source.add(f"{tags} = {{}}")
+        for spec in known:
+            self.source.add(f"if {self.differs(spec, values[spec.name])}:")
+            self.source.depth += 1
+            parts = self.source.fresh("parts")
+            self.source.add(f"{parts} = []")
+            with self.aside(parts):
+                self.tagged_value(spec, values[spec.name], path + spec.kafka_name)
+            self.source.add(f'{tags}[{spec.tag}] = b"".join({parts})')
+            self.source.depth -= 1
+        self.end_of_struct(tags if known else "", "" if declaration.is_row else f"{target}.unknown_tags")
+
+    def tagged_value(self, spec: FieldSpec, value: str, path: str) -> None:
+        """In a tagged section a varint, not an int8, announces a nullable struct (GEN-5)."""
+        if isinstance(spec.type, type) and spec.nullable.includes(self.version):
+            self.optional(spec.type, value, path, null="\\0")
+        else:
+            self.field(spec, value, path)
+
+    def end_of_struct(self, known: str, unknown: str) -> None:
+        """The tagged section: a zero byte, joined to the pack before it, when there are no tags."""
+        test = " and ".join([f"not {name}" for name in (known, unknown) if name])
+        before = self.packed() + " + " if self.run else ""
+        self.run.append(("B", "0"))
+        if test:
+            plain = self.packed() if before else r'b"\0"'
+            encode = f"{self.source.helper('encode_tags')}({known or '{}'}, {unknown or None})"
+            self.pending.append(f"{plain} if {test} else {before}{encode}")
+            self.run.clear()
+
+    # Fields
+
+    def field(self, spec: FieldSpec, value: str, path: str) -> None:
+        nullable = spec.nullable.includes(self.version)
+        if isinstance(spec.type, ArrayOf):
+            self.array(spec.type, nullable, value, path)
+        elif isinstance(spec.type, Primitive):
+            self.primitive(spec.type, nullable, value, path)
+        elif nullable:
+            self.optional(spec.type, value, path, null="\\xff")
+        else:
+            self.struct(spec.type, self.local(value), path + ".")
+
+    def local(self, value: str) -> str:
+        name = self.source.fresh("o")
+        self.source.add(f"{name} = {value}")
+        return name
+
+    def optional(self, declaration: type[Declaration], value: str, path: str, null: str) -> None:
+        name = self.local(value)
+        self.flush()
+        self.source.add(f'if {name} is None: {self.parts}.append(b"{null}")')
+        self.source.add("else:")
+        self.source.depth += 1
+        self.pending.append(r'b"\1"')
+        self.struct(declaration, name, path + ".")
+        self.flush()
+        self.source.depth -= 1
+
+    def primitive(self, kind: Primitive, nullable: bool, value: str, path: str) -> None:
+        if kind is UUID:
+            self.source.add(f"if len({value}) != 16: raise {self.source.helper('no_uuid')}({value})", path)
+        if kind.char:
+            # A bool goes as the number it is, because "?" would take any object for true.
+            self.fixed(kind.char.replace("?", "B"), value, path)
+        else:
+            self.sized(kind, nullable, value, path)
+
+    def sized(self, kind: Primitive, nullable: bool, value: str, path: str) -> None:
+        data, n = self.source.fresh("b"), self.source.fresh("n")
+        encode = ".encode()" if kind is STRING else ""
+        if nullable:
+            self.source.add(f"{data} = {value}")
+            self.source.add(f'if {data} is None: {data} = b""; {n} = -1')
+            convert = f"{data} = {data}{encode}; " if encode else ""
+            self.source.add(f"else: {convert}{n} = len({data})", path)
+        else:
+            self.source.add(f"{data} = {value}{encode}; {n} = len({data})", path)
+        self.length("h" if kind is STRING else "i", n, "long_string" if kind is STRING else "long_length", path)
+        self.pending.append(data)
+
+    def length(self, char: str, n: str, helper: str, path: str) -> None:
+        if not self.flexible:
+            self.fixed(char, n, path)
+            self.end_run()
+            return
+        self.note(path)
+        self.end_run()
+        self.pending.append(f"{self.source.helper('LENGTHS')}[{n}] if {n} < 127 else {self.source.helper(helper)}({n})")
+
+    def array(self, kind: ArrayOf, nullable: bool, value: str, path: str) -> None:
+        items, n = self.source.fresh("a"), self.source.fresh("n")
+        self.source.add(f"{items} = {value}")
+        if nullable:
+            self.source.add(f"if {items} is None: {items} = (); {n} = -1")
+            self.source.add(f"else: {n} = len({items})", path)
+        else:
+            self.source.add(f"{n} = len({items})", path)
+        self.length("i", n, "long_length", path)
+        element = kind.element
+        if isinstance(element, Primitive) and element.char not in ("", "16s"):
+            write = self.source.use(f"write_{element.name}s", array_writer(element.char.replace("?", "B")))
+            self.pending.append(f"{write}({items})")
+            self.note(path)
+        else:
+            self.loop(element, items, path)
+
+    def loop(self, element: "Primitive | type[Declaration]", items: str, path: str) -> None:
+        """One round per entry; a comprehension when an entry is a single piece."""
+        self.flush()
+        item = self.source.fresh("o")
+        names = item
+        if not isinstance(element, Primitive) and element.is_row:
+            names = ", ".join(field_places(element, item).values()) + ("," if len(element.fields) == 1 else "")
+        start = len(self.source.lines)
+        self.source.add(f"for {names} in {items}:")
+        self.source.depth += 1
+        if isinstance(element, Primitive):
+            self.primitive(element, False, item, path + "[]")
+        else:
+            self.struct(element, item, path + "[].")
+        self.end_run()
+        straight = len(self.source.lines) == start + 1 and len(self.pending) == 1
+        if straight:
+            self.source.cut(start)
+            self.source.depth -= 1
+            self.source.add(f"{self.parts} += [{self.pending.pop()} for {names} in {items}]", self.take_paths())
+        else:
+            self.flush()
+            self.source.depth -= 1

@@ -1,0 +1,93 @@
+"""Why a codec failed, in words: which message, version, field and value. Only runs when something went wrong."""
+
+from typing import TYPE_CHECKING, Any
+
+from fakebroker.errors import WireError
+from fakebroker.schema.runtime import MAX_STRING_BYTES
+from fakebroker.schema.source import failing_place
+from fakebroker.schema.types import BOOL, FLOAT64, STRING, UUID, ArrayOf, FieldSpec, Primitive
+
+if TYPE_CHECKING:
+    from fakebroker.schema.message import Declaration, Message
+
+
+def decode_failure(message: "type[Message]", version: int, data: bytes, error: Exception) -> WireError:
+    """The error for input that is not a message of that version."""
+    path, position = failing_place(error)
+    reason = str(error) if isinstance(error, WireError) else "the input ends too early"
+    where = f" at {path}" if path else ""
+    near = f", near byte {position} of {len(data)}" if position is not None else ""
+    return WireError(f"{message.__name__} v{version}{where}{near}: {reason}")
+
+
+def encode_failure(message: "Message", version: int, error: Exception) -> WireError:
+    """The error for a value without an encoding: looks for the first field that does not hold what it should."""
+    name = f"{type(message).__name__} v{version}"
+    if isinstance(error, WireError):
+        return WireError(f"{name} at {failing_place(error)[0]}: {error}")
+    culprit = _struct(type(message), message, version, "")
+    return WireError(f"{name} at {culprit or f'{failing_place(error)[0]}: {error}'}")
+
+
+def _struct(declaration: "type[Declaration]", value: Any, version: int, path: str) -> str | None:
+    if declaration.is_row:
+        if not isinstance(value, tuple) or len(value) != len(declaration.fields):
+            return f"{path}: {value!r} is not a tuple of {', '.join(spec.name for spec in declaration.fields)}"
+        values: tuple[Any, ...] = value
+    elif not isinstance(value, declaration):
+        return f"{path}: {value!r} is not a {declaration.__name__}"
+    else:
+        values = tuple(getattr(value, spec.name) for spec in declaration.fields)
+    for spec, part in zip(declaration.fields, values, strict=True):
+        if spec.versions.includes(version):
+            problem = _field(spec, part, version, f"{path}.{spec.name}" if path else spec.name)
+            if problem:
+                return problem
+    return None
+
+
+def _field(spec: FieldSpec, value: Any, version: int, path: str) -> str | None:
+    if value is None:
+        return None if spec.nullable.includes(version) else f"{path}: null where none is allowed"
+    if not isinstance(spec.type, ArrayOf):
+        return _element(spec.type, value, version, path)
+    if not isinstance(value, list | tuple):
+        return f"{path}: {value!r} is not a list"
+    problems = (_element(spec.type.element, item, version, f"{path}[{index}]") for index, item in enumerate(value))
+    return next((problem for problem in problems if problem), None)
+
+
+def _element(kind: "Primitive | type[Declaration]", value: Any, version: int, path: str) -> str | None:
+    if isinstance(kind, Primitive):
+        problem = _primitive(kind, value)
+        return f"{path}: {problem}" if problem else None
+    return _struct(kind, value, version, path)
+
+
+def _primitive(kind: Primitive, value: Any) -> str | None:
+    if kind is STRING:
+        return _string(value)
+    if kind is FLOAT64 or kind is BOOL:
+        return None if isinstance(value, int | float) else f"{value!r} is not a {kind.name}"
+    if kind.char and kind is not UUID:
+        return _integer(kind, value)
+    if not isinstance(value, bytes | bytearray | memoryview):
+        return f"{value!r} is not bytes"
+    return f"{value!r} is not a UUID of 16 bytes" if kind is UUID and len(value) != 16 else None
+
+
+def _string(value: Any) -> str | None:
+    if not isinstance(value, str):
+        return f"{value!r} is not a str"
+    size = len(value.encode("utf-8", "surrogatepass"))
+    if size > MAX_STRING_BYTES:
+        return f"a string of {size} bytes is longer than {MAX_STRING_BYTES}"
+    return f"{value!r} has no UTF-8 encoding" if any("\ud800" <= char <= "\udfff" for char in value) else None
+
+
+def _integer(kind: Primitive, value: Any) -> str | None:
+    if not isinstance(value, int):
+        return f"{value!r} is not an integer"
+    bits = kind.size * 8
+    low, high = (0, 2**bits - 1) if kind.name.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return None if low <= value <= high else f"{value} does not fit {kind.name}"
