@@ -6,6 +6,7 @@ from random import Random
 
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import Event
+from fakebroker.core.log_jobs import LogJobs
 from fakebroker.core.node import Node
 from fakebroker.core.topics import Topics
 from fakebroker.release import Behaviours, Release
@@ -36,6 +37,7 @@ class Cluster:
             own = settings if node_id == node_ids[0] else settings.for_broker()
             self.nodes[node_id] = Node(self, node_id, own)
         self.topics = Topics(self)
+        self.log_jobs = LogJobs(self)
         self._next_producer_id = 0
 
     @property

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from fakebroker.core.log_config import LogConfig
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.settings import Reader, SettingError, Settings, Source, Synonym, find_topic
 from fakebroker.settings.declare import Value, parse, render
@@ -11,7 +12,7 @@ from fakebroker.settings.table import TOPIC
 class TopicConfig(Reader):
     """Typed getters as Settings has them, under the names of topic settings (section 6 of the admin rules)."""
 
-    __slots__ = ("_generation", "_settings", "own")
+    __slots__ = ("_generation", "_log", "_settings", "own")
 
     def __init__(self, settings: Settings, own: Mapping[str, str] | None = None) -> None:
         self._settings = settings
@@ -23,6 +24,15 @@ class TopicConfig(Reader):
         if self._generation != self._settings.generation:
             self._compute()
         return super().value(name)
+
+    @property
+    def log(self) -> LogConfig:
+        """The settings in force that the topic's logs live by."""
+        if self._generation != self._settings.generation:
+            self._compute()
+        if self._log is None:
+            self._log = LogConfig.read(super().value)
+        return self._log
 
     def replace(self, own: Mapping[str, str]) -> None:
         """Put these in the place of the topic's own values. They must have passed `check_config`."""
@@ -37,12 +47,18 @@ class TopicConfig(Reader):
             return found + self._settings.synonyms(broker_name)
         return [*found, Synonym(name, render(TOPIC[name].default), Source.DEFAULT)]
 
+    def source(self, name: str) -> int:
+        """Where the value in force comes from (DC-2)."""
+        synonyms = self.synonyms(name)
+        return synonyms[0].source if synonyms else Source.DEFAULT
+
     def text(self, name: str) -> str:
         """The value in force as Kafka writes it."""
         return render(self.value(name)) or ""
 
     def _compute(self) -> None:
         self._generation = self._settings.generation
+        self._log: LogConfig | None = None
         self._values = {name: self._inherited(name) for name in TOPIC}
         for name, text in self.own.items():
             self._values[name] = parse(TOPIC[name], text)

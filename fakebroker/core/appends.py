@@ -1,0 +1,220 @@
+"""What a broker checks before it stores a produced batch, and what it changes in it (PD-10 to PD-22, RB-5)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fakebroker.core.log_config import LogConfig
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.records.batch import (
+    CODEC_BITS,
+    CRC_START,
+    LOG_APPEND_TIME_BIT,
+    BatchHeader,
+    build_batch,
+    crc32c,
+    parse_header,
+    peek,
+    read_records,
+    with_times,
+)
+from fakebroker.records.faults import InvalidRecord
+from fakebroker.records.record_scan import Scan, scan
+
+CODECS = {"uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
+ZSTD = 4
+_HEADER_BYTES = 61
+_SMALLEST_MESSAGE_BYTES = 12 + 14
+_KEPT_ATTRIBUTES = 0x7F  # bit 7 does not survive when Kafka writes the attributes anew
+
+
+class AppendError(KafkaError):
+    """A batch that is not appended. `record_errors` names single records: (index in the batch, text) (PD-17).
+
+    `told` says whether Produce puts the message into its answer; for most codes it is null there.
+    """
+
+    def __init__(
+        self,
+        code: ErrorCode,
+        message: str | None,
+        record_errors: Sequence[tuple[int, str]] = (),
+        *,
+        told: bool = False,
+    ) -> None:
+        super().__init__(code, message)
+        self.record_errors = record_errors
+        self.told = told or bool(record_errors)
+
+
+class CheckedBatch(NamedTuple):
+    """A batch that may be stored."""
+
+    data: bytes  # as it is stored, but for base offset and leader epoch
+    header: BatchHeader  # as the client sent it
+    max_timestamp_ms: int  # of its records; now with LogAppendTime
+
+
+def single_batch(data: bytes, *, zstd_allowed: bool = True) -> bytes:
+    """The one batch of format 2 that Produce v3+ carries per partition; an incomplete rest is dropped (PD-12, PD-15).
+
+    Raises AppendError: 87 for none, two or another format, 2 for a magic that does not exist, 76 for zstd (PD-13).
+    """
+    size_bytes = _checked_peek(data, 0)
+    if size_bytes is None:
+        raise AppendError(ErrorCode.INVALID_RECORD, f"{len(data)} bytes hold no complete record batch")
+    if data[16] != 2:
+        raise AppendError(ErrorCode.INVALID_RECORD, f"a batch of magic {data[16]} where only 2 is allowed")
+    if not zstd_allowed:
+        codec = data[22] & CODEC_BITS
+        if codec > ZSTD:
+            raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"there is no compression type {codec}")
+        if codec == ZSTD:
+            raise AppendError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7")
+    if size_bytes == len(data):
+        return data
+    if _checked_peek(data, size_bytes) is not None:
+        raise AppendError(ErrorCode.INVALID_RECORD, "more than one record batch")
+    return data[:size_bytes]
+
+
+def check_batch(data: bytes, config: LogConfig, partition: str, now_ms: int) -> CheckedBatch:
+    """Check one whole batch of format 2 and bring it into the form in which it is stored.
+
+    `partition` is "topic-0", for messages. Raises AppendError.
+    """
+    try:
+        header = parse_header(data)
+        _check_header(data, header, config, partition)
+        _check_counts(header)
+        seen = scan(data, header)
+    except InvalidRecord as fault:
+        raise AppendError(fault.code, f"{partition}: {fault.message}") from None
+    if header.codec and seen.misplaced is not None:
+        raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{partition}: record {seen.misplaced} has another's offset")
+    _check_records(header, seen, config, partition, now_ms)
+    return _as_stored(data, header, seen, config, now_ms)
+
+
+def _checked_peek(data: bytes, position: int) -> int | None:
+    """The size of the batch or message at `position`, None when there is none; 2 for what can be no batch (PD-12)."""
+    if len(data) - position < 12:
+        return None
+    length = int.from_bytes(data[position + 8 : position + 12], "big", signed=True)
+    if length + 12 < _SMALLEST_MESSAGE_BYTES:
+        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"a record batch of {length} bytes")
+    entry = peek(data, position)
+    if entry is None:
+        return None
+    size_bytes, magic = entry
+    if not 0 <= magic <= 2:
+        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"Invalid magic found in record: {magic}", told=True)
+    if size_bytes < _HEADER_BYTES and magic == 2:
+        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"a record batch of {size_bytes} bytes, the header alone has 61")
+    return size_bytes
+
+
+def _check_header(data: bytes, header: BatchHeader, config: LogConfig, partition: str) -> None:
+    """Base offset, size, checksum, codec, in this order (PD-10, PD-11, PD-14)."""
+    if header.base_offset:
+        raise AppendError(ErrorCode.INVALID_RECORD, f"{partition}: base offset {header.base_offset} in a new batch")
+    _check_size(len(data), config, partition)
+    crc = crc32c(data[CRC_START:])
+    if crc != header.crc:
+        raise AppendError(
+            ErrorCode.CORRUPT_MESSAGE, f"{partition}: checksum {header.crc:#010x}, the bytes give {crc:#010x}"
+        )
+    if header.codec > ZSTD:
+        raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{partition}: there is no compression type {header.codec}")
+
+
+def _check_size(size_bytes: int, config: LogConfig, partition: str) -> None:
+    if size_bytes > config.max_message_bytes:
+        raise AppendError(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"{partition}: a batch of {size_bytes} bytes, max.message.bytes is {config.max_message_bytes}",
+        )
+
+
+def _check_counts(header: BatchHeader) -> None:
+    """What must add up in the header alone (PD-14)."""
+    count = header.records_count
+    if count <= 0 or header.last_offset_delta + 1 != count:
+        raise InvalidRecord(f"{count} records with a last offset delta of {header.last_offset_delta}")
+    if header.is_control:
+        raise InvalidRecord("a control batch from a client")
+    if header.producer_id >= 0 and header.base_sequence < 0:
+        raise InvalidRecord(f"producer {header.producer_id} with base sequence {header.base_sequence}")
+
+
+def _check_records(header: BatchHeader, seen: Scan, config: LogConfig, partition: str, now_ms: int) -> None:
+    """Keys and times; every bad record is named (PD-16 to PD-21)."""
+    low_ms, high_ms = now_ms - config.timestamp_before_max_ms, now_ms + config.timestamp_after_max_ms
+    in_range = config.log_append_time or (low_ms <= seen.min_timestamp_ms and seen.max_timestamp_ms <= high_ms)
+    if in_range and not header.is_log_append_time and not (config.compact and seen.null_keys):
+        return
+    keyless = set(seen.null_keys) if config.compact else set()
+    errors: list[tuple[int, str]] = []
+    code = ErrorCode.INVALID_RECORD
+    for index, timestamp_ms in enumerate(_timestamps(header, seen)):
+        if index in keyless:
+            errors.append((index, f"{partition}: compacted topics need a key in every record"))
+            continue
+        fault = _time_fault(timestamp_ms, header, config, low_ms, high_ms)
+        if fault is not None:
+            code = ErrorCode.INVALID_TIMESTAMP
+            errors.append((index, fault))
+    if errors:
+        what = "their timestamps" if code == ErrorCode.INVALID_TIMESTAMP else "missing keys"
+        raise AppendError(code, f"{len(errors)} records are refused for {what}", errors)
+
+
+def _timestamps(header: BatchHeader, seen: Scan) -> list[int]:
+    """Each record's time as a reader sees it (RB-6)."""
+    if header.is_log_append_time:
+        return [header.max_timestamp_ms] * header.records_count
+    return [header.base_timestamp_ms + delta for delta in seen.timestamp_deltas]
+
+
+def _time_fault(timestamp_ms: int, header: BatchHeader, config: LogConfig, low_ms: int, high_ms: int) -> str | None:
+    if not config.log_append_time and timestamp_ms != -1:
+        if low_ms <= timestamp_ms <= high_ms:
+            return None
+        return f"timestamp {timestamp_ms} is outside of what is allowed now, {low_ms} to {high_ms}"
+    if header.is_log_append_time:
+        return "a client must not set the timestamp type LogAppendTime"
+    return None
+
+
+def _as_stored(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, now_ms: int) -> CheckedBatch:
+    """Another codec if the topic wants one (PD-22), the broker's time or the true maximum (PD-20, PD-21)."""
+    if config.log_append_time:
+        max_timestamp_ms, time_bit = now_ms, LOG_APPEND_TIME_BIT
+    else:
+        true_ms = header.max_timestamp_ms if header.is_log_append_time else seen.max_timestamp_ms
+        max_timestamp_ms, time_bit = max(true_ms, -1), 0
+    codec = header.codec if config.compression_type == "producer" else CODECS[config.compression_type]
+    if codec != header.codec:
+        data = _recoded(data, header, codec, config, now_ms)
+        _check_size(len(data), config, "after compression")
+    elif time_bit != header.attributes & LOG_APPEND_TIME_BIT or max_timestamp_ms != header.max_timestamp_ms:
+        attributes = header.attributes & _KEPT_ATTRIBUTES & ~LOG_APPEND_TIME_BIT | time_bit
+        data = with_times(data, attributes=attributes, max_timestamp_ms=max_timestamp_ms)
+    if len(data) > config.segment_bytes:
+        raise AppendError(
+            ErrorCode.RECORD_LIST_TOO_LARGE, f"a batch of {len(data)} bytes, segment.bytes is {config.segment_bytes}"
+        )
+    return CheckedBatch(data, header, max_timestamp_ms)
+
+
+def _recoded(data: bytes, header: BatchHeader, codec: int, config: LogConfig, now_ms: int) -> bytes:
+    records = [record._replace(offset=index) for index, record in enumerate(read_records(data))]
+    return build_batch(
+        records,
+        codec=codec,
+        level=config.compression_level,
+        log_append_time_ms=now_ms if config.log_append_time else None,
+        transactional=header.is_transactional,
+        producer_id=header.producer_id,
+        producer_epoch=header.producer_epoch,
+        base_sequence=header.base_sequence,
+    )

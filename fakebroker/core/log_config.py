@@ -1,0 +1,61 @@
+"""The topic settings that a log lives by, read once into plain attributes (every produced batch looks at a dozen)."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+_LONG_MAX = 2**63 - 1
+
+
+class LogConfig(NamedTuple):
+    """One topic's settings, as its logs see them. Defaults are Kafka's."""
+
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 604_800_000
+    segment_index_bytes: int = 10_485_760
+    index_interval_bytes: int = 4096
+    max_message_bytes: int = 1_048_588
+    log_append_time: bool = False  # message.timestamp.type
+    timestamp_before_max_ms: int = _LONG_MAX
+    timestamp_after_max_ms: int = 3_600_000
+    compression_type: str = "producer"
+    compression_level: int | None = None  # of the codec that compression_type names
+    compact: bool = False  # cleanup.policy
+    delete: bool = True
+    retention_ms: int = 604_800_000
+    retention_bytes: int = -1
+    min_cleanable_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = _LONG_MAX
+    delete_retention_ms: int = 86_400_000
+
+    @classmethod
+    def read(cls, get: Callable[[str], Any]) -> "LogConfig":
+        """Read it through `get`, which gives the effective value of a topic setting by its Kafka name."""
+        policy = get("cleanup.policy")
+        codec = get("compression.type")
+        leveled = codec in ("gzip", "lz4", "zstd")
+        return cls(
+            segment_bytes=get("segment.bytes"),
+            segment_ms=get("segment.ms"),
+            segment_index_bytes=get("segment.index.bytes"),
+            index_interval_bytes=get("index.interval.bytes"),
+            max_message_bytes=get("max.message.bytes"),
+            log_append_time=get("message.timestamp.type") == "LogAppendTime",
+            timestamp_before_max_ms=get("message.timestamp.before.max.ms"),
+            timestamp_after_max_ms=get("message.timestamp.after.max.ms"),
+            compression_type=codec,
+            compression_level=get(f"compression.{codec}.level") if leveled else None,
+            compact="compact" in policy,
+            delete="delete" in policy,
+            retention_ms=get("retention.ms"),
+            retention_bytes=get("retention.bytes"),
+            min_cleanable_dirty_ratio=get("min.cleanable.dirty.ratio"),
+            min_compaction_lag_ms=get("min.compaction.lag.ms"),
+            max_compaction_lag_ms=get("max.compaction.lag.ms"),
+            delete_retention_ms=get("delete.retention.ms"),
+        )
+
+    @property
+    def roll_ms(self) -> int:
+        """After which span of record time a segment is full (SE-1)."""
+        return min(self.segment_ms, self.max_compaction_lag_ms) if self.compact else self.segment_ms

@@ -1,0 +1,45 @@
+"""Stored batches with fewer records, or in another codec: base offset, producer and transaction stay (CO-3, PD-22)."""
+
+from collections.abc import Sequence
+
+from fakebroker.records.batch import BatchHeader, build_batch, parse_header, read_records
+from fakebroker.records.record_codec import Record
+
+
+def rebuild(
+    header: BatchHeader,
+    records: Sequence[Record],
+    *,
+    codec: int | None = None,
+    level: int | None = None,
+    last_offset_delta: int | None = None,
+    delete_horizon_ms: int | None = None,
+) -> bytes:
+    """A batch of these records under the offsets, producer, leader epoch and kind of time that `header` has."""
+    return build_batch(
+        records,
+        base_offset=header.base_offset,
+        last_offset_delta=header.last_offset_delta if last_offset_delta is None else last_offset_delta,
+        leader_epoch=header.leader_epoch,
+        codec=header.codec if codec is None else codec,
+        level=level,
+        log_append_time_ms=header.max_timestamp_ms if header.is_log_append_time else None,
+        delete_horizon_ms=delete_horizon_ms,
+        transactional=header.is_transactional,
+        control=header.is_control,
+        producer_id=header.producer_id,
+        producer_epoch=header.producer_epoch,
+        base_sequence=header.base_sequence,
+    )
+
+
+def cut_batch(batch: bytes, offset: int) -> bytes | None:
+    """The batch without the records at and behind `offset`; None when nothing is left of it."""
+    header = parse_header(batch)
+    if offset <= header.base_offset:
+        return None
+    records = [record for record in read_records(batch) if record.offset < offset]
+    if not records:
+        return None
+    last_offset_delta = min(offset - 1, header.last_offset) - header.base_offset
+    return rebuild(header, records, last_offset_delta=last_offset_delta)

@@ -1,0 +1,70 @@
+"""Search by time inside one stored batch: timestamps are read in place, keys and values jumped over (LO-11)."""
+
+from fakebroker.records.batch import BatchHeader, parse_header, payload_of, read_records
+from fakebroker.records.faults import InvalidRecord
+from fakebroker.records.varint import decode_varint
+
+NO_TIMESTAMP = -(2**63)
+
+
+def find_record(batch: bytes, target_ms: int, from_offset: int) -> tuple[int, int] | None:
+    """(offset, timestamp) of the first record at or behind `from_offset` whose timestamp is >= `target_ms`, or None.
+
+    In a batch of log append time every record has the batch's time (LO-15, LO-26). Raises InvalidRecord when the
+    stored bytes do not parse, which only a test that corrupted them can bring about.
+    """
+    header = parse_header(batch)
+    payload = payload_of(batch, header)
+    if not header.is_log_append_time:
+        return _first_reaching(payload, header, target_ms - header.base_timestamp_ms, from_offset)
+    if header.max_timestamp_ms < target_ms:
+        return None
+    first = _first_reaching(payload, header, NO_TIMESTAMP, from_offset)
+    return first and (first[0], header.max_timestamp_ms)
+
+
+def max_timestamp_from(batch: bytes, from_offset: int) -> int:
+    """The largest timestamp (ms) of the records at or behind `from_offset`; NO_TIMESTAMP if there is no such record."""
+    header = parse_header(batch)
+    if not header.records_count:
+        return NO_TIMESTAMP
+    if header.base_offset >= from_offset:
+        return header.max_timestamp_ms
+    try:
+        return max((r.timestamp_ms for r in read_records(batch) if r.offset >= from_offset), default=NO_TIMESTAMP)
+    except InvalidRecord:
+        return header.max_timestamp_ms  # corrupted by a test; whoever searches in it is told then
+
+
+def _first_reaching(payload: bytes, header: BatchHeader, least_delta: int, from_offset: int) -> tuple[int, int] | None:
+    """One flat loop: a record is its size, a byte of attributes, timestamp delta, offset delta, and the rest."""
+    position = 0
+    try:
+        for _ in range(header.records_count):
+            size = payload[position]
+            position += 1
+            if size > 127:
+                size, position = decode_varint(payload, position - 1)
+            else:
+                size >>= 1
+            at = position + 1
+            zigzag = payload[at]
+            if zigzag > 127:
+                more = payload[at + 1]
+                if more > 127:
+                    delta, at = decode_varint(payload, at, 10)
+                else:
+                    zigzag = zigzag & 127 | more << 7
+                    delta = (zigzag >> 1) ^ -(zigzag & 1)
+                    at += 2
+            else:
+                delta = (zigzag >> 1) ^ -(zigzag & 1)
+                at += 1
+            if delta >= least_delta:
+                offset = header.base_offset + decode_varint(payload, at)[0]
+                if offset >= from_offset:
+                    return offset, header.base_timestamp_ms + delta
+            position += size
+    except IndexError:
+        raise InvalidRecord(f"a record at byte {position} of {len(payload)} does not end") from None
+    return None
