@@ -1,0 +1,88 @@
+"""The broker's story: what a failed test wants to know, as text."""
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from fakebroker.core.events import CoordinatorMoved, OffsetExpired, Transition
+from fakebroker.engine.journal import Connected, Disconnected, Exchange, Recorded
+from fakebroker.errors import ErrorCode
+from fakebroker.wire.registry import APIS
+
+if TYPE_CHECKING:
+    from fakebroker.engine.engine import Engine
+    from fakebroker.engine.journal import Event
+
+LAST_REQUESTS = 8
+LAST_EVENTS = 20
+
+
+def story(engine: "Engine") -> str:
+    """The last requests of each client, what happened to groups and why, and what is unanswered.
+
+    Call it on the thread that owns the engine.
+    """
+    start_ms = _start_ms(engine)
+    parts = [_requests(engine, start_ms), _events(engine, start_ms), _unanswered(engine)]
+    return "\n".join(part for part in parts if part) or "nothing happened"
+
+
+def _start_ms(engine: "Engine") -> int:
+    first = next(engine.journal.entries(), None)
+    if first is None:
+        return 0
+    return first.at.mono_ms if isinstance(first, Recorded) else first.received.mono_ms
+
+
+def _requests(engine: "Engine", start_ms: int) -> str:
+    by_client: defaultdict[str, list[Exchange]] = defaultdict(list)
+    for exchange in engine.journal.requests():
+        by_client[exchange.client_id or "(no client id)"].append(exchange)
+    lines = []
+    for client, exchanges in by_client.items():
+        lines.append(f"{client}: the last {min(len(exchanges), LAST_REQUESTS)} of {len(exchanges)} requests")
+        lines += [_request_line(exchange, start_ms) for exchange in exchanges[-LAST_REQUESTS:]]
+    return "\n".join(lines)
+
+
+def _request_line(exchange: Exchange, start_ms: int) -> str:
+    names = ", ".join(dict.fromkeys(_error_name(code) for code in exchange.errors))
+    outcome = "no answer" if exchange.response_frame is None else names or "ok"
+    waited = f" after {exchange.waited_ms} ms" if exchange.waited_ms else ""
+    when = _when(exchange.received.mono_ms, start_ms)
+    return f"  #{exchange.seq} {when} {exchange.api} v{exchange.version} -> {outcome}{waited}"
+
+
+def _events(engine: "Engine", start_ms: int) -> str:
+    told = [(recorded, _tell(recorded.event)) for recorded in engine.journal.events()]
+    lines = [f"  #{r.seq} {_when(r.at.mono_ms, start_ms)} {text}" for r, text in told if text]
+    return "\n".join(["groups and offsets:", *lines[-LAST_EVENTS:]]) if lines else ""
+
+
+def _tell(event: "Event | Connected | Disconnected") -> str:
+    match event:
+        case Transition():
+            what = f"{event.group_id}: {event.before} -> {event.after}, generation {event.generation}"
+            return f"{what} ({event.cause})"
+        case OffsetExpired():
+            return f"{event.group_id}: offset {event.offset} of {event.topic}-{event.partition} expired ({event.rule})"
+        case CoordinatorMoved():
+            return f"__consumer_offsets-{event.partition}: {event.what} by node {event.node_id}"
+    return ""
+
+
+def _unanswered(engine: "Engine") -> str:
+    lines = []
+    for connection in engine.connections.values():
+        call = connection.parked_call
+        if call is not None:
+            waits_ms = engine.now.mono_ms - call.now.mono_ms
+            lines.append(f"  {call.client_id}: {APIS[call.api_key].name} v{call.version}, for {waits_ms} ms")
+    return "\n".join(["unanswered:", *lines]) if lines else ""
+
+
+def _when(mono_ms: int, start_ms: int) -> str:
+    return f"+{(mono_ms - start_ms) / 1000:.3f}s"
+
+
+def _error_name(code: int) -> str:
+    return ErrorCode(code).name if code in ErrorCode._value2member_map_ else str(code)
