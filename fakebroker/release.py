@@ -19,7 +19,30 @@ class Behaviours:
     """Named differences between releases. The default values are Kafka 4.3.1's; each names the rule it belongs to."""
 
     sync_in_stable_restarts_session: bool = False  # TM-1: 3.9.1 also restarts the session timer on SyncGroup in Stable
+    every_initial_delay_is_extended: bool = True  # JG-32: 3.9.1 only that of generation 0
+    pending_timeout_ends_initial_delay: bool = True  # JG-37: 3.9.1 waits for the delay
+    pending_leave_rebalances: bool = True  # LG-4: 3.9.1 does nothing outside of the join phase
+    leave_batch_acts_once: bool = True  # LG-8: 3.9.1 acts after each member
+    refused_join_may_complete: bool = False  # JG-8: 3.9.1 completes if only the one kept out was missing
+    sync_matches_unchosen_protocol: bool = True  # SG-4: 3.9.1 refuses a protocol before the first generation
+    sync_while_loading_rebalances: bool = False  # SG-2: 3.9.1 answers 27 in place of 14
+    join_checks_owner_first: bool = False  # JG-4: 3.9.1 answers 16 before 26, and echoes the member id
+    join_stores_new_group: bool = True  # CR-12: 3.9.1 writes nothing before the group is Stable
+    describe_shows_assignments_in_rebalance: bool = True  # DS-4: 3.9.1 only in Stable
+    group_operations: int = 3400  # DS-8: 3.9.1 328
+    list_filter_ignores_blanks: bool = True  # LS-2: in 3.9.1 they count
+    list_shows_loaded_while_loading: bool = False  # LS-4: 3.9.1 lists what is loaded
+    share_key_refusal: int = 42  # FC-8: 3.9.1 answers 15 to a key of type 2 that is not one
     expiry_era: str = "4.3"  # EX-17, EX-18: whose rules of offset expiry hold
+    every_offset_expires_by_itself: bool = False  # EX-17: before 2.1 each stored offset carries an expire timestamp
+    offset_value_version: int = 4  # CR-5: of a committed offset without an expire timestamp
+    group_value_version: int = 3  # CR-8
+    tombstone_for_every_group: bool = True  # EX-10: 3.9.1 only if there ever was a generation
+    emptied_group_goes_at_once: bool = False  # OD-6, EX-12: 3.9.1 removes a group with its last offset
+    commit_to_unknown_group_says_so: bool = True  # OC-6: 69 in v9+; 3.9.1 says 22
+    commits_answer_duplicates: bool = True  # OC-15, OF-12, OD-8: 3.9.1 merges them
+    v1_fetch_errors_per_partition: bool = True  # OF-6: 3.9.1 answers with an empty topic list
+    txn_commit_creates_group: bool = False  # OC-18: 3.9.1 does, at any generation, and then answers 25
     lists_produce_from_v0: bool = True  # AV-8: Produce v0-v2 are listed but not served, for the sake of old librdkafka
 
 
@@ -39,10 +62,40 @@ class Release:
 
 _BEHAVIOURS_4_3 = Behaviours()
 _BEHAVIOURS_3_9 = replace(
-    _BEHAVIOURS_4_3, sync_in_stable_restarts_session=True, expiry_era="3.9", lists_produce_from_v0=False
+    _BEHAVIOURS_4_3,
+    sync_in_stable_restarts_session=True,
+    every_initial_delay_is_extended=False,
+    pending_timeout_ends_initial_delay=False,
+    pending_leave_rebalances=False,
+    leave_batch_acts_once=False,
+    refused_join_may_complete=True,
+    sync_matches_unchosen_protocol=False,
+    sync_while_loading_rebalances=True,
+    join_checks_owner_first=True,
+    join_stores_new_group=False,
+    describe_shows_assignments_in_rebalance=False,
+    group_operations=328,
+    list_filter_ignores_blanks=False,
+    list_shows_loaded_while_loading=True,
+    share_key_refusal=15,
+    expiry_era="3.9",
+    offset_value_version=3,
+    tombstone_for_every_group=False,
+    emptied_group_goes_at_once=True,
+    commit_to_unknown_group_says_so=False,
+    commits_answer_duplicates=False,
+    v1_fetch_errors_per_partition=False,
+    txn_commit_creates_group=True,
+    lists_produce_from_v0=False,
 )
-_BEHAVIOURS_2_1 = replace(_BEHAVIOURS_3_9, expiry_era="2.1")
-_BEHAVIOURS_2_0 = replace(_BEHAVIOURS_2_1, expiry_era="2.0")
+_BEHAVIOURS_2_1 = replace(_BEHAVIOURS_3_9, expiry_era="2.1", group_value_version=2)
+_BEHAVIOURS_2_0 = replace(
+    _BEHAVIOURS_2_1,
+    expiry_era="2.0",
+    every_offset_expires_by_itself=True,
+    offset_value_version=1,
+    group_value_version=1,
+)
 
 # The newest release of each line that an entry speaks for; the first entry that is not older than the release counts.
 _BEHAVIOURS = (

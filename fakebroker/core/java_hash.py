@@ -1,0 +1,33 @@
+"""Java's hash of a string and the order of Java's hash maps, where Kafka's answers depend on them (FC-2, JG-27)."""
+
+from collections.abc import Iterable
+
+
+def java_hash(text: str) -> int:
+    """String.hashCode as unsigned 32 bit: h = 31 * h + unit over the UTF-16 code units."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    h = 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        h = (31 * h + (high << 8 | low)) & 0xFFFFFFFF
+    return h
+
+
+def partition_of(key: str, partitions: int) -> int:
+    """The partition of an internal topic that a group or transactional id belongs to (FC-2)."""
+    h = java_hash(key)
+    if h == 1 << 31:  # Math.abs(Integer.MIN_VALUE) is 0 in Kafka's own version
+        return 0
+    return (h if h < 1 << 31 else (1 << 32) - h) % partitions
+
+
+def hash_map_order(names: Iterable[str]) -> list[str]:
+    """The order in which a java.util.HashMap would list these keys, added one after the other."""
+    names = list(names)
+    buckets = 16
+    while len(names) > buckets * 3 // 4:
+        buckets *= 2
+    return sorted(names, key=lambda name: _spread(java_hash(name)) & buckets - 1)
+
+
+def _spread(h: int) -> int:
+    return h ^ h >> 16

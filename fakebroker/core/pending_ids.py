@@ -1,0 +1,48 @@
+"""Member ids that were handed out with 79 and have not joined yet (JG-16, JG-17)."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from fakebroker.core.deadlines import Deadline, DeadlineQueue
+from fakebroker.instant import Instant
+
+
+class PendingIds:
+    """The handed-out ids, each with the timer that forgets it (TM-4)."""
+
+    __slots__ = ("_mono", "_on_timeout", "_timers")
+
+    def __init__(self, mono: DeadlineQueue, on_timeout: Callable[[str, Instant], None]) -> None:
+        self._mono = mono
+        self._on_timeout = on_timeout
+        self._timers: dict[str, Deadline] = {}
+
+    def add(self, member_id: str, session_timeout_ms: int, owner: object, now: Instant) -> None:
+        """Hand out an id for as long as the session timeout of the request that asked for it."""
+        timer = Deadline(partial(self._time_out, member_id), owner)
+        self._timers[member_id] = timer
+        self._mono.arm(timer, now.mono_ms + session_timeout_ms)
+
+    def discard(self, member_id: str) -> None:
+        """It joined, left or was refused."""
+        timer = self._timers.pop(member_id, None)
+        if timer is not None:
+            timer.disarm()
+
+    def clear(self) -> None:
+        """The group is gone."""
+        for member_id in list(self._timers):
+            self.discard(member_id)
+
+    def __contains__(self, member_id: str) -> bool:
+        return member_id in self._timers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._timers)
+
+    def __len__(self) -> int:
+        return len(self._timers)
+
+    def _time_out(self, member_id: str, now: Instant) -> None:
+        del self._timers[member_id]
+        self._on_timeout(member_id, now)
