@@ -42,6 +42,11 @@ class Partition:
             self._log = PartitionLog(self)
         return self._log
 
+    @property
+    def has_log(self) -> bool:
+        """Whether anybody has looked at its records yet."""
+        return self._log is not None
+
     def lead(self, node_id: int) -> None:
         """Make a node the leader, or -1 for none. Each change is a new leader epoch (CLU-24)."""
         if node_id != self.leader:
@@ -137,7 +142,7 @@ class Topics:
         assignments: Sequence[Sequence[int]] | None = None,
     ) -> Topic:
         """All of `create` but that the topic then exists (NT-9)."""
-        self._check_new(name)
+        self.check_new(name)
         settings = self._cluster.settings
         check_config(settings, config or {})
         if assignments is None:
@@ -166,7 +171,8 @@ class Topics:
             topic = self.create(name, partitions, min(replication_factor, len(self._cluster.nodes)), config)
         return topic
 
-    def _check_new(self, name: str) -> None:
+    def check_new(self, name: str) -> None:
+        """Raises KafkaError if no topic of that name can be made: INVALID_TOPIC_EXCEPTION or TOPIC_ALREADY_EXISTS (NT-4)."""
         if name == METADATA_TOPIC:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} is reserved")
         check_name(name)

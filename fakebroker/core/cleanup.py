@@ -1,0 +1,132 @@
+"""When groups are looked at for expiry, and what happens then (EX-1, EX-8, EX-9).
+
+Kafka visits every group every `offsets.retention.check.interval.ms`. Here a queue holds one lazy entry per group, the
+earliest time at which something of it can be due; an entry that proves too early is put back where it belongs. A pass
+costs what is due, and passes at which nothing can be due are jumped over.
+"""
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+from fakebroker.core.deadlines import Deadline
+from fakebroker.core.eras import era_in_force, policy_of
+from fakebroker.core.events import OffsetExpired
+from fakebroker.core.expiry import Aging, judge
+from fakebroker.core.group_states import State
+from fakebroker.core.offset_records import Several, Tombstones
+from fakebroker.core.offsets import NEVER
+from fakebroker.instant import Instant
+from fakebroker.records.offsets_topic import NO_TIMESTAMP, CommittedOffset
+
+if TYPE_CHECKING:
+    from fakebroker.core.classic_group import ClassicGroup
+    from fakebroker.core.shard import Shard
+
+
+class Cleanup:
+    """The expiry queue of one shard, and the deadline of its next pass that can find something."""
+
+    def __init__(self, shard: "Shard", since_ms: int) -> None:
+        settings = shard.settings
+        self.era = era_in_force(settings, shard.behaviours)
+        self.retention_ms = settings.int("offsets.retention.minutes") * 60_000
+        self._policy = policy_of(self.era)
+        self._shard = shard
+        self._since_ms = since_ms
+        self._interval_ms = settings.int("offsets.retention.check.interval.ms")
+        self._queue: list[tuple[int, int, ClassicGroup]] = []
+        self._tickets = 0
+        self._deadline = Deadline(self.run, owner=shard)
+
+    def touch(self, group: "ClassicGroup", due_ms: int, now_ms: int) -> None:
+        """Something of the group may be due at `due_ms`, or right away if that has passed: look at it by then."""
+        if due_ms < group.offsets.check_ms:
+            group.offsets.check_ms = due_ms
+            self._tickets += 1
+            heappush(self._queue, (due_ms, self._tickets, group))
+            self._arm(due_ms, now_ms)
+
+    def committed(self, group: "ClassicGroup", offset: CommittedOffset, now_ms: int) -> None:
+        """`offset` was just stored, perhaps with others that age as it does."""
+        if offset.expire_ms != NO_TIMESTAMP:
+            due_ms = offset.expire_ms
+        elif group.state is State.EMPTY and group.protocol_type:
+            due_ms = group.state_ms + self.retention_ms
+        else:
+            due_ms = offset.commit_ms + self.retention_ms
+        if due_ms < group.offsets.check_ms:
+            self.touch(group, due_ms, now_ms)
+
+    def next_pass_ms(self, due_ms: int, now_ms: int) -> int:
+        """The first cleanup after `now_ms` that sees what is due at `due_ms` (EX-1)."""
+        since_ms, interval_ms = self._since_ms, self._interval_ms
+        passes = max(-((since_ms - due_ms) // interval_ms), (now_ms - since_ms) // interval_ms + 1, 1)
+        return since_ms + passes * interval_ms
+
+    def aging(self, group: "ClassicGroup") -> Aging:
+        """How the group's offsets age as long as it stays as it is."""
+        return self._policy(group, self.retention_ms)
+
+    def stop(self) -> None:
+        """The shard is unloaded."""
+        self._deadline.disarm()
+        self._queue.clear()
+
+    # -- the pass ------------------------------------------------------------------------------------------------
+
+    def run(self, now: Instant) -> None:
+        """Expire what is due; remove groups that are left without anything (EX-8, EX-9). One batch of tombstones."""
+        farewells: list[Tombstones] = []
+        for group in self._due_groups(now.wall_ms):
+            self._visit(group, now, farewells)
+        if farewells:
+            self._shard.append(Several(farewells), now)
+        if self._queue:
+            self._arm(self._queue[0][0], now.wall_ms)
+
+    def _due_groups(self, now_ms: int) -> list["ClassicGroup"]:
+        groups = []
+        while self._queue and self._queue[0][0] <= now_ms:
+            due_ms, _, group = heappop(self._queue)
+            if group.offsets.check_ms == due_ms and group.state is not State.DEAD:
+                group.offsets.check_ms = NEVER
+                groups.append(group)
+        return groups
+
+    def _visit(self, group: "ClassicGroup", now: Instant, farewells: list[Tombstones]) -> None:
+        next_ms = self._expire(group, now, farewells)
+        if group.state is State.EMPTY and group.offsets.is_empty():
+            if self._shard.needs_tombstone(group):
+                farewells.append(Tombstones(group.group_id, (), whole_group=True))
+            self._shard.forget(group, now, "Empty and without offsets")
+        elif next_ms < NEVER:
+            self.touch(group, next_ms, now.wall_ms)
+
+    def _expire(self, group: "ClassicGroup", now: Instant, farewells: list[Tombstones]) -> int:
+        """Drop the group's due offsets; when the next one is due."""
+        aging, offsets, now_ms = self.aging(group), group.offsets, now.wall_ms
+        next_ms = NEVER
+        places: list[tuple[str, int]] = []
+        for offset in offsets:
+            rule, _, due_ms = judge(aging, offset)
+            if due_ms > now_ms:
+                next_ms = min(next_ms, due_ms)
+            elif offsets.pending and offsets.is_pending(offset.topic, offset.partition):
+                next_ms = now_ms + 1  # at the next pass, if the transaction is over by then (EX-4)
+            else:
+                places.append((offset.topic, offset.partition))
+                self._shard.emit(expired_event(group.group_id, offset, due_ms, rule))
+        if places:
+            offsets.replay_tombstones(places)
+            farewells.append(Tombstones(group.group_id, places))
+        return next_ms
+
+    def _arm(self, due_ms: int, now_ms: int) -> None:
+        pass_ms = self.next_pass_ms(due_ms, now_ms)
+        if self._deadline.due_ms is None or pass_ms < self._deadline.due_ms:
+            self._shard.timers.wall.arm(self._deadline, pass_ms)
+
+
+def expired_event(group_id: str, offset: CommittedOffset, due_ms: int, rule: str) -> OffsetExpired:
+    """What the journal is told of an offset that expired."""
+    return OffsetExpired(group_id, offset.topic, offset.partition, offset.offset, offset.commit_ms, due_ms, rule)

@@ -1,0 +1,89 @@
+"""Records on their way to `__consumer_offsets`: values now, bytes when somebody fetches or measures.
+
+Each class is the records of one write, which form one batch (CR-14). The log keeps the object and asks for `records()`
+when it needs bytes; the tuples inside are those of the cache, so a commit is stored once.
+"""
+
+from collections.abc import Sequence
+
+from fakebroker.records.offsets_codec import Format, group_key, group_value, offset_key, offset_value
+from fakebroker.records.offsets_topic import CommittedOffset, GroupValue
+
+Pair = tuple[bytes | None, bytes | None]
+
+
+class OffsetCommits:
+    """The records of one OffsetCommit."""
+
+    __slots__ = ("_format", "group_id", "offsets")
+
+    def __init__(self, group_id: str, offsets: Sequence[CommittedOffset], record_format: Format) -> None:
+        self.group_id = group_id
+        self.offsets = offsets
+        self._format = record_format
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def records(self) -> list[Pair]:
+        """Keys and values as bytes."""
+        return [
+            (offset_key(self.group_id, offset.topic, offset.partition), offset_value(offset, self._format))
+            for offset in self.offsets
+        ]
+
+
+class GroupRecord:
+    """The record of one group."""
+
+    __slots__ = ("_format", "group_id", "value")
+
+    def __init__(self, group_id: str, value: GroupValue, record_format: Format) -> None:
+        self.group_id = group_id
+        self.value = value
+        self._format = record_format
+
+    def __len__(self) -> int:
+        return 1
+
+    def records(self) -> list[Pair]:
+        """Key and value as bytes."""
+        return [(group_key(self.group_id), group_value(self.value, self._format))]
+
+
+class Tombstones:
+    """Offsets of a group that go, and the group itself with `whole_group` (EX-8, EX-10, CR-14)."""
+
+    __slots__ = ("group_id", "partitions", "whole_group")
+
+    def __init__(self, group_id: str, partitions: Sequence[tuple[str, int]], whole_group: bool = False) -> None:
+        self.group_id = group_id
+        self.partitions = partitions
+        self.whole_group = whole_group
+
+    def __len__(self) -> int:
+        return len(self.partitions) + self.whole_group
+
+    def records(self) -> list[Pair]:
+        """Keys as bytes, values null."""
+        pairs: list[Pair] = [(offset_key(self.group_id, topic, index), None) for topic, index in self.partitions]
+        if self.whole_group:
+            pairs.append((group_key(self.group_id), None))
+        return pairs
+
+
+class Several:
+    """Writes that go into one batch together: a cleanup's."""
+
+    __slots__ = ("_count", "writes")
+
+    def __init__(self, writes: Sequence[Tombstones]) -> None:
+        self.writes = writes
+        self._count = sum(map(len, writes))
+
+    def __len__(self) -> int:
+        return self._count
+
+    def records(self) -> list[Pair]:
+        """The records of all of them, in order."""
+        return [pair for write in self.writes for pair in write.records()]

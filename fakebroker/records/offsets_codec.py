@@ -1,0 +1,126 @@
+"""Records of `__consumer_offsets` as bytes: every version is read, the release's version is written (CR-4..CR-8)."""
+
+from struct import Struct
+from typing import Final, NamedTuple
+
+from fakebroker.errors import WireError
+from fakebroker.records.offsets_schema import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+from fakebroker.records.offsets_topic import (
+    NO_TIMESTAMP,
+    CommittedOffset,
+    Entry,
+    GroupEntry,
+    GroupValue,
+    MemberValue,
+    OffsetEntry,
+)
+
+_INT16 = Struct(">h")
+_OFFSET_KEY: Final = 1
+_GROUP_KEY: Final = 2
+_EXPLICIT_RETENTION: Final = 1  # the one value version that holds an expire timestamp
+
+
+class Format(NamedTuple):
+    """Which value versions are written."""
+
+    offset_version: int = 4
+    group_version: int = 3
+
+
+def offset_key(group_id: str, topic: str, partition: int) -> bytes:
+    """The key of a committed offset (CR-3)."""
+    return _INT16.pack(_OFFSET_KEY) + OffsetCommitKey(group=group_id, topic=topic, partition=partition).encode(0)
+
+
+def offset_value(value: CommittedOffset, record_format: Format) -> bytes:
+    """The value of a committed offset; v1 if it expires by itself (CR-5)."""
+    version = record_format.offset_version if value.expire_ms == NO_TIMESTAMP else _EXPLICIT_RETENTION
+    return _INT16.pack(version) + OffsetCommitValue(
+        offset=value.offset,
+        leader_epoch=value.leader_epoch,
+        metadata=value.metadata,
+        commit_timestamp=value.commit_ms,
+        expire_timestamp=value.expire_ms,
+        topic_id=value.topic_id,
+    ).encode(version)
+
+
+def group_key(group_id: str) -> bytes:
+    """The key of a group (CR-7)."""
+    return _INT16.pack(_GROUP_KEY) + GroupMetadataKey(group=group_id).encode(0)
+
+
+def group_value(value: GroupValue, record_format: Format) -> bytes:
+    """The value of a group (CR-7, CR-8)."""
+    version = record_format.group_version
+    return _INT16.pack(version) + GroupMetadataValue(
+        protocol_type=value.protocol_type,
+        generation=value.generation,
+        protocol=value.protocol,
+        leader=value.leader,
+        current_state_timestamp=value.state_ms,
+        members=list(value.members),
+    ).encode(version)
+
+
+def read_entry(key: bytes | None, value: bytes | None) -> Entry | None:
+    """What a record says; None for a key type that is not ours to know (LD-5). Raises WireError if unreadable."""
+    if key is None:
+        raise WireError("a record of __consumer_offsets without a key")
+    key_version = _version(key, "key")
+    if key_version <= _OFFSET_KEY:
+        place, _ = OffsetCommitKey.decode(key, 0, 2)
+        committed = None if value is None else _read_offset(place.topic, place.partition, value)
+        return OffsetEntry(place.group, place.topic, place.partition, committed)
+    if key_version == _GROUP_KEY:
+        group_id = GroupMetadataKey.decode(key, 0, 2)[0].group
+        return GroupEntry(group_id, None if value is None else _read_group(value))
+    return None
+
+
+def _read_offset(topic: str, partition: int, data: bytes) -> CommittedOffset:
+    value, _ = OffsetCommitValue.decode(data, _version(data, "value"), 2)
+    return CommittedOffset(
+        topic,
+        partition,
+        value.offset,
+        value.leader_epoch,
+        value.metadata,
+        value.commit_timestamp,
+        value.expire_timestamp,
+        value.topic_id,
+    )
+
+
+def _read_group(data: bytes) -> GroupValue:
+    value, _ = GroupMetadataValue.decode(data, _version(data, "value"), 2)
+    return GroupValue(
+        value.protocol_type,
+        value.generation,
+        value.protocol,
+        value.leader,
+        value.current_state_timestamp,
+        tuple(map(_read_member, value.members)),
+    )
+
+
+def _read_member(row: tuple[str, str | None, str, str, int, int, bytes, bytes]) -> MemberValue:
+    member = MemberValue._make(row)
+    if member.rebalance_timeout_ms < 0:
+        return member._replace(rebalance_timeout_ms=member.session_timeout_ms)  # CR-10
+    return member
+
+
+def _version(data: bytes, what: str) -> int:
+    if len(data) < _INT16.size:
+        raise WireError(f"the {what} of a record of __consumer_offsets is too short for a version: {len(data)} bytes")
+    version: int = _INT16.unpack_from(data)[0]
+    if version < 0:
+        raise WireError(f"the {what} of a record of __consumer_offsets has version {version}")
+    return version
