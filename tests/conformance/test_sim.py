@@ -1,0 +1,28 @@
+"""Every recorded dialogue in virtual time: fakebroker answers what Kafka answered, when it answered."""
+
+from pathlib import Path
+
+import pytest
+
+from fakebroker.dialogue.run import play_in_sim
+from fakebroker.dialogue.script import read_dialogue
+from tests.conformance.recordings import PATHS, WAITING, name_of
+
+
+@pytest.mark.parametrize("path", [p for p in PATHS if name_of(p) not in WAITING], ids=name_of)
+def test_answers_as_kafka(path: Path) -> None:
+    """Each answer, silence and closed connection is as recorded, each wait within the recorded broker's jitter."""
+    assert play_in_sim(read_dialogue(path)).problems == []
+
+
+@pytest.mark.parametrize("path", [p for p in PATHS if name_of(p) in WAITING], ids=name_of)
+def test_a_waiting_dialogue_still_has_to_wait(path: Path) -> None:
+    """The list of dialogues that wait for later issues may only shrink: one that passes must leave it."""
+    problems = play_in_sim(read_dialogue(path)).problems
+
+    assert problems, f"{name_of(path)} passes: take it out of tests/data/dialogues_waiting.json"
+
+
+def test_the_list_of_waiting_dialogues_is_up_to_date() -> None:
+    """Every name on the list is that of a recording."""
+    assert WAITING.keys() - {name_of(path) for path in PATHS} == set()
