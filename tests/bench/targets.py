@@ -1,0 +1,84 @@
+"""The brokers that a benchmark compares, each in a process of its own: fakebroker, librdkafka's mock cluster, a bare asyncio listener."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+RDKAFKA_MOCK = """
+import confluent_kafka, signal, sys
+producer = confluent_kafka.Producer({"bootstrap.servers": "unused", "test.mock.num.brokers": 1, "log_level": 0})
+broker = next(iter(producer.list_topics(timeout=10).brokers.values()))
+print(f"listening on {broker.host}:{broker.port}", flush=True)
+signal.pause()
+"""
+
+BARE_ASYNCIO = """
+import asyncio
+class Echo(asyncio.Protocol):
+    def connection_made(self, transport): self.transport = transport
+    def data_received(self, data): self.transport.write(data)
+async def main():
+    server = await asyncio.get_running_loop().create_server(Echo, "127.0.0.1", 0)
+    print("listening on %s:%s" % server.sockets[0].getsockname()[:2], flush=True)
+    await server.serve_forever()
+asyncio.run(main())
+"""
+
+
+class Target:
+    """One running broker process. `started_ms` is the time from spawning it to its first accepted connection line."""
+
+    def __init__(self, name: str, command: list[str]) -> None:
+        self.name = name
+        began = time.perf_counter()
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT)
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        self.started_ms = (time.perf_counter() - began) * 1000
+        match = re.search(r"listening on (\S+):(\d+)", line)
+        if match is None:
+            raise RuntimeError(f"{name} did not start: {line!r}")
+        self.address = (match[1], int(match[2]))
+        self.pid = self._process.pid
+
+    def cpu_us(self) -> float:
+        """CPU time of all its threads so far, in microseconds (Linux; 0 elsewhere)."""
+        try:
+            tasks = os.listdir(f"/proc/{self.pid}/task")
+            return sum(int(Path(f"/proc/{self.pid}/task/{t}/schedstat").read_text().split()[0]) for t in tasks) / 1000
+        except OSError:
+            return 0.0
+
+    def rss_mb(self) -> float:
+        """Resident memory in MB (Linux; 0 elsewhere)."""
+        try:
+            pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+            return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+        except OSError:
+            return 0.0
+
+    def stop(self) -> None:
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def fakebroker(*options: str) -> Target:
+    return Target("fakebroker", [sys.executable, "-m", "fakebroker", "serve", "--listen", "127.0.0.1:0", *options])
+
+
+def rdkafka_mock() -> Target:
+    return Target("librdkafka mock", [sys.executable, "-c", RDKAFKA_MOCK])
+
+
+def bare_asyncio() -> Target:
+    return Target("bare asyncio", [sys.executable, "-c", BARE_ASYNCIO])

@@ -1,0 +1,110 @@
+"""Kafka's console tools in a fixed order, and what they print; the same text is wanted from Kafka and from us.
+
+    python -m tests.clients.console HOST:PORT > tests/data/console/TOOLS.txt     (against a fresh Kafka, to record it)
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+JARS = ROOT / ".java" / "lib"
+
+GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+TOPICS = "org.apache.kafka.tools.TopicCommand"
+CONFIGS = "kafka.admin.ConfigCommand"
+OFFSETS = "org.apache.kafka.tools.GetOffsetShell"
+DELETE_RECORDS = "org.apache.kafka.tools.DeleteRecordsCommand"
+PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
+CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+
+Step = tuple[str, list[str], str]
+
+KEYED = ["--reader-property", "parse.key=true", "--reader-property", "key.separator=:"]
+
+GROUP_STEPS: list[Step] = [
+    (TOPICS, ["--create", "--topic", "orders", "--partitions", "2", "--replication-factor", "1"], ""),
+    (PRODUCER, ["--topic", "orders", *KEYED], "".join(f"k{n}:v{n}\n" for n in range(20))),
+    (CONSUMER, ["--topic", "orders", "--group", "billing", "--from-beginning", "--max-messages", "20"], ""),
+    (GROUPS, ["--list"], ""),
+    (GROUPS, ["--list", "--state"], ""),
+    (GROUPS, ["--describe", "--group", "billing"], ""),
+    (GROUPS, ["--describe", "--group", "billing", "--state"], ""),
+    (GROUPS, ["--describe", "--group", "billing", "--members"], ""),
+    (GROUPS, ["--reset-offsets", "--group", "billing", "--topic", "orders:0", "--to-earliest", "--dry-run"], ""),
+    (GROUPS, ["--reset-offsets", "--group", "billing", "--topic", "orders", "--shift-by", "-2", "--execute"], ""),
+    (GROUPS, ["--reset-offsets", "--group", "billing", "--topic", "orders", "--to-datetime", "2020-01-01T00:00:00.000", "--execute"], ""),
+    (GROUPS, ["--describe", "--group", "billing", "--offsets"], ""),
+    (GROUPS, ["--delete-offsets", "--group", "billing", "--topic", "orders:1"], ""),
+    (GROUPS, ["--describe", "--group", "billing"], ""),
+    (GROUPS, ["--delete", "--group", "billing"], ""),
+    (GROUPS, ["--describe", "--group", "billing"], ""),
+    (GROUPS, ["--list"], ""),
+]  # fmt: skip
+
+TOPIC_STEPS: list[Step] = [
+    (TOPICS, ["--create", "--topic", "t", "--partitions", "2", "--replication-factor", "1", "--config", "retention.ms=1234567"], ""),
+    (TOPICS, ["--create", "--topic", "t", "--partitions", "2", "--replication-factor", "1"], ""),
+    (TOPICS, ["--list"], ""),
+    (TOPICS, ["--describe", "--topic", "t"], ""),
+    (TOPICS, ["--alter", "--topic", "t", "--partitions", "3"], ""),
+    (TOPICS, ["--alter", "--topic", "t", "--partitions", "3"], ""),
+    (CONFIGS, ["--alter", "--entity-type", "topics", "--entity-name", "t", "--add-config", "cleanup.policy=compact,segment.ms=60000"], ""),
+    (CONFIGS, ["--describe", "--entity-type", "topics", "--entity-name", "t"], ""),
+    (CONFIGS, ["--alter", "--entity-type", "topics", "--entity-name", "t", "--delete-config", "cleanup.policy"], ""),
+    (CONFIGS, ["--alter", "--entity-type", "topics", "--entity-name", "t", "--add-config", "retention.ms=soon"], ""),
+    (CONFIGS, ["--alter", "--entity-type", "brokers", "--entity-name", "1", "--add-config", "log.cleaner.threads=2"], ""),
+    (CONFIGS, ["--describe", "--entity-type", "brokers", "--entity-name", "1"], ""),
+    (TOPICS, ["--describe", "--topic", "t"], ""),
+    (PRODUCER, ["--topic", "t", "--sync", *KEYED], "".join(f"k{n}:v{n}\n" for n in range(9))),
+    (OFFSETS, ["--topic", "t", "--time", "earliest"], ""),
+    (OFFSETS, ["--topic", "t", "--time", "0"], ""),
+    (DELETE_RECORDS, ["--offset-json-file", '{"partitions":[{"topic":"t","partition":0,"offset":1}],"version":1}'], ""),
+    (OFFSETS, ["--topic", "t", "--time", "earliest"], ""),
+    (TOPICS, ["--delete", "--topic", "t"], ""),
+    (TOPICS, ["--delete", "--topic", "t"], ""),
+    (TOPICS, ["--list", "--exclude-internal"], ""),
+]  # fmt: skip
+
+
+def run(step: Step, bootstrap: str) -> str:
+    """What one tool prints, both streams, made independent of the run."""
+    tool, arguments, text = step
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        arguments = list(arguments)
+        if "--offset-json-file" in arguments:
+            file.write(arguments[-1])
+            file.flush()
+            arguments[-1] = file.name
+        command = ["java", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", f"{JARS}/*", tool, "--bootstrap-server", bootstrap, *arguments]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=90, check=False)
+        return steady(done.stdout + done.stderr, bootstrap).replace(file.name, "FILE")
+
+
+def steady(text: str, bootstrap: str) -> str:
+    """Without what differs from run to run: ids, addresses, times, stack traces, the wording of
+    errors, the order of printed records, column widths."""
+    text = text.replace(bootstrap, "HOST:PORT")
+    text = re.sub(r"TopicId: \S+", "TopicId: ID", text)
+    text = re.sub(r"\[\d{4}-\d\d-\d\d [\d:,]+\]", "[TIME]", text)
+    text = re.sub(r"127\.0\.0\.1:\d+|localhost:\d+", "HOST:PORT", text)
+    text = re.sub(r"console-consumer-[\w-]+", "MEMBER", text)
+    text = re.sub(r"(Exception:|command :) .*", r"\1 ...", text, flags=re.M)
+    lines = [re.sub(r"[ \t]+", " ", line).strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith(("at ", "... ", "Caused by:"))]
+    records = sorted(line for line in lines if re.fullmatch(r"v\d+", line))
+    return "\n".join([*records, *(line for line in lines if line not in records)])
+
+
+def transcript(steps: list[Step], bootstrap: str) -> Iterator[str]:
+    for step in steps:
+        tool, arguments, _ = step
+        yield f"$ {tool.rsplit('.', 1)[1]} {' '.join(arguments)}\n{run(step, bootstrap)}\n"
+
+
+if __name__ == "__main__":
+    for part in transcript({"groups": GROUP_STEPS, "topics": TOPIC_STEPS}[sys.argv[2]], sys.argv[1]):
+        print(part, flush=True)

@@ -1,0 +1,63 @@
+"""Kafka's own console tools print against us what they print against Kafka (transcripts recorded from 4.3.1), and a third
+party's decoder reads our `__consumer_offsets`."""
+
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from fakebroker import FakeBroker
+from tests.clients.console import GROUP_STEPS, JARS, ROOT, TOPIC_STEPS, Step, transcript
+
+pytestmark = [
+    pytest.mark.clients,
+    pytest.mark.java,
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(
+        shutil.which("java") is None or not list(JARS.glob("kafka-tools-*.jar")),
+        reason="KAFKA'S CONSOLE TOOLS ARE NOT TESTED: needs java on the PATH and the jars that `make setup-java` fetches",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "steps"), [("groups", GROUP_STEPS), ("topics", TOPIC_STEPS)])
+def test_the_tools_print_what_they_print_against_kafka(fakebroker_factory, name: str, steps: list[Step]) -> None:
+    """Listing, describing, resetting and deleting, topics, configs, offsets and records: the same words."""
+    broker: FakeBroker = fakebroker_factory()
+    expected = (ROOT / "tests" / "data" / "console" / f"{name}.txt").read_text()
+
+    assert "".join(part + "\n" for part in transcript(steps, broker.bootstrap)) == expected
+
+
+def test_kafkas_formatter_reads_our_offsets_topic(fakebroker: FakeBroker) -> None:
+    """What the Java tools' formatters decode from `__consumer_offsets` is what OffsetFetch answers (CR-4, CR-7)."""
+    import confluent_kafka as kafka
+
+    fakebroker.create_topic("orders", partitions=3)
+    fakebroker.topic("orders").produce(value=b"x", partition=1)
+    consumer = kafka.Consumer({"bootstrap.servers": fakebroker.bootstrap, "group.id": "billing", "auto.offset.reset": "earliest", "enable.auto.commit": False})
+    consumer.subscribe(["orders"])
+    assert consumer.poll(10).value() == b"x"
+    consumer.commit(offsets=[kafka.TopicPartition("orders", p, 10 + p, metadata=f"note {p}") for p in range(3)], asynchronous=False)
+    consumer.close()
+
+    offsets = decoded(fakebroker, "org.apache.kafka.tools.consumer.OffsetsMessageFormatter")
+    groups = decoded(fakebroker, "org.apache.kafka.tools.consumer.GroupMetadataMessageFormatter")
+
+    seen = {(t, int(p)): int(o) for t, p, o in re.findall(r'"topic":"(\w+)","partition":(\d+).*?"offset":(\d+)', offsets)}
+    assert seen == fakebroker.group("billing").offsets
+    assert re.findall(r'"metadata":"(note \d)"', offsets) == ["note 0", "note 1", "note 2"]
+    assert '"group":"billing"' in groups
+    assert '"protocolType":"consumer"' in groups
+
+
+def decoded(broker: FakeBroker, formatter: str) -> str:
+    """The whole offsets topic through one of Kafka's formatters."""
+    command = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", f"{JARS}/*", "org.apache.kafka.tools.consumer.ConsoleConsumer",
+               "--bootstrap-server", broker.bootstrap, "--topic", "__consumer_offsets", "--from-beginning", "--formatter", formatter, "--timeout-ms", "4000"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    print(done.stderr, file=sys.stderr)
+    return done.stdout
