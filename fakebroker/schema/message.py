@@ -233,6 +233,16 @@ class Message(Struct):
             raise encode_failure(self, version, error) from error
 
     @classmethod
+    def decoder(cls, version: int) -> Callable[[bytes, int], tuple[Any, int]]:
+        """The bare function behind `decode`, for hot loops; what it raises, only `decode` turns into a WireError."""
+        return cls._decoders.get(version) or cls._compile_decoder(version)
+
+    @classmethod
+    def encoder(cls, version: int) -> Callable[[Any], bytes]:
+        """The bare function behind `encode`, for hot loops."""
+        return cls._encoders.get(version) or cls._compile_encoder(version)
+
+    @classmethod
     def _compile_decoder(cls, version: int) -> Callable[[bytes, int], tuple[Any, int]]:
         from fakebroker.schema.codegen import make_decoder  # not needed before the first message
 
