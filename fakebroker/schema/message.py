@@ -214,7 +214,7 @@ class Message(Struct):
     @classmethod
     def decode(cls, data: bytes, version: int, offset: int = 0) -> tuple[Self, int]:
         """Reads a message and says where it ends; what follows is the caller's. Raises WireError, nothing else."""
-        decoder = cls._decoders.get(version) or cls._compile_decoder(version)
+        decoder = cls._decoders.get(version) or cls.decoder(version)
         try:
             return decoder(data, offset)
         except (struct.error, IndexError, WireError) as error:
@@ -224,7 +224,7 @@ class Message(Struct):
 
     def encode(self, version: int) -> bytes:
         """The message's bytes. Raises WireError for a value that the version or the field's type cannot carry."""
-        encoder = self._encoders.get(version) or self._compile_encoder(version)
+        encoder = self._encoders.get(version) or self.encoder(version)
         try:
             return encoder(self)
         except (struct.error, TypeError, ValueError, AttributeError, OverflowError, WireError) as error:
@@ -233,32 +233,24 @@ class Message(Struct):
             raise encode_failure(self, version, error) from error
 
     @classmethod
-    def decoder(cls, version: int) -> Callable[[bytes, int], tuple[Any, int]]:
-        """The bare function behind `decode`, for hot loops; what it raises, only `decode` turns into a WireError."""
-        return cls._decoders.get(version) or cls._compile_decoder(version)
+    def decoder(cls, version: int) -> Callable[[bytes, int], tuple[Self, int]]:
+        """The bare function behind `decode`, for hot loops; only `decode` turns what it raises into a WireError."""
+        if version not in cls._decoders:
+            from fakebroker.schema.codegen import make_decoder  # not needed before the first message
+
+            cls._require(version)
+            cls._decoders[version] = make_decoder(cls, version)
+        return cls._decoders[version]
 
     @classmethod
-    def encoder(cls, version: int) -> Callable[[Any], bytes]:
+    def encoder(cls, version: int) -> Callable[[Self], bytes]:
         """The bare function behind `encode`, for hot loops."""
-        return cls._encoders.get(version) or cls._compile_encoder(version)
+        if version not in cls._encoders:
+            from fakebroker.schema.codegen import make_encoder  # not needed before the first message
 
-    @classmethod
-    def _compile_decoder(cls, version: int) -> Callable[[bytes, int], tuple[Any, int]]:
-        from fakebroker.schema.codegen import make_decoder  # not needed before the first message
-
-        cls._require(version)
-        decoder: Callable[[bytes, int], tuple[Any, int]] = make_decoder(cls, version)
-        cls._decoders[version] = decoder
-        return decoder
-
-    @classmethod
-    def _compile_encoder(cls, version: int) -> Callable[[Any], bytes]:
-        from fakebroker.schema.codegen import make_encoder  # not needed before the first message
-
-        cls._require(version)
-        encoder: Callable[[Any], bytes] = make_encoder(cls, version)
-        cls._encoders[version] = encoder
-        return encoder
+            cls._require(version)
+            cls._encoders[version] = make_encoder(cls, version)
+        return cls._encoders[version]
 
     @classmethod
     def _require(cls, version: int) -> None:

@@ -1,0 +1,1 @@
+"""API messages, headers, frames and the registry of APIs."""

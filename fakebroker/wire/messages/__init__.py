@@ -1,0 +1,1 @@
+"""Requests and responses, one module per API."""

@@ -1,0 +1,89 @@
+"""Which APIs there are, and where their messages are declared. Importing this imports no messages."""
+
+from functools import cached_property
+from importlib import import_module
+from typing import cast
+
+from fakebroker.schema import Message
+
+
+class Api:
+    """One API: its key and name, the versions we have messages for, and the first version with tagged fields."""
+
+    def __init__(self, key: int, name: str, module: str, newest: int, flexible_from: int | None) -> None:
+        self.key = key
+        self.name = name
+        self.module = f"fakebroker.wire.messages.{module}"
+        self.min = 0
+        self.max = newest
+        self.flexible_from = flexible_from
+
+    def __repr__(self) -> str:
+        return f"<Api {self.name} ({self.key}), v{self.min} to v{self.max}>"
+
+    def is_flexible(self, version: int) -> bool:
+        """Whether that version has compact lengths, tagged fields and the headers that go with them."""
+        return self.flexible_from is not None and version >= self.flexible_from
+
+    @cached_property
+    def request(self) -> type[Message]:
+        """The request's class."""
+        return self._message("Request")
+
+    @cached_property
+    def response(self) -> type[Message]:
+        """The response's class."""
+        return self._message("Response")
+
+    def _message(self, kind: str) -> type[Message]:
+        return cast(type[Message], getattr(import_module(self.module), self.name + kind))
+
+
+_TABLE = (
+    Api(0, "Produce", "produce", 13, 9),
+    Api(1, "Fetch", "fetch", 18, 12),
+    Api(2, "ListOffsets", "list_offsets", 11, 6),
+    Api(3, "Metadata", "metadata", 13, 9),
+    Api(8, "OffsetCommit", "offset_commit", 10, 8),
+    Api(9, "OffsetFetch", "offset_fetch", 10, 6),
+    Api(10, "FindCoordinator", "find_coordinator", 6, 3),
+    Api(11, "JoinGroup", "join_group", 9, 6),
+    Api(12, "Heartbeat", "heartbeat", 4, 4),
+    Api(13, "LeaveGroup", "leave_group", 5, 4),
+    Api(14, "SyncGroup", "sync_group", 5, 4),
+    Api(15, "DescribeGroups", "describe_groups", 6, 5),
+    Api(16, "ListGroups", "list_groups", 5, 3),
+    Api(18, "ApiVersions", "api_versions", 4, 3),
+    Api(19, "CreateTopics", "create_topics", 7, 5),
+    Api(20, "DeleteTopics", "delete_topics", 6, 4),
+    Api(21, "DeleteRecords", "delete_records", 2, 2),
+    Api(22, "InitProducerId", "init_producer_id", 6, 2),
+    Api(23, "OffsetForLeaderEpoch", "offset_for_leader_epoch", 4, 4),
+    Api(28, "TxnOffsetCommit", "txn_offset_commit", 5, 3),
+    Api(32, "DescribeConfigs", "describe_configs", 4, 4),
+    Api(33, "AlterConfigs", "alter_configs", 2, 2),
+    Api(34, "AlterReplicaLogDirs", "alter_replica_log_dirs", 2, 2),
+    Api(35, "DescribeLogDirs", "describe_log_dirs", 5, 2),
+    Api(37, "CreatePartitions", "create_partitions", 3, 2),
+    Api(42, "DeleteGroups", "delete_groups", 2, 2),
+    Api(43, "ElectLeaders", "elect_leaders", 2, 2),
+    Api(44, "IncrementalAlterConfigs", "incremental_alter_configs", 1, 1),
+    Api(45, "AlterPartitionReassignments", "alter_partition_reassignments", 1, 0),
+    Api(46, "ListPartitionReassignments", "list_partition_reassignments", 0, 0),
+    Api(47, "OffsetDelete", "offset_delete", 0, None),
+    Api(60, "DescribeCluster", "describe_cluster", 2, 0),
+    Api(64, "UnregisterBroker", "unregister_broker", 0, 0),
+    Api(74, "ListConfigResources", "list_config_resources", 1, 0),
+    Api(75, "DescribeTopicPartitions", "describe_topic_partitions", 0, 0),
+)
+
+APIS = {entry.key: entry for entry in _TABLE}
+_BY_NAME = {entry.name: entry for entry in _TABLE}
+
+
+def api(name_or_key: str | int) -> Api:
+    """An API by its name or key. Raises KeyError for one we have no messages for."""
+    found = APIS.get(name_or_key) if isinstance(name_or_key, int) else _BY_NAME.get(name_or_key)
+    if found is None:
+        raise KeyError(f"there are no messages for the API {name_or_key!r}, only for {', '.join(sorted(_BY_NAME))}")
+    return found
