@@ -72,7 +72,6 @@ class Call:
         "client_id",
         "cluster",
         "connection",
-        "correlation_id",
         "is_answered",
         "listener",
         "node",
@@ -90,7 +89,6 @@ class Call:
         self.client_host = client_host  # as Kafka writes it: "/127.0.0.1"
         self.api_key = -1
         self.version = -1
-        self.correlation_id = 0
         self.client_id: str | None = None
         self.now = Instant(0, 0)  # when the request was taken up, not when it is answered
         self.is_answered = False

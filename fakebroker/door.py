@@ -1,0 +1,30 @@
+"""What the object model needs of a broker, whether it runs in a thread of its own or in the caller's loop."""
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from fakebroker.engine.engine import Engine
+from fakebroker.net.clock import LoopClock
+
+T = TypeVar("T")
+
+
+class Door(Protocol):
+    """The way in. Everything that touches the engine goes through `call` or `wait`."""
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the moment; `reset()` makes a new one."""
+
+    @property
+    def clock(self) -> LoopClock:
+        """The broker's clock; to be used inside `call`."""
+
+    def call(self, function: Callable[[], T]) -> T:
+        """Run `function` on the engine's thread; returns what it returns and raises what it raises."""
+
+    def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> Any:
+        """Try `probe` now and after everything the engine does, until it is not None; give that, or an awaitable of it.
+
+        Raises WaitTimeout with the text of `failure` when it gives up.
+        """

@@ -1,0 +1,114 @@
+"""From an API key and version to the functions that read, answer and write it; made when first asked for."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from fakebroker.apis import handlers
+from fakebroker.apis.call import Call, Listener
+from fakebroker.engine.refusal import refusal
+from fakebroker.errors import CloseConnection, ErrorCode, WireError
+from fakebroker.release import Release
+from fakebroker.wire.registry import APIS
+
+API_VERSIONS = 18
+
+
+class Route:
+    """How one version of one API is served on one listener: bare functions, called once per request.
+
+    `decode` may raise anything; `explain` then says what was wrong with the bytes.
+    """
+
+    __slots__ = (
+        "api_key",
+        "decode",
+        "encode",
+        "error_response",
+        "handle",
+        "has_tagged_answer",
+        "has_tagged_header",
+        "name",
+        "request",
+        "version",
+    )
+
+    def __init__(
+        self, api_key: int, version: int, request: "type[Message]", response: "type[Message]", module: Any
+    ) -> None:
+        self.api_key = api_key
+        self.version = version
+        self.name = APIS[api_key].name
+        self.request = request
+        self.response = response
+        self.decode: Callable[[bytes, int], tuple[Any, int]] = request.decoder(version)
+        self.encode: Callable[[Any], bytes] = response.encoder(version)
+        self.handle: Callable[[Call, Any], Any] = module.handle
+        self.error_response: Callable[[Any, int, ErrorCode], Any] = getattr(
+            module, "error_response", partial(refusal, response)
+        )
+        self.has_tagged_header = request.flexible.includes(version)
+        self.has_tagged_answer = response.flexible.includes(version) and api.key != API_VERSIONS  # AV-5
+
+    def explain(self, frame: bytes, offset: int, error: Exception) -> Exception:
+        """What is wrong with a request that `decode` raised `error` for."""
+        if not isinstance(error, WireError):
+            try:
+                self.request.decode(frame, self.version, offset)
+            except WireError as explained:
+                return explained
+        return error
+
+    def __str__(self) -> str:
+        return f"{self.name} v{self.version}"
+
+
+class Dispatcher:
+    """The routes of one listener. `routes` is keyed by the first four bytes of a request's header as one number."""
+
+    def __init__(self, listener: Listener, release: Release) -> None:
+        listener.versions = versions_served(release)
+        self.listener = listener
+        self.routes: dict[int, Route] = {}
+
+    def find(self, code: int) -> Route:
+        """The route for a code that `routes` does not have yet. CloseConnection for what is not served (AV-4)."""
+        api_key, version = code >> 16, (code & 0x7FFF) - (code & 0x8000)
+        served = self.listener.versions.get(api_key)
+        if served is None:
+            known = APIS.get(api_key)
+            raise CloseConnection(f"{known.name if known else 'API key'} ({api_key}) is not served here")
+        if served[0] <= version <= served[1]:
+            route = Route(APIS[api_key], version, handlers.handler(api_key))
+        elif api_key == API_VERSIONS:
+            route = _newer_api_versions(version, served)
+        else:
+            name = APIS[api_key].name
+            raise CloseConnection(f"{name} v{version} is not served here, only v{served[0]} to v{served[1]}")
+        self.routes[code] = route
+        return route
+
+
+def versions_served(release: Release) -> dict[int, tuple[int, int]]:
+    """What a release advertised, cut to what we have."""
+    versions = {}
+    for api_key, (lowest, highest) in release.versions.items():
+        if api_key in handlers.MODULES and api_key in APIS:
+            api = APIS[api_key]
+            if max(lowest, api.min) <= min(highest, api.max):
+                versions[api_key] = (max(lowest, api.min), min(highest, api.max))
+    return versions
+
+
+def _newer_api_versions(version: int, served: tuple[int, int]) -> Route:
+    """ApiVersions of a version we do not have: the body is not looked at, the answer names our range in v0 (AV-6)."""
+    from fakebroker.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
+
+    entry = ApiVersion(api_key=API_VERSIONS, min_version=served[0], max_version=served[1])
+    answer = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[entry])
+    route = Route(APIS[API_VERSIONS], 0, handlers.handler(API_VERSIONS))
+    route.version = version
+    route.has_tagged_header = True
+    route.decode = lambda _frame, offset: (None, offset)
+    route.handle = lambda _call, _request: answer
+    return route

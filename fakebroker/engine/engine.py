@@ -1,0 +1,139 @@
+"""The engine: all connections of all nodes, one history. Bytes and times come in, bytes go out; it reads no clock."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from fakebroker.apis.call import Address, Listener
+from fakebroker.engine.connection import Connection
+from fakebroker.engine.dispatch import Dispatcher
+from fakebroker.engine.journal import Journal, Peer
+from fakebroker.instant import Instant
+
+if TYPE_CHECKING:
+    from fakebroker.core.cluster import Cluster
+    from fakebroker.core.deadlines import DeadlineQueue
+
+log = logging.getLogger("fakebroker")
+
+
+class Engine:
+    """A cluster with its listeners. One thread, one driver; times never go back on the monotonic reading."""
+
+    def __init__(
+        self, cluster: "Cluster", listeners: Sequence[Listener], journal: Journal, now: Instant = Instant(0, 0)
+    ) -> None:
+        self.cluster = cluster
+        self.listeners = listeners
+        self.journal = journal
+        self.now = now  # of what is being done, or was done last
+        self.connections: dict[int, Connection] = {}
+        self.errors: list[Exception] = []  # bugs of ours: what handlers and timers raised
+        self.outbox = cluster.outbox
+        self.largest_frame_bytes = cluster.settings.int("socket.request.max.bytes")
+        self._dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]
+        self._dirty: list[Connection] = []
+        self._connection_count = 0
+
+    def connect(self, listener: Listener, client_host: str, local_address: Address, now: Instant) -> Connection:
+        """A client connected to a listener. `client_host` as Kafka writes it ("/127.0.0.1")."""
+        self.tick(now)
+        self._connection_count += 1
+        peer = Peer(self._connection_count, client_host, listener.node_id)
+        dispatcher = self._dispatchers[self.listeners.index(listener)]
+        connection = Connection(self, listener, peer, local_address, dispatcher)
+        self.connections[peer.connection_id] = connection
+        return connection
+
+    def take_dirty(self) -> list[Connection]:
+        """The connections that have something to send, want a turn or are to be closed, in the order they got so."""
+        dirty, self._dirty = self._dirty, []
+        for connection in dirty:
+            connection.is_dirty = False
+        return dirty
+
+    # Time
+
+    def next_deadline(self) -> tuple[int | None, int | None]:
+        """When something is due next: on the wall reading, and on the monotonic one."""
+        timers = self.cluster.timers
+        return timers.wall.next_due_ms(), timers.mono.next_due_ms()
+
+    def tick(self, now: Instant) -> None:
+        """It is `now`: what is due runs. Requests of the same moment come after it."""
+        wall_due_ms, mono_due_ms = self.next_deadline()
+        if (mono_due_ms is not None and mono_due_ms <= now.mono_ms) or (
+            wall_due_ms is not None and wall_due_ms <= now.wall_ms
+        ):
+            self.advance_to(now)
+        self.now = now
+
+    def advance_to(self, target: Instant) -> None:
+        """Let time pass to `target`: everything due on the way runs in due order, each at its own moment.
+
+        The readings may move by different amounts: each goes at the same pace until it reaches its target.
+        """
+        start, passed_ms = self.now, 0
+        while (step := self._next_step(start, target)) is not None:
+            due_after_ms, queue, due_ms = step
+            passed_ms = max(passed_ms, due_after_ms)
+            self.now = _on_the_way(start, target, passed_ms)
+            deadline = queue.pop_due(due_ms)
+            if deadline is not None:
+                self.run(deadline.action, self.now)
+        self.now = target
+
+    def _next_step(self, start: Instant, target: Instant) -> "tuple[int, DeadlineQueue, int] | None":
+        """The deadline that comes next on the way: how long after `start`, in which queue, and when."""
+        timers = self.cluster.timers
+        wall_ms, mono_ms = self.next_deadline()
+        steps = []
+        if mono_ms is not None and mono_ms <= target.mono_ms:
+            steps.append((max(mono_ms - start.mono_ms, 0), timers.mono, mono_ms))
+        if wall_ms is not None and wall_ms <= target.wall_ms:
+            steps.append((max(wall_ms - start.wall_ms, 0), timers.wall, wall_ms))
+        return min(steps, key=lambda step: step[0], default=None)
+
+    # What connections need
+
+    def run(self, action: Callable[[Instant], None], now: Instant) -> None:
+        """Run something that is nobody's request; what it raises is kept, what it caused is noted."""
+        try:
+            action(now)
+        except Exception as error:
+            self.failed(error)
+        if self.outbox:
+            self.drain()
+
+    def drain(self) -> None:
+        """Note in the journal what happened in the core."""
+        for event in self.outbox:
+            self.journal.event(event, self.now)
+        self.outbox.clear()
+
+    def failed(self, error: Exception) -> None:
+        """A bug of ours: logged with its traceback and kept for the test."""
+        self.errors.append(error)
+        log.error("internal error", exc_info=error)
+
+    def mark_dirty(self, connection: Connection) -> None:
+        """The driver should look at this connection."""
+        if not connection.is_dirty:
+            connection.is_dirty = True
+            self._dirty.append(connection)
+
+    def forget(self, connection: Connection) -> None:
+        """The connection is gone."""
+        self.connections.pop(connection.peer.connection_id, None)
+
+    def sibling(self, listener: Listener, node_id: int) -> Listener | None:
+        """The listener of a node that speaks the same dialects as `listener`, or None."""
+        if listener.node_id == node_id:
+            return listener
+        return next((x for x in self.listeners if x.node_id == node_id and x.dialects == listener.dialects), None)
+
+
+def _on_the_way(start: Instant, target: Instant, passed_ms: int) -> Instant:
+    wall_ms = min(start.wall_ms + passed_ms, target.wall_ms)
+    mono_ms = min(start.mono_ms + passed_ms, target.mono_ms)
+    return Instant(wall_ms, mono_ms)
