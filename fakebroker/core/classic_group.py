@@ -262,7 +262,7 @@ class ClassicGroup:
         self._mono.arm(member.session, now.mono_ms + member.session_timeout_ms)
 
     def session_timer_fired(self, member: Member, now: Instant) -> None:
-        """The member is gone, unless a parked request shows that it is there (TM-2). A new one is gone anyway (TM-3)."""
+        """The member is gone, unless a parked request shows that it is there (TM-2); not so a new one (TM-3)."""
         if not member.is_new and (member.answer_join is not None or member.answer_sync is not None):
             return
         what = "did not come back to join" if member.is_new else "has not been heard of for its session timeout"

@@ -1,0 +1,73 @@
+"""DescribeGroups, key 15, v0-v6: a group's state and members (DS).
+
+v3 allowed operations, on request; v4 static members; v5 flexible; v6 error texts, and 69 for a group that is not
+there. Only classic groups are shown.
+
+MOCK: groups are answered in request order, members in the order in which they joined (GEN-9).
+"""
+
+from fakebroker.apis.call import Call
+from fakebroker.core.classic_group import ClassicGroup
+from fakebroker.core.group_states import State
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.wire.messages.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+
+_FIRST_NOT_FOUND = 6
+
+
+def handle(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+    """Each group on its own."""
+    groups = [_describe(call, group_id) for group_id in request.groups]
+    if request.include_authorized_operations:
+        for group in groups:
+            if group.error_code == ErrorCode.NONE:
+                group.authorized_operations = call.cluster.behaviours.group_operations  # DS-8
+    return DescribeGroupsResponse(groups=groups)
+
+
+def _describe(call: Call, group_id: str) -> DescribedGroup:
+    try:
+        group = call.node.coordinator.shard(group_id, call.now).group(group_id)
+    except KafkaError as error:
+        return DescribedGroup(group_id=group_id, error_code=error.code)
+    return _described(call, group) if group is not None else _not_found(call, group_id)
+
+
+def _not_found(call: Call, group_id: str) -> DescribedGroup:
+    """DS-1."""
+    if call.version < _FIRST_NOT_FOUND:
+        return DescribedGroup(group_id=group_id, group_state=State.DEAD)
+    return DescribedGroup(
+        group_id=group_id,
+        group_state=State.DEAD,
+        error_code=ErrorCode.GROUP_ID_NOT_FOUND,
+        error_message=f"Group {group_id} not found.",
+    )
+
+
+def _described(call: Call, group: ClassicGroup) -> DescribedGroup:
+    """DS-3, DS-4: outside of Stable there is no protocol and no metadata."""
+    stable = group.state is State.STABLE
+    assigned = stable or call.cluster.behaviours.describe_shows_assignments_in_rebalance
+    return DescribedGroup(
+        group_id=group.group_id,
+        group_state=group.state,
+        protocol_type=group.protocol_type or "",
+        protocol_data=(group.protocol or "") if stable else "",
+        members=[
+            DescribedGroupMember(
+                member_id=member.member_id,
+                group_instance_id=member.instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                member_metadata=member.metadata(group.protocol) if stable else b"",
+                member_assignment=member.assignment if assigned else b"",
+            )
+            for member in group.members.values()
+        ],
+    )

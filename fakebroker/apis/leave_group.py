@@ -1,0 +1,44 @@
+"""LeaveGroup, key 13, v0-v5: members leave, or an administrator removes them (LG).
+
+v3 many members at once, by member id or by instance id; v4 flexible; v5 the reason.
+"""
+
+from fakebroker.apis.call import Call
+from fakebroker.core.group_messages import Leaver
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+
+_FIRST_BATCH = 3
+
+
+def handle(call: Call, request: LeaveGroupRequest) -> LeaveGroupResponse:
+    """Remove the members; each entry has a code of its own, before v3 the single one's is the answer's (LG-9)."""
+    leavers = _leavers(call.version, request)
+    try:
+        codes = _leave(call, request.group_id, leavers)
+    except KafkaError as error:
+        return LeaveGroupResponse(error_code=error.code)
+    if call.version < _FIRST_BATCH:
+        return LeaveGroupResponse(error_code=codes[0])
+    return LeaveGroupResponse(
+        members=[
+            MemberResponse(member_id=leaver.member_id, group_instance_id=leaver.instance_id, error_code=code)
+            for leaver, code in zip(leavers, codes, strict=True)
+        ]
+    )
+
+
+def _leavers(version: int, request: LeaveGroupRequest) -> list[Leaver]:
+    if version < _FIRST_BATCH:
+        return [Leaver(request.member_id)]
+    return [Leaver(member.member_id, member.group_instance_id, member.reason or "") for member in request.members]
+
+
+def _leave(call: Call, group_id: str, leavers: list[Leaver]) -> list[ErrorCode]:
+    """The code of each entry. Raises KafkaError for the codes of the whole request (LG-1)."""
+    if not group_id:
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+    group = call.node.coordinator.shard(group_id, call.now).group(group_id)
+    if group is None:
+        return [ErrorCode.UNKNOWN_MEMBER_ID] * len(leavers)  # LG-2
+    return group.leave(leavers, call.now)

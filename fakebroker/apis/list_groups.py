@@ -1,0 +1,44 @@
+"""ListGroups, key 16, v0-v5: the groups that this broker coordinates (LS).
+
+v3 flexible; v4 states, and a filter by them; v5 types, and a filter by them.
+
+MOCK: groups are listed by partition, then in the order in which they were made (GEN-9).
+"""
+
+from fakebroker.apis.call import Call
+from fakebroker.core.classic_group import ClassicGroup
+from fakebroker.errors import KafkaError
+from fakebroker.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+
+_TYPE = "classic"
+
+
+def handle(call: Call, request: ListGroupsRequest) -> ListGroupsResponse:
+    """Every group that passes both filters (LS-3)."""
+    try:
+        shards = call.node.coordinator.all_shards(call.now)
+    except KafkaError as error:
+        return ListGroupsResponse(error_code=error.code)
+    states = _state_filter(call, request.states_filter)
+    types = {name.lower() for name in request.types_filter}
+    if types and _TYPE not in types:
+        return ListGroupsResponse()
+    return ListGroupsResponse(
+        groups=[_entry(group) for shard in shards for group in shard if not states or group.state.lower() in states]
+    )
+
+
+def _state_filter(call: Call, names: list[str]) -> set[str]:
+    """The wanted states in lower case; unknown names match nothing (LS-2)."""
+    if call.cluster.behaviours.list_filter_ignores_blanks:
+        names = [name.strip() for name in names]
+    return {name.lower() for name in names}
+
+
+def _entry(group: ClassicGroup) -> ListedGroup:
+    return ListedGroup(
+        group_id=group.group_id,
+        protocol_type=group.protocol_type or "",
+        group_state=group.state,
+        group_type=_TYPE,
+    )
