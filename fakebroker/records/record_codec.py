@@ -76,7 +76,7 @@ def decode_record(
 
 def _take_headers(payload: bytes, position: int, end: int) -> tuple[list[Header], int]:
     count, position = decode_varint(payload, position)
-    if not 0 <= count <= end - position:
+    if not 0 <= count <= max(end - position, 0):
         raise InvalidRecord(f"{count} headers in {end - position} bytes")
     headers: list[Header] = []
     for _ in range(count):

@@ -9,10 +9,12 @@ _SHORT = tuple(bytes([n << 1]) for n in range(64))
 
 
 def encode_varint(value: int) -> bytes:
-    """`value` (of at most 64 bits) as a zigzag varint."""
+    """`value` as a zigzag varint. Raises InvalidRecord if it has more than 64 bits."""
     if 0 <= value < 64:
         return _SHORT[value]
     rest = value << 1 if value >= 0 else ~(value << 1)
+    if rest >> 64:
+        raise InvalidRecord(f"{value} has more than 64 bits")
     out = bytearray()
     while rest > 127:
         out.append(rest & 127 | 128)

@@ -1,0 +1,49 @@
+"""The lz4 frame and the checksum that old clients got wrong."""
+
+import os
+
+import cramjam
+import pytest
+
+from fakebroker.records import lz4
+from fakebroker.records.faults import BadCompression
+
+
+@pytest.mark.rules("RC-4")
+@pytest.mark.parametrize("data", [b"", b"a", b"text " * 50_000, os.urandom(150_000)])
+def test_another_decoder_reads_the_frame(data: bytes) -> None:
+    """The frame is a right one, of independent blocks of 64 KiB: Java reads no others."""
+    frame = lz4.pack(data)
+    assert bytes(cramjam.lz4.decompress(frame)) == data
+    assert frame[4:6] == bytes([0x60, 0x40])
+    assert lz4.unpack(frame, 1 << 20) == data
+
+
+@pytest.mark.rules("RC-4")
+def test_the_checksum_of_format_0() -> None:
+    """Format 0 sums the magic as well; readers take both sums, and no third one."""
+    data = b"text " * 100
+    right, wrong = lz4.pack(data), lz4.pack(data, broken_checksum=True)
+    assert (right[6], wrong[6]) == (0x82, 0x70 if wrong[6] == 0x70 else wrong[6])
+    assert right[:6] == wrong[:6]
+    assert right[7:] == wrong[7:]
+    assert right[6] != wrong[6]
+    assert lz4.unpack(right, 1000) == lz4.unpack(wrong, 1000) == data
+    for third in set(range(256)) - {right[6], wrong[6]}:
+        with pytest.raises(BadCompression):
+            lz4.unpack(right[:6] + bytes([third]) + right[7:], 1000)
+
+
+def test_a_frame_with_its_content_size() -> None:
+    """Frames of other writers, with content size and linked blocks, unpack."""
+    data = bytes(range(256)) * 1000
+    assert lz4.unpack(bytes(cramjam.lz4.compress(data)), 1 << 20) == data
+
+
+@pytest.mark.parametrize(
+    ("frame", "what"), [(b"", "start"), (b"nonsense", "start"), (b"\x04\x22\x4d\x18\x61\x40\x00", "dictionary")]
+)
+def test_no_frame(frame: bytes, what: str) -> None:
+    """What is not a frame, or needs a dictionary, is refused by name."""
+    with pytest.raises(BadCompression, match=what):
+        lz4.unpack(frame, 100)

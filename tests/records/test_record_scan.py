@@ -1,0 +1,123 @@
+"""The loop that looks at every record of a produced batch."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fakebroker.records.batch import BatchHeader, assemble, build_batch, parse_header, plain_records, read_records
+from fakebroker.records.compression import compress
+from fakebroker.records.faults import BadCompression, InvalidRecord
+from fakebroker.records.record_codec import Record, encode_record
+from fakebroker.records.record_scan import Scan, scan
+from tests.records.strategies import as_records, contents
+
+
+@pytest.mark.rules("PD-14", "PD-16", "PD-21", "RB-5")
+@given(contents, st.sampled_from([0, 1, 2, 3, 4]))
+@settings(max_examples=100, deadline=None)
+def test_sees_what_reading_sees(content: list, codec: int) -> None:
+    """Times and missing keys are those of the records, headers and large values or not."""
+    records = as_records(content)
+    seen = scan(build_batch(records, codec=codec))
+    times_ms = [record.timestamp_ms for record in records]
+    assert [records[0].timestamp_ms + delta for delta in seen.timestamp_deltas] == times_ms
+    assert (seen.min_timestamp_ms, seen.max_timestamp_ms) == (min(times_ms), max(times_ms))
+    assert seen.null_keys == [n for n, record in enumerate(records) if record.key is None]
+    assert seen.misplaced is None
+
+
+@pytest.mark.rules("PD-21", "LO-25")
+def test_the_true_maximum_wins_over_the_header() -> None:
+    """A wrong max_timestamp in the header does not hide the records' own."""
+    batch = build_batch([Record(0, 10, b"a", b""), Record(1, 30, b"b", b""), Record(2, 20, b"c", b"")])
+    wrong = assemble(parse_header(batch)._replace(max_timestamp_ms=999), batch[61:])
+    assert scan(wrong).max_timestamp_ms == 30
+
+
+@pytest.mark.parametrize("count", [200, 20000])
+def test_offset_deltas_of_two_and_three_bytes(count: int) -> None:
+    """Deltas beyond 63 and beyond 8191 are read as well."""
+    seen = scan(build_batch(plain_records([(None, b"v")] * count, 5)))
+    assert (len(seen.timestamp_deltas), len(seen.null_keys), seen.misplaced) == (count, count, None)
+
+
+@pytest.mark.parametrize("deltas", [[1, 0], [0, 5], [0, 0], [0, 1, 3]])
+def test_misplaced_offsets_are_reported(deltas: list[int]) -> None:
+    """Kafka stores uncompressed batches with such offsets, so it is the caller who decides."""
+    payload = b"".join(encode_record(Record(delta, 0, b"k", b"v"), 0, 0) for delta in deltas)
+    header = parse_header(build_batch(plain_records([(b"k", b"v")] * len(deltas), 0)))
+    assert scan(assemble(header, payload)).misplaced == next(n for n, delta in enumerate(deltas) if n != delta)
+
+
+@pytest.mark.rules("PD-14", "RC-2")
+def test_counts_must_fit() -> None:
+    """More or fewer records than the header says, or a number that cannot be, are refused; none at all is empty."""
+    batch = build_batch(plain_records([(b"k", b"v")] * 3, 5))
+    for count, what in (
+        (2, "left over behind 2"),
+        (4, "record 3|4 records in"),
+        (-1, "-1 records"),
+        (2**31 - 1, "in 27 bytes"),
+    ):
+        with pytest.raises(InvalidRecord, match=what):
+            scan(assemble(parse_header(batch)._replace(records_count=count), batch[61:]))
+    assert scan(build_batch([], base_offset=3, last_offset_delta=0)) == Scan([], -1, -1, [], None)
+
+
+@pytest.mark.rules("PD-14")
+def test_every_cut_and_every_longer_payload_is_refused() -> None:
+    """With a right checksum around it, a payload one byte off never passes."""
+    batch = build_batch([Record(0, 5, b"key", b"value" * 20), Record(1, 6, None, None, [(b"h", b"1")])])
+    header, payload = parse_header(batch), batch[61:]
+    for wrong in [payload[:size] for size in range(len(payload))] + [payload + b"\0"]:
+        with pytest.raises(InvalidRecord):
+            scan(assemble(header, wrong))
+
+
+@given(st.binary(max_size=60), st.integers(-2, 9), st.sampled_from([0, 1, 2, 3, 4]), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_any_payload_passes_or_raises_our_error(payload: bytes, count: int, codec: int, packed: bool) -> None:
+    """Garbage is refused by name; what the loop accepts, the exact decoder accepts too."""
+    header = BatchHeader(0, 0, 0, 2, 0, codec, 0, 0, 0, -1, -1, -1, count)
+    batch = assemble(header, compress(codec, payload) if packed else payload)
+    try:
+        seen = scan(batch, limit_bytes=1 << 20)
+    except InvalidRecord:
+        return
+    assert [record.timestamp_ms for record in read_records(batch)] == seen.timestamp_deltas
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None)
+def test_loop_and_decoder_agree_on_damaged_records(data: st.DataObject) -> None:
+    """A byte changed anywhere: both refuse, or both see the same times."""
+    batch = build_batch([Record(n, n * 100, b"k" * n, b"v" * (n * 50)) for n in range(6)])
+    payload = bytearray(batch[61:])
+    payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))
+    damaged = assemble(parse_header(batch), bytes(payload))
+    try:
+        expected = [record.timestamp_ms for record in read_records(damaged)]
+    except InvalidRecord:
+        expected = None
+    try:
+        seen = scan(damaged).timestamp_deltas
+    except InvalidRecord:
+        seen = None
+    assert seen == expected
+
+
+def test_times_beyond_64_bits_are_refused() -> None:
+    """A delta that leads out of the range of timestamps has no meaning."""
+    batch = build_batch([Record(0, 0, b"k", b"v"), Record(1, 2**62, b"k", b"v")])
+    far = assemble(parse_header(batch)._replace(base_timestamp_ms=2**62 * 3 // 2), batch[61:])
+    with pytest.raises(InvalidRecord, match="64 bits"):
+        scan(far)
+
+
+def test_bad_compression_is_minus_one() -> None:
+    """A payload that is not what the codec bits say has the code that Kafka answers."""
+    batch = build_batch(plain_records([(b"k", b"v")], 5))
+    for codec in range(1, 8):
+        with pytest.raises(BadCompression) as caught:
+            scan(assemble(parse_header(batch)._replace(attributes=codec), batch[61:]))
+        assert caught.value.code == -1
