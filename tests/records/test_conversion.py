@@ -61,12 +61,8 @@ def test_what_old_fetches_do_not_see() -> None:
     """Control batches vanish; so do uncompressed records below the fetch offset, while a wrapper stays whole."""
     assert message_set_from_batch(build_batch(RECORDS[:1], control=True), 1) == b""
     assert [m[0] for m in plain(message_set_from_batch(build_batch(RECORDS), 1, first_offset=2))] == [2, 3]
-    assert [m[0] for m in plain(message_set_from_batch(build_batch(RECORDS, codec=1), 1, first_offset=2))] == [
-        0,
-        1,
-        2,
-        3,
-    ]
+    wrapper = message_set_from_batch(build_batch(RECORDS, codec=1), 1, first_offset=2)
+    assert [m[0] for m in plain(wrapper)] == [0, 1, 2, 3]
 
 
 @pytest.mark.rules("FT-17")

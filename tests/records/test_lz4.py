@@ -24,7 +24,7 @@ def test_the_checksum_of_format_0() -> None:
     """Format 0 sums the magic as well; readers take both sums, and no third one."""
     data = b"text " * 100
     right, wrong = lz4.pack(data), lz4.pack(data, broken_checksum=True)
-    assert (right[6], wrong[6]) == (0x82, 0x70 if wrong[6] == 0x70 else wrong[6])
+    assert right[6] == 0x82
     assert right[:6] == wrong[:6]
     assert right[7:] == wrong[7:]
     assert right[6] != wrong[6]
@@ -41,9 +41,9 @@ def test_a_frame_with_its_content_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("frame", "what"), [(b"", "start"), (b"nonsense", "start"), (b"\x04\x22\x4d\x18\x61\x40\x00", "dictionary")]
+    ("frame", "what"), [("", "start"), ("01020304050607", "start"), ("04224d18614000", "dictionary")]
 )
-def test_no_frame(frame: bytes, what: str) -> None:
+def test_no_frame(frame: str, what: str) -> None:
     """What is not a frame, or needs a dictionary, is refused by name."""
     with pytest.raises(BadCompression, match=what):
-        lz4.unpack(frame, 100)
+        lz4.unpack(bytes.fromhex(frame), 100)
