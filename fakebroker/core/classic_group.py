@@ -346,6 +346,8 @@ class ClassicGroup:
         if self.members:
             self.move(Move.LOADED, now, "loaded from the log")
         self.state_ms = value.state_ms
+        if len(self.members) > self.host.settings.int("group.max.size"):  # the last to rejoin will be kept out
+            rebalance.start(self, now, "the loaded group has more members than group.max.size")
 
     def _restore_member(self, stored: MemberValue, now: Instant) -> None:
         """A member that knows one protocol only, the one that was chosen (CR-9)."""
@@ -364,11 +366,6 @@ class ClassicGroup:
         member.assignment = stored.assignment
         self.roster.add(member)
         self.restart_session(member, now)
-
-    def start_over_capacity(self, now: Instant) -> None:
-        """A loaded group above group.max.size has to rejoin; the last to do so are kept out (LD-4)."""
-        if len(self.members) > self.host.settings.int("group.max.size"):
-            self._handle(Event.MEMBER_LEFT)(self, now, "the loaded group has more members than group.max.size")
 
     def unload(self, now: Instant) -> None:
         """Another broker coordinates it now: parked requests get 16, nothing of it stays here (ST-14)."""
