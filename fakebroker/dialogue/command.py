@@ -1,5 +1,6 @@
 """`fakebroker dialogue play`: recorded dialogues from the command line."""
 
+import logging
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -32,6 +33,7 @@ def play(places: tuple[Path, ...], tcp: str | None, fresh: bool, slack: float, j
     Exits with 1 when anything differs.
     """
     way = _way(tcp, fresh, slack)
+    logging.getLogger("fakebroker").setLevel(logging.CRITICAL)  # brokers that close connections are part of the play
     try:
         paths = find_dialogues(list(places))
         outcomes = list(_shown(_play_all(paths, way, jobs if fresh else 1), verbose))

@@ -1,6 +1,7 @@
 """Plays a dialogue on a broker made for it: in the simulator, over TCP on a fresh one, or against one that runs."""
 
 import time
+import traceback
 from dataclasses import dataclass
 
 from fakebroker.dialogue.player import Player
@@ -60,7 +61,7 @@ def play_on_fresh_broker(dialogue: Dialogue, slack: float = 1.0) -> Outcome:
     with broker:
         host, _, port = broker.bootstrap.rpartition(":")
         outcome = play_against(dialogue, host, int(port), slack)
-        problems = outcome.problems + [f"internal error: {error!r}" for error in broker.errors]
+        problems = outcome.problems + [_internal(error) for error in broker.errors]
         broker.errors.clear()
     return Outcome(dialogue, problems, outcome.took_ms)
 
@@ -78,12 +79,19 @@ def _play_in_sim(dialogue: Dialogue, seed: int) -> list[str]:
     cluster = Cluster(settings, release(dialogue.release), seed)
     engine = Engine(cluster, [Listener(1, *SIM_ADDRESS)], Journal(), Instant(SIM_START_WALL_MS, 0))
     problems = Player(SimDriver(engine), SIM_TAG).play(dialogue)
-    return problems + [f"internal error: {error!r}" for error in engine.errors]
+    return problems + [_internal(error) for error in engine.errors]
 
 
 def _settings_of(dialogue: Dialogue) -> dict[str, str]:
     """The settings of the recorded broker; its own address was written HOST:PORT."""
     return {name: str(value).replace("HOST:PORT", "127.0.0.1:9092") for name, value in dialogue.config.items()}
+
+
+def _internal(error: Exception) -> str:
+    """A bug of ours: what was raised, and where."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"internal error: {error!r}{where}"
 
 
 def _fresh_tag() -> str:

@@ -9,18 +9,21 @@ their length: the headers, and of record batches the first header with its CRC, 
 from collections import deque
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from struct import Struct as Layout
 from typing import Any, NamedTuple
 
 from fakebroker.core.events import Event
 from fakebroker.errors import WireError
 from fakebroker.instant import Instant
-from fakebroker.schema import Message
+from fakebroker.schema import Message, Struct
+from fakebroker.schema.types import ArrayOf, FieldSpec
 from fakebroker.wire.frame import RequestHeader, decode_request_header, decode_response
 from fakebroker.wire.registry import APIS
 from fakebroker.wire.registry import api as find_api
 
 BIG_BYTES = 8 * 1024
 KEPT_OF_BIG_BYTES = 512
+_NUMBERS = Layout(">hhi")
 
 
 class Peer(NamedTuple):
@@ -67,8 +70,7 @@ class Exchange:
     def __init__(self, seq: int, entry: "_Entry") -> None:
         self.seq = seq
         self.peer, self.request_frame, self.response_frame, self.received, self.answered = entry
-        self.header: RequestHeader
-        self.header, self._body_offset = decode_request_header(_kept(self.request_frame))
+        self.header, self._body_offset = _header_of(_kept(self.request_frame))
 
     @property
     def api(self) -> str:
@@ -220,20 +222,29 @@ def _named(client_id: str | None, pattern: str | None) -> bool:
     return pattern is None or fnmatchcase(client_id or "", pattern)
 
 
-def _error_codes(struct: Any) -> Iterator[int]:
-    """The error codes in a decoded answer, depth first. Rows are plain tuples: their class tells which column it is."""
-    for spec in type(struct).fields:
-        value = getattr(struct, spec.name)
-        if spec.name == "error_code" and value:
+def _error_codes(message: Any) -> Iterator[int]:
+    """The error codes in a decoded answer, depth first."""
+    for spec in type(message).fields:
+        yield from _error_codes_in(spec, getattr(message, spec.name))
+
+
+def _error_codes_in(spec: FieldSpec, value: Any) -> Iterator[int]:
+    if spec.name == "error_code":
+        if value:
             yield value
-        elif isinstance(value, list):
-            yield from _error_codes_of_list(spec.type, value)
+    elif isinstance(spec.type, ArrayOf):
+        for entry in value or ():
+            if isinstance(entry, tuple):  # a row: its class says which column is which
+                for column, inner in zip(spec.type.element.fields, entry, strict=True):  # type: ignore[union-attr]
+                    yield from _error_codes_in(column, inner)
+            elif isinstance(entry, Struct):
+                yield from _error_codes(entry)
 
 
-def _error_codes_of_list(element: Any, values: list[Any]) -> Iterator[int]:
-    for value in values:
-        if hasattr(type(value), "fields"):
-            yield from _error_codes(value)
-        elif isinstance(value, tuple):
-            names = [spec.name for spec in element.fields]
-            yield from (v for name, v in zip(names, value, strict=True) if name == "error_code" and v)
+def _header_of(frame: bytes) -> tuple[RequestHeader, int]:
+    """The header of a request; of one that was cut within its client id only the numbers."""
+    try:
+        return decode_request_header(frame)
+    except WireError:
+        api_key, version, correlation_id = _NUMBERS.unpack_from(frame)
+        return RequestHeader(api_key, version, correlation_id, None, None), len(frame)

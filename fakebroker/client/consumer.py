@@ -1,0 +1,267 @@
+"""A scripted client: group member, producer and reader in steps that a test takes one by one.
+
+Every step is a flow: a generator that yields a request under way (`Pending`) and is sent the answer. Whoever runs it
+does the input and output, and waits as it likes: a player in virtual time, a door over TCP. Steps return the answers
+as they are, error codes and all; only the handshake for a member id (79) is followed by itself.
+"""
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from fakebroker.client.connection import ClientConnection, Pending
+from fakebroker.errors import ErrorCode, FakebrokerError
+from fakebroker.records.batch import build_batch, read_records
+from fakebroker.records.consumer_protocol import (
+    Assignment,
+    Subscription,
+    decode_assignment,
+    encode_assignment,
+    encode_subscription,
+)
+from fakebroker.records.record_codec import Record
+from fakebroker.schema import Message
+from fakebroker.wire.messages.api_versions import ApiVersionsRequest
+from fakebroker.wire.messages.fetch import FetchRequest, FetchTopic
+from fakebroker.wire.messages.heartbeat import HeartbeatRequest
+from fakebroker.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from fakebroker.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
+from fakebroker.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from fakebroker.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from fakebroker.wire.registry import api
+
+T = TypeVar("T")
+Flow = Generator[Pending, Message, T]
+Offsets = Mapping[tuple[str, int], int]
+
+# The newest versions that still speak of topics by name and of one group at a time.
+NEWEST_BY_NAME = {"Produce": 12, "Fetch": 12, "OffsetCommit": 9, "OffsetFetch": 7}
+
+
+@dataclass
+class Membership:
+    """What the client knows of its membership in a group; `wishes` is the JoinGroup request it is made of."""
+
+    wishes: JoinGroupRequest
+    member_id: str = ""
+    generation_id: int = -1
+    protocol_name: str | None = None
+    leader: str = ""
+    members: dict[str, bytes] = field(default_factory=dict)  # the leader's view: member id -> metadata
+    assignment: dict[str, list[int]] = field(default_factory=dict)  # topic -> partitions
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether the coordinator chose this member to assign partitions."""
+        return bool(self.member_id) and self.leader == self.member_id
+
+
+class Consumer:
+    """One client on one connection. `versions` pins APIs to versions, e.g. {"JoinGroup": 4}."""
+
+    def __init__(self, client_id: str | None = "consumer", versions: Mapping[str, int] | None = None) -> None:
+        self.connection = ClientConnection(client_id)
+        self.membership: Membership | None = None
+        self._pinned = dict(versions or {})
+        self._served: dict[int, tuple[int, int]] = {}
+
+    def ask(self, request: Message, version: int | None = None) -> Flow[Any]:
+        """Send any request and return its answer; without a version the newest that both sides speak."""
+        if version is None:
+            version = yield from self.version_of(request)
+        return (yield self.connection.send(request, version))
+
+    def version_of(self, request: Message) -> Flow[int]:
+        """The pinned version for a request of this kind, or the newest that both sides speak."""
+        name = api(request.api_key).name
+        if name in self._pinned:
+            return self._pinned[name]
+        if not self._served:
+            listed = yield self.connection.send(ApiVersionsRequest(), 0)
+            self._served = {entry.api_key: (entry.min_version, entry.max_version) for entry in listed.api_keys}  # type: ignore[attr-defined]
+        lowest, highest = self._served.get(request.api_key, (0, -1))
+        newest = min(highest, request.versions.last, NEWEST_BY_NAME.get(name, highest))
+        if newest < max(lowest, request.versions.first):
+            raise FakebrokerError(f"the broker serves no version of {name} that this client speaks")
+        return newest
+
+    def join(
+        self,
+        group_id: str,
+        topics: Sequence[str] = (),
+        *,
+        protocols: Sequence[str] = ("range",),
+        metadata: bytes | None = None,
+        session_timeout_ms: int = 45_000,
+        rebalance_timeout_ms: int = 300_000,
+        group_instance_id: str | None = None,
+        protocol_type: str = "consumer",
+    ) -> Flow[JoinGroupResponse]:
+        """Join a group as a new member. `metadata` replaces the subscription to `topics`."""
+        data = encode_subscription(Subscription(topics)) if metadata is None else metadata
+        wishes = JoinGroupRequest(
+            group_id=group_id,
+            session_timeout_ms=session_timeout_ms,
+            rebalance_timeout_ms=rebalance_timeout_ms,
+            member_id="",
+            group_instance_id=group_instance_id,
+            protocol_type=protocol_type,
+            protocols=[JoinGroupRequestProtocol(name=name, metadata=data) for name in protocols],
+        )
+        self.membership = Membership(wishes)
+        return (yield from self.rejoin())
+
+    def rejoin(self) -> Flow[JoinGroupResponse]:
+        """Join again with the same wishes, as the member this client is."""
+        membership = self._membership()
+        answer = yield from self._join_once(membership)
+        if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+            answer = yield from self._join_once(membership)
+        return answer
+
+    def sync(self, assignments: Mapping[str, Mapping[str, Sequence[int]]] | None = None) -> Flow[Any]:
+        """Fetch the assignment; the leader gives everybody's: member id -> topic -> partitions."""
+        membership = self._membership()
+        entries = [
+            SyncGroupRequestAssignment(
+                member_id=member_id, assignment=encode_assignment(Assignment(tuple(got.items())))
+            )
+            for member_id, got in (assignments or {}).items()
+        ]
+        answer = yield from self.ask(
+            SyncGroupRequest(
+                group_id=membership.wishes.group_id,
+                generation_id=membership.generation_id,
+                member_id=membership.member_id,
+                group_instance_id=membership.wishes.group_instance_id,
+                protocol_type=membership.wishes.protocol_type,
+                protocol_name=membership.protocol_name,
+                assignments=entries,
+            )
+        )
+        if answer.error_code == ErrorCode.NONE:
+            partitions = decode_assignment(answer.assignment).partitions
+            membership.assignment = {topic: list(indexes) for topic, indexes in partitions}
+        return answer
+
+    def heartbeat(self) -> Flow[Any]:
+        """Tell the coordinator that the member lives."""
+        membership = self._membership()
+        return self.ask(
+            HeartbeatRequest(
+                group_id=membership.wishes.group_id,
+                generation_id=membership.generation_id,
+                member_id=membership.member_id,
+                group_instance_id=membership.wishes.group_instance_id,
+            )
+        )
+
+    def leave(self) -> Flow[Any]:
+        """Leave the group; the client may join again."""
+        membership = self._membership()
+        request = LeaveGroupRequest(group_id=membership.wishes.group_id)
+        version = yield from self.version_of(request)
+        if version < 3:
+            request.member_id = membership.member_id
+        else:
+            instance_id = membership.wishes.group_instance_id
+            request.members = [MemberIdentity(member_id=membership.member_id, group_instance_id=instance_id)]
+        answer = yield from self.ask(request, version)
+        membership.member_id, membership.generation_id, membership.assignment = "", -1, {}
+        return answer
+
+    def commit(self, offsets: Offsets, metadata: str = "", group_id: str | None = None) -> Flow[Any]:
+        """Commit offsets as the member this client is, or, with `group_id`, as nobody in particular."""
+        topics = [
+            OffsetCommitRequestTopic(
+                name=topic, partitions=[(index, offset, -1, -1, metadata) for index, offset in rows]
+            )
+            for topic, rows in _by_topic(offsets).items()
+        ]
+        if group_id is not None:
+            return self.ask(OffsetCommitRequest(group_id=group_id, topics=topics))
+        membership = self._membership()
+        return self.ask(
+            OffsetCommitRequest(
+                group_id=membership.wishes.group_id,
+                generation_id_or_member_epoch=membership.generation_id,
+                member_id=membership.member_id,
+                group_instance_id=membership.wishes.group_instance_id,
+                topics=topics,
+            )
+        )
+
+    def committed(self, group_id: str, partitions: Sequence[tuple[str, int]] | None = None) -> Flow[Any]:
+        """The OffsetFetch answer for these partitions, or for everything the group has committed."""
+        topics = None
+        if partitions is not None:
+            wanted = _by_topic(dict.fromkeys(partitions, 0))
+            topics = [
+                OffsetFetchRequestTopic(name=topic, partition_indexes=[index for index, _ in rows])
+                for topic, rows in wanted.items()
+            ]
+        return self.ask(OffsetFetchRequest(group_id=group_id, topics=topics))
+
+    def produce(
+        self, topic: str, partition: int, records: Sequence[tuple[bytes | None, bytes | None]], timestamp_ms: int = -1
+    ) -> Flow[Any]:
+        """Append key-value pairs to a partition, as one batch."""
+        rows = [Record(index, timestamp_ms, key, value) for index, (key, value) in enumerate(records)]
+        data = PartitionProduceData(index=partition, records=build_batch(rows, leader_epoch=-1))
+        request = ProduceRequest(acks=-1, timeout_ms=30_000)
+        request.topic_data = [TopicProduceData(name=topic, partition_data=[data])]
+        return self.ask(request)
+
+    def fetch(self, topic: str, partition: int, offset: int, max_wait_ms: int = 0) -> Flow[list[Record]]:
+        """The records of a partition from `offset` on; empty when there are none within `max_wait_ms`.
+
+        Raises FakebrokerError when the broker answers with an error.
+        """
+        row = (partition, -1, offset, -1, -1, 1 << 20, bytes(16), 2**63 - 1)
+        request = FetchRequest(max_wait_ms=max_wait_ms, min_bytes=1)
+        request.topics = [FetchTopic(topic=topic, partitions=[row])]
+        answer = yield from self.ask(request)
+        data = answer.responses[0].partitions[0]
+        if data.error_code != ErrorCode.NONE:
+            raise FakebrokerError(f"fetch of {topic}-{partition} at {offset}: {ErrorCode(data.error_code).name}")
+        return [record for record in _records_of(data.records or b"") if record.offset >= offset]
+
+    def _join_once(self, membership: Membership) -> Flow[JoinGroupResponse]:
+        membership.wishes.member_id = membership.member_id
+        answer: JoinGroupResponse = yield from self.ask(membership.wishes)
+        if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+            membership.member_id = answer.member_id
+        elif answer.error_code == ErrorCode.NONE:
+            membership.member_id = answer.member_id
+            membership.generation_id = answer.generation_id
+            membership.protocol_name = answer.protocol_name
+            membership.leader = answer.leader
+            membership.members = {member.member_id: member.metadata for member in answer.members}
+        return answer
+
+    def _membership(self) -> Membership:
+        if self.membership is None:
+            raise FakebrokerError("this client has joined no group")
+        return self.membership
+
+
+def _by_topic(offsets: Offsets) -> dict[str, list[tuple[int, int]]]:
+    topics: dict[str, list[tuple[int, int]]] = {}
+    for (topic, index), offset in offsets.items():
+        topics.setdefault(topic, []).append((index, offset))
+    return topics
+
+
+def _records_of(data: bytes) -> list[Record]:
+    """The records of the whole batches in an answer."""
+    found: list[Record] = []
+    at = 0
+    while at + 12 <= len(data):
+        end = at + 12 + int.from_bytes(data[at + 8 : at + 12], "big")
+        if end > len(data):
+            break
+        found += read_records(data[at:end])
+        at = end
+    return found
