@@ -9,7 +9,7 @@ from fakebroker.apis.call import Call, Listener
 from fakebroker.engine.refusal import refusal
 from fakebroker.errors import CloseConnection, ErrorCode, WireError
 from fakebroker.release import Release
-from fakebroker.wire.registry import APIS
+from fakebroker.wire.registry import APIS, Api
 
 API_VERSIONS = 18
 
@@ -33,14 +33,12 @@ class Route:
         "version",
     )
 
-    def __init__(
-        self, api_key: int, version: int, request: "type[Message]", response: "type[Message]", module: Any
-    ) -> None:
-        self.api_key = api_key
+    def __init__(self, api: Api, version: int, module: Any) -> None:
+        request, response = api.request, api.response
+        self.api_key = api.key
         self.version = version
-        self.name = APIS[api_key].name
+        self.name = api.name
         self.request = request
-        self.response = response
         self.decode: Callable[[bytes, int], tuple[Any, int]] = request.decoder(version)
         self.encode: Callable[[Any], bytes] = response.encoder(version)
         self.handle: Callable[[Call, Any], Any] = module.handle
