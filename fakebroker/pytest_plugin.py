@@ -8,7 +8,7 @@
 An internal error of the broker fails the test that caused it, in its teardown.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -60,7 +60,7 @@ def fakebroker_session(request: pytest.FixtureRequest) -> Iterator["FakeBroker"]
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[Any]:
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add what the test's brokers saw to the report of a failure."""
     report = yield
     if report.failed and report.when in ("setup", "call"):

@@ -3,14 +3,13 @@
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from fakebroker.core.events import CoordinatorMoved, OffsetExpired, Transition
+from fakebroker.core.events import CoordinatorMoved, Event, OffsetExpired, Transition
 from fakebroker.engine.journal import Connected, Disconnected, Exchange, Recorded
 from fakebroker.errors import ErrorCode
 from fakebroker.wire.registry import APIS
 
 if TYPE_CHECKING:
     from fakebroker.engine.engine import Engine
-    from fakebroker.engine.journal import Event
 
 LAST_REQUESTS = 8
 LAST_EVENTS = 20
@@ -58,7 +57,7 @@ def _events(engine: "Engine", start_ms: int) -> str:
     return "\n".join(["groups and offsets:", *lines[-LAST_EVENTS:]]) if lines else ""
 
 
-def _tell(event: "Event | Connected | Disconnected") -> str:
+def _tell(event: Event | Connected | Disconnected) -> str:
     match event:
         case Transition():
             what = f"{event.group_id}: {event.before} -> {event.after}, generation {event.generation}"

@@ -93,7 +93,7 @@ class _Writer:
         return self._element(spec.type, value)
 
     def _element(self, kind: Any, value: Any) -> Json:
-        if isinstance(kind, type) and value is not None:
+        if isinstance(kind, type) and issubclass(kind, Declaration) and value is not None:
             return self._fields(kind.fields, value) if isinstance(value, tuple) else self.struct(value)
         if kind == UUID:
             return urlsafe_b64encode(value).decode().rstrip("=")

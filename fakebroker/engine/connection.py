@@ -89,6 +89,11 @@ class Connection:
         return not self.is_parked and self.close_reason is None and self._buffered_bytes >= self._wanted_bytes
 
     @property
+    def parked_call(self) -> Call | None:
+        """The request that waits for its answer, or None."""
+        return self._call if self.is_parked else None
+
+    @property
     def waiting_bytes(self) -> int:
         """How many bytes wait behind a parked request or for the next turn; not those of an incomplete frame."""
         return self._buffered_bytes if self.is_parked or self.wants_turn else 0
