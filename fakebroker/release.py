@@ -44,6 +44,8 @@ class Behaviours:
     v1_fetch_errors_per_partition: bool = True  # OF-6: 3.9.1 answers with an empty topic list
     txn_commit_creates_group: bool = False  # OC-18: 3.9.1 does, at any generation, and then answers 25
     lists_produce_from_v0: bool = True  # AV-8: Produce v0-v2 are listed but not served, for the sake of old librdkafka
+    min_isr_is_cluster_default: bool = True  # DC-6: a new cluster holds min.insync.replicas as dynamic cluster default
+    allows_empty_cleanup_policy: bool = True  # IA-8
 
 
 class UnknownRelease(FakebrokerError):
@@ -58,6 +60,7 @@ class Release:
     versions: dict[int, tuple[int, int]]
     behaviours: Behaviours
     defaults: dict[str, str]
+    is_before_4: bool  # it knows the settings that 4.0 removed
 
 
 _BEHAVIOURS_4_3 = Behaviours()
@@ -87,6 +90,8 @@ _BEHAVIOURS_3_9 = replace(
     v1_fetch_errors_per_partition=False,
     txn_commit_creates_group=True,
     lists_produce_from_v0=False,
+    min_isr_is_cluster_default=False,
+    allows_empty_cleanup_policy=False,
 )
 _BEHAVIOURS_2_1 = replace(_BEHAVIOURS_3_9, expiry_era="2.1", group_value_version=2)
 _BEHAVIOURS_2_0 = replace(
@@ -129,6 +134,7 @@ def release(name: str | None = None) -> Release:
         versions=versions,
         behaviours=behaviours,
         defaults={setting: value for before, setting, value in _DEFAULTS_BEFORE if line < before},
+        is_before_4=line < (4, 0),
     )
 
 

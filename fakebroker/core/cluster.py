@@ -23,8 +23,7 @@ class Cluster:
     """
 
     def __init__(self, settings: Settings, release: Release, seed: int = 0, node_ids: tuple[int, ...] = (1,)) -> None:
-        settings.use_defaults(release.defaults)
-        settings.set_static("node.id", node_ids[0])
+        settings.use_release(release.defaults, release.is_before_4)
         self.settings = settings
         self.release = release
         self.behaviours: Behaviours = release.behaviours
@@ -35,9 +34,16 @@ class Cluster:
         self.nodes: dict[int, Node] = {}
         for node_id in node_ids:
             own = settings if node_id == node_ids[0] else settings.for_broker()
+            own.set_own("node.id", node_id)
+            own.set_own("broker.id", node_id)
             self.nodes[node_id] = Node(self, node_id, own)
+        if self.behaviours.min_isr_is_cluster_default:
+            name = "min.insync.replicas"
+            settings.replace_dynamic({name: str(settings.int(name))}, cluster=True)
         self.topics = Topics(self)
         self.log_jobs = LogJobs(self)
+        self.group_configs: dict[str, dict[str, str]] = {}  # group -> its own configs; the group need not exist
+        self.client_metrics: dict[str, dict[str, str]] = {}  # subscription -> its own configs
         self._next_producer_id = 0
 
     @property

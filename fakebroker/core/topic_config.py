@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from fakebroker.core.log_config import LogConfig
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.settings import Reader, SettingError, Settings, Source, Synonym, find_topic
-from fakebroker.settings.declare import Value, parse, render
-from fakebroker.settings.table import TOPIC
+from fakebroker.settings.declare import Setting, Value, parse, render
 
 
 class TopicConfig(Reader):
     """Typed getters as Settings has them, under the names of topic settings (section 6 of the admin rules)."""
 
     __slots__ = ("_generation", "_log", "_settings", "own")
+    _log: LogConfig | None
 
     def __init__(self, settings: Settings, own: Mapping[str, str] | None = None) -> None:
         self._settings = settings
@@ -39,13 +39,16 @@ class TopicConfig(Reader):
         self.own = dict(own)
         self._compute()
 
+    @property
+    def table(self) -> Mapping[str, Setting]:
+        """The settings that a topic can have in this release."""
+        return self._settings.topic_table
+
     def synonyms(self, name: str) -> list[Synonym]:
         """Every place that has a value for `name`, the one in force first (DC-3)."""
         found = [Synonym(name, self.own[name], Source.TOPIC)] if name in self.own else []
-        broker_name = TOPIC[name].broker_name
-        if broker_name is not None:
-            return found + self._settings.synonyms(broker_name)
-        return [*found, Synonym(name, render(TOPIC[name].default), Source.DEFAULT)]
+        broker_name = self.table[name].broker_name
+        return found if broker_name is None else found + self._settings.synonyms(broker_name)
 
     def source(self, name: str) -> int:
         """Where the value in force comes from (DC-2)."""
@@ -58,13 +61,12 @@ class TopicConfig(Reader):
 
     def _compute(self) -> None:
         self._generation = self._settings.generation
-        self._log: LogConfig | None = None
-        self._values = {name: self._inherited(name) for name in TOPIC}
+        self._log = None
+        self._values = {name: self._inherited(setting) for name, setting in self.table.items()}
         for name, text in self.own.items():
-            self._values[name] = parse(TOPIC[name], text)
+            self._values[name] = parse(self.table[name], text)
 
-    def _inherited(self, name: str) -> Value:
-        setting = TOPIC[name]
+    def _inherited(self, setting: Setting) -> Value:
         value = None if setting.broker_name is None else self._settings.value(setting.broker_name)
         return setting.default if value is None else value
 
@@ -72,7 +74,7 @@ class TopicConfig(Reader):
 def check_config(settings: Settings, values: Mapping[str, str]) -> None:
     """Check the own values of a topic, each alone and together (NT-6). Raises KafkaError(INVALID_CONFIG)."""
     try:
-        parsed = {name: parse(find_topic(name), text) for name, text in values.items()}
+        parsed = {name: parse(find_topic(name, settings.topic_table), text) for name, text in values.items()}
     except SettingError as error:
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
     if parsed.get("remote.storage.enable"):

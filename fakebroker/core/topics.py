@@ -172,7 +172,7 @@ class Topics:
         return topic
 
     def check_new(self, name: str) -> None:
-        """Raises KafkaError if no topic of that name can be made: INVALID_TOPIC_EXCEPTION or TOPIC_ALREADY_EXISTS (NT-4)."""
+        """Raises KafkaError if no topic of that name can be made: a bad name, or one that is taken (NT-4)."""
         if name == METADATA_TOPIC:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} is reserved")
         check_name(name)

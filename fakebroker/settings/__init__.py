@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from fakebroker.errors import SettingError
-from fakebroker.settings.declare import PASSWORD, Setting, Value, parse, render, to_text
-from fakebroker.settings.table import BROKER, FALLBACKS, GROUP, TOPIC
+from fakebroker.settings.declare import PASSWORD, PER_BROKER, READ_ONLY, Setting, Value, parse, render, to_text
+from fakebroker.settings.table import BROKER, BROKER_OLDER, FALLBACKS, GROUP, TOPIC, TOPIC_BEFORE_4
 
 _Bool = bool  # the getters below are named as the types are, so inside the classes the types need other names
 _Float = float
@@ -45,6 +45,8 @@ class Source:
     DYNAMIC_DEFAULT = 3
     STATIC = 4
     DEFAULT = 5
+    LOGGER = 6
+    CLIENT_METRICS = 7
     GROUP = 8
 
 
@@ -112,15 +114,17 @@ class Reader:
 class Settings(Reader):
     """The broker settings in force, and where each value comes from. Made per broker; see `for_broker`."""
 
-    __slots__ = ("_defaults", "_dynamic", "_shared", "_static", "generation")
+    __slots__ = ("_defaults", "_dynamic", "_own", "_shared", "_static", "generation", "topic_table")
 
     def __init__(self, values: Mapping[_Str, object] | None = None, *, profile: _Str = "kafka") -> None:
         if profile not in PROFILES:
             raise SettingError(f"unknown profile {profile!r}; there are: {', '.join(PROFILES)}")
         self._defaults: dict[_Str, _Str] = {}
         self._static: dict[_Str, _Str] = dict(PROFILES[profile])
+        self._own: dict[_Str, _Str] = {}
         self._dynamic: dict[_Str, _Str] = {}
         self._shared = _Shared({}, [self])
+        self.topic_table = TOPIC  # the topic settings that the release knows
         self.generation = 0  # grows with every change; lets others keep what they derived from the values
         for name, value in (values or {}).items():
             text = to_text(value)
@@ -132,59 +136,87 @@ class Settings(Reader):
         """Settings for one more broker of the cluster: same static values and cluster defaults, own dynamic values."""
         other = Settings()
         other._defaults, other._static, other._shared = self._defaults, self._static, self._shared
+        other.topic_table = self.topic_table
         other._shared.members.append(other)
         other._compute()
         return other
 
-    def use_defaults(self, defaults: Mapping[_Str, _Str]) -> None:
-        """Take the defaults of a release where they differ from the newest (`Release.defaults`)."""
+    def use_release(self, defaults: Mapping[_Str, _Str], before_4: _Bool) -> None:
+        """Take the defaults of a release where they differ from the newest, and its topic settings (section 6)."""
         self._defaults.update(defaults)
+        for member in self._shared.members:
+            member.topic_table = TOPIC_BEFORE_4 if before_4 else TOPIC
         self._shared.compute()
 
-    def set_static(self, name: _Str, value: object) -> None:
-        """Set a value as if it had been in server.properties (a broker's own facts: node.id, listeners)."""
+    def set_own(self, name: _Str, value: object) -> None:
+        """Set a static value for this broker alone: what tells brokers apart, as node.id and listeners do."""
         parse(find(name), to_text(value))
-        self._static[name] = to_text(value).strip()
-        self._shared.compute()
+        self._own[name] = to_text(value).strip()
+        self._compute()
 
     def dynamic(self, cluster: _Bool) -> dict[_Str, _Str]:
         """The values set at run time for this broker, or for the whole cluster (a copy)."""
         return dict(self._shared.dynamic if cluster else self._dynamic)
 
+    def check_dynamic(self, name: _Str, text: _Str, cluster: _Bool) -> None:
+        """Raises SettingError unless `name` may be set to that at run time, for one broker or for all (IA-6)."""
+        setting = find(name)
+        parse(setting, text)
+        if setting.update == READ_ONLY:
+            raise SettingError(f"{name} is fixed when the broker starts")
+        if setting.update == PER_BROKER and cluster:
+            raise SettingError(f"{name} can be set for one broker only, not for all")
+        if name.startswith("ssl."):
+            raise SettingError(f"{name} can be set for one listener only: listener.name.<listener>.{name}")
+
     def replace_dynamic(self, values: Mapping[_Str, _Str], cluster: _Bool) -> None:
-        """Put these in the place of all values set at run time, for this broker or for the whole cluster (IA-10)."""
+        """Put these in the place of all values set at run time, for this broker or for the whole cluster (IA-10).
+
+        Names that no setting has are kept and have no effect, as in Kafka.
+        """
         target = self._shared.dynamic if cluster else self._dynamic
         target.clear()
         target.update(values)
         self._shared.compute()
 
     def synonyms(self, name: _Str) -> "list[Synonym]":
-        """Every place that has a value for `name`, the one in force first (DC-3). Passwords show no value."""
-        setting = find(name)
+        """Every place that has a value for `name`, the one in force first (DC-3). Passwords show no value.
+
+        Where Kafka has several settings for one thing, all are listed once the first is set.
+        """
         layers = (
             (Source.DYNAMIC_BROKER, self._dynamic),
             (Source.DYNAMIC_DEFAULT, self._shared.dynamic),
-            (Source.STATIC, self._static),
+            (Source.STATIC, self._static | self._own),
         )
-        found = [Synonym(name, _shown(setting, layer[name]), source) for source, layer in layers if name in layer]
-        default = self._default(setting)
-        if default is not None:
-            found.append(Synonym(name, _shown(setting, render(default)), Source.DEFAULT))
-        return found
+        names = [name]
+        if any(name in layer for _, layer in layers):
+            names += [other for other, _ in FALLBACKS.get(name, ())]
+        found = [
+            Synonym(each, None if is_secret(each) else layer[each], source)
+            for source, layer in layers
+            for each in names
+            if each in layer
+        ]
+        defaults = ((each, self._default(each)) for each in names)
+        return found + [Synonym(each, text, Source.DEFAULT) for each, text in defaults if text is not None]
 
     def names(self) -> Iterator[_Str]:
         """The names of all settings that DescribeConfigs lists."""
-        return (name for name, setting in BROKER.items() if not setting.internal)
+        hidden = BROKER_OLDER if self.topic_table is TOPIC else ()
+        return (name for name, setting in BROKER.items() if not setting.internal and name not in hidden)
 
-    def _default(self, setting: Setting) -> Value:
-        text = self._defaults.get(setting.name)
-        return setting.default if text is None else parse(setting, text)
+    def _default(self, name: _Str) -> _Str | None:
+        setting = BROKER.get(name)
+        return self._defaults.get(name) or (None if setting is None else render(setting.default))
 
     def _compute(self) -> None:
         values: dict[_Str, Value] = {name: setting.default for name, setting in BROKER.items()}
-        for layer in (self._defaults, self._static, self._shared.dynamic, self._dynamic):
+        for layer in (self._defaults, self._static, self._own, self._shared.dynamic, self._dynamic):
             for name, text in layer.items():
-                values[name] = parse(find(name), text)
+                setting = lookup(name)
+                if setting is not None:
+                    values[name] = parse(setting, text)
         for name, others in FALLBACKS.items():
             if values[name] is None:
                 values[name] = _first_set(values, others)
@@ -203,9 +235,20 @@ class _Shared(NamedTuple):
             member._compute()
 
 
+def lookup(name: str) -> Setting | None:
+    """The declaration of a broker setting, or None. `listener.name.<listener>.<setting>` is that of the setting."""
+    return BROKER.get(name) or (_of_listener(name) if name.startswith("listener.name.") else None)
+
+
+def is_secret(name: str) -> bool:
+    """Whether the value of a broker setting is never shown: a password, or a name we know nothing of (DC-4)."""
+    setting = lookup(name)
+    return setting is None or setting.type == PASSWORD
+
+
 def find(name: str) -> Setting:
     """The declaration of a broker setting. Raises SettingError naming the nearest."""
-    setting = BROKER.get(name) or _of_listener(name)
+    setting = lookup(name)
     if setting is not None:
         return setting
     topic = TOPIC.get(name)
@@ -215,11 +258,11 @@ def find(name: str) -> Setting:
     raise SettingError(f"unknown setting {name!r}{_nearest(name, BROKER)}")
 
 
-def find_topic(name: str) -> Setting:
+def find_topic(name: str, table: Mapping[str, Setting] = TOPIC) -> Setting:
     """The declaration of a topic setting. Raises SettingError naming the nearest."""
-    setting = TOPIC.get(name)
+    setting = table.get(name)
     if setting is None:
-        raise SettingError(f"unknown topic setting {name!r}{_nearest(name, TOPIC)}")
+        raise SettingError(f"unknown topic setting {name!r}{_nearest(name, table)}")
     return setting
 
 
@@ -231,15 +274,8 @@ def find_group(name: str) -> Setting:
     return setting
 
 
-def parse_topic_value(name: str, value: object) -> Value:
-    """Check one topic setting. Raises SettingError."""
-    return parse(find_topic(name), to_text(value))
-
-
 def _of_listener(name: str) -> Setting | None:
     """`listener.name.<listener>.[<mechanism>.]<setting>` is the setting for one listener."""
-    if not name.startswith("listener.name."):
-        return None
     words = name.split(".")[3:]
     for start in (0, 1):
         base = BROKER.get(".".join(words[start:]))
@@ -267,7 +303,3 @@ def _first_set(values: Mapping[str, Value], names: tuple[tuple[str, int], ...]) 
         if value is not None:
             return value
     return None
-
-
-def _shown(setting: Setting, text: str | None) -> str | None:
-    return None if setting.type == PASSWORD else text

@@ -1,0 +1,46 @@
+"""ApiVersions, key 18, v0-v4: which APIs and versions this listener serves (AV-5..AV-9).
+
+v0 error, then key, lowest, highest per API; v1 throttle time at the end; v2 no change; v3 flexible, the client names
+itself, features as tagged fields; v4 features with minimum 0.
+The answer to a version of this API that we lack is `unsupported_version` (AV-6): the engine asks for it, since the
+request's body cannot be read.
+
+Left out: supported and finalized features. What a feature would promise clients here is decided by API versions alone;
+transaction.version above all would change how producers behave (TX-10).
+"""
+
+import re
+
+from fakebroker.apis.call import Call, Listener
+from fakebroker.errors import ErrorCode
+from fakebroker.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+
+API_VERSIONS = 18
+_PRODUCE = 0
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+def handle(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    """List what is served here, unless the client's software names are not as they must be (AV-7)."""
+    if call.version >= 3:
+        names = (request.client_software_name, request.client_software_version)
+        if not all(_SOFTWARE.fullmatch(name) for name in names):
+            return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    lists_produce_from_v0 = call.cluster.behaviours.lists_produce_from_v0
+    return ApiVersionsResponse(
+        api_keys=[
+            ApiVersion(
+                api_key=key, min_version=0 if key == _PRODUCE and lists_produce_from_v0 else low, max_version=high
+            )
+            for key, (low, high) in sorted(call.listener.versions.items())
+        ]
+    )
+
+
+def unsupported_version(listener: Listener) -> ApiVersionsResponse:
+    """The answer, in v0, to a version of ApiVersions that is not served: 35, and the versions that are (AV-6)."""
+    low, high = listener.versions[API_VERSIONS]
+    return ApiVersionsResponse(
+        error_code=ErrorCode.UNSUPPORTED_VERSION,
+        api_keys=[ApiVersion(api_key=API_VERSIONS, min_version=low, max_version=high)],
+    )

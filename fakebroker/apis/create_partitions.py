@@ -1,0 +1,57 @@
+"""CreatePartitions, key 37, v0-v3: more partitions for topics (NP).
+
+v1, v3 no change of layout; v2 flexible. MOCK: done at once (AD-1).
+"""
+
+from collections import Counter
+
+from fakebroker.apis.call import Call
+from fakebroker.core.topic_rules import check_assignments, place
+from fakebroker.core.topics import Topic
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.wire.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+
+
+def handle(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    """Each topic on its own; a name that comes twice is refused once (NP-1)."""
+    times = Counter(topic.name for topic in request.topics)
+    response = CreatePartitionsResponse()
+    for asked in {topic.name: topic for topic in request.topics}.values():
+        result = CreatePartitionsTopicResult(name=asked.name)
+        try:
+            if times[asked.name] > 1:
+                raise KafkaError(
+                    ErrorCode.INVALID_REQUEST, f"{asked.name!r} is in the request {times[asked.name]} times"
+                )
+            topic, replicas = _plan(call, asked)
+            if not request.validate_only:
+                topic.add_partitions(replicas)
+        except KafkaError as error:
+            result.error_code, result.error_message = error.code, error.message
+        response.results.append(result)
+    return response
+
+
+def _plan(call: Call, asked: CreatePartitionsTopic) -> tuple[Topic, list[list[int]]]:
+    topic = call.cluster.topics.get(asked.name)
+    if topic is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    present = len(topic.partitions)
+    if asked.count <= present:
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"{asked.count} is not more than the {present} that there are")
+    new = asked.count - present
+    node_ids = list(call.cluster.nodes)
+    if asked.assignments is None:
+        return topic, place(present, new, topic.replication_factor, node_ids)
+    assignments = [entry.broker_ids for entry in asked.assignments]
+    if len(assignments) != new:
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"{new} new partitions need {new} assignments, not {len(assignments)}"
+        )
+    check_assignments(assignments, node_ids, topic.replication_factor)
+    return topic, assignments

@@ -1,0 +1,93 @@
+"""CreateTopics, key 19, v0-v7 (NT).
+
+v1 error message, validate_only; v2 throttle time; v4 counts of -1 mean the broker's defaults; v5 flexible, the answer
+shows counts and configs; v7 topic id. Kafka 4 serves v2 on.
+
+Left out: policies (NT-10), the code 41 of brokers that are no controller (AD-4). MOCK: done at once (AD-1).
+"""
+
+from collections import Counter
+
+from fakebroker.apis.call import Call
+from fakebroker.core.topics import Topic
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+
+
+def handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    """Each topic on its own; a name that comes twice is refused once (NT-3)."""
+    times = Counter(topic.name for topic in request.topics)
+    response = CreateTopicsResponse()
+    for asked in {topic.name: topic for topic in request.topics}.values():
+        try:
+            if times[asked.name] > 1:
+                raise KafkaError(
+                    ErrorCode.INVALID_REQUEST, f"{asked.name!r} is in the request {times[asked.name]} times"
+                )
+            response.topics.append(_created(_make(call, asked, request.validate_only)))
+        except KafkaError as error:
+            response.topics.append(
+                CreatableTopicResult(name=asked.name, error_code=error.code, error_message=error.message, configs=[])
+            )
+    return response
+
+
+def _make(call: Call, asked: CreatableTopic, validate_only: bool) -> Topic:
+    topics = call.cluster.topics
+    topics.check_new(asked.name)
+    config: dict[str, str] = {}
+    for entry in asked.configs:
+        if entry.value is None:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"{entry.name} has no value")
+        config[entry.name] = entry.value
+    make = topics.plan if validate_only else topics.create
+    return make(
+        asked.name,
+        None if asked.num_partitions == -1 else asked.num_partitions,
+        None if asked.replication_factor == -1 else asked.replication_factor,
+        config,
+        _assignments(asked),
+    )
+
+
+def _assignments(asked: CreatableTopic) -> list[list[int]] | None:
+    """The brokers of each partition in order of the partitions, or None if the broker may choose (NT-7)."""
+    if not asked.assignments:
+        return None
+    if asked.num_partitions != -1 or asked.replication_factor != -1:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "with an assignment both counts must be -1")
+    by_index = {entry.partition_index: entry.broker_ids for entry in asked.assignments}
+    if sorted(by_index) != list(range(len(asked.assignments))):
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"partitions must be 0 to {len(asked.assignments) - 1}, each once, not {sorted(by_index)}",
+        )
+    return [by_index[index] for index in range(len(by_index))]
+
+
+def _created(topic: Topic) -> CreatableTopicResult:
+    """The answer for a topic that is, or could be, made, with all its configs (NT-2)."""
+    return CreatableTopicResult(
+        name=topic.name,
+        topic_id=topic.id,
+        error_message=None,
+        num_partitions=len(topic.partitions),
+        replication_factor=topic.replication_factor,
+        configs=[_config(topic, name) for name in sorted(topic.config.table)],
+    )
+
+
+def _config(topic: Topic, name: str) -> CreatableTopicConfigs:
+    return CreatableTopicConfigs(
+        name=name,
+        value=topic.config.text(name),
+        read_only=False,
+        config_source=topic.config.source(name),
+        is_sensitive=False,
+    )

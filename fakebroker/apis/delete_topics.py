@@ -1,0 +1,70 @@
+"""DeleteTopics, key 20, v0-v6: by name, from v6 on also by id (XT).
+
+v1 throttle time; v4 flexible; v5 error message; v6 entries with a name or an id. Kafka 4 serves v1 on.
+
+MOCK: done at once; entries that contradict themselves come first in the answer, then names, then ids (AD-1, AD-3).
+"""
+
+from collections import Counter
+
+from fakebroker.apis.call import Call
+from fakebroker.core.topics import Topic
+from fakebroker.errors import ErrorCode
+from fakebroker.wire.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+
+_NO_ID = bytes(16)
+
+
+def handle(call: Call, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+    """Each topic on its own; entries that contradict each other delete nothing (XT-3)."""
+    entries = request.topics if call.version >= 6 else [DeleteTopicState(name=name) for name in request.topic_names]
+    if not call.node.settings.bool("delete.topic.enable"):
+        code = ErrorCode.TOPIC_DELETION_DISABLED if call.version >= 3 else ErrorCode.INVALID_REQUEST
+        return DeleteTopicsResponse(
+            responses=[_refused(entry.name, entry.topic_id, code, "delete.topic.enable is false") for entry in entries]
+        )
+    names = Counter(entry.name for entry in entries if entry.name is not None and entry.topic_id == _NO_ID)
+    ids = Counter(entry.topic_id for entry in entries if entry.name is None and entry.topic_id != _NO_ID)
+    responses = [
+        _refused(entry.name, entry.topic_id, ErrorCode.INVALID_REQUEST, "an entry needs either a name or an id")
+        for entry in entries
+        if (entry.name is None) == (entry.topic_id == _NO_ID)
+    ]
+    responses += [_by_name(call, name, times, ids) for name, times in names.items()]
+    responses += [_by_id(call, topic_id, times) for topic_id, times in ids.items()]
+    return DeleteTopicsResponse(responses=responses)
+
+
+def _by_name(call: Call, name: str, times: int, ids: Counter[bytes]) -> DeletableTopicResult:
+    """An id that means the same topic is taken out of `ids`: the two are answered here, once."""
+    if times > 1:
+        return _refused(name, _NO_ID, ErrorCode.INVALID_REQUEST, f"{name!r} is in the request {times} times")
+    topic = call.cluster.topics.get(name)
+    if topic is None:
+        return _refused(name, _NO_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}")
+    if ids.pop(topic.id, 0):
+        return _refused(name, topic.id, ErrorCode.INVALID_REQUEST, f"{name!r} is also in the request by its id")
+    return _delete(call, topic)
+
+
+def _by_id(call: Call, topic_id: bytes, times: int) -> DeletableTopicResult:
+    if times > 1:
+        return _refused(None, topic_id, ErrorCode.INVALID_REQUEST, f"the id is in the request {times} times")
+    topic = call.cluster.topics.by_id(topic_id)
+    if topic is None:
+        return _refused(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID, "there is no topic of this id")
+    return _delete(call, topic)
+
+
+def _delete(call: Call, topic: Topic) -> DeletableTopicResult:
+    call.cluster.topics.delete(topic.name, call.now)
+    return DeletableTopicResult(name=topic.name, topic_id=topic.id)
+
+
+def _refused(name: str | None, topic_id: bytes, code: ErrorCode, message: str) -> DeletableTopicResult:
+    return DeletableTopicResult(name=name, topic_id=topic_id, error_code=code, error_message=message)

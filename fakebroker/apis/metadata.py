@@ -1,0 +1,157 @@
+"""Metadata, key 3, v0-v13: brokers, topics, partitions and their leaders (MD, CLU-20..CLU-26).
+
+v1 rack, controller, internal topics; v2 cluster id; v3 throttle time; v4 the client may forbid auto-creation; v5
+offline replicas; v6 no change; v7 leader epochs; v8 authorized operations (of the cluster up to v10); v9 flexible;
+v10 topic ids; v12 topics by id; v13 top-level error code.
+
+A topic that auto-creation makes exists at once, yet this answer says 3 as KRaft's does (MD-2).
+"""
+
+from fakebroker.apis import operations
+from fakebroker.apis.call import Call
+from fakebroker.core.topic_rules import check_name
+from fakebroker.core.topics import INTERNAL_TOPICS, Partition, Topic
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.wire.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+_NO_ID = bytes(16)
+
+
+def handle(call: Call, request: MetadataRequest) -> MetadataResponse:
+    """Brokers, and the topics that were asked for."""
+    refusal = _refusal(call.version, request)
+    if refusal is not None:
+        return refusal
+    cluster = call.cluster
+    response = MetadataResponse(
+        brokers=_brokers(call),
+        cluster_id=cluster.cluster_id,
+        controller_id=cluster.controller_id,
+        topics=_topics(call, request),
+    )
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = operations.CLUSTER
+    if request.include_topic_authorized_operations:
+        for topic in response.topics:
+            topic.topic_authorized_operations = operations.TOPIC
+    return response
+
+
+def _refusal(version: int, request: MetadataRequest) -> MetadataResponse | None:
+    """Ids before v12, and entries with neither name nor id, fail the whole request (MD-3)."""
+    topics = request.topics or []
+    if version < 12 and any(topic.topic_id != _NO_ID or topic.name is None for topic in topics):
+        code = ErrorCode.INVALID_REQUEST
+    elif any(topic.topic_id == _NO_ID and topic.name is None for topic in topics):
+        code = ErrorCode.UNKNOWN_SERVER_ERROR
+    else:
+        return None
+    return MetadataResponse(
+        error_code=code,
+        topics=[
+            MetadataResponseTopic(error_code=code, name=topic.name or "", topic_id=topic.topic_id) for topic in topics
+        ],
+    )
+
+
+def _brokers(call: Call) -> list[MetadataResponseBroker]:
+    """The live brokers that have a listener of the kind the client came in on."""
+    brokers = []
+    for node in call.cluster.nodes.values():
+        address = call.address_of(node.id) if node.alive else None
+        if address is not None:
+            brokers.append(
+                MetadataResponseBroker(node_id=node.id, host=address.host, port=address.port, rack=node.rack)
+            )
+    return brokers
+
+
+def _topics(call: Call, request: MetadataRequest) -> list[MetadataResponseTopic]:
+    asked = request.topics
+    if asked is None or (call.version == 0 and not asked):
+        return [describe(call, topic) for topic in call.cluster.topics]
+    by_id = [entry.topic_id for entry in asked if entry.topic_id != _NO_ID]
+    if by_id:
+        return [_by_id(call, topic_id) for topic_id in dict.fromkeys(by_id)]
+    may_create = call.version < 4 or request.allow_auto_topic_creation
+    return [_by_name(call, name, may_create) for name in dict.fromkeys(_name(entry) for entry in asked)]
+
+
+def _name(entry: MetadataRequestTopic) -> str:
+    return entry.name or ""
+
+
+def _by_id(call: Call, topic_id: bytes) -> MetadataResponseTopic:
+    topic = call.cluster.topics.by_id(topic_id)
+    if topic is None:
+        return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
+    return describe(call, topic)
+
+
+def _by_name(call: Call, name: str, may_create: bool) -> MetadataResponseTopic:
+    topic = call.cluster.topics.get(name)
+    if topic is not None:
+        return describe(call, topic)
+    try:
+        check_name(name)
+    except KafkaError as error:
+        return MetadataResponseTopic(error_code=error.code, name=name)
+    if may_create and call.node.settings.bool("auto.create.topics.enable"):
+        _auto_create(call, name)
+    return MetadataResponseTopic(
+        error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=name, is_internal=name in INTERNAL_TOPICS
+    )
+
+
+def _auto_create(call: Call, name: str) -> None:
+    """Make the topic with the broker's defaults; where that fails, the client sees 3 for ever (NT-11)."""
+    topics = call.cluster.topics
+    try:
+        if name in INTERNAL_TOPICS:
+            topics.internal(name)
+        else:
+            topics.create(name)
+    except KafkaError:
+        pass
+
+
+def describe(call: Call, topic: Topic) -> MetadataResponseTopic:
+    """One topic as this version shows it."""
+    return MetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.id,
+        is_internal=topic.is_internal,
+        partitions=[_partition(call, partition) for partition in topic.partitions],
+    )
+
+
+def _partition(call: Call, partition: Partition) -> MetadataResponsePartition:
+    """v0 leaves dead brokers out and says 9 for it; later versions list them, from v5 on also as offline (MD-5)."""
+    replicas = partition.replicas
+    offline = [] if len(partition.isr) == len(replicas) else _offline(call, replicas)
+    code = ErrorCode.NONE
+    if partition.leader < 0:
+        code = ErrorCode.LEADER_NOT_AVAILABLE
+    elif call.version == 0 and offline:
+        code = ErrorCode.REPLICA_NOT_AVAILABLE
+    return MetadataResponsePartition(
+        error_code=code,
+        partition_index=partition.index,
+        leader_id=partition.leader,
+        leader_epoch=partition.leader_epoch,
+        replica_nodes=call.cluster.live(replicas) if call.version == 0 else list(replicas),
+        isr_nodes=list(partition.isr),
+        offline_replicas=offline,
+    )
+
+
+def _offline(call: Call, replicas: list[int]) -> list[int]:
+    live = call.cluster.live(replicas)
+    return [node_id for node_id in replicas if node_id not in live]
