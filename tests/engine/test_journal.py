@@ -1,0 +1,146 @@
+"""The journal: bounded, cheap, and decoded when asked."""
+
+import pytest
+
+from fakebroker.core.events import Transition
+from fakebroker.engine.journal import BIG_BYTES, Connected, Disconnected, Exchange, Frame, Journal, Peer, Recorded
+from fakebroker.errors import ErrorCode
+from fakebroker.instant import Instant
+from fakebroker.wire.frame import encode_request, encode_response
+from fakebroker.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from fakebroker.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponseTopic,
+)
+
+PEER = Peer(1, "/127.0.0.1", 1)
+SENT, ANSWERED = Instant(1000, 10), Instant(1005, 15)
+
+
+def heartbeat(client_id: str = "c", error: int = 0) -> tuple[bytes, bytes]:
+    request = HeartbeatRequest(group_id="g", generation_id=3, member_id="m")
+    return encode_request(request, 4, 7, client_id), encode_response(HeartbeatResponse(error_code=error), 4, 7)
+
+
+def beat(journal: Journal, client_id: str = "c", error: int = 0) -> None:
+    journal.exchange(PEER, *heartbeat(client_id, error), SENT, ANSWERED)
+
+
+def test_an_exchange_is_decoded_when_looked_at() -> None:
+    """Header, request, answer, errors and the wait come out of the frames that were kept."""
+    journal = Journal()
+    beat(journal, error=ErrorCode.REBALANCE_IN_PROGRESS)
+
+    (exchange,) = journal.requests()
+    assert (exchange.api, exchange.version, exchange.client_id, exchange.waited_ms) == ("Heartbeat", 4, "c", 5)
+    assert exchange.request == HeartbeatRequest(group_id="g", generation_id=3, member_id="m")
+    assert exchange.response == HeartbeatResponse(error_code=27)
+    assert exchange.errors == (27,)
+    assert repr(exchange) == "#0 c: Heartbeat v4 -> errors [27] after 5 ms"
+
+
+def test_errors_are_found_in_rows() -> None:
+    """The error codes of bulk rows, which are plain tuples, are found by their column."""
+    journal = Journal()
+    request = OffsetCommitRequest(
+        group_id="g", topics=[OffsetCommitRequestTopic(name="t", partitions=[(0, 5, -1, -1, "")])]
+    )
+    answer = OffsetCommitResponse(topics=[OffsetCommitResponseTopic(name="t", partitions=[(0, 0), (1, 3)])])
+    journal.exchange(PEER, encode_request(request, 8, 1, "c"), encode_response(answer, 8, 1), SENT, ANSWERED)
+
+    assert journal.requests()[0].errors == (3,)
+
+
+def test_requests_are_found_by_api_and_client() -> None:
+    """A query names an API or a client, whose name may have wildcards; an API that does not exist is an error."""
+    journal = Journal()
+    beat(journal, "svc-1")
+    beat(journal, "other")
+
+    assert [e.client_id for e in journal.requests(client_id="svc-*")] == ["svc-1"]
+    assert len(journal.requests(api="Heartbeat")) == 2
+    assert journal.requests(api="JoinGroup") == []
+    with pytest.raises(KeyError, match="Hartbeat"):
+        journal.requests(api="Hartbeat")
+
+
+def test_events_and_requests_share_one_order() -> None:
+    """Sequence numbers tell what came first, whatever it is."""
+    journal = Journal()
+    journal.event(Connected(PEER), SENT)
+    beat(journal)
+    journal.event(Transition("g", "Empty", "Dead", 1, "nothing left"), ANSWERED)
+    journal.event(Disconnected(PEER, "the client closed the connection"), ANSWERED)
+
+    assert [(entry.seq, type(entry)) for entry in journal.entries()] == [
+        (0, Recorded),
+        (1, Exchange),
+        (2, Recorded),
+        (3, Recorded),
+    ]
+    assert [r.event.cause for r in journal.events(Transition)] == ["nothing left"]
+
+
+def test_the_ring_is_bounded_in_entries() -> None:
+    """The oldest entries go; the sequence numbers of the others stay."""
+    journal = Journal(max_entries=3)
+    for _ in range(5):
+        beat(journal)
+
+    assert [exchange.seq for exchange in journal.requests()] == [2, 3, 4]
+    assert (len(journal), journal.forgotten) == (3, 2)
+
+
+def test_the_ring_is_bounded_in_bytes() -> None:
+    """However few the entries, they do not hold more bytes than allowed."""
+    size_bytes = sum(map(len, heartbeat()))
+    journal = Journal(max_bytes=2 * size_bytes)
+    for _ in range(5):
+        beat(journal)
+
+    assert len(journal) == 2
+
+
+def test_big_frames_keep_their_beginning() -> None:
+    """Of a large request the header and the first bytes stay, and how long it was."""
+    journal = Journal(max_bytes=100_000)
+    request, answer = heartbeat()
+    for _ in range(1000):
+        journal.exchange(PEER, request + bytes(BIG_BYTES), answer, SENT, ANSWERED)
+
+    exchange = journal.requests()[-1]
+    assert isinstance(exchange.request_frame, Frame)
+    assert exchange.request_frame.size_bytes == len(request) + BIG_BYTES
+    assert (exchange.client_id, exchange.request) == ("c", None)
+    assert 100 < len(journal) < 200
+
+
+def test_a_cut_header_still_tells_the_api() -> None:
+    """A client id longer than what is kept of a large frame costs the name, not the entry."""
+    journal = Journal()
+    request, answer = heartbeat("x" * 2 * BIG_BYTES)
+    journal.exchange(PEER, request, answer, SENT, ANSWERED)
+
+    assert (journal.requests()[0].api, journal.requests()[0].client_id) == ("Heartbeat", None)
+
+
+def test_a_request_without_an_answer_is_told() -> None:
+    """A request that ended unanswered has no response and no errors."""
+    journal = Journal()
+    journal.exchange(PEER, heartbeat()[0], None, SENT, ANSWERED)
+
+    (exchange,) = journal.requests()
+    assert (exchange.response, exchange.errors) == (None, ())
+    assert repr(exchange) == "#0 c: Heartbeat v4 -> no answer after 5 ms"
+
+
+def test_clearing_forgets_but_keeps_counting() -> None:
+    """After clear() nothing is known, and numbers are not used twice."""
+    journal = Journal()
+    beat(journal)
+    journal.clear()
+    beat(journal)
+
+    assert [exchange.seq for exchange in journal.requests()] == [1]
