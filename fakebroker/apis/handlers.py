@@ -20,7 +20,9 @@ MODULES: dict[int, str] = {
     18: "api_versions",
     19: "create_topics",
     20: "delete_topics",
+    21: "delete_records",
     22: "init_producer_id",
+    23: "offset_for_leader_epoch",
     42: "delete_groups",
 }
 

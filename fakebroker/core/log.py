@@ -217,6 +217,7 @@ class PartitionLog:
         """
         self.settle()
         at = max(self.segments.bisect_right(offset) - 1, 0)
+        segment: Segment
         for segment in self.segments.values()[at:]:
             if segment.base_offset >= end:
                 break
@@ -262,11 +263,17 @@ class PartitionLog:
         segment, at = place
         return self._found(segment, at, segment.times.maxima[at], 0, end)
 
-    def segment_starts(self) -> list[tuple[int, int]]:
-        """(first offset, time of the last write) of each segment, oldest first: what ListOffsets v0 sees (LO-18)."""
+    def segment_starts(self, now_ms: int) -> list[tuple[int, int]]:
+        """(first offset, time of the last write) of each segment, oldest first, and (end, now) behind records (LO-18).
+
+        A log that was never written to counts as written to now (LO-20).
+        """
         self.settle()
         start = self.log_start_offset
-        return [(max(s.base_offset, start), s.modified_ms) for s in self.segments.values()]
+        starts = [(max(s.base_offset, start), s.modified_ms or now_ms) for s in self.segments.values()]
+        if self._active.batches:
+            starts.append((self.log_end_offset, now_ms))
+        return starts
 
     @property
     def active_segment(self) -> Segment:
@@ -341,7 +348,8 @@ class PartitionLog:
     def _last_segment(self, offset: int) -> Segment:
         if not self.segments:
             self.segments[offset] = Segment(offset, 0)
-        return self.segments.values()[-1]
+        last: Segment = self.segments.values()[-1]
+        return last
 
     def _start_at(self, offset: int) -> None:
         self.log_start_offset = offset

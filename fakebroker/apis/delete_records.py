@@ -1,0 +1,54 @@
+"""DeleteRecords, key 21, v0-v2: move the log start (DL). v2 flexible; nothing else changes.
+
+All replicas follow at once, so there is nothing to wait for and timeout_ms does nothing.
+"""
+
+from fakebroker.apis.call import Call
+from fakebroker.core.topics import Partition
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.instant import Instant
+from fakebroker.wire.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+
+_TO_HIGH_WATERMARK = -1
+
+
+def handle(call: Call, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    """Delete in each partition for itself."""
+    response = DeleteRecordsResponse()
+    for topic in request.topics:
+        results = [_result(call, topic.name, asked) for asked in topic.partitions]
+        response.topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=results))
+    return response
+
+
+def _result(call: Call, name: str, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
+    topic = call.cluster.topics.get(name)
+    partition = topic.partition(asked.partition_index) if topic is not None else None
+    try:
+        if partition is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        low_watermark = _delete(partition, call.node.id, asked.offset, call.now)
+    except KafkaError as error:
+        return DeleteRecordsPartitionResult(
+            partition_index=asked.partition_index, low_watermark=-1, error_code=error.code
+        )
+    return DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=low_watermark)
+
+
+def _delete(partition: Partition, node_id: int, offset: int, now: Instant) -> int:
+    """The new log start. Raises KafkaError (DL-2, DL-5)."""
+    topic, log = partition.topic, partition.log
+    if topic.is_internal:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic.name} is internal")
+    if partition.leader != node_id:
+        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"broker {partition.leader} leads {log.name}")
+    if log.config.compact and not log.config.delete:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, f"the cleanup.policy of {topic.name} is compact without delete")
+    log.advance_log_start(log.high_watermark if offset == _TO_HIGH_WATERMARK else offset, now)
+    return log.log_start_offset

@@ -1,0 +1,41 @@
+"""OffsetForLeaderEpoch, key 23, v0-v4: where a leader epoch ended (LE, OE).
+
+v1 the epoch in the answer; v2 current leader epoch; v3 replica id, which is ignored (OE-4); v4 flexible.
+"""
+
+from fakebroker.apis.call import Call
+from fakebroker.core.lookups import check_leader
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.wire.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
+)
+
+
+def handle(call: Call, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+    """Answer each partition for itself, one asked twice twice (OE-5)."""
+    response = OffsetForLeaderEpochResponse()
+    for topic in request.topics:
+        partitions = [_answer(call, topic.topic, asked) for asked in topic.partitions]
+        response.topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions))
+    return response
+
+
+def _answer(call: Call, name: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+    topic = call.cluster.topics.get(name)
+    partition = topic.partition(asked.partition) if topic is not None else None
+    if partition is None:
+        return _refused(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    try:
+        check_leader(partition, call.node.id, asked.current_leader_epoch)
+    except KafkaError as error:
+        return _refused(asked, error.code)
+    epoch, end_offset = partition.log.epochs.end_of(asked.leader_epoch, partition.log.log_end_offset)
+    return EpochEndOffset(partition=asked.partition, leader_epoch=epoch, end_offset=end_offset)
+
+
+def _refused(asked: OffsetForLeaderPartition, code: ErrorCode) -> EpochEndOffset:
+    return EpochEndOffset(partition=asked.partition, error_code=code, leader_epoch=-1, end_offset=-1)

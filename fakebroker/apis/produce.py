@@ -1,0 +1,164 @@
+"""Produce, key 0, v0-v13: append batches (PD).
+
+v0-v2 carry message sets of formats 0 and 1, for releases before 4.0; they are stored as one batch (PD-30). v3 record
+batches; v5 log start offset; v7 zstd; v8 errors of single records; v9 flexible; v10 names the new leader beside 6; v11
+code 120; v12 the partition joins its transaction by itself; v13 topic ids.
+
+Left out until there is a transaction coordinator: no partition is ever part of a transaction, so transactional batches
+are refused, v3-v10 with 48, v11 with 120, v12+ with 49 (TX-6). The quota delay of PD-28 waits for quotas.
+"""
+
+from typing import TYPE_CHECKING
+
+from fakebroker.apis.call import Call
+from fakebroker.core import produce
+from fakebroker.core.appends import AppendError
+from fakebroker.core.log import Appended
+from fakebroker.errors import CloseConnection, ErrorCode
+from fakebroker.wire.messages.produce import (
+    BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+
+if TYPE_CHECKING:
+    from fakebroker.core.topics import Partition, Topic
+
+# Errors of the log itself, which knows its start; with all others log_start_offset is -1 (PD-14).
+_KNOWS_LOG_START = frozenset(
+    {
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+        ErrorCode.INVALID_TIMESTAMP,
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.INVALID_TXN_STATE,
+        ErrorCode.INVALID_RECORD,
+    }
+)
+
+
+def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
+    """Append to each partition for itself (PD-24)."""
+    response = ProduceResponse()
+    forbidden = request.transactional_id is None and any(
+        produce.is_transactional(data.records) for topic in request.topic_data for data in topic.partition_data
+    )
+    for entry in _merged(request.topic_data):
+        topic = _topic(call, entry)
+        answers = []
+        for data in {data.index: data for data in entry.partition_data}.values():  # PD-26: the last one counts
+            if forbidden:
+                code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED  # PD-25
+                answers.append(PartitionProduceResponse(index=data.index, error_code=code, base_offset=-1))
+            else:
+                answers.append(_append(call, request, topic, data.index, data.records, response))
+        response.responses.append(
+            TopicProduceResponse(name=entry.name, topic_id=entry.topic_id, partition_responses=answers)
+        )
+    if request.acks != 0:
+        return response
+    _without_answer(call, response)
+    return None
+
+
+def _merged(entries: list[TopicProduceData]) -> list[TopicProduceData]:
+    """Entries of the same topic as one."""
+    if len(entries) < 2:
+        return entries
+    topics: dict[tuple[str, bytes], TopicProduceData] = {}
+    for entry in entries:
+        first = topics.setdefault((entry.name, entry.topic_id), entry)
+        if first is not entry:
+            first.partition_data += entry.partition_data
+    return list(topics.values())
+
+
+def _topic(call: Call, entry: TopicProduceData) -> "Topic | None":
+    topics = call.cluster.topics
+    return topics.by_id(entry.topic_id) if call.version >= 13 else topics.get(entry.name)
+
+
+def _append(
+    call: Call, request: ProduceRequest, topic: "Topic | None", index: int, records: bytes | None,
+    response: ProduceResponse,
+) -> PartitionProduceResponse:  # fmt: skip
+    partition = topic.partition(index) if topic is not None else None
+    if partition is None:
+        unknown_id = topic is None and call.version >= 13
+        code = ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return PartitionProduceResponse(index=index, error_code=code, base_offset=-1)
+    try:
+        batch = produce.cut_out(records, old_formats=call.version < 3, zstd_allowed=call.version >= 7)
+        if batch is not None and produce.is_transactional(batch):
+            raise _no_transaction(call.version)
+    except AppendError as error:
+        return _refused(index, error, -1)
+    try:
+        appended = produce.append(partition, call.node.id, batch, request.acks, call.now)
+    except AppendError as error:
+        answer = _refused(index, error, partition.log.log_start_offset if error.code in _KNOWS_LOG_START else -1)
+        if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER and call.version >= 10:
+            _name_leader(call, partition, answer, response)
+        return answer
+    return _accepted(index, appended)
+
+
+def _accepted(index: int, appended: Appended | None) -> PartitionProduceResponse:
+    if appended is None:  # an empty message set (PD-31)
+        return PartitionProduceResponse(index=index, base_offset=-1)
+    return PartitionProduceResponse(
+        index=index,
+        base_offset=appended.base_offset,
+        log_append_time_ms=appended.log_append_time_ms,
+        log_start_offset=appended.log_start_offset,
+    )
+
+
+def _refused(index: int, error: AppendError, log_start_offset: int) -> PartitionProduceResponse:
+    return PartitionProduceResponse(
+        index=index,
+        error_code=error.code,
+        base_offset=-1,
+        log_start_offset=log_start_offset,
+        record_errors=[
+            BatchIndexAndErrorMessage(batch_index=at, batch_index_error_message=text)
+            for at, text in error.record_errors
+        ],
+        error_message=error.message if error.told else None,
+    )
+
+
+def _no_transaction(version: int) -> AppendError:
+    """What a transactional batch gets while no transaction can have been begun (TX-6, TX-7)."""
+    if version >= 12:
+        return AppendError(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "the transactional id is not known")
+    code = ErrorCode.TRANSACTION_ABORTABLE if version == 11 else ErrorCode.INVALID_TXN_STATE
+    return AppendError(code, "the partition is not part of the transaction", told=True)
+
+
+def _name_leader(
+    call: Call, partition: "Partition", answer: PartitionProduceResponse, response: ProduceResponse
+) -> None:
+    """Beside 6: who leads, and where that one is (PD-8)."""
+    answer.current_leader = LeaderIdAndEpoch(leader_id=partition.leader, leader_epoch=partition.leader_epoch)
+    address = call.address_of(partition.leader)
+    if address is not None and all(node.node_id != partition.leader for node in response.node_endpoints):
+        rack = call.cluster.nodes[partition.leader].rack
+        response.node_endpoints.append(
+            NodeEndpoint(node_id=partition.leader, host=address.host, port=address.port, rack=rack)
+        )
+
+
+def _without_answer(call: Call, response: ProduceResponse) -> None:
+    """acks 0: silence, or the end of the connection if anything went wrong (PD-4, PD-5)."""
+    for topic in response.responses:
+        for answer in topic.partition_responses:
+            if answer.error_code:
+                code = ErrorCode(answer.error_code).name
+                raise CloseConnection(f"Produce with acks 0 failed: {topic.name or topic.topic_id.hex()} {code}")
+    call.no_response()

@@ -1,0 +1,66 @@
+"""One partition's share of a Produce request: who may write where, and in which form (PD-3 to PD-14, PD-30)."""
+
+from typing import TYPE_CHECKING
+
+from fakebroker.core.appends import AppendError, single_batch
+from fakebroker.core.log import Appended
+from fakebroker.errors import ErrorCode
+from fakebroker.instant import Instant
+from fakebroker.records.conversion import batch_from_message_set
+from fakebroker.records.faults import InvalidRecord
+
+if TYPE_CHECKING:
+    from fakebroker.core.topics import Partition
+
+_MAGIC_AT = 16
+_ATTRIBUTES_AT = 22  # the lower byte of batch format 2
+_TRANSACTIONAL = 16
+
+
+def is_transactional(records: bytes | None) -> bool:
+    """Whether produced data is a transactional batch, judged by its first bytes."""
+    if records is None or len(records) <= _ATTRIBUTES_AT or records[_MAGIC_AT] != 2:
+        return False
+    return bool(records[_ATTRIBUTES_AT] & _TRANSACTIONAL)
+
+
+def cut_out(records: bytes | None, *, old_formats: bool, zstd_allowed: bool) -> bytes | None:
+    """The one batch to append, converted if it came as a message set; None for an empty set (PD-12, PD-13, PD-31).
+
+    Raises AppendError.
+    """
+    if old_formats:
+        return _from_old_format(records or b"")
+    if records is None:
+        raise AppendError(ErrorCode.INVALID_RECORD, "null in place of a record batch")
+    return single_batch(records, zstd_allowed=zstd_allowed)
+
+
+def append(partition: "Partition", node_id: int, batch: bytes | None, acks: int, now: Instant) -> Appended | None:
+    """Append what `cut_out` gave to the leader's log; None if there was nothing. Raises AppendError (PD-10)."""
+    if acks not in (-1, 0, 1):
+        raise AppendError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {acks}")
+    topic = partition.topic
+    if topic.is_internal:
+        raise AppendError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic.name} is written by coordinators only")
+    if partition.leader != node_id:
+        raise AppendError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"broker {node_id} does not lead {partition.log.name}")
+    if batch is None:
+        return None
+    if acks == -1:
+        needed = min(topic.config.int("min.insync.replicas"), len(partition.replicas))
+        if len(partition.isr) < needed:
+            raise AppendError(
+                ErrorCode.NOT_ENOUGH_REPLICAS, f"{len(partition.isr)} replicas in sync, {needed} are needed"
+            )
+    return partition.log.append(batch, now)
+
+
+def _from_old_format(records: bytes) -> bytes | None:
+    """Produce v0-v2: a message set becomes one batch; a batch of format 2 is taken as it is (PD-30)."""
+    try:
+        if len(records) > _MAGIC_AT and records[_MAGIC_AT] == 2:
+            return single_batch(records)
+        return batch_from_message_set(records)
+    except InvalidRecord as fault:
+        raise AppendError(fault.code, fault.message) from None
