@@ -4,7 +4,8 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from fakebroker.apis.call import Address, Listener
+from fakebroker.apis.call import Address as Address
+from fakebroker.apis.call import Listener as Listener
 from fakebroker.engine.connection import Connection
 from fakebroker.engine.dispatch import Dispatcher
 from fakebroker.engine.journal import Journal, Peer
@@ -127,10 +128,13 @@ class Engine:
         self.connections.pop(connection.peer.connection_id, None)
 
     def sibling(self, listener: Listener, node_id: int) -> Listener | None:
-        """The listener of a node that speaks the same dialects as `listener`, or None."""
+        """The listener of a node that corresponds to `listener`: same dialects, same place among such; or None."""
         if listener.node_id == node_id:
             return listener
-        return next((x for x in self.listeners if x.node_id == node_id and x.dialects == listener.dialects), None)
+        alike = [x for x in self.listeners if x.dialects == listener.dialects]
+        place = [x for x in alike if x.node_id == listener.node_id].index(listener)
+        candidates = [x for x in alike if x.node_id == node_id]
+        return candidates[min(place, len(candidates) - 1)] if candidates else None
 
 
 def _on_the_way(start: Instant, target: Instant, passed_ms: int) -> Instant:

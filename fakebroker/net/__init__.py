@@ -1,0 +1,1 @@
+"""asyncio sockets and real time around the engine. Nothing here knows Kafka."""

@@ -1,0 +1,105 @@
+"""The broker's clock on sockets: time passes by itself, and a test may move it."""
+
+from collections.abc import Callable
+from time import monotonic, time
+
+from fakebroker.engine.engine import Engine
+from fakebroker.instant import Instant
+
+_MS = 1000.0
+
+
+class LoopClock:
+    """Wall time is the machine's, moved, slowed or frozen as the test likes; monotonic time is the loop's, and goes on.
+
+    All methods belong to the engine's thread. `moved` is called when what is due may have changed.
+    """
+
+    def __init__(
+        self,
+        moved: Callable[[], None],
+        *,
+        os_wall: Callable[[], float] = time,
+        os_mono: Callable[[], float] = monotonic,
+    ) -> None:
+        self.engine: Engine | None = None
+        self._moved = moved
+        self._os_wall = os_wall
+        self._os_mono = os_mono
+        self._rate = 1.0
+        self._is_frozen = False
+        self._since_s = os_wall()  # wall_ms = _wall_ms + (machine's time - _since_s) * pace
+        self._wall_ms = self._since_s * _MS
+        self._mono_offset_ms = 0
+
+    def now(self) -> Instant:
+        """Both readings of this moment."""
+        wall_ms = self._wall_ms + (self._os_wall() - self._since_s) * _MS * self._pace
+        return Instant(int(wall_ms), int(self._os_mono() * _MS) + self._mono_offset_ms)
+
+    def advance(self, ms: int, timers: bool = False) -> None:
+        """Move wall time by `ms`; with `timers` the monotonic reading too. What falls due runs before this returns.
+
+        Raises ValueError for a negative amount: time does not go back.
+        """
+        if ms < 0:
+            raise ValueError(f"the clock cannot go back by {-ms} ms")
+        self._rebase()
+        now = self.now()
+        if self.engine is not None:
+            self.engine.tick(now)
+            self.engine.advance_to(Instant(now.wall_ms + ms, now.mono_ms + (ms if timers else 0)))
+        self._wall_ms += ms
+        if timers:
+            self._mono_offset_ms += ms
+        self._moved()
+
+    def freeze(self) -> None:
+        """Wall time stands still until `resume`; `advance` still moves it."""
+        self._rebase()
+        self._is_frozen = True
+        self._moved()
+
+    def resume(self) -> None:
+        """Wall time goes on from where it stands."""
+        self._rebase()
+        self._is_frozen = False
+        self._moved()
+
+    @property
+    def rate(self) -> float:
+        """How many times as fast as real time wall time passes; 1 unless a test sets it."""
+        return self._rate
+
+    @rate.setter
+    def rate(self, rate: float) -> None:
+        if not rate > 0:
+            raise ValueError(f"a rate of {rate} is not above 0; freeze() stops the clock")
+        self._rebase()
+        self._rate = rate
+        self._moved()
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether wall time stands still."""
+        return self._is_frozen
+
+    def wait_s(self, wall_due_ms: int | None, mono_due_ms: int | None) -> float | None:
+        """How long to wait for the first of two deadlines on their readings; None: for ever."""
+        waits = []
+        if mono_due_ms is not None:
+            waits.append((mono_due_ms - self._mono_offset_ms) / _MS - self._os_mono())
+        if wall_due_ms is not None and self._pace > 0:
+            passed_s = self._os_wall() - self._since_s
+            waits.append((wall_due_ms - self._wall_ms) / _MS / self._pace - passed_s)
+        return max(0.0, min(waits)) if waits else None
+
+    @property
+    def _pace(self) -> float:
+        return 0.0 if self._is_frozen else self._rate
+
+    def _rebase(self) -> None:
+        """From now on the pace may be another."""
+        os_wall_s = self._os_wall()
+        self._wall_ms += (os_wall_s - self._since_s) * _MS * self._pace
+        self._since_s = os_wall_s

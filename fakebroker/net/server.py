@@ -1,0 +1,237 @@
+"""Sockets around the engine: one protocol object per client, one joined write per turn, one timer for all deadlines."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from functools import partial
+
+from fakebroker.engine.connection import Connection
+from fakebroker.engine.engine import Address, Engine, Listener
+from fakebroker.net.clock import LoopClock
+
+MOST_WAITING_BYTES = 256 * 1024  # behind a parked request or a long turn, before we stop reading
+MOST_UNSENT_BYTES = 256 * 1024  # for a slow reader, before we stop taking up its requests
+BACKLOG = 1024
+
+log = logging.getLogger("fakebroker")
+
+
+class Server:
+    """The sockets of all listeners of an engine. `settled` is called after everything the engine did."""
+
+    def __init__(self, settled: Callable[[], None] = lambda: None) -> None:
+        self.clock = LoopClock(self._clock_moved)
+        self.engine: Engine
+        self._settled = settled
+        self._loop: asyncio.AbstractEventLoop
+        self._sockets: list[socket.socket] = []
+        self._servers: list[asyncio.Server] = []
+        self._clients: set[_Client] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_is_for: tuple[int | None, int | None] = (None, None)
+
+    def bind(self, listeners: list[Listener]) -> None:
+        """Take the ports; a listener on port 0 learns the one it got. Raises OSError naming the address."""
+        try:
+            for listener in listeners:
+                bound = _bound_socket(listener.host, listener.port)
+                self._sockets.append(bound)
+                listener.port = bound.getsockname()[1]
+        except OSError:
+            self._close_sockets()
+            raise
+
+    async def serve(self, engine: Engine) -> None:
+        """Accept clients on the ports that `bind` took, in the running loop."""
+        self._loop = asyncio.get_running_loop()
+        self.use(engine)
+        for listener, bound in zip(engine.listeners, self._sockets, strict=True):
+            make = partial(_Client, self, listener)
+            self._servers.append(await self._loop.create_server(make, sock=bound, backlog=BACKLOG))
+        self._sockets.clear()
+
+    def use(self, engine: Engine) -> None:
+        """Go on with another engine on the same ports; whoever is connected is disconnected."""
+        self.drop_clients()
+        self.engine = self.clock.engine = engine
+        self.settle()
+
+    def drop_clients(self) -> None:
+        """Close every connection at once."""
+        for client in list(self._clients):
+            client.abort()
+
+    async def stop(self) -> None:
+        """Give up the ports and close every connection."""
+        self._close_sockets()
+        for server in self._servers:
+            server.close()
+        self._servers.clear()
+        self.drop_clients()
+        self._cancel_timer()
+        await asyncio.sleep(0)  # the transports' own callbacks
+
+    def settle(self) -> None:
+        """After the engine did something: carry away what it has to say, and see when it is needed next."""
+        while dirty := self.engine.take_dirty():
+            for connection in dirty:
+                if isinstance(connection.driver, _Client):
+                    connection.driver.carry()
+        self._set_timer()
+        self._settled()
+
+    def soon(self, action: Callable[[], None]) -> None:
+        """Run `action` when the other clients have had their turns."""
+        self._loop.call_soon(action)
+
+    def joined(self, client: "_Client") -> None:
+        """A client connected."""
+        self._clients.add(client)
+
+    def left(self, client: "_Client") -> None:
+        """A client's connection is gone."""
+        self._clients.discard(client)
+
+    def _set_timer(self) -> None:
+        """One timer of the loop for the next deadline. It may ring too early, never too late: moving it costs."""
+        deadlines = self.engine.next_deadline()
+        if deadlines == self._timer_is_for:
+            return
+        self._timer_is_for = deadlines
+        wait_s = self.clock.wait_s(*deadlines)
+        if wait_s is None:
+            return
+        at = self._loop.time() + wait_s
+        if self._timer is not None:
+            if self._timer.when() <= at:
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_at(at, self._ring)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._timer_is_for = None, (None, None)
+
+    def _clock_moved(self) -> None:
+        self._cancel_timer()
+        self.settle()
+
+    def _ring(self) -> None:
+        self._cancel_timer()
+        self.engine.tick(self.clock.now())
+        self.settle()
+
+    def _close_sockets(self) -> None:
+        for bound in self._sockets:
+            bound.close()
+        self._sockets.clear()
+
+
+class _Client(asyncio.Protocol):
+    """One client's socket."""
+
+    def __init__(self, server: Server, listener: Listener) -> None:
+        self._server = server
+        self._listener = listener
+        self._transport: asyncio.Transport
+        self._connection: Connection
+        self._is_reading = True
+        self._is_at_end = False  # the client sends no more
+        self._is_slow = False  # the client does not read what we send
+        self._has_turn = False  # a turn is scheduled
+
+    # What asyncio calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        transport.set_write_buffer_limits(high=MOST_UNSENT_BYTES)
+        self._transport = transport
+        host, port = transport.get_extra_info("sockname")[:2]
+        peer = transport.get_extra_info("peername") or ("unknown", 0)
+        server = self._server
+        self._connection = server.engine.connect(
+            self._listener, "/" + _plain(peer[0]), Address(_plain(host), port), server.clock.now()
+        )
+        self._connection.driver = self
+        server.joined(self)
+
+    def data_received(self, data: bytes) -> None:
+        server = self._server
+        self._connection.receive(data, server.clock.now())
+        server.settle()
+
+    def eof_received(self) -> bool:
+        self._is_at_end = True
+        return self._connection.wants_turn  # what it sent before is still answered
+
+    def pause_writing(self) -> None:
+        self._is_slow = True
+        self._read_or_not()
+
+    def resume_writing(self) -> None:
+        self._is_slow = False
+        self.carry()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        server = self._server
+        server.left(self)
+        reason = f"connection lost: {error}" if error else "the client closed the connection"
+        self._connection.closed(server.clock.now(), reason)
+        server.settle()
+
+    # What the server calls
+
+    def carry(self) -> None:
+        """Send what there is to send, in one write; then close, or see that the next turn comes."""
+        connection, transport = self._connection, self._transport
+        pieces = connection.data_to_send()
+        if transport.is_closing():
+            return
+        if pieces:
+            transport.write(b"".join(pieces))
+        wants_turn = connection.wants_turn
+        if connection.close_reason is not None or (self._is_at_end and not wants_turn):
+            transport.close()
+        elif wants_turn and not self._has_turn and not self._is_slow:
+            self._has_turn = True
+            self._server.soon(self._take_turn)
+        self._read_or_not()
+
+    def abort(self) -> None:
+        """Close without sending what is not sent."""
+        self._server.left(self)
+        self._connection.closed(self._server.clock.now(), "the broker was stopped")
+        self._transport.abort()
+
+    def _take_turn(self) -> None:
+        self._has_turn = False
+        if not self._is_slow:
+            self._connection.resume(self._server.clock.now())
+            self._server.settle()
+
+    def _read_or_not(self) -> None:
+        """Stop reading while the client does not read, or has sent more than we can take up; go on after that."""
+        should_read = not self._is_slow and self._connection.waiting_bytes < MOST_WAITING_BYTES
+        if should_read != self._is_reading and not self._transport.is_closing():
+            self._is_reading = should_read
+            if should_read:
+                self._transport.resume_reading()
+            else:
+                self._transport.pause_reading()
+
+
+def _bound_socket(host: str, port: int) -> socket.socket:
+    """A listening socket; an empty host is every address."""
+    is_v6 = ":" in host
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if is_v6 else socket.AF_INET, backlog=BACKLOG)
+    except OSError as error:
+        error.strerror = f"cannot listen on {host}:{port}: {error.strerror}"
+        raise
+
+
+def _plain(host: str) -> str:
+    """An IPv4 address that came in on an IPv6 socket, as the IPv4 address it is."""
+    return host.removeprefix("::ffff:")
