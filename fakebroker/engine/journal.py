@@ -203,9 +203,11 @@ class Journal:
         self._bytes += len(_kept(kept_request)) + (len(_kept(kept_response)) if kept_response else 0)
 
     def _forget(self) -> None:
-        """Drop the oldest entries until both bounds hold."""
-        while self._ring and (self._bytes > self.max_bytes or len(self._ring) > self.max_entries):
-            entry = self._ring.popleft()
+        """Drop the oldest entries: a sixteenth more than must be, so that this is not done every time."""
+        ring = self._ring
+        most_bytes, most_entries = self.max_bytes * 15 // 16, self.max_entries - self.max_entries // 16
+        while ring and (self._bytes > most_bytes or len(ring) > most_entries):
+            entry = ring.popleft()
             if len(entry) == 5:
                 self._bytes -= len(_kept(entry[1])) + (len(_kept(entry[2])) if entry[2] else 0)
 
