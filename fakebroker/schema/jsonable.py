@@ -1,0 +1,138 @@
+"""Messages as data for JSON, and back: Kafka's field names, {"hex": "..."} for bytes, base64 for UUIDs.
+
+`to_json` lists the fields of one version, tagged ones only when they say something, unknown tags as "tag7".
+`from_json` takes what `to_json` gives; fields of other versions are ignored, missing ones have their default, and a
+UUID may also be hexadecimal, with or without hyphens.
+"""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error as Base64Error
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from fakebroker.errors import WireError
+from fakebroker.schema.message import Declaration, Message, Struct
+from fakebroker.schema.types import RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
+
+M = TypeVar("M", bound=Message)
+Json = Any
+
+_BASE64_UUID_LENGTH = 22
+
+
+def to_json(message: Struct, version: int, show_records: Callable[[bytes], Json] | None = None) -> dict[str, Json]:
+    """A message as data. `show_records` says how record bytes are shown, instead of as {"hex": ...}."""
+    return _Writer(version, show_records).struct(message)
+
+
+def from_json(cls: type[M], version: int, data: dict[str, Json]) -> M:
+    """A message from data. Raises WireError for unknown field names and values that are nothing of the kind."""
+    message: M = _struct(cls, version, data, cls.kafka_name)
+    return message
+
+
+class _Writer:
+    def __init__(self, version: int, show_records: Callable[[bytes], Json] | None) -> None:
+        self.version = version
+        self.show_records = show_records
+
+    def struct(self, message: Struct) -> dict[str, Json]:
+        data = self.fields(message.fields, [getattr(message, spec.name) for spec in message.fields])
+        data.update({f"tag{tag}": {"hex": raw.hex()} for tag, raw in (message.unknown_tags or {}).items()})
+        return data
+
+    def fields(self, specs: tuple[FieldSpec, ...], values: Sequence[Any]) -> dict[str, Json]:
+        return {
+            spec.kafka_name: self.value(spec, value)
+            for spec, value in zip(specs, values, strict=True)
+            if spec.is_plain(self.version) or (spec.is_tagged(self.version) and value != spec.fresh_default())
+        }
+
+    def value(self, spec: FieldSpec, value: Any) -> Json:
+        if value is None:
+            return None
+        if isinstance(spec.type, ArrayOf):
+            return [self.element(spec.type.element, item) for item in value]
+        return self.element(spec.type, value)
+
+    def element(self, kind: "Primitive | type[Declaration]", value: Any) -> Json:
+        if not isinstance(kind, Primitive):
+            return self.fields(kind.fields, value) if kind.is_row else self.struct(value)
+        if kind is RECORDS and self.show_records:
+            return self.show_records(bytes(value))
+        if kind is UUID:
+            return uuid_to_text(value)
+        return {"hex": bytes(value).hex()} if isinstance(value, bytes | bytearray | memoryview) else value
+
+
+def uuid_to_text(value: bytes) -> str:
+    """The form in which Kafka prints a UUID: 22 characters of URL-safe base64."""
+    return urlsafe_b64encode(value).decode().rstrip("=")
+
+
+def uuid_from_text(text: str) -> bytes:
+    """The 16 bytes of a UUID in Kafka's form or in hexadecimal. Raises ValueError."""
+    try:
+        if len(text) == _BASE64_UUID_LENGTH:
+            return urlsafe_b64decode(text + "==")
+        value = bytes.fromhex(text.replace("-", ""))
+    except (ValueError, Base64Error) as error:
+        raise ValueError(f"{text!r} is no UUID: {error}") from None
+    if len(value) != 16:
+        raise ValueError(f"{text!r} is no UUID: it has {len(value)} bytes")
+    return value
+
+
+def _struct(cls: type[Declaration], version: int, data: Json, path: str) -> Any:
+    if not isinstance(data, dict):
+        raise WireError(f"{path}: {data!r} is not an object with the fields of {cls.kafka_name}")
+    tags = {int(name[3:]): _bytes(raw, path) for name, raw in data.items() if name[:3] == "tag" and name[3:].isdigit()}
+    specs = {spec.kafka_name: spec for spec in cls.fields}
+    for name in data:
+        if name not in specs and not (name[:3] == "tag" and name[3:].isdigit()):
+            raise WireError(f"{path} has no field {name}; its fields are {', '.join(specs) or 'none'}")
+    values = {
+        spec.name: _value(spec, version, data[name], f"{path}.{name}")
+        for name, spec in specs.items()
+        if name in data and spec.versions.includes(version)
+    }
+    if cls.is_row:
+        return tuple(values[spec.name] if spec.name in values else spec.fresh_default() for spec in cls.fields)
+    make: Callable[..., Struct] = cls  # type: ignore[assignment]
+    struct = make(**values)
+    struct.unknown_tags = tags or None
+    return struct
+
+
+def _value(spec: FieldSpec, version: int, value: Json, path: str) -> Any:
+    if value is None:
+        return None
+    if not isinstance(spec.type, ArrayOf):
+        return _element(spec.type, version, value, path)
+    if not isinstance(value, list | tuple):
+        raise WireError(f"{path}: {value!r} is not a list")
+    return [_element(spec.type.element, version, item, f"{path}[{index}]") for index, item in enumerate(value)]
+
+
+def _element(kind: "Primitive | type[Declaration]", version: int, value: Json, path: str) -> Any:
+    if not isinstance(kind, Primitive):
+        return _struct(kind, version, value, path)
+    if kind is UUID and isinstance(value, str):
+        try:
+            return uuid_from_text(value)
+        except ValueError as error:
+            raise WireError(f"{path}: {error}") from None
+    if kind.char or kind is STRING:
+        return value
+    return _bytes(value, path)
+
+
+def _bytes(value: Json, path: str) -> bytes:
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
+    if isinstance(value, dict) and value.keys() == {"hex"}:
+        try:
+            return bytes.fromhex(value["hex"])
+        except (TypeError, ValueError) as error:
+            raise WireError(f"{path}: {error}") from None
+    raise WireError(f'{path}: {value!r} is not bytes; write {{"hex": "..."}}')
