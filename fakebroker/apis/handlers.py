@@ -23,7 +23,9 @@ MODULES: dict[int, str] = {
     21: "delete_records",
     22: "init_producer_id",
     23: "offset_for_leader_epoch",
+    28: "txn_offset_commit",
     42: "delete_groups",
+    47: "offset_delete",
 }
 
 

@@ -52,7 +52,8 @@ class GroupCoordinator:
 
     def all_shards(self, now: Instant) -> list[Shard]:
         """The shards of this broker that ever had a record (LS-1). Raises KafkaError 14 during a load (LS-4)."""
-        for partition in self.topic(now).partitions:
+        topic = self.cluster.topics.get(CONSUMER_OFFSETS)
+        for partition in topic.partitions if topic is not None else ():
             if partition.leader == self.node.id and partition.has_log and partition.index not in self.shards:
                 self._take_over(partition.index, now)
         shards = [self.shards[index] for index in sorted(self.shards)]
@@ -76,8 +77,11 @@ class GroupCoordinator:
 
         With `for_ms` the load takes that long, by the clock that watches over live clients; requests get 14 meanwhile.
         """
+        return self._load(partition, now, for_ms, since=now)
+
+    def _load(self, partition: int, now: Instant, for_ms: int, since: Instant) -> Shard:
         self.unload(partition, now)
-        shard = self.shards[partition] = Shard(self.node, self.topic(now).partitions[partition], now)
+        shard = self.shards[partition] = Shard(self.node, self.topic(now).partitions[partition], since)
         self._tell(partition, "loading")
         if for_ms > 0:
             shard.refusal = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -103,7 +107,7 @@ class GroupCoordinator:
         if leader != self.node.id:
             code = ErrorCode.COORDINATOR_NOT_AVAILABLE if leader < 0 else ErrorCode.NOT_COORDINATOR
             raise KafkaError(code, f"{CONSUMER_OFFSETS}-{partition} is led by {leader}")
-        return self.load(partition, now)
+        return self._load(partition, now, 0, self._since)
 
     def _read(self, shard: Shard, now: Instant) -> None:
         """Read the log; an unreadable record makes the load fail and all its groups unreachable (LD-5)."""

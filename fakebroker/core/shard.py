@@ -59,7 +59,7 @@ class Shard:
         """
         group = self.groups[group_id] = ClassicGroup(group_id, self, now)
         if not for_commit:
-            self.cleanup.touch(group, now.wall_ms, now.wall_ms)
+            self.look_at(group, now)
         return group
 
     def delete_group(self, group: ClassicGroup, now: Instant) -> None:
@@ -78,8 +78,7 @@ class Shard:
         self.groups[group.group_id] = group
         for producer_id in group.offsets.pending.producer_ids() if group.offsets.pending else ():
             self.open_transactions.setdefault(producer_id, {})[group.group_id] = None
-        group.start_over_capacity(now)
-        self.cleanup.touch(group, now.wall_ms, now.wall_ms)
+        self.look_at(group, now)
 
     def unload(self, now: Instant) -> None:
         """Another broker owns the partition now: parked requests get 16, timers die (ST-14)."""
@@ -87,6 +86,10 @@ class Shard:
         groups, self.groups = self.groups, {}
         for group in groups.values():
             group.unload(now)
+
+    def look_at(self, group: ClassicGroup, now: Instant) -> None:
+        """Something about the group changed: the next cleanup looks at it."""
+        self.cleanup.touch(group, now.wall_ms, now.wall_ms)
 
     def needs_tombstone(self, group: ClassicGroup) -> bool:
         """Does the end of the group leave a record of its own (EX-10)?"""
@@ -109,7 +112,7 @@ class Shard:
         base_offset = self._log.append_records(OffsetCommits(group.group_id, offsets, self._format), now)
         group.offsets.replay(offsets, base_offset)
         if own_times:
-            self.cleanup.touch(group, now.wall_ms, now.wall_ms)
+            self.look_at(group, now)
         else:
             self.cleanup.committed(group, offsets[0], now.wall_ms)
 
@@ -134,7 +137,7 @@ class Shard:
             group = self.groups.get(group_id)
             if group is not None:
                 group.offsets.replay_marker(producer_id, commit)
-                self.cleanup.touch(group, now.wall_ms, now.wall_ms)
+                self.look_at(group, now)
 
     def delete_offsets(self, group: ClassicGroup, places: Iterable[Place], now: Instant) -> None:
         """Remove the offsets of these partitions; tombstones only where something is stored or pending (OD-8)."""
@@ -143,7 +146,7 @@ class Shard:
         if present:
             self.append(Tombstones(group.group_id, present), now)
             offsets.replay_tombstones(present)
-            self.cleanup.touch(group, now.wall_ms, now.wall_ms)
+            self.look_at(group, now)
 
     def topic_deleted(self, topic: str, now: Instant) -> None:
         """Drop the topic's offsets in all groups (EX-12)."""

@@ -3,7 +3,9 @@
 The coordinator works with these values; `offsets_codec` turns them into bytes and back.
 """
 
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Final, NamedTuple, cast
 
 NO_TIMESTAMP: Final = -1
 NO_EPOCH: Final = -1
@@ -21,6 +23,13 @@ class CommittedOffset(NamedTuple):
     commit_ms: int
     expire_ms: int  # -1: none; explicit retention only, in releases since 2.1
     topic_id: bytes  # zero: none
+
+
+# The constructor for where 100 offsets come in one request: takes the fields as one tuple, in a third of the time.
+committed_offset = cast(
+    "Callable[[tuple[str, int, int, int, str, int, int, bytes]], CommittedOffset]",
+    partial(tuple.__new__, CommittedOffset),
+)
 
 
 class MemberValue(NamedTuple):

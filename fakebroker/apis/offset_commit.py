@@ -1,0 +1,200 @@
+"""OffsetCommit, key 8, v0-v10 (OC).
+
+v0 was ZooKeeper's: 35 (OC-1). v1: a commit timestamp per partition. v2-v4: retention_time, the explicit retention.
+v6: leader epoch. v7: static members. v9: an unknown group is 69. v10: topic ids in place of names.
+
+There is no top-level error: what concerns the group stands on every partition that passed its own checks (OC-4).
+"""
+
+from typing import Final, NamedTuple
+
+from fakebroker.apis.call import Call
+from fakebroker.core.classic_group import ClassicGroup
+from fakebroker.core.commit_rules import Committer, refusal_to_commit
+from fakebroker.core.group_states import State
+from fakebroker.core.shard import Shard
+from fakebroker.core.topics import Topic
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.records.offsets_topic import NO_TIMESTAMP, NO_TOPIC_ID, CommittedOffset, committed_offset
+from fakebroker.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponseTopic,
+)
+
+NO_RETENTION: Final = -1
+_ZOOKEEPER_VERSION = 0
+_OWN_TIMES_VERSION = 1
+_TOPIC_ID_VERSION = 10
+_NONE = int(ErrorCode.NONE)
+_TOO_LARGE = int(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+_NO_PARTITION = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+_Row = tuple[int, int, int, int, str | None]
+_Known = tuple[Topic, list[_Row], list[tuple[int, int]]]  # topic, its rows that are left, its part of the answer
+
+
+def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse:
+    """Topics first, then the group, then each partition (OC-2..OC-11)."""
+    if call.version == _ZOOKEEPER_VERSION:
+        return _refused(request, ErrorCode.UNSUPPORTED_VERSION)
+    response = OffsetCommitResponse()
+    known = _known_partitions(call, request, response)
+    if known:  # else nobody asks the coordinator (OC-3)
+        code = _commit(call, request, known)
+        if code:
+            for _, rows, answers in known:
+                answers += [(row[0], code) for row in rows]
+    return response
+
+
+def _refused(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:
+    """The same code on every partition."""
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                name=topic.name, topic_id=topic.topic_id, partitions=[(row[0], int(code)) for row in topic.partitions]
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+# -- topics ----------------------------------------------------------------------------------------------------------
+
+
+def _known_partitions(call: Call, request: OffsetCommitRequest, response: OffsetCommitResponse) -> list[_Known]:
+    """Open an entry of the answer for each topic, put refusals into it, and return what is left (OC-2, OC-15)."""
+    by_id = call.version >= _TOPIC_ID_VERSION
+    topics = call.cluster.topics
+    entries: dict[str | bytes, OffsetCommitResponseTopic] = {}
+    known: list[_Known] = []
+    for asked in request.topics:
+        key = asked.topic_id if by_id else asked.name
+        entry = entries.get(key)
+        if entry is None:
+            entry = entries[key] = OffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id)
+            response.topics.append(entry)
+        topic = topics.by_id(asked.topic_id) if by_id else topics.get(asked.name)
+        if topic is None:
+            code = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            entry.partitions += [(row[0], int(code)) for row in asked.partitions]
+        else:
+            rows = _known_rows(asked, topic, entry)
+            if rows:
+                known.append((topic, rows, entry.partitions))
+    if not call.cluster.behaviours.commits_answer_duplicates:
+        return _last_of_each(known)
+    return known
+
+
+def _known_rows(asked: OffsetCommitRequestTopic, topic: Topic, entry: OffsetCommitResponseTopic) -> list[_Row]:
+    count = len(topic.partitions)
+    rows = [row for row in asked.partitions if 0 <= row[0] < count]
+    if len(rows) < len(asked.partitions):
+        # in front of what other entries of the topic have brought
+        entry.partitions[:0] = [(row[0], _NO_PARTITION) for row in asked.partitions if not 0 <= row[0] < count]
+    return rows
+
+
+def _last_of_each(known: list[_Known]) -> list[_Known]:
+    """Of several entries for one partition the last (OC-15, 3.9.1)."""
+    merged: dict[str, tuple[Topic, dict[int, _Row], list[tuple[int, int]]]] = {}
+    for topic, rows, answers in known:
+        merged.setdefault(topic.name, (topic, {}, answers))[1].update((row[0], row) for row in rows)
+    return [(topic, list(rows.values()), answers) for topic, rows, answers in merged.values()]
+
+
+# -- the group -------------------------------------------------------------------------------------------------------
+
+
+def _commit(call: Call, request: OffsetCommitRequest, known: list[_Known]) -> ErrorCode:
+    """Store what is left and put its answers in place, or return why the group takes none of it (OC-5..OC-8)."""
+    now = call.now
+    committer = Committer(request.member_id, request.group_instance_id, request.generation_id_or_member_epoch)
+    try:
+        shard = call.node.coordinator.shard(request.group_id, now)
+    except KafkaError as refused:
+        return refused.code
+    group = shard.group(request.group_id)
+    if group is None:
+        if committer.generation >= 0:
+            says_so = call.version >= 9 and shard.behaviours.commit_to_unknown_group_says_so
+            return ErrorCode.GROUP_ID_NOT_FOUND if says_so else ErrorCode.ILLEGAL_GENERATION
+        group = shard.create_group(request.group_id, now, for_commit=True)
+    else:
+        refusal = refusal_to_commit(group, committer)
+        if refusal:
+            return refusal
+        if group.state is not State.EMPTY:
+            group.touch(committer.member_id, now)
+    _store(call, request, known, shard, group)
+    return ErrorCode.NONE
+
+
+def _store(call: Call, request: OffsetCommitRequest, known: list[_Known], shard: Shard, group: ClassicGroup) -> None:
+    offsets: list[CommittedOffset] = []
+    times = _Times.of(request, shard, call.now.wall_ms)
+    limit = shard.settings.int("offset.metadata.max.bytes")
+    for topic, rows, answers in known:
+        _accept(topic, rows, answers, offsets, times, limit)
+    if offsets:
+        shard.commit(group, offsets, call.now, own_times=call.version == _OWN_TIMES_VERSION)
+    else:
+        shard.look_at(group, call.now)  # it may have been made for nothing (OC-19)
+
+
+class _Times(NamedTuple):
+    """When what is committed now was committed, and when it expires by itself."""
+
+    now_ms: int
+    retention_ms: int | None
+    stores_topic_ids: bool
+
+    @classmethod
+    def of(cls, request: OffsetCommitRequest, shard: Shard, now_ms: int) -> "_Times":
+        """The request's explicit retention (OC-12), or everybody's where each offset expires by itself (EX-17)."""
+        behaviours = shard.behaviours
+        retention_ms: int | None = request.retention_time_ms
+        if retention_ms == NO_RETENTION:
+            retention_ms = shard.cleanup.retention_ms if behaviours.every_offset_expires_by_itself else None
+        return cls(now_ms, retention_ms, retention_ms is None and behaviours.offset_value_version >= 4)
+
+    def expire_ms(self, commit_ms: int) -> int:
+        """64 bits, and it wraps (OC-21)."""
+        if self.retention_ms is None:
+            return NO_TIMESTAMP
+        return (commit_ms + self.retention_ms + 2**63) % 2**64 - 2**63
+
+
+def _accept(
+    topic: Topic,
+    rows: list[_Row],
+    answers: list[tuple[int, int]],
+    offsets: list[CommittedOffset],
+    times: _Times,
+    limit: int,
+) -> None:
+    """Judge the partitions of one topic; good ones are added to `offsets` (OC-10, OC-11)."""
+    name = topic.name
+    topic_id = topic.id if times.stores_topic_ids else NO_TOPIC_ID
+    now_ms, expire_ms = times.now_ms, times.expire_ms(times.now_ms)
+    surely_short = limit // 2  # a character is at most two UTF-16 units
+    for index, offset, leader_epoch, own_ms, metadata in rows:
+        if metadata is None:
+            metadata = ""
+        elif len(metadata) > surely_short and utf16_units(metadata) > limit:
+            answers.append((index, _TOO_LARGE))
+            continue
+        if own_ms == NO_TIMESTAMP:
+            value = (name, index, offset, leader_epoch, metadata, now_ms, expire_ms, topic_id)
+        else:
+            value = (name, index, offset, leader_epoch, metadata, own_ms, times.expire_ms(own_ms), topic_id)
+        offsets.append(committed_offset(value))
+        answers.append((index, _NONE))
+
+
+def utf16_units(text: str) -> int:
+    """Java's length of a string."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
