@@ -7,6 +7,7 @@ each becomes a list comprehension.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from fakebroker.schema.message import Declaration, Message
 from fakebroker.schema.runtime import array_writer
@@ -21,16 +22,23 @@ def write_encoder(message: type[Message], version: int) -> Source:
     return source
 
 
+class Piece(NamedTuple):
+    """An expression for some bytes, and the fields it is about."""
+
+    expression: str
+    path: str
+
+
 class _Encoder:
     def __init__(self, source: Source, version: int, flexible: bool) -> None:
         self.source = source
         self.version = version
         self.flexible = flexible
-        # The list that takes the pieces, the pieces not yet put there, and fixed-size values waiting for their pack.
+        # The list that takes the pieces, those not yet put there, and fixed-size values waiting for their pack:
+        # struct format, value, field.
         self.parts = "parts"
-        self.pending: list[str] = []
-        self.run: list[tuple[str, str]] = []
-        self.paths: list[str] = []
+        self.pending: list[Piece] = []
+        self.run: list[tuple[str, str, str]] = []
 
     def whole(self, message: type[Message]) -> None:
         self.source.add("def encode(o):")
@@ -43,29 +51,21 @@ class _Encoder:
             self.source.add(f'return b"".join({self.parts})')
             return
         self.end_run()
-        paths = self.take_paths()
-        pieces = ", ".join(self.pending)
-        self.source.add(f"return {pieces}" if len(self.pending) == 1 else f'return b"".join(({pieces}))', paths)
+        if len(self.pending) == 1:
+            self.source.add(f"return {self.pending[0].expression}", self.pending[0].path)
+        else:
+            self.listing('return b"".join((', self.pending, "))")
 
     # Pieces
 
     def fixed(self, char: str, value: str, path: str) -> None:
-        self.run.append((char, value))
-        self.note(path)
+        self.run.append((char, value, path))
 
-    def note(self, path: str) -> None:
-        if path:
-            self.paths.append(path)
-
-    def take_paths(self) -> str:
-        text = ", ".join(dict.fromkeys(self.paths))
-        self.paths.clear()
-        return text
-
-    def packed(self) -> str:
+    def packed(self) -> Piece:
         """The pack call of the waiting fixed-size values."""
-        pack = self.source.struct_function("pack", "".join(char for char, _ in self.run))
-        return f"{pack}({', '.join(value for _, value in self.run)})"
+        pack = self.source.struct_function("pack", "".join(char for char, _, _ in self.run))
+        values = ", ".join(value for _, value, _ in self.run)
+        return Piece(f"{pack}({values})", ", ".join(path for _, _, path in self.run if path))
 
     def end_run(self) -> None:
         if self.run:
@@ -76,19 +76,26 @@ class _Encoder:
         """Puts everything pending into the list."""
         self.end_run()
         if len(self.pending) == 1:
-            self.source.add(f"{self.parts}.append({self.pending[0]})", self.take_paths())
+            self.source.add(f"{self.parts}.append({self.pending[0].expression})", self.pending[0].path)
         elif self.pending:
-            self.source.add(f"{self.parts} += ({', '.join(self.pending)})", self.take_paths())
-        self.pending.clear()
+            self.listing(f"{self.parts} += (", self.pending, ")")
+        self.pending = []
+
+    def listing(self, start: str, pieces: list[Piece], end: str) -> None:
+        """A tuple of pieces, one a line: a traceback then names the one that failed."""
+        self.source.add(start)
+        for expression, path in pieces:
+            self.source.add(f"    {expression},", path)
+        self.source.add(end)
 
     @contextmanager
     def aside(self, parts: str) -> Iterator[None]:
         """Pieces emitted inside go into a list of their own; what is pending outside stays pending."""
-        saved = self.parts, self.pending, self.run, self.paths
-        self.parts, self.pending, self.run, self.paths = parts, [], [], []
+        saved = self.parts, self.pending, self.run
+        self.parts, self.pending, self.run = parts, [], []
         yield
         self.flush()
-        self.parts, self.pending, self.run, self.paths = saved
+        self.parts, self.pending, self.run = saved
 
     # Structures
 
@@ -140,7 +147,8 @@ class _Encoder:
                 self.tagged_value(spec, values[spec.name], path + spec.kafka_name)
             self.source.add(f'{tags}[{spec.tag}] = b"".join({parts})')
             self.source.depth -= 1
-        self.end_of_struct(tags if known else "", "" if declaration.is_row else f"{target}.unknown_tags")
+        unknown = "" if declaration.is_row else f"{target}.unknown_tags"
+        self.end_of_struct(tags if known else "", unknown, path + "tags")
 
     def tagged_value(self, spec: FieldSpec, value: str, path: str) -> None:
         """In a tagged section a varint, not an int8, announces a nullable struct (GEN-5)."""
@@ -149,16 +157,22 @@ class _Encoder:
         else:
             self.field(spec, value, path)
 
-    def end_of_struct(self, known: str, unknown: str) -> None:
+    def end_of_struct(self, known: str, unknown: str, path: str) -> None:
         """The tagged section: a zero byte, joined to the pack before it, when there are no tags."""
         test = " and ".join([f"not {name}" for name in (known, unknown) if name])
-        before = self.packed() + " + " if self.run else ""
-        self.run.append(("B", "0"))
-        if test:
-            plain = self.packed() if before else r'b"\0"'
-            encode = f"{self.source.helper('encode_tags')}({known or '{}'}, {unknown or None})"
-            self.pending.append(f"{plain} if {test} else {before}{encode}")
-            self.run.clear()
+        if not test:
+            self.fixed("B", "0", "")
+            return
+        encode = f"{self.source.helper('encode_tags')}({known or '{}'}, {unknown or None})"
+        if not self.run:
+            self.pending.append(Piece(rf'b"\0" if {test} else {encode}', path))
+            return
+        before = self.packed()
+        self.fixed("B", "0", "")
+        self.pending.append(
+            Piece(f"{self.packed().expression} if {test} else {before.expression} + {encode}", f"{before.path}, {path}")
+        )
+        self.run.clear()
 
     # Fields
 
@@ -184,7 +198,7 @@ class _Encoder:
         self.source.add(f'if {name} is None: {self.parts}.append(b"{null}")')
         self.source.add("else:")
         self.source.depth += 1
-        self.pending.append(r'b"\1"')
+        self.pending.append(Piece(r'b"\1"', ""))
         self.struct(declaration, name, path + ".")
         self.flush()
         self.source.depth -= 1
@@ -209,16 +223,16 @@ class _Encoder:
         else:
             self.source.add(f"{data} = {value}{encode}; {n} = len({data})", path)
         self.length("h" if kind is STRING else "i", n, "long_string" if kind is STRING else "long_length", path)
-        self.pending.append(data)
+        self.pending.append(Piece(data, path))
 
     def length(self, char: str, n: str, helper: str, path: str) -> None:
         if not self.flexible:
             self.fixed(char, n, path)
             self.end_run()
             return
-        self.note(path)
         self.end_run()
-        self.pending.append(f"{self.source.helper('LENGTHS')}[{n}] if {n} < 127 else {self.source.helper(helper)}({n})")
+        table, function = self.source.helper("LENGTHS"), self.source.helper(helper)
+        self.pending.append(Piece(f"{table}[{n}] if {n} < 127 else {function}({n})", path))
 
     def array(self, kind: ArrayOf, nullable: bool, value: str, path: str) -> None:
         items, n = self.source.fresh("a"), self.source.fresh("n")
@@ -232,8 +246,7 @@ class _Encoder:
         element = kind.element
         if isinstance(element, Primitive) and element.char not in ("", "16s"):
             write = self.source.use(f"write_{element.name}s", array_writer(element.char.replace("?", "B")))
-            self.pending.append(f"{write}({items})")
-            self.note(path)
+            self.pending.append(Piece(f"{write}({items})", path))
         else:
             self.loop(element, items, path)
 
@@ -252,11 +265,11 @@ class _Encoder:
         else:
             self.struct(element, item, path + "[].")
         self.end_run()
-        straight = len(self.source.lines) == start + 1 and len(self.pending) == 1
-        if straight:
+        if len(self.source.lines) == start + 1 and len(self.pending) == 1:
+            piece = self.pending.pop()
             self.source.cut(start)
             self.source.depth -= 1
-            self.source.add(f"{self.parts} += [{self.pending.pop()} for {names} in {items}]", self.take_paths())
+            self.source.add(f"{self.parts} += [{piece.expression} for {names} in {items}]", piece.path)
         else:
             self.flush()
             self.source.depth -= 1
