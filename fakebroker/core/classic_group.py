@@ -194,7 +194,7 @@ class ClassicGroup:
 
     def _leave(self, leavers: Sequence[Leaver], now: Instant) -> list[ErrorCode]:
         """Remove whom the entries name, then act once on what that means for the group."""
-        gone: list[Member] = []
+        gone: list[str] = []
         forgotten: list[str] = []
         codes = [self._remove_leaver(leaver, gone, forgotten) for leaver in leavers]
         reasons = sorted({leaver.reason for leaver in leavers if leaver.reason})
@@ -205,7 +205,7 @@ class ClassicGroup:
             self._handle(Event.PENDING_LEFT)(self, now, f"{forgotten[0]}, which had not joined, left{because}")
         return codes
 
-    def _remove_leaver(self, leaver: Leaver, gone: list[Member], forgotten: list[str]) -> ErrorCode:
+    def _remove_leaver(self, leaver: Leaver, gone: list[str], forgotten: list[str]) -> ErrorCode:
         """LG-3..LG-6."""
         member_id = leaver.member_id
         if not member_id and leaver.instance_id is not None:
@@ -216,8 +216,8 @@ class ClassicGroup:
             return ErrorCode.NONE
         code = self.refusal(member_id, leaver.instance_id)
         if not code:
-            gone.append(self.members[member_id])
-            self.remove(gone[-1])
+            gone.append(member_id)
+            self.remove(self.members[member_id])
         return code
 
     def remove(self, member: Member) -> None:

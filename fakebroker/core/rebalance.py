@@ -200,11 +200,16 @@ def synced(group: "ClassicGroup", member: "Member") -> None:
 
 
 def sync_time_over(group: "ClassicGroup", now: Instant) -> None:
-    """Members that owe a SyncGroup are removed, static ones too (TM-6)."""
-    late = [group.members[member_id] for member_id in group.owing_sync if member_id in group.members]
-    for member in late:
-        group.remove(member)
-    start(group, now, f"{describe(late)} sent no SyncGroup in time")
+    """Members that owe a SyncGroup are removed, static ones too (TM-6).
+
+    The debt of a static member that returned meanwhile stays with its old id, which cannot pay it: as in Kafka a
+    rebalance starts then, and nobody is removed.
+    """
+    owing = list(group.owing_sync)
+    for member_id in owing:
+        if member_id in group.members:
+            group.remove(group.members[member_id])
+    start(group, now, f"{describe(owing)} sent no SyncGroup in time")
 
 
 def cancel_assignment(group: "ClassicGroup", code: ErrorCode, now: Instant) -> None:
@@ -244,9 +249,8 @@ _STORING_FAILED = {
 }
 
 
-def describe(members: "list[Member]") -> str:
+def describe(member_ids: "list[str]") -> str:
     """Members for the cause of a transition."""
-    ids = [member.member_id for member in members]
-    if len(ids) == 1:
-        return f"member {ids[0]}"
-    return f"members {', '.join(ids[:3])}{' and others' if len(ids) > 3 else ''}"
+    if len(member_ids) == 1:
+        return f"member {member_ids[0]}"
+    return f"members {', '.join(member_ids[:3])}{' and others' if len(member_ids) > 3 else ''}"
