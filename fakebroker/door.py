@@ -17,7 +17,7 @@ class Door(Protocol):
         """The engine of the moment; `reset()` makes a new one."""
 
     @property
-    def clock(self) -> LoopClock:
+    def loop_clock(self) -> LoopClock:
         """The broker's clock; to be used inside `call`."""
 
     def call(self, function: Callable[[], T]) -> T:

@@ -26,11 +26,15 @@ class LoopClock:
         self._moved = moved
         self._os_wall = os_wall
         self._os_mono = os_mono
+        self._mono_offset_ms = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Wall time is the machine's again, for an engine that has seen no other time."""
         self._rate = 1.0
         self._is_frozen = False
-        self._since_s = os_wall()  # wall_ms = _wall_ms + (machine's time - _since_s) * pace
+        self._since_s = self._os_wall()  # wall_ms = _wall_ms + (machine's time - _since_s) * pace
         self._wall_ms = self._since_s * _MS
-        self._mono_offset_ms = 0
 
     def now(self) -> Instant:
         """Both readings of this moment."""

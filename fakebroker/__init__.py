@@ -1,0 +1,29 @@
+"""A Kafka broker made for tests: real clients, real group coordination, and a clock you can move.
+
+    from fakebroker import FakeBroker, AsyncFakeBroker
+
+Importing this is cheap; what is named here is loaded when it is first used.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fakebroker.broker import AsyncFakeBroker as AsyncFakeBroker
+    from fakebroker.broker import FakeBroker as FakeBroker
+    from fakebroker.errors import ErrorCode as ErrorCode
+    from fakebroker.errors import KafkaError as KafkaError
+    from fakebroker.errors import SettingError as SettingError
+    from fakebroker.errors import WaitTimeout as WaitTimeout
+    from fakebroker.errors import WireError as WireError
+
+__all__ = ["AsyncFakeBroker", "ErrorCode", "FakeBroker", "KafkaError", "SettingError", "WaitTimeout", "WireError"]
+
+_HOMES = {"AsyncFakeBroker": "fakebroker.broker", "FakeBroker": "fakebroker.broker"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES.get(name, "fakebroker.errors")), name)

@@ -1,0 +1,67 @@
+"""Where to listen, as people write it: "HOST:PORT", "node=2,HOST:PORT", "dialect=kip-17,HOST:PORT"."""
+
+from collections.abc import Sequence
+
+from fakebroker.engine.engine import Address, Listener
+
+DEFAULT = "127.0.0.1:0"
+_EVERYWHERE = ("", "0.0.0.0", "::")
+
+
+def parse_address(text: str) -> Address:
+    """HOST:PORT, an IPv6 host in brackets or not. Raises ValueError."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise ValueError(f"{text!r} is not HOST:PORT with a port from 0 to 65535")
+    return Address(host.removeprefix("[").removesuffix("]"), int(port))
+
+
+def parse_listener(text: str) -> Listener:
+    """One listener. Raises ValueError."""
+    *options, address = text.split(",")
+    node_id, dialects = 1, set[str]()
+    for option in options:
+        key, _, value = option.partition("=")
+        if key == "node" and value.isdecimal():
+            node_id = int(value)
+        elif key == "dialect" and value:
+            dialects.add(value)
+        else:
+            raise ValueError(f"{option!r} in {text!r} is neither node=NUMBER nor dialect=NAME")
+    host, port = parse_address(address)
+    return Listener(node_id, host, port, dialects=frozenset(dialects))
+
+
+def listeners_for(
+    node_ids: Sequence[int], listen: str | Sequence[str] | None, advertise: str | Sequence[str] | None
+) -> list[Listener]:
+    """The listeners asked for, and one on a free port for each node that would have none. Raises ValueError."""
+    listeners = [parse_listener(text) for text in _several(listen)]
+    for node_id in node_ids:
+        if not any(listener.node_id == node_id for listener in listeners):
+            listeners.append(parse_listener(f"node={node_id},{DEFAULT}"))
+    unknown = [listener.node_id for listener in listeners if listener.node_id not in node_ids]
+    if unknown:
+        raise ValueError(f"there is no node {unknown[0]}, only {', '.join(map(str, node_ids))}")
+    advertised = [parse_address(text) for text in _several(advertise)]
+    if len(advertised) > len(listeners):
+        raise ValueError(f"{len(advertised)} addresses to advertise for {len(listeners)} listeners")
+    for listener, address in zip(listeners, advertised, strict=False):
+        listener.advertised = address
+    return listeners
+
+
+def bootstrap(listeners: Sequence[Listener]) -> str:
+    """What clients on this machine can connect to, without listeners of dialects."""
+    plain = [listener for listener in listeners if not listener.dialects] or listeners
+    return ",".join(address_text(listener) for listener in plain)
+
+
+def address_text(listener: Listener) -> str:
+    """HOST:PORT to connect to; a listener on every address is reached at the loopback one."""
+    host = "127.0.0.1" if listener.host in _EVERYWHERE else listener.host
+    return f"[{host}]:{listener.port}" if ":" in host else f"{host}:{listener.port}"
+
+
+def _several(texts: str | Sequence[str] | None) -> list[str]:
+    return [texts] if isinstance(texts, str) else list(texts or ())
