@@ -87,6 +87,9 @@ class PartitionLog:
         self._epochs = LeaderEpochs()
         self._times: LogTimes | None = None
         self._unsettled: deque[_Unsettled] = deque()
+        self._jobs = partition.topic.cluster.log_jobs
+        self.cleaned_until = 0  # where the cleaner stopped last
+        self.is_size_watched = False  # the retention job sleeps and wants to hear of growth (RT-3)
 
     @property
     def config(self) -> LogConfig:
@@ -117,8 +120,8 @@ class PartitionLog:
             if repeated is not None:
                 return repeated
         base_offset = self._store(batch.data, header.last_offset_delta, batch.max_timestamp_ms, now)
-        if header.producer_id >= 0:
-            self.producers.written(header, base_offset, batch.max_timestamp_ms)
+        if header.producer_id >= 0 and self.producers.written(header, base_offset, batch.max_timestamp_ms):
+            self._jobs.producer_wrote(batch.max_timestamp_ms, now.wall_ms)
         self._moved(now)
         return Appended(base_offset, now.wall_ms if config.log_append_time else -1, self.log_start_offset)
 
@@ -163,6 +166,7 @@ class PartitionLog:
             self._put(rest, parse_header(rest).last_offset_delta, max_timestamp_from(rest, 0), now.wall_ms)
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
+        self.cleaned_until = min(self.cleaned_until, offset)
         self._epochs.cut_end(offset)
         self._times = None
         self._reload_producers()
@@ -180,6 +184,7 @@ class PartitionLog:
             )
         if offset > self.log_start_offset:
             self._start_at(offset)
+            self._jobs.grew(self, now.wall_ms)
             self._moved(now)
 
     def delete_segments(self, count: int, now: Instant) -> None:
@@ -190,7 +195,9 @@ class PartitionLog:
         for _ in range(min(count, len(self.segments) - 1)):
             self.segments.popitem(0)
         self._times = None
-        self._start_at(max(self.log_start_offset, self.segments.keys()[0]))
+        first_offset: int = self.segments.keys()[0]
+        if first_offset > self.log_start_offset:
+            self._start_at(first_offset)
         self._moved(now)
 
     def replace_segments(self, old: Sequence[Segment], new: Sequence[Segment], now: Instant) -> None:
@@ -310,7 +317,10 @@ class PartitionLog:
             segment = self._roll(base_offset, wall_ms)
         elif not segment.batches:
             segment.created_ms = wall_ms
-            self.partition.topic.cluster.log_jobs.segment_began(self, wall_ms)
+            self._jobs.segment_began(self, wall_ms)
+        elif self.is_size_watched and config.retention_bytes >= 0:
+            self.is_size_watched = False
+            self._jobs.grew(self, wall_ms)
         segment.add(stored, base_offset, max_timestamp_ms, wall_ms, config.index_interval_bytes)
         self.log_end_offset = end_offset + 1
         if self._times is not None:
@@ -342,7 +352,7 @@ class PartitionLog:
         segment = self._active = self.segments[base_offset] = Segment(base_offset, wall_ms)
         if self._times is not None:
             self._times.rolled(segment)
-        self.partition.topic.cluster.log_jobs.segment_began(self, wall_ms)
+        self._jobs.segment_began(self, wall_ms)
         return segment
 
     def _last_segment(self, offset: int) -> Segment:

@@ -98,8 +98,8 @@ class Producers:
             )
         return None
 
-    def written(self, batch: BatchHeader, first_offset: int, max_timestamp_ms: int) -> None:
-        """`batch` was appended at `first_offset`."""
+    def written(self, batch: BatchHeader, first_offset: int, max_timestamp_ms: int) -> bool:
+        """`batch` was appended at `first_offset`. Returns whether its producer may now expire earlier than before."""
         state = self._states.get(batch.producer_id)
         if state is None:
             state = self._states[batch.producer_id] = ProducerState(batch.producer_id, batch.producer_epoch)
@@ -110,10 +110,12 @@ class Producers:
         state.batches.append(
             WrittenBatch(batch.base_sequence, batch.last_sequence, first_offset, last_offset, max_timestamp_ms)
         )
+        is_earlier = len(state.batches) == 1 or max_timestamp_ms < state.last_timestamp_ms
         state.last_timestamp_ms = max_timestamp_ms
         if batch.is_transactional and state.current_transaction_offset is None:
             state.current_transaction_offset = first_offset
             self._open[first_offset] = batch.producer_id
+        return is_earlier
 
     def ended(self, producer_id: int, epoch: int, coordinator_epoch: int, timestamp_ms: int) -> int | None:
         """A marker ended the producer's transaction here; returns where that began, None without one (WM-4)."""

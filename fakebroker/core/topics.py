@@ -47,11 +47,18 @@ class Partition:
         """Whether anybody has looked at its records yet."""
         return self._log is not None
 
-    def lead(self, node_id: int) -> None:
+    @property
+    def has_log(self) -> bool:
+        """Whether anybody has used the log yet."""
+        return self._log is not None
+
+    def lead(self, node_id: int, now: Instant) -> None:
         """Make a node the leader, or -1 for none. Each change is a new leader epoch (CLU-24)."""
         if node_id != self.leader:
             self.leader = node_id
             self.leader_epoch += 1
+            for callback in self.topic.cluster.topics.on_leader_changed:
+                callback(self, now)
 
     def __repr__(self) -> str:
         return f"<Partition {self.topic.name}-{self.index} leader={self.leader}>"
@@ -92,7 +99,7 @@ class Topics:
     """All topics, in the order in which they were made.
 
     `on_deleted` is called with each deleted topic, after it is gone from here: committed offsets go (EX-12), waiting
-    fetches wake.
+    fetches wake. `on_leader_changed` is called with each partition that has a new leader, or none.
     """
 
     def __init__(self, cluster: "Cluster") -> None:
@@ -101,6 +108,7 @@ class Topics:
         self._by_id: dict[bytes, Topic] = {}
         self._names: dict[str, str] = {}  # collision key -> name
         self.on_deleted: list[Callable[[Topic, Instant], None]] = []
+        self.on_leader_changed: list[Callable[[Partition, Instant], None]] = []
 
     def __iter__(self) -> Iterator[Topic]:
         return iter(self._by_name.values())

@@ -2,7 +2,16 @@
 
 from collections.abc import Sequence
 
-from fakebroker.records.batch import BatchHeader, build_batch, parse_header, read_records
+from fakebroker.records.batch import (
+    CONTROL_BIT,
+    LOG_APPEND_TIME_BIT,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+    assemble,
+    build_batch,
+    parse_header,
+    read_records,
+)
 from fakebroker.records.record_codec import Record
 
 
@@ -43,3 +52,9 @@ def cut_batch(batch: bytes, offset: int) -> bytes | None:
         return None
     last_offset_delta = min(offset - 1, header.last_offset) - header.base_offset
     return rebuild(header, records, last_offset_delta=last_offset_delta)
+
+
+def emptied(header: BatchHeader) -> bytes:
+    """The batch without its records: offsets, producer and maximum timestamp stay, the rest of the header is blank."""
+    kept = header.attributes & (LOG_APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT)
+    return assemble(header._replace(attributes=kept, base_timestamp_ms=-1, records_count=0), b"")
