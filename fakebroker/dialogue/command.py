@@ -11,6 +11,7 @@ import click
 
 from fakebroker.dialogue.run import Outcome, play_against, play_in_sim, play_on_fresh_broker
 from fakebroker.dialogue.script import DialogueError, find_dialogues, read_dialogue
+from fakebroker.dialogue.sim_driver import JITTER_MS
 
 SHOWN_PROBLEMS = 6
 
@@ -25,14 +26,17 @@ def dialogue() -> None:
 @click.option("--tcp", metavar="HOST:PORT", help="Play in real time against a broker that runs there.")
 @click.option("--fresh", is_flag=True, help="Play in real time over TCP, a fresh broker for each.")
 @click.option("--slack", default=1.0, show_default=True, help="In real time: factor on the tolerance of waits.")
+@click.option("--jitter", default=JITTER_MS, show_default=True, help="In virtual time: how many ms a wait may differ.")
 @click.option("--jobs", default=16, show_default=True, help="With --fresh: how many side by side.")
 @click.option("--verbose", is_flag=True, help="Show every difference, and the ones that pass.")
-def play(places: tuple[Path, ...], tcp: str | None, fresh: bool, slack: float, jobs: int, verbose: bool) -> None:
+def play(
+    places: tuple[Path, ...], tcp: str | None, fresh: bool, slack: float, jitter: int, jobs: int, verbose: bool
+) -> None:
     """Play dialogues and show where the broker differs from Kafka; in virtual time unless told otherwise.
 
     Exits with 1 when anything differs.
     """
-    way = _way(tcp, fresh, slack)
+    way = _way(tcp, fresh, slack, jitter)
     logging.getLogger("fakebroker").setLevel(logging.CRITICAL)  # brokers that close connections are part of the play
     try:
         paths = find_dialogues(list(places))
@@ -43,7 +47,7 @@ def play(places: tuple[Path, ...], tcp: str | None, fresh: bool, slack: float, j
     sys.exit(any(not outcome.is_good for outcome in outcomes))
 
 
-def _way(tcp: str | None, fresh: bool, slack: float) -> Callable[[Path], Outcome]:
+def _way(tcp: str | None, fresh: bool, slack: float, jitter_ms: int) -> Callable[[Path], Outcome]:
     """How each dialogue is played."""
     if tcp and fresh:
         raise click.UsageError("--tcp and --fresh exclude each other")
@@ -54,7 +58,7 @@ def _way(tcp: str | None, fresh: bool, slack: float) -> Callable[[Path], Outcome
         if not host or not port.isdecimal():
             raise click.BadParameter(f"{tcp!r} is not HOST:PORT", param_hint="--tcp")
         return lambda path: play_against(read_dialogue(path), host, int(port), slack)
-    return lambda path: play_in_sim(read_dialogue(path))
+    return lambda path: play_in_sim(read_dialogue(path), jitter_ms=jitter_ms)
 
 
 def _play_all(paths: list[Path], way: Callable[[Path], Outcome], jobs: int) -> Iterator[Outcome]:

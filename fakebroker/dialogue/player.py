@@ -1,8 +1,9 @@
 """Plays the client's part of a dialogue and compares what the broker does with the recording."""
 
+from functools import partial
+
 from fakebroker.client.connection import ClientConnection, Pending
-from fakebroker.dialogue import convert
-from fakebroker.dialogue.batches import build
+from fakebroker.dialogue.batches import build, read_batches
 from fakebroker.dialogue.compare import differences
 from fakebroker.dialogue.driver import Driver
 from fakebroker.dialogue.names import Names, dig
@@ -21,6 +22,8 @@ from fakebroker.dialogue.script import (
     Unsupported,
 )
 from fakebroker.errors import FakebrokerError
+from fakebroker.schema import Message
+from fakebroker.schema.jsonable import from_json, to_json
 from fakebroker.wire.registry import api
 
 RAW_CORRELATION_ID = 0x7FFFFFFF
@@ -71,10 +74,10 @@ class Player:
     def call(self, api_name: str, version: int, **request: Json) -> Json:
         """Ask on the set-up connection and wait for the answer (Kafka's JSON both ways)."""
         client = self._client(SETUP_CONNECTION)
-        pending = client.send(convert.to_message(api_name, version, request), version)
+        pending = client.send(_message(api_name, version, request), version)
         self._driver.flush(client)
         self._await(pending, ANSWER_WITHIN_MS)
-        return convert.to_json(pending.result(), version)
+        return to_json(pending.result(), version)
 
     def _play_step(self, step: Step) -> list[str]:
         match step:
@@ -102,7 +105,7 @@ class Player:
         wall_ms = self._driver.wall_ms
         request = build(self._names.fill(step.request, wall_ms), wall_ms)
         client = self._client(step.conn)
-        pending = client.send(convert.to_message(step.api, step.version, request), step.version)
+        pending = client.send(_message(step.api, step.version, request), step.version)
         title = f"{step.id} {step.api} v{step.version}"
         self._open[step.id] = _Open(title, pending, self._driver.mono_ms, step.save, step.decode_batches)
         self._driver.flush(client)
@@ -120,7 +123,8 @@ class Player:
         waited_ms = self._driver.mono_ms - request.sent_ms
         wall_ms = self._driver.wall_ms
         pending = request.pending
-        answer = convert.to_json(pending.result(), pending.version, wall_ms if request.decode_batches else None)
+        show_records = partial(read_batches, wall_ms=wall_ms) if request.decode_batches else None
+        answer = to_json(pending.result(), pending.version, show_records)
         for name, path in request.save.items():
             self._names.save(name, dig(answer, path))
         problems = differences(step.response, answer, self._names, wall_ms)
@@ -169,7 +173,7 @@ class Player:
     def _outcome(self, request: _Open) -> str:
         if request.pending.error is not None:
             return _reason(request.pending.error)
-        return f"it was answered: {convert.to_json(request.pending.result(), request.pending.version)}"
+        return f"it was answered: {to_json(request.pending.result(), request.pending.version)}"
 
     def _title(self, step: Step) -> str:
         """How a step is called in a problem: what it does, and for which request."""
@@ -180,6 +184,14 @@ class Player:
             request = self._open.get(step.id)
             return f"{kind} {request.title}" if request else f"{kind} {step.id}"
         return kind
+
+
+def _message(api_name: str, version: int, data: Json) -> Message:
+    try:
+        cls = api(api_name).request
+    except KeyError:
+        raise StepFailed(f"there is no API {api_name}") from None
+    return from_json(cls, version, data)
 
 
 def _reason(error: Exception) -> str:

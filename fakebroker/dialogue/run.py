@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fakebroker.dialogue.player import Player
 from fakebroker.dialogue.script import Dialogue
-from fakebroker.dialogue.sim_driver import SimDriver
+from fakebroker.dialogue.sim_driver import JITTER_MS, SimDriver
 from fakebroker.dialogue.tcp_driver import TcpDriver
 from fakebroker.errors import FakebrokerError
 
@@ -29,11 +29,11 @@ class Outcome:
         return not self.problems
 
 
-def play_in_sim(dialogue: Dialogue, seed: int = 0) -> Outcome:
-    """Play in virtual time, in milliseconds."""
+def play_in_sim(dialogue: Dialogue, seed: int = 0, jitter_ms: int = JITTER_MS) -> Outcome:
+    """Play in virtual time, in milliseconds. Waits may differ by the jitter of the broker that was recorded."""
     start_ns = time.monotonic_ns()
     try:
-        problems = _play_in_sim(dialogue, seed)
+        problems = _play_in_sim(dialogue, seed, jitter_ms)
     except FakebrokerError as error:
         problems = [f"the broker did not start: {error}"]
     return Outcome(dialogue, problems, _ms_since(start_ns))
@@ -66,7 +66,7 @@ def play_on_fresh_broker(dialogue: Dialogue, slack: float = 1.0) -> Outcome:
     return Outcome(dialogue, problems, outcome.took_ms)
 
 
-def _play_in_sim(dialogue: Dialogue, seed: int) -> list[str]:
+def _play_in_sim(dialogue: Dialogue, seed: int, jitter_ms: int) -> list[str]:
     from fakebroker.apis.call import Listener
     from fakebroker.core.cluster import Cluster
     from fakebroker.engine.engine import Engine
@@ -78,7 +78,7 @@ def _play_in_sim(dialogue: Dialogue, seed: int) -> list[str]:
     settings = Settings(_settings_of(dialogue), profile="kafka")
     cluster = Cluster(settings, release(dialogue.release), seed)
     engine = Engine(cluster, [Listener(1, *SIM_ADDRESS)], Journal(), Instant(SIM_START_WALL_MS, 0))
-    problems = Player(SimDriver(engine), SIM_TAG).play(dialogue)
+    problems = Player(SimDriver(engine, jitter_ms), SIM_TAG).play(dialogue)
     return problems + [_internal(error) for error in engine.errors]
 
 

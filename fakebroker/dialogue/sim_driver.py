@@ -16,8 +16,9 @@ class SimDriver:
 
     keeps_recorded_pace = True
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, jitter_ms: int = JITTER_MS) -> None:
         self._engine = engine
+        self._jitter_ms = jitter_ms
         self._lines: dict[ClientConnection, Connection] = {}
 
     @property
@@ -66,7 +67,7 @@ class SimDriver:
 
     def tolerance_ms(self, waited_ms: int) -> int:  # noqa: ARG002 - the other driver needs it
         """The jitter of the recorded broker, whatever the wait."""
-        return JITTER_MS
+        return self._jitter_ms
 
     def _next_due_in_ms(self) -> int:
         """How long until something is due; at least 1 ms, a day if nothing is."""

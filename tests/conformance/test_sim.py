@@ -6,13 +6,15 @@ import pytest
 
 from fakebroker.dialogue.run import play_in_sim
 from fakebroker.dialogue.script import read_dialogue
-from tests.conformance.recordings import PATHS, WAITING, name_of
+from tests.conformance.recordings import JITTER_MS, PATHS, USUAL_JITTER_MS, WAITING, name_of
 
 
 @pytest.mark.parametrize("path", [p for p in PATHS if name_of(p) not in WAITING], ids=name_of)
 def test_answers_as_kafka(path: Path) -> None:
     """Each answer, silence and closed connection is as recorded, each wait within the recorded broker's jitter."""
-    assert play_in_sim(read_dialogue(path)).problems == []
+    jitter_ms = JITTER_MS.get(name_of(path), USUAL_JITTER_MS)
+
+    assert play_in_sim(read_dialogue(path), jitter_ms=jitter_ms).problems == []
 
 
 @pytest.mark.parametrize("path", [p for p in PATHS if name_of(p) in WAITING], ids=name_of)

@@ -114,7 +114,10 @@ def test_an_answer_that_never_comes_ends_the_dialogue() -> None:
     ("step", "problem"),
     [
         (Send(1, "a", "Nonsense", 0, {}, {}, False), "there is no API Nonsense"),
-        (Send(1, "a", "Heartbeat", 0, {"Group": "g"}, {}, False), "HeartbeatRequest has no Group; it has GroupId, "),
+        (
+            Send(1, "a", "Heartbeat", 0, {"Group": "g"}, {}, False),
+            "HeartbeatRequest has no field Group; its fields are GroupId, ",
+        ),
         (Unsupported("steps of this kind are not supported yet"), "steps of this kind are not supported yet"),
         (Send(1, "a", "Heartbeat", 0, {"GenerationId": "x"}, {}, False), "HeartbeatRequest"),
     ],
