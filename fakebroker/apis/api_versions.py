@@ -2,8 +2,7 @@
 
 v0 error, then key, lowest, highest per API; v1 throttle time at the end; v2 no change; v3 flexible, the client names
 itself, features as tagged fields; v4 features with minimum 0.
-The answer to a version of this API that we lack is `unsupported_version` (AV-6): the engine asks for it, since the
-request's body cannot be read.
+A version of this API that we lack is answered before it gets here (AV-6, `engine.dispatch`): its body cannot be read.
 
 Left out: supported and finalized features. What a feature would promise clients here is decided by API versions alone;
 transaction.version above all would change how producers behave (TX-10).
@@ -11,11 +10,10 @@ transaction.version above all would change how producers behave (TX-10).
 
 import re
 
-from fakebroker.apis.call import Call, Listener
+from fakebroker.apis.call import Call
 from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 
-API_VERSIONS = 18
 _PRODUCE = 0
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -34,13 +32,4 @@ def handle(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
             )
             for key, (low, high) in sorted(call.listener.versions.items())
         ]
-    )
-
-
-def unsupported_version(listener: Listener) -> ApiVersionsResponse:
-    """The answer, in v0, to a version of ApiVersions that is not served: 35, and the versions that are (AV-6)."""
-    low, high = listener.versions[API_VERSIONS]
-    return ApiVersionsResponse(
-        error_code=ErrorCode.UNSUPPORTED_VERSION,
-        api_keys=[ApiVersion(api_key=API_VERSIONS, min_version=low, max_version=high)],
     )

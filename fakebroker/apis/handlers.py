@@ -24,8 +24,21 @@ MODULES: dict[int, str] = {
     22: "init_producer_id",
     23: "offset_for_leader_epoch",
     28: "txn_offset_commit",
+    32: "describe_configs",
+    33: "alter_configs",
+    34: "alter_replica_log_dirs",
+    35: "describe_log_dirs",
+    37: "create_partitions",
     42: "delete_groups",
+    43: "elect_leaders",
+    44: "incremental_alter_configs",
+    45: "alter_partition_reassignments",
+    46: "list_partition_reassignments",
     47: "offset_delete",
+    60: "describe_cluster",
+    64: "unregister_broker",
+    74: "list_config_resources",
+    75: "describe_topic_partitions",
 }
 
 

@@ -19,7 +19,7 @@ from fakebroker.instant import Instant
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.node import Node
-    from fakebroker.core.topics import Topic
+    from fakebroker.core.topics import Partition, Topic
 
 _partition_of = lru_cache(maxsize=1 << 16)(partition_of)
 
@@ -35,6 +35,7 @@ class GroupCoordinator:
         self._since = Instant(0, 0)  # when this broker first met the topic
         self._loads: dict[int, Deadline] = {}
         cluster.topics.on_deleted.append(self._on_topic_deleted)
+        cluster.topics.on_leader_changed.append(self._on_leader_changed)
 
     # -- finding groups ------------------------------------------------------------------------------------------
 
@@ -133,3 +134,8 @@ class GroupCoordinator:
         else:
             for shard in self.shards.values():
                 shard.topic_deleted(topic.name, now)
+
+    def _on_leader_changed(self, partition: "Partition", now: Instant) -> None:
+        """A partition that another broker leads now is that one's to coordinate (CLU-3, CLU-31)."""
+        if partition.topic is self._topic and partition.leader != self.node.id:
+            self.unload(partition.index, now)

@@ -47,11 +47,6 @@ class Partition:
         """Whether anybody has looked at its records yet."""
         return self._log is not None
 
-    @property
-    def has_log(self) -> bool:
-        """Whether anybody has used the log yet."""
-        return self._log is not None
-
     def lead(self, node_id: int, now: Instant) -> None:
         """Make a node the leader, or -1 for none. Each change is a new leader epoch (CLU-24)."""
         if node_id != self.leader:

@@ -1,0 +1,70 @@
+"""AlterPartitionReassignments, key 45, v0-v1: move partitions to other brokers (RA).
+
+v1 the client may forbid another replication factor.
+
+MOCK: all brokers' logs are one, so a move is done before the answer and none is ever running; hence no cancelling
+(85). Moving the leader is a new leader epoch, and so is taking replicas away (CLU-24).
+"""
+
+from fakebroker.apis.call import Call
+from fakebroker.core.topic_rules import check_assignments
+from fakebroker.core.topics import Partition
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.wire.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartition,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+
+
+def handle(call: Call, request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
+    """Each partition on its own; the top-level code is always 0 (RA-1)."""
+    keep_length = not request.allow_replication_factor_change
+    return AlterPartitionReassignmentsResponse(
+        allow_replication_factor_change=request.allow_replication_factor_change,
+        error_message=None,
+        responses=[
+            ReassignableTopicResponse(
+                name=topic.name,
+                partitions=[_partition(call, topic.name, asked, keep_length) for asked in topic.partitions],
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+def _partition(call: Call, name: str, asked: ReassignablePartition, keep_length: bool) -> ReassignablePartitionResponse:
+    answer = ReassignablePartitionResponse(partition_index=asked.partition_index, error_message=None)
+    try:
+        _reassign(call, name, asked, keep_length)
+    except KafkaError as error:
+        answer.error_code, answer.error_message = error.code, error.message
+    return answer
+
+
+def _reassign(call: Call, name: str, asked: ReassignablePartition, keep_length: bool) -> None:
+    topic = call.cluster.topics.get(name)
+    partition = None if topic is None else topic.partition(asked.partition_index)
+    if partition is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no such partition")
+    if asked.replicas is None:
+        raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "there is nothing to cancel")
+    check_assignments([asked.replicas], list(call.cluster.nodes), len(asked.replicas))
+    if keep_length and len(asked.replicas) != len(partition.replicas):
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"{len(asked.replicas)} replicas would change the replication factor {len(partition.replicas)}",
+        )
+    _move(call, partition, asked.replicas)
+
+
+def _move(call: Call, partition: Partition, replicas: list[int]) -> None:
+    loses_replicas = not set(partition.replicas) <= set(replicas)
+    partition.replicas = list(replicas)
+    partition.isr = call.cluster.live(replicas)
+    if partition.leader not in partition.isr:
+        partition.lead(partition.isr[0] if partition.isr else -1, call.now)
+    elif loses_replicas:
+        partition.leader_epoch += 1

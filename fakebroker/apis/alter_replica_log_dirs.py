@@ -1,0 +1,33 @@
+"""AlterReplicaLogDirs, key 34, v0-v2: move replicas to another directory of the broker (LR-3).
+
+v1 no change; v2 flexible. Kafka 4 serves v1 on. MOCK: a directory of the broker is accepted and means nothing.
+"""
+
+from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
+from fakebroker.wire.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDirPartitionResult,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopicResult,
+)
+
+
+def handle(call: Call, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+    """Each partition on its own; the directory is looked at first."""
+    directories = call.node.settings.list("log.dirs")
+    results: dict[str, AlterReplicaLogDirTopicResult] = {}
+    for asked in request.dirs:
+        for topic in asked.topics:
+            entry = results.setdefault(topic.name, AlterReplicaLogDirTopicResult(topic_name=topic.name))
+            for index in topic.partitions:
+                code = _code(call, topic.name, index) if asked.path in directories else ErrorCode.LOG_DIR_NOT_FOUND
+                entry.partitions.append(AlterReplicaLogDirPartitionResult(partition_index=index, error_code=code))
+    return AlterReplicaLogDirsResponse(results=list(results.values()))
+
+
+def _code(call: Call, name: str, index: int) -> ErrorCode:
+    topic = call.cluster.topics.get(name)
+    if topic is None or topic.partition(index) is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.NONE

@@ -1,0 +1,69 @@
+"""DescribeConfigs, key 32, v0-v4: the configs of topics, brokers, loggers, client metrics and groups (DC).
+
+v0 is_default; v1 source and synonyms in its place; v2 no change; v3 type and documentation; v4 flexible.
+Kafka 4 serves v1 on. The documentation is this project's own.
+"""
+
+from fakebroker.apis.call import Call
+from fakebroker.core.config_resources import RESOURCE_TYPES, Described, resource
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.settings import Source
+from fakebroker.wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+
+
+def handle(call: Call, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    """Each resource on its own, unless one has a type that does not exist: then all are refused (DC-5)."""
+    unknown = [asked.resource_type for asked in request.resources if asked.resource_type not in RESOURCE_TYPES]
+    if unknown:
+        error = KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {unknown[0]}")
+        return DescribeConfigsResponse(results=[_refused(asked, error) for asked in request.resources])
+    return DescribeConfigsResponse(results=[_result(call, request, asked) for asked in request.resources])
+
+
+def _result(call: Call, request: DescribeConfigsRequest, asked: DescribeConfigsResource) -> DescribeConfigsResult:
+    try:
+        described = resource(call.node, asked.resource_type, asked.resource_name).describe()
+    except KafkaError as error:
+        return _refused(asked, error)
+    wanted = asked.configuration_keys
+    return DescribeConfigsResult(
+        resource_type=asked.resource_type,
+        resource_name=asked.resource_name,
+        configs=[_config(call, request, each) for each in described if not wanted or each.setting.name in wanted],
+    )
+
+
+def _config(call: Call, request: DescribeConfigsRequest, each: Described) -> DescribeConfigsResourceResult:
+    result = DescribeConfigsResourceResult(
+        name=each.setting.name,
+        value=each.value,
+        read_only=each.is_read_only,
+        config_source=each.source,
+        is_sensitive=each.is_sensitive,
+        config_type=each.setting.type,
+        documentation=each.setting.about if request.include_documentation else None,
+    )
+    if call.version == 0:
+        result.is_default = each.source == Source.DEFAULT
+    if request.include_synonyms:
+        result.synonyms = [
+            DescribeConfigsSynonym(name=synonym.name, value=synonym.value, source=synonym.source)
+            for synonym in each.synonyms
+        ]
+    return result
+
+
+def _refused(asked: DescribeConfigsResource, error: KafkaError) -> DescribeConfigsResult:
+    return DescribeConfigsResult(
+        error_code=error.code,
+        error_message=error.message or "",
+        resource_type=asked.resource_type,
+        resource_name=asked.resource_name,
+    )

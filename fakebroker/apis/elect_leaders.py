@@ -1,0 +1,90 @@
+"""ElectLeaders, key 43, v0-v2: let the preferred, or any living, replica lead (EL).
+
+v1 election type and top-level error; v2 flexible.
+"""
+
+from collections.abc import Mapping
+
+from fakebroker.apis.call import Call
+from fakebroker.core.topics import Partition
+from fakebroker.errors import ErrorCode
+from fakebroker.wire.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+
+_PREFERRED, _UNCLEAN = 0, 1
+_TEXTS = {
+    ErrorCode.NONE: None,
+    ErrorCode.ELECTION_NOT_NEEDED: "the leader is the right one already",
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "there is no such partition",
+    ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: "the preferred leader is not alive and in sync",
+    ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE: "no replica is alive",
+    ErrorCode.INVALID_REQUEST: "unknown election type",
+}
+
+
+def handle(call: Call, request: ElectLeadersRequest) -> ElectLeadersResponse:
+    """Each partition on its own. For "all", those that need no election are left out (EL-2)."""
+    kind = request.election_type if call.version >= 1 else _PREFERRED
+    if kind not in (_PREFERRED, _UNCLEAN):
+        results = [
+            _result(asked.topic, dict.fromkeys(asked.partitions, ErrorCode.INVALID_REQUEST))
+            for asked in request.topic_partitions or []
+        ]
+        return ElectLeadersResponse(error_code=ErrorCode.INVALID_REQUEST, replica_election_results=results)
+    if request.topic_partitions is None:
+        return ElectLeadersResponse(replica_election_results=_all(call, kind))
+    return ElectLeadersResponse(
+        replica_election_results=[
+            _result(asked.topic, {index: _elect_named(call, asked.topic, index, kind) for index in asked.partitions})
+            for asked in request.topic_partitions
+        ]
+    )
+
+
+def _all(call: Call, kind: int) -> list[ReplicaElectionResult]:
+    results = []
+    for topic in call.cluster.topics:
+        codes = {partition.index: _elect(call, partition, kind) for partition in topic.partitions}
+        needed = {index: code for index, code in codes.items() if code != ErrorCode.ELECTION_NOT_NEEDED}
+        results.append(_result(topic.name, needed))
+    return results
+
+
+def _elect_named(call: Call, name: str, index: int, kind: int) -> ErrorCode:
+    topic = call.cluster.topics.get(name)
+    partition = None if topic is None else topic.partition(index)
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if partition is None else _elect(call, partition, kind)
+
+
+def _elect(call: Call, partition: Partition, kind: int) -> ErrorCode:
+    """EL-1, EL-3. An unclean election happens only where nobody leads."""
+    if kind == _PREFERRED:
+        preferred = partition.replicas[0]
+        if partition.leader == preferred:
+            return ErrorCode.ELECTION_NOT_NEEDED
+        if preferred not in partition.isr or not call.cluster.live([preferred]):
+            return ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
+        partition.lead(preferred, call.now)
+        return ErrorCode.NONE
+    if partition.leader >= 0:
+        return ErrorCode.ELECTION_NOT_NEEDED
+    live = call.cluster.live(partition.replicas)
+    if not live:
+        return ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+    partition.isr = live[:1]
+    partition.lead(live[0], call.now)
+    return ErrorCode.NONE
+
+
+def _result(topic: str, codes: Mapping[int, ErrorCode]) -> ReplicaElectionResult:
+    return ReplicaElectionResult(
+        topic=topic,
+        partition_result=[
+            PartitionResult(partition_id=index, error_code=code, error_message=_TEXTS[code])
+            for index, code in codes.items()
+        ],
+    )
