@@ -31,7 +31,7 @@ class GroupMetadataKey(Message, versions="0", names="lowerCamel"):
     group: Str = field("0")
 
 
-class MemberMetadata(Row):
+class MemberMetadata(Row, names="lowerCamel"):
     """A member: a plain tuple in the order of `MemberValue`. v1: rebalance timeout; v3: instance id."""
 
     member_id: Str = field("0+")

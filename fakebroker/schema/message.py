@@ -146,8 +146,8 @@ class Row(Declaration):
 
     is_row = True
 
-    def __init_subclass__(cls) -> None:
-        cls._gather(upper=True)
+    def __init_subclass__(cls, *, names: str = "UpperCamel") -> None:
+        cls._gather(upper=names == "UpperCamel")
 
 
 @dataclass_transform(kw_only_default=True)
