@@ -35,6 +35,7 @@ class Engine:
         self._dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]
         self._dirty: list[Connection] = []
         self._connection_count = 0
+        cluster.log_jobs.start(now)
 
     def connect(self, listener: Listener, client_host: str, local_address: Address, now: Instant) -> Connection:
         """A client connected to a listener. `client_host` as Kafka writes it ("/127.0.0.1")."""
