@@ -52,4 +52,5 @@ def alter(
         apply(resource(call.node, *key), changes, validate_only, replace)
     except KafkaError as error:
         return error.code, error.message
+    call.cluster.log_jobs.settings_changed(call.now)
     return ErrorCode.NONE, None

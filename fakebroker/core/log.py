@@ -18,8 +18,9 @@ from fakebroker.core.producers import Producers
 from fakebroker.core.segment import Segment
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
-from fakebroker.records.batch import build_batch, parse_header, plain_records, with_base_offset
+from fakebroker.records.batch import build_batch, parse_header, plain_records, read_records, with_base_offset
 from fakebroker.records.faults import InvalidRecord
+from fakebroker.records.record_codec import Record
 from fakebroker.records.rewrite import cut_batch
 from fakebroker.records.search import find_record, max_timestamp_from
 
@@ -172,6 +173,19 @@ class PartitionLog:
         self._reload_producers()
         self._moved(now)
 
+    def corrupt(self, offset: int) -> None:
+        """Change one byte, the last, of the stored batch that holds `offset`: what clients then do is to be tested.
+
+        Raises KafkaError(OFFSET_OUT_OF_RANGE) if no batch holds it.
+        """
+        self.settle()
+        segment: Segment = self.segments.values()[max(self.segments.bisect_right(offset) - 1, 0)]
+        place = segment.place_of(offset)
+        if place == len(segment.batches) or segment.offsets[place] > offset:
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{self.name}: no batch holds offset {offset}")
+        batch = segment.batches[place]
+        segment.batches[place] = batch[:-1] + bytes([batch[-1] ^ 0xFF])
+
     def advance_log_start(self, offset: int, now: Instant) -> None:
         """Forget the records below `offset`, also inside a batch (DL-1). Nothing happens if they are gone already.
 
@@ -243,6 +257,19 @@ class PartitionLog:
         self.settle()
         for segment in self.segments.values():
             yield from segment.batches[segment.place_of(self.log_start_offset) :]
+
+    def records(self, start: int = 0, end: int | None = None) -> Iterator[Record]:
+        """Every record with an offset in [start, end), from the log start on; those of markers are left out.
+
+        `end` is the log's end unless given. Raises InvalidRecord at a batch that a test corrupted.
+        """
+        start, end = max(start, self.log_start_offset), self.log_end_offset if end is None else end
+        for batch in self.batches():
+            header = parse_header(batch)
+            if header.base_offset >= end:
+                return
+            if header.last_offset >= start and not header.is_control:
+                yield from (record for record in read_records(batch) if start <= record.offset < end)
 
     @property
     def size_bytes(self) -> int:
