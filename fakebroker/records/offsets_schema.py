@@ -49,7 +49,7 @@ class GroupMetadataValue(Message, versions="0-4", flexible="4+", names="lowerCam
 
     protocol_type: Str = field("0+")
     generation: Int32 = field("0+")
-    protocol: Str | None = field("0+", nullable="0+", default=None)
-    leader: Str | None = field("0+", nullable="0+", default=None)
+    protocol: Str | None = field("0+", nullable="0+")
+    leader: Str | None = field("0+", nullable="0+")
     current_state_timestamp: Int64 = field("2+", default=-1, ignorable=True)
     members: list[tuple[Str, Str | None, Str, Str, Int32, Int32, Bytes, Bytes]] = field("0+", row=MemberMetadata)

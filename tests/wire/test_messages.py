@@ -1,0 +1,133 @@
+"""Every declaration is compared with the facts of Kafka's message files (tests/data/messages)."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakebroker.records import offsets_schema
+from fakebroker.schema import Message
+from fakebroker.schema.message import Declaration
+from fakebroker.schema.types import ArrayOf, FieldSpec, Primitive, parse_versions
+from tests.wire.vectors import MESSAGES
+
+FACTS = Path(__file__).resolve().parent.parent / "data" / "messages"
+# Facts without effect on the wire, or about Kafka's own support of a version.
+LEFT_OUT = {"entityType", "kafka4Versions", "latestVersionUnstable"}
+ZERO = {"string": "", "bytes": b"", "records": None, "bool": False, "float64": 0.0, "uuid": bytes(16)}
+STORED = [
+    offsets_schema.OffsetCommitKey,
+    offsets_schema.OffsetCommitValue,
+    offsets_schema.GroupMetadataKey,
+    offsets_schema.GroupMetadataValue,
+]
+
+
+def facts_of(message: type[Message]) -> dict[str, Any]:
+    return json.loads((FACTS / f"{message.kafka_name}.json").read_text())
+
+
+def expected(fields: list[dict[str, Any]], path: str = "") -> dict[str, dict[str, Any]]:
+    """Field by field, in wire order, what the message file says."""
+    found = {}
+    for fact in fields:
+        assert (
+            not fact.keys()
+            - LEFT_OUT
+            - {
+                *("name", "type", "versions", "nullableVersions", "tag", "taggedVersions", "default"),
+                *("ignorable", "mapKey", "flexibleVersions", "fields"),
+            }
+        )
+        assert fact.get("taggedVersions") in (None, fact["versions"])
+        name = path + fact["name"]
+        found[name] = {
+            "type": fact["type"],
+            "versions": parse_versions(fact["versions"]),
+            "nullable": parse_versions(fact.get("nullableVersions", "none")),
+            "tag": fact.get("tag"),
+            "default": default_of(fact),
+            "ignorable": fact.get("ignorable", False),
+            "flexible": fact.get("flexibleVersions") != "none",
+            "map_key": fact.get("mapKey", False),
+        }
+        found |= expected(fact.get("fields", []), name + ".")
+    return found
+
+
+def default_of(fact: dict[str, Any]) -> Any:
+    """The default in Python's terms (GEN-2)."""
+    text, kind = fact.get("default"), fact["type"]
+    if text == "null":
+        return None
+    if kind.startswith("[]") or "fields" in fact:
+        return ()
+    if text is None:
+        return ZERO.get(kind, 0)
+    return {"string": str, "bool": lambda value: str(value).lower() == "true"}.get(
+        kind, lambda value: int(str(value), 0)
+    )(text)
+
+
+def declared(declaration: type[Declaration], path: str = "") -> dict[str, dict[str, Any]]:
+    """Field by field, in the order declared, what our declaration says."""
+    found = {}
+    for spec in declaration.fields:
+        name = path + spec.kafka_name
+        facts = spec._asdict()
+        found[name] = {key: facts[key] for key in facts if key not in ("name", "kafka_name")} | {
+            "type": type_name(spec)
+        }
+        inner = spec.type.element if isinstance(spec.type, ArrayOf) else spec.type
+        if not isinstance(inner, Primitive):
+            found |= declared(inner, name + ".")
+    return found
+
+
+def type_name(spec: FieldSpec) -> str:
+    inner = spec.type.element if isinstance(spec.type, ArrayOf) else spec.type
+    name = inner.name if isinstance(inner, Primitive) else inner.kafka_name
+    return f"[]{name}" if isinstance(spec.type, ArrayOf) else name
+
+
+@pytest.mark.rules("GEN-1", "GEN-2", "GEN-7")
+@pytest.mark.parametrize("message", [*MESSAGES, *STORED], ids=lambda message: message.kafka_name)
+def test_declaration_agrees_with_facts(message: type[Message]) -> None:
+    """A declaration has the fields of Kafka's message file, in its order, with all their facts."""
+    facts = facts_of(message)
+
+    assert list(declared(message)) == list(expected(facts["fields"]))
+    assert declared(message) == expected(facts["fields"])
+    assert message.versions == parse_versions(facts["validVersions"])
+    assert message.flexible == parse_versions(facts["flexibleVersions"])
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.kafka_name)
+def test_key_and_kind(message: type[Message]) -> None:
+    """A request or response carries its API's key."""
+    facts = facts_of(message)
+
+    assert message.api_key == facts["apiKey"]
+    assert message.kafka_name.endswith(facts["type"].capitalize())
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.kafka_name)
+def test_every_field_has_a_snake_case_name(message: type[Message]) -> None:
+    """Names are Kafka's, mechanically: without underscores and case they are the same."""
+    todo: list[type[Declaration]] = [message]
+    while todo:
+        for spec in todo.pop().fields:
+            assert spec.name.replace("_", "") == spec.kafka_name.lower()
+            inner = spec.type.element if isinstance(spec.type, ArrayOf) else spec.type
+            if not isinstance(inner, Primitive):
+                todo.append(inner)
+
+
+def test_every_module_tells_its_versions() -> None:
+    """Each module of messages opens with notes that name its key and, if there are several, what versions changed."""
+    for message in MESSAGES:
+        notes = __import__(message.__module__, fromlist=["x"]).__doc__
+
+        assert f"key {message.api_key}" in notes
+        assert "v1" in notes or message.versions.last == 0

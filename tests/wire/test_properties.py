@@ -1,0 +1,72 @@
+"""What holds for every message and version, whatever the values and whatever the bytes."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fakebroker.errors import WireError
+from fakebroker.schema import Message
+from tests.schema.strategies import messages
+from tests.wire.vectors import MESSAGES, vectors
+
+# There are 70 messages: a third of the examples each is many.
+A_THIRD = settings(max_examples=settings().max_examples // 3)
+BY_NAME = pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.kafka_name)
+
+
+@pytest.mark.rules("GEN-3", "GEN-4", "GEN-5")
+@BY_NAME
+@A_THIRD
+@given(data=st.data())
+def test_what_is_encoded_decodes_to_the_same(message: type[Message], data: st.DataObject) -> None:
+    """decode(encode(m)) == m, and encoding that again gives the same bytes."""
+    version = data.draw(st.integers(message.versions.first, message.versions.last), label="version")
+    value = data.draw(messages(message, version), label="message")
+
+    encoded = value.encode(version)
+    decoded, end = message.decode(encoded, version)
+
+    assert end == len(encoded)
+    assert decoded == value
+    assert decoded.encode(version) == encoded
+
+
+def decodes_or_refuses(message: type[Message], version: int, data: bytes) -> None:
+    """Any bytes decode or raise WireError; what decodes is a message like any other."""
+    try:
+        decoded, end = message.decode(data, version)
+    except WireError:
+        return
+    assert end <= len(data)
+    again = decoded.encode(version)
+    assert message.decode(again, version) == (decoded, len(again))
+
+
+@pytest.mark.rules("AV-4", "AV-11")
+@BY_NAME
+@A_THIRD
+@given(data=st.data())
+def test_random_bytes_decode_or_raise_wire_error(message: type[Message], data: st.DataObject) -> None:
+    """No bytes raise anything but WireError."""
+    version = data.draw(st.integers(message.versions.first, message.versions.last), label="version")
+
+    decodes_or_refuses(message, version, data.draw(st.binary(max_size=60), label="bytes"))
+
+
+@pytest.mark.rules("AV-4", "AV-11")
+@BY_NAME
+@A_THIRD
+@given(seed=st.integers(0, 2**32))
+def test_mutated_messages_decode_or_raise_wire_error(message: type[Message], seed: int) -> None:
+    """A valid message with a few bytes changed, put in or left out decodes or raises WireError."""
+    chance = random.Random(seed)
+    vector = chance.choice([vector for vector in vectors(message) if vector.case == "full"])
+    data = bytearray(vector.data)
+    for _ in range(chance.randint(1, 4)):
+        position = chance.randint(0, len(data))
+        byte = chance.choice([0, 1, 2, 127, 128, 255, chance.randint(0, 255)])
+        data[position : position + chance.randint(0, 2)] = bytes([byte] * chance.randint(0, 2))
+
+    decodes_or_refuses(message, vector.version, bytes(data))
