@@ -43,6 +43,7 @@ class Behaviours:
     commits_answer_duplicates: bool = True  # OC-15, OF-12, OD-8: 3.9.1 merges them
     v1_fetch_errors_per_partition: bool = True  # OF-6: 3.9.1 answers with an empty topic list
     txn_commit_creates_group: bool = False  # OC-18: 3.9.1 does, at any generation, and then answers 25
+    zstd_needs_fetch_v10: bool = False  # FT-17: 3.9.1 refuses topics of compression.type zstd below Fetch v10
     lists_produce_from_v0: bool = True  # AV-8: Produce v0-v2 are listed but not served, for the sake of old librdkafka
     min_isr_is_cluster_default: bool = True  # DC-6: a new cluster holds min.insync.replicas as dynamic cluster default
     allows_empty_cleanup_policy: bool = True  # IA-8
@@ -89,6 +90,7 @@ _BEHAVIOURS_3_9 = replace(
     commits_answer_duplicates=False,
     v1_fetch_errors_per_partition=False,
     txn_commit_creates_group=True,
+    zstd_needs_fetch_v10=True,
     lists_produce_from_v0=False,
     min_isr_is_cluster_default=False,
     allows_empty_cleanup_policy=False,

@@ -413,6 +413,10 @@ class PartitionLog:
         self.high_watermark = self.log_end_offset if limit is None else min(limit, self.log_end_offset)
         first_open = self.producers.first_open_offset
         self.last_stable_offset = self.high_watermark if first_open is None else min(first_open, self.high_watermark)
+        self.wake(now)
+
+    def wake(self, now: Instant) -> None:
+        """Let everybody who waits look again: the log, its leader or its topic has changed."""
         if self.waiters:
             for wake in list(self.waiters.values()):
                 wake(now)

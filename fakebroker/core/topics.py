@@ -54,6 +54,12 @@ class Partition:
             self.leader_epoch += 1
             for callback in self.topic.cluster.topics.on_leader_changed:
                 callback(self, now)
+            self.wake(now)
+
+    def wake(self, now: Instant) -> None:
+        """Let those who wait for its records look again: leader or topic have changed (CLU-55)."""
+        if self._log is not None:
+            self._log.wake(now)
 
     def __repr__(self) -> str:
         return f"<Partition {self.topic.name}-{self.index} leader={self.leader}>"
@@ -93,8 +99,8 @@ class Topic:
 class Topics:
     """All topics, in the order in which they were made.
 
-    `on_deleted` is called with each deleted topic, after it is gone from here: committed offsets go (EX-12), waiting
-    fetches wake. `on_leader_changed` is called with each partition that has a new leader, or none.
+    `on_deleted` is called with each deleted topic, after it is gone from here: committed offsets go (EX-12).
+    `on_leader_changed` is called with each partition that has a new leader, or none.
     """
 
     def __init__(self, cluster: "Cluster") -> None:
@@ -161,6 +167,8 @@ class Topics:
         del self._names[collision_key(name)]
         for callback in self.on_deleted:
             callback(topic, now)
+        for partition in topic.partitions:
+            partition.wake(now)
 
     def internal(self, name: str) -> Topic:
         """An internal topic, made when it is first needed (FC-5).
