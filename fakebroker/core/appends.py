@@ -23,6 +23,7 @@ from fakebroker.records.record_scan import Scan, scan
 CODECS = {"uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 ZSTD = 4
 _HEADER_BYTES = 61
+_PRODUCER_ID_END = 51
 _SMALLEST_MESSAGE_BYTES = 12 + 14
 _KEPT_ATTRIBUTES = 0x7F  # bit 7 does not survive when Kafka writes the attributes anew
 
@@ -96,20 +97,25 @@ def check_batch(data: bytes, config: LogConfig, partition: str, now_ms: int) -> 
 
 
 def _checked_peek(data: bytes, position: int) -> int | None:
-    """The size of the batch or message at `position`, None when there is none; 2 for what can be no batch (PD-12)."""
+    """The size of the batch or message at `position`, None when there is none; 2 for what can be no batch (PD-12).
+
+    Seen on 4.3.1: a batch that ends before its producer id is answered -1, one that ends before its records count 2.
+    """
     if len(data) - position < 12:
         return None
     length = int.from_bytes(data[position + 8 : position + 12], "big", signed=True)
     if length + 12 < _SMALLEST_MESSAGE_BYTES:
-        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"a record batch of {length} bytes")
+        told = position == 0
+        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"a record size of {length} bytes is too small", told=told)
     entry = peek(data, position)
     if entry is None:
         return None
     size_bytes, magic = entry
     if not 0 <= magic <= 2:
         raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"Invalid magic found in record: {magic}", told=True)
-    if size_bytes < _HEADER_BYTES and magic == 2:
-        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"a record batch of {size_bytes} bytes, the header alone has 61")
+    if size_bytes < _HEADER_BYTES and magic == 2 and position == 0:
+        code = ErrorCode.UNKNOWN_SERVER_ERROR if size_bytes < _PRODUCER_ID_END else ErrorCode.CORRUPT_MESSAGE
+        raise AppendError(code, f"a record batch of {size_bytes} bytes, the header alone has {_HEADER_BYTES}")
     return size_bytes
 
 

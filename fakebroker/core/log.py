@@ -192,7 +192,7 @@ class PartitionLog:
         Raises KafkaError(OFFSET_OUT_OF_RANGE) when no record of the log is at or behind `offset`.
         """
         self.settle()
-        segment = self._last_segment(offset)
+        segment: Segment = self.segments.values()[max(self.segments.bisect_right(offset) - 1, 0)]
         place = segment.place_of(offset)
         if place == len(segment.batches):
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{self.name}: no record at or behind offset {offset}")
@@ -300,7 +300,13 @@ class PartitionLog:
         """
         self.settle()
         place = self._log_times().first_reaching(target_ms)
-        return place and self._found(*place, target_ms, self.log_start_offset, end)
+        if place is None:
+            return None
+        segment, at = place
+        found = self._search(segment.batches[at], target_ms, self.log_start_offset)
+        if found is None:
+            found = self._search_behind(segment, at, target_ms)
+        return found if found is not None and found.offset < end else None
 
     def find_max_timestamp(self, end: int) -> Found | None:
         """The first record with the largest timestamp of all, deleted or not (LO-16); None at or behind `end`."""
@@ -309,7 +315,8 @@ class PartitionLog:
         if place is None:
             return None
         segment, at = place
-        return self._found(segment, at, segment.times.maxima[at], 0, end)
+        found = self._search(segment.batches[at], segment.times.maxima[at], 0)
+        return found if found is not None and found.offset < end else None
 
     def segment_starts(self, now_ms: int) -> list[tuple[int, int]]:
         """(first offset, time of the last write) of each segment, oldest first, and (end, now) behind records (LO-18).
@@ -371,7 +378,7 @@ class PartitionLog:
         end = self.log_end_offset
         self.log_end_offset = write.base_offset
         records = plain_records(write.records.records(), write.wall_ms, write.base_offset)
-        batch = build_batch(records, leader_epoch=write.leader_epoch)
+        batch = build_batch(records, leader_epoch=write.leader_epoch, base_sequence=0)  # 0, as seen in 4.3.1
         self._put(batch, len(records) - 1, write.wall_ms, write.wall_ms)
         self.log_end_offset = end
 
@@ -427,16 +434,26 @@ class PartitionLog:
             times = self._times = LogTimes(self.segments.values(), self.log_start_offset)
         return times
 
-    def _found(self, segment: Segment, place: int, target_ms: int, from_offset: int, end: int) -> Found | None:
-        batch = segment.batches[place]
+    def _search(self, batch: bytes, target_ms: int, from_offset: int) -> Found | None:
         try:
             hit = find_record(batch, target_ms, from_offset)
         except InvalidRecord as fault:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.name}: {fault.message}") from None
-        if hit is None or hit[0] >= end:
+        if hit is None:
             return None
         offset, timestamp_ms = hit
         return Found(timestamp_ms, offset, parse_header(batch).leader_epoch)
+
+    def _search_behind(self, segment: Segment, place: int, target_ms: int) -> Found | None:
+        """Batch by batch, behind one whose header promised a time that no record has (a client set bit 3, PD-21)."""
+        at = self.segments.index(segment.base_offset)
+        for other in self.segments.values()[at:]:
+            for batch in other.batches[place + 1 if other is segment else 0 :]:
+                if parse_header(batch).max_timestamp_ms >= target_ms:
+                    found = self._search(batch, target_ms, self.log_start_offset)
+                    if found is not None:
+                        return found
+        return None
 
     def _reload_producers(self) -> None:
         """What producers have written, read again from the stored batches."""
