@@ -5,10 +5,11 @@ import struct
 from fakebroker.errors import FakebrokerError, WireError
 from fakebroker.schema import Message
 from fakebroker.wire.frame import decode_response, encode_request
+from fakebroker.wire.framing import FrameReader, with_length
 from fakebroker.wire.registry import api
 
 MAX_FRAME_BYTES = 256 * 1024 * 1024
-_LENGTH = struct.Struct(">i")
+_CORRELATION_ID = struct.Struct(">i")
 
 
 class ConnectionLost(FakebrokerError):
@@ -49,7 +50,7 @@ class ClientConnection:
         self.closed_reason: str | None = None
         self._last_correlation_id = 0
         self._out: list[bytes] = []
-        self._in = bytearray()
+        self._in = FrameReader(MAX_FRAME_BYTES)
 
     def send(self, request: Message, version: int, expects_answer: bool = True) -> Pending:
         """Queue a request. With `expects_answer` False (Produce with acks 0) it is done at once, without an answer.
@@ -63,7 +64,7 @@ class ClientConnection:
         if not expects_answer:
             del self.pending[correlation_id]
             pending.is_done = True
-        self.send_bytes(_LENGTH.pack(len(frame)) + frame)
+        self.send_bytes(with_length(frame))
         return pending
 
     def send_bytes(self, data: bytes) -> None:
@@ -86,17 +87,12 @@ class ClientConnection:
 
     def receive(self, data: bytes) -> None:
         """Take in bytes from the broker, in pieces of any size. An answer nobody waits for ends the connection."""
-        self._in += data
-        while len(self._in) >= 4:
-            (size,) = _LENGTH.unpack_from(self._in)
-            if not 0 <= size <= MAX_FRAME_BYTES:
-                self.close(f"the broker sent a frame of {size} bytes")
-                return
-            if len(self._in) < 4 + size:
-                return
-            frame = bytes(self._in[4 : 4 + size])
-            del self._in[: 4 + size]
-            self._answer(frame)
+        self._in.receive(data)
+        try:
+            for frame in self._in.frames():
+                self._answer(frame)
+        except WireError as error:
+            self.close(f"the broker sent {error}")
 
     def close(self, reason: str) -> None:
         """The connection is gone: every request under way ends with ConnectionLost."""
@@ -107,7 +103,7 @@ class ClientConnection:
         self.pending.clear()
 
     def _answer(self, frame: bytes) -> None:
-        correlation_id = _LENGTH.unpack_from(frame)[0] if len(frame) >= 4 else None
+        correlation_id = _CORRELATION_ID.unpack_from(frame)[0] if len(frame) >= 4 else None
         pending = self.pending.pop(correlation_id, None) if correlation_id is not None else None
         if pending is None:
             self.close(f"an answer with correlation id {correlation_id}, which nobody waits for")

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from fakebroker.apis.call import Address, Call, Listener
 from fakebroker.engine.dispatch import Dispatcher, Route
-from fakebroker.engine.hints import hint
 from fakebroker.engine.journal import Connected, Disconnected, Peer
 from fakebroker.errors import CloseConnection, ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.wire.frame import decode_request_header
+from fakebroker.wire.framing import hint
 
 if TYPE_CHECKING:
     from fakebroker.engine.engine import Engine
