@@ -186,20 +186,6 @@ class PartitionLog:
         batch = segment.batches[place]
         segment.batches[place] = batch[:-1] + bytes([batch[-1] ^ 0xFF])
 
-    def corrupt(self, offset: int) -> None:
-        """Flip the last bit of the batch that holds `offset`, so that its CRC is wrong: what a test does to a log.
-
-        Raises KafkaError(OFFSET_OUT_OF_RANGE) when no record of the log is at or behind `offset`.
-        """
-        self.settle()
-        segment: Segment = self.segments.values()[max(self.segments.bisect_right(offset) - 1, 0)]
-        place = segment.place_of(offset)
-        if place == len(segment.batches):
-            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{self.name}: no record at or behind offset {offset}")
-        batch = bytearray(segment.batches[place])
-        batch[-1] ^= 1
-        segment.batches[place] = bytes(batch)
-
     def advance_log_start(self, offset: int, now: Instant) -> None:
         """Forget the records below `offset`, also inside a batch (DL-1). Nothing happens if they are gone already.
 
