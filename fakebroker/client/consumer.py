@@ -7,11 +7,12 @@ as they are, error codes and all; only the handshake for a member id (79) is fol
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, TypeVar
 
 from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.errors import ErrorCode, FakebrokerError
-from fakebroker.records.batch import build_batch, read_records
+from fakebroker.records.batch import build_batch, read_records, split_batches
 from fakebroker.records.consumer_protocol import (
     Assignment,
     Subscription,
@@ -226,7 +227,8 @@ class Consumer:
         data = answer.responses[0].partitions[0]
         if data.error_code != ErrorCode.NONE:
             raise FakebrokerError(f"fetch of {topic}-{partition} at {offset}: {ErrorCode(data.error_code).name}")
-        return [record for record in _records_of(data.records or b"") if record.offset >= offset]
+        records = chain.from_iterable(map(read_records, split_batches(data.records or b"")))
+        return [record for record in records if record.offset >= offset]
 
     def _join_once(self, membership: Membership) -> Flow[JoinGroupResponse]:
         membership.wishes.member_id = membership.member_id
@@ -252,16 +254,3 @@ def _by_topic(offsets: Offsets) -> dict[str, list[tuple[int, int]]]:
     for (topic, index), offset in offsets.items():
         topics.setdefault(topic, []).append((index, offset))
     return topics
-
-
-def _records_of(data: bytes) -> list[Record]:
-    """The records of the whole batches in an answer."""
-    found: list[Record] = []
-    at = 0
-    while at + 12 <= len(data):
-        end = at + 12 + int.from_bytes(data[at + 8 : at + 12], "big")
-        if end > len(data):
-            break
-        found += read_records(data[at:end])
-        at = end
-    return found

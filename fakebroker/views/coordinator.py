@@ -1,0 +1,64 @@
+"""A group's coordinator as a test sees it: where it is, moving it, making it load."""
+
+from typing import TYPE_CHECKING
+
+from fakebroker.core.topics import CONSUMER_OFFSETS
+from fakebroker.instant import Instant
+from fakebroker.views.view import View
+
+if TYPE_CHECKING:
+    from fakebroker.core.cluster import Cluster
+    from fakebroker.core.topics import Partition
+    from fakebroker.door import Door
+
+
+class CoordinatorView(View):
+    """Whoever coordinates a group: the node that leads the group's partition of `__consumer_offsets`."""
+
+    def __init__(self, door: "Door", group_id: str) -> None:
+        super().__init__(door)
+        self.group_id = group_id
+
+    @property
+    def node_id(self) -> int:
+        """The coordinator's node, -1 when there is none."""
+        return self._look(lambda cluster, now: self._partition(cluster, now).leader)
+
+    @property
+    def partition(self) -> int:
+        """The partition of `__consumer_offsets` that holds the group."""
+        return self._look(lambda cluster, now: self._partition(cluster, now).index)
+
+    def move(self, to: int) -> None:
+        """Another node leads the partition: parked requests get 16, and the state is read from the log there.
+
+        To the node that has it already: it reads its log again. Raises ValueError for a node that does not exist.
+        """
+        self._look(lambda cluster, now: self._move(cluster, now, to))
+
+    def load(self, for_s: float = 0.0) -> None:
+        """The coordinator reads its log again, for so long: requests get 14 COORDINATOR_LOAD_IN_PROGRESS meanwhile.
+
+        The seconds are those of the clock that watches over live clients. Raises ValueError without a coordinator.
+        """
+        self._look(lambda cluster, now: self._load(cluster, now, round(for_s * 1000)))
+
+    def _move(self, cluster: "Cluster", now: Instant, to: int) -> None:
+        if to not in cluster.nodes:
+            raise ValueError(f"there is no node {to}, only {', '.join(map(str, cluster.nodes))}")
+        partition = self._partition(cluster, now)
+        if partition.leader == to:
+            self._load(cluster, now, 0)
+        else:
+            partition.lead(to, now)
+
+    def _load(self, cluster: "Cluster", now: Instant, for_ms: int) -> None:
+        partition = self._partition(cluster, now)
+        if partition.leader not in cluster.nodes:
+            raise ValueError(f"{CONSUMER_OFFSETS}-{partition.index} has no leader that could load it")
+        cluster.nodes[partition.leader].coordinator.load(partition.index, now, for_ms)
+
+    def _partition(self, cluster: "Cluster", now: Instant) -> "Partition":
+        coordinator = next(iter(cluster.nodes.values())).coordinator
+        index = coordinator.partition_of(self.group_id, now)
+        return coordinator.topic(now).partitions[index]

@@ -1,0 +1,164 @@
+"""A topic as a test sees it: its records without a client, and what can be done to its log."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.instant import Instant
+from fakebroker.records.batch import build_batch, parse_header, read_records
+from fakebroker.records.record_codec import Record
+from fakebroker.views.view import WAIT_S, View
+
+if TYPE_CHECKING:
+    from fakebroker.core.cluster import Cluster
+    from fakebroker.core.topics import Partition, Topic
+    from fakebroker.door import Door
+
+Text = bytes | str | None
+
+
+class StoredRecord(NamedTuple):
+    """One record of a topic. `timestamp_ms` is -1 for none; `headers` are name and value."""
+
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+
+class TopicView(View):
+    """One topic by name, whether it exists or not. What needs it raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
+
+    def __init__(self, door: "Door", name: str) -> None:
+        super().__init__(door)
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<topic {self.name}>"
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a topic."""
+        return self._look(lambda cluster, _: self.name in cluster.topics)
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions it has."""
+        return self._look(lambda cluster, _: len(self._topic(cluster).partitions))
+
+    @property
+    def end_offsets(self) -> dict[int, int]:
+        """Where the next record of each partition will be."""
+        return self._look(lambda cluster, _: {p.index: p.log.log_end_offset for p in self._topic(cluster).partitions})
+
+    def records(self, partition: int | None = None) -> list[StoredRecord]:
+        """What is in the log, of one partition or of all, in order; markers of transactions are left out.
+
+        Raises KafkaError(CORRUPT_MESSAGE) for a batch that was corrupted.
+        """
+        return self._look(lambda cluster, _: self._records(cluster, partition))
+
+    def produce(
+        self,
+        *values: Text,
+        key: Text = None,
+        partition: int = 0,
+        headers: Sequence[tuple[str, Text]] = (),
+        timestamp_ms: int | None = None,
+    ) -> int:
+        """Append `values`, each as a record of its own, in one batch; the offset of the first comes back.
+
+        Texts are stored as UTF-8. Without `timestamp_ms` the records are of the broker's present time.
+        Raises KafkaError when the topic's settings refuse the batch.
+        """
+        if not values:
+            raise ValueError("produce() needs at least one value; a record without one has the value None")
+        pairs = tuple((_bytes(name) or b"", _bytes(value)) for name, value in headers)
+
+        def append(cluster: "Cluster", now: Instant) -> int:
+            time_ms = now.wall_ms if timestamp_ms is None else timestamp_ms
+            records = [Record(i, time_ms, _bytes(key), _bytes(value), pairs) for i, value in enumerate(values)]
+            batch = build_batch(records)
+            return self._partition(cluster, partition).log.append(batch, now).base_offset
+
+        return self._look(append)
+
+    def truncate(self, offset: int, partition: int = 0) -> None:
+        """Cut off the records at and behind `offset`, as an unclean leader election does."""
+        self._look(lambda cluster, now: self._partition(cluster, partition).log.truncate(offset, now))
+
+    def advance_log_start(self, offset: int, partition: int = 0) -> None:
+        """Forget the records below `offset`, as retention and DeleteRecords do. KafkaError beyond the log's end."""
+        self._look(lambda cluster, now: self._partition(cluster, partition).log.advance_log_start(offset, now))
+
+    def corrupt(self, offset: int, partition: int = 0) -> None:
+        """Make the CRC of the batch that holds `offset` wrong, so that a client that checks it must notice."""
+        self._look(lambda cluster, _: self._partition(cluster, partition).log.corrupt(offset))
+
+    def delete(self) -> None:
+        """Delete the topic with its records and everything committed for it."""
+        self._look(lambda cluster, now: cluster.topics.delete(self._topic(cluster).name, now))
+
+    def wait(self, *, records: int, timeout_s: float = WAIT_S) -> Any:
+        """Wait until at least so many records were appended to all partitions together; gives what `records()` gives.
+
+        Raises WaitTimeout.
+        """
+
+        def probe() -> list[StoredRecord] | None:
+            cluster = self._door.engine.cluster
+            topic = cluster.topics.get(self.name)
+            if topic is None or sum(p.log.log_end_offset for p in topic.partitions) < records:
+                return None
+            return self._records(cluster, None)
+
+        def failure() -> str:
+            topic = self._door.engine.cluster.topics.get(self.name)
+            seen = "there is no such topic"
+            if topic is not None:
+                seen = f"there are {sum(p.log.log_end_offset for p in topic.partitions)}"
+            return f"waited {timeout_s:g} s for {records} records in topic {self.name}: {seen}"
+
+        return self._door.wait(probe, timeout_s, failure)
+
+    def _records(self, cluster: "Cluster", partition: int | None) -> list[StoredRecord]:
+        if partition is not None:
+            return _records_of(self._partition(cluster, partition))
+        return [record for one in self._topic(cluster).partitions for record in _records_of(one)]
+
+    def _topic(self, cluster: "Cluster") -> "Topic":
+        topic = cluster.topics.get(self.name)
+        if topic is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {self.name!r}")
+        return topic
+
+    def _partition(self, cluster: "Cluster", index: int) -> "Partition":
+        topic = self._topic(cluster)
+        partition = topic.partition(index)
+        if partition is None:
+            raise KafkaError(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                f"topic {self.name!r} has {len(topic.partitions)} partitions, not one numbered {index}",
+            )
+        return partition
+
+
+def _records_of(partition: "Partition") -> list[StoredRecord]:
+    log = partition.log
+    return [
+        StoredRecord(partition.index, record.offset, record.timestamp_ms, record.key, record.value, _texts(record))
+        for batch in log.batches()
+        if not parse_header(batch).is_control
+        for record in read_records(batch)
+        if record.offset >= log.log_start_offset
+    ]
+
+
+def _texts(record: Record) -> tuple[tuple[str, bytes | None], ...]:
+    return tuple((name.decode("utf-8", "replace"), value) for name, value in record.headers)
+
+
+def _bytes(text: Text) -> bytes | None:
+    return text.encode() if isinstance(text, str) else text
