@@ -1,0 +1,230 @@
+"""Fetch, key 1, v0-v18: records of partitions, with long poll and sessions (FT, FS).
+
+v0-v1 message sets of format 0, v2-v3 of format 1 (MS-3); v0-v2 hard limits (FT-30); v4 isolation level; v5 log start
+offset; v7 sessions; v9 current leader epoch; v10 zstd (FT-17); v11 rack, preferred replica, followers answer
+(CLU-52); v12 flexible, last fetched epoch, diverging epoch; v13 topic ids; v15 replica state; v16 names the new leader
+beside 6 and 74.
+
+Left out: preferred read replicas (always -1, FT-18), quotas (FT-19), aborted transactions (FT-15: the list is empty
+until there are transactions), padding of converted answers (MS-5). A batch that does not fit is left out, where Kafka
+sends its beginning.
+"""
+
+from fakebroker.apis.call import Call
+from fakebroker.core.fetch_sessions import FINAL_EPOCH, FULL_EPOCH, FetchSession, Key, name_of
+from fakebroker.core.fetching import Asked, FetchTerms, Read, Servable, WaitingFetch, read_all
+from fakebroker.core.topics import Topic
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.instant import Instant
+from fakebroker.records.conversion import message_set_from_batch
+from fakebroker.records.faults import InvalidRecord
+from fakebroker.wire.messages.fetch import (
+    AbortedTransaction,
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+)
+
+_HINTED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
+
+
+def handle(call: Call, request: FetchRequest) -> FetchResponse | None:
+    """Read at once, or wait until there is enough."""
+    if request.isolation_level not in (0, 1):
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"isolation level {request.isolation_level}")
+    try:
+        asked, session = _take_up_session(call, request)
+    except KafkaError as error:
+        return FetchResponse(error_code=error.code)
+    return _Fetch(call, request, asked, session).answer_or_wait()
+
+
+def error_response(request: FetchRequest, version: int, code: ErrorCode) -> FetchResponse:
+    """`code` at the top level; before v13 also for every partition, as clients may not know the first (AV-10)."""
+    response = FetchResponse(error_code=code)
+    if version < 13:
+        for topic in request.topics:
+            partitions = [_partition_data(row[0], Read(code, aborted=[])) for row in topic.partitions]
+            response.responses.append(FetchableTopicResponse(topic=topic.topic, partitions=partitions))
+    return response
+
+
+def _take_up_session(call: Call, request: FetchRequest) -> tuple[list[Asked], FetchSession | None]:
+    """What is asked for, and the session if the request goes on with one (FS-1, FS-4, FS-8). KafkaError: FS-9."""
+    asked = _asked(call, request)
+    if call.version < 7:
+        return asked, None
+    sessions = call.node.fetch_sessions
+    if request.session_epoch in (FULL_EPOCH, FINAL_EPOCH):
+        sessions.close(request.session_id)
+        return asked, None
+    session = sessions.resume(request.session_id, request.session_epoch, call.version >= 13)
+    session.update(asked, _forgotten(request))
+    if not session.partitions:
+        sessions.close(session.id)
+        return asked, None
+    sessions.advance(session, call.now.mono_ms)
+    return session.asked(call.cluster.topics), session
+
+
+def _asked(call: Call, request: FetchRequest) -> list[Asked]:
+    """The partitions of the request; asked for twice, the last one counts, in the place of the first (FT-21)."""
+    asked: list[Asked] = []
+    for entry in request.topics:
+        name = name_of(call.cluster.topics, entry.topic_id) if call.version >= 13 else entry.topic
+        asked += [Asked(name, entry.topic_id, row[0], row[2], row[5], row[1], row[3]) for row in entry.partitions]
+    if len(asked) > 1:
+        return list({(one.topic_id, one.topic, one.partition): one for one in asked}.values())
+    return asked
+
+
+def _forgotten(request: FetchRequest) -> list[Key]:
+    return [
+        (topic.topic_id if any(topic.topic_id) else topic.topic, index)
+        for topic in request.forgotten_topics_data
+        for index in topic.partitions
+    ]
+
+
+class _Fetch:
+    """One request on its way to its answer, now or later."""
+
+    def __init__(self, call: Call, request: FetchRequest, asked: list[Asked], session: FetchSession | None) -> None:
+        self.call = call
+        self.version = call.version
+        self.session = session
+        self.session_epoch = session.epoch if session else request.session_epoch
+        self.terms = _terms(call, request)
+        self.servable: list[Servable] = []
+        self.refused: list[tuple[Asked, Read]] = []
+        for one in asked:
+            self._sort(one)
+
+    def answer_or_wait(self) -> FetchResponse | None:
+        """The response if nothing keeps it back (FT-5); else None, and it is sent when the wait is over."""
+        done = read_all(self.call.cluster, self.servable, self.terms)
+        terms = self.terms
+        if terms.max_wait_ms > 0 and self.servable and not done.ends_wait and done.size_bytes < terms.min_bytes:
+            waiting = WaitingFetch(self.call.cluster, self.servable, terms, self._wait_is_over)
+            if waiting.begin(self.call.now):
+                self.call.on_close(lambda _now: waiting.stop())
+                return None
+        return self._response(done.reads, self.call.now)
+
+    def _wait_is_over(self, now: Instant) -> None:
+        done = read_all(self.call.cluster, self.servable, self.terms)
+        self.call.reply(self._response(done.reads, now))
+
+    def _sort(self, asked: Asked) -> None:
+        """Into what can be read and what is refused before (FT-8, FS-7, FT-17)."""
+        topics = self.call.cluster.topics
+        topic = topics.get(asked.topic)
+        partition = topic.partition(asked.partition) if topic else None
+        if topic is None or partition is None:
+            unknown_id = self.version >= 13 and not asked.topic
+            code = ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            self.refused.append((asked, Read(code, aborted=[])))
+        elif self.version < 10 and _needs_zstd(self.call, topic):
+            self.refused.append((asked, Read(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, aborted=[])))
+        else:
+            self.servable.append((asked, partition))
+
+    def _response(self, reads: list[Read], now: Instant) -> FetchResponse:
+        answers = [(servable[0], read) for servable, read in zip(self.servable, reads, strict=True)]
+        answers += self.refused  # they come last, as in Kafka
+        response = FetchResponse()
+        if self.session is not None:
+            if self.session.epoch != self.session_epoch:  # another connection went on with it meanwhile
+                return FetchResponse(error_code=ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+            response.session_id = self.session.id
+            answers = list(self.session.news(answers))
+        elif self.version >= 7 and self.session_epoch == FULL_EPOCH:
+            sessions = self.call.node.fetch_sessions
+            response.session_id = sessions.create(answers, self.version >= 13, now.mono_ms)
+        self._fill(response, answers)
+        return response
+
+    def _fill(self, response: FetchResponse, answers: list[tuple[Asked, Read]]) -> None:
+        """Partitions in order, under one entry as long as the topic stays the same."""
+        entry: FetchableTopicResponse | None = None
+        for asked, read in answers:
+            if entry is None or (entry.topic, entry.topic_id) != (asked.topic, asked.topic_id):
+                entry = FetchableTopicResponse(topic=asked.topic, topic_id=asked.topic_id)
+                response.responses.append(entry)
+            if self.version < 4:
+                data = _old_partition_data(asked, read, magic=0 if self.version < 2 else 1)
+            else:
+                data = _partition_data(asked.partition, read)
+            if read.code in _HINTED and self.version >= 16:
+                self._name_leader(asked, data, response)
+            entry.partitions.append(data)
+
+    def _name_leader(self, asked: Asked, data: PartitionData, response: FetchResponse) -> None:
+        """Beside 6 and 74: who leads, and where that one is (FT-11, CLU-51)."""
+        topic = self.call.cluster.topics.get(asked.topic)
+        partition = topic.partition(asked.partition) if topic else None
+        if partition is None:
+            return
+        leader = partition.leader
+        data.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=partition.leader_epoch)
+        address = self.call.address_of(leader)
+        if address is not None and all(node.node_id != leader for node in response.node_endpoints):
+            rack = self.call.cluster.nodes[leader].rack
+            response.node_endpoints.append(
+                NodeEndpoint(node_id=leader, host=address.host, port=address.port, rack=rack)
+            )
+
+
+def _terms(call: Call, request: FetchRequest) -> FetchTerms:
+    version = call.version
+    max_bytes = min(request.max_bytes, call.node.settings.int("fetch.max.bytes"))
+    return FetchTerms(
+        node_id=call.node.id,
+        max_wait_ms=request.max_wait_ms,
+        min_bytes=min(request.min_bytes, max_bytes),
+        max_bytes=max_bytes,
+        read_committed=request.isolation_level == 1,
+        replica_id=request.replica_state.replica_id if version >= 15 else request.replica_id,
+        from_followers=version >= 11,
+        hard_limits=version < 3,
+    )
+
+
+def _needs_zstd(call: Call, topic: Topic) -> bool:
+    return call.cluster.behaviours.zstd_needs_fetch_v10 and topic.config.log.compression_type == "zstd"
+
+
+def _partition_data(index: int, read: Read) -> PartitionData:
+    batches = read.batches
+    data = PartitionData(
+        partition_index=index,
+        error_code=read.code,
+        high_watermark=read.high_watermark,
+        last_stable_offset=read.last_stable_offset,
+        log_start_offset=read.log_start_offset,
+        aborted_transactions=None,
+        records=batches[0] if len(batches) == 1 else b"".join(batches),
+    )
+    if read.aborted is not None:
+        data.aborted_transactions = [
+            AbortedTransaction(producer_id=producer_id, first_offset=offset) for producer_id, offset in read.aborted
+        ]
+    if read.diverging is not None:
+        data.diverging_epoch = EpochEndOffset(epoch=read.diverging[0], end_offset=read.diverging[1])
+    if read.code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE:
+        data.records = None
+    return data
+
+
+def _old_partition_data(asked: Asked, read: Read, magic: int) -> PartitionData:
+    """The same in message format 0 or 1 (MS-3, MS-4). What cannot be converted is 76 for zstd, 2 for bad bytes."""
+    try:
+        converted = [message_set_from_batch(batch, magic, asked.offset) for batch in read.batches]
+    except InvalidRecord as fault:
+        unsupported = fault.code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+        return _partition_data(asked.partition, Read(fault.code if unsupported else ErrorCode.CORRUPT_MESSAGE))
+    return _partition_data(asked.partition, read._replace(batches=converted))
