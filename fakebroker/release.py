@@ -46,7 +46,6 @@ class Behaviours:
     zstd_needs_fetch_v10: bool = False  # FT-17: 3.9.1 refuses topics of compression.type zstd below Fetch v10
     lists_produce_from_v0: bool = True  # AV-8: Produce v0-v2 are listed but not served, for the sake of old librdkafka
     min_isr_is_cluster_default: bool = True  # DC-6: a new cluster holds min.insync.replicas as dynamic cluster default
-    allows_empty_cleanup_policy: bool = True  # IA-8
 
 
 class UnknownRelease(FakebrokerError):
@@ -93,7 +92,6 @@ _BEHAVIOURS_3_9 = replace(
     zstd_needs_fetch_v10=True,
     lists_produce_from_v0=False,
     min_isr_is_cluster_default=False,
-    allows_empty_cleanup_policy=False,
 )
 _BEHAVIOURS_2_1 = replace(_BEHAVIOURS_3_9, expiry_era="2.1", group_value_version=2)
 _BEHAVIOURS_2_0 = replace(
@@ -117,7 +115,16 @@ _LONG_MAX = str(2**63 - 1)
 
 # Defaults that changed: a release older than the one named had the value given.
 _DEFAULTS_BEFORE: tuple[tuple[tuple[int, int], str, str], ...] = (
+    ((4, 0), "group.coordinator.rebalance.protocols", "classic"),
+    ((4, 0), "group.coordinator.threads", "1"),
     ((4, 0), "log.message.timestamp.after.max.ms", _LONG_MAX),
+    ((4, 0), "metric.reporters", ""),
+    ((4, 0), "num.recovery.threads.per.data.dir", "1"),
+    ((2, 8), "message.max.bytes", "1000012"),
+    ((2, 8), "replica.lag.time.max.ms", "10000"),
+    ((2, 8), "transaction.abort.timed.out.transaction.cleanup.interval.ms", "60000"),
+    ((2, 4), "group.max.session.timeout.ms", "300000"),
+    ((2, 0), "offsets.retention.minutes", "1440"),
 )
 
 

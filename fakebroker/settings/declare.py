@@ -37,9 +37,11 @@ class OneOf(NamedTuple):
 
     words: tuple[str, ...]
     any_case: bool = False
+    not_empty: bool = False  # a list needs at least one
 
     def __str__(self) -> str:
-        return ", ".join(self.words) + (" (in any case)" if self.any_case else "")
+        text = ", ".join(self.words) + (" (in any case)" if self.any_case else "")
+        return f"{text}; at least one" if self.not_empty else text
 
 
 class Form(NamedTuple):
@@ -128,9 +130,15 @@ def _convert(setting: Setting, text: str) -> Value:
         return _whole(setting, text)
     if setting.type == DOUBLE:
         return _fraction(setting, text)
-    if setting.type == LIST:
-        return tuple(item.strip() for item in text.split(",")) if text else ()
-    return text
+    return _list(setting, text) if setting.type == LIST else text
+
+
+def _list(setting: Setting, text: str) -> tuple[str, ...]:
+    """The elements, each once."""
+    items = tuple(dict.fromkeys(item.strip() for item in text.split(","))) if text else ()
+    if "" in items:
+        raise SettingError(f"{setting.name}: {text!r} has an empty element")
+    return items
 
 
 def _whole(setting: Setting, text: str) -> int:
@@ -163,6 +171,8 @@ def _problem(valid: Valid, value: Value) -> object:
         return None if inside or value == valid.also else value
     items = value if isinstance(value, tuple) else (str(value),)
     if isinstance(valid, OneOf):
+        if valid.not_empty and not items:
+            return value
         words = {word.lower() for word in valid.words} if valid.any_case else valid.words
         return next((item for item in items if (item.lower() if valid.any_case else item) not in words), None)
     import re

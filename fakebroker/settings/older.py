@@ -9,8 +9,10 @@ from fakebroker.settings.declare import (
     READ_ONLY,
     SHORT,
     STRING,
+    OneOf,
     Range,
     Setting,
+    Valid,
 )
 from fakebroker.settings.topic_rows import ROWS as TOPIC_ROWS
 
@@ -82,8 +84,11 @@ _MORE_TOPIC_ROWS = (
         broker_name="log.message.timestamp.difference.max.ms",
     ),
 )
-_BOUNDS = {"segment.bytes": Range(14)}  # 1 MiB since 4.0
+_OTHER_BOUNDS: dict[str, Valid] = {
+    "segment.bytes": Range(14),
+    "cleanup.policy": OneOf(("compact", "delete"), not_empty=True),
+}
 
 TOPIC_ROWS_BEFORE_4 = tuple(
-    sorted([*_MORE_TOPIC_ROWS, *(row._replace(valid=_BOUNDS.get(row.name, row.valid)) for row in TOPIC_ROWS)])
+    sorted([*_MORE_TOPIC_ROWS, *(row._replace(valid=_OTHER_BOUNDS.get(row.name, row.valid)) for row in TOPIC_ROWS)])
 )
