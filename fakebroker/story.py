@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from fakebroker.core.events import CoordinatorMoved, Event, OffsetExpired, Transition
+from fakebroker.core.events import CoordinatorMoved, Event, OffsetsExpired, Transition
 from fakebroker.engine.journal import Connected, Disconnected, Exchange, Recorded
 from fakebroker.errors import ErrorCode
 from fakebroker.wire.registry import APIS
@@ -62,8 +62,9 @@ def _tell(event: Event | Connected | Disconnected) -> str:
         case Transition():
             what = f"{event.group_id}: {event.before} -> {event.after}, generation {event.generation}"
             return f"{what} ({event.cause})"
-        case OffsetExpired():
-            return f"{event.group_id}: offset {event.offset} of {event.topic}-{event.partition} expired ({event.rule})"
+        case OffsetsExpired():
+            lost = [f"{each.topic}-{each.partition} at {each.offset} ({each.rule})" for each in event.each()]
+            return f"{event.group_id}: offsets expired: {', '.join(lost)}"
         case CoordinatorMoved():
             return f"__consumer_offsets-{event.partition}: {event.what} by node {event.node_id}"
     return ""

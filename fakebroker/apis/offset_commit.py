@@ -15,7 +15,7 @@ from fakebroker.core.group_states import State
 from fakebroker.core.shard import Shard
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, KafkaError
-from fakebroker.records.offsets_topic import NO_TIMESTAMP, NO_TOPIC_ID, CommittedOffset, committed_offset
+from fakebroker.records.offsets_topic import NO_TIMESTAMP, NO_TOPIC_ID, StoredOffset
 from fakebroker.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestTopic,
@@ -134,7 +134,7 @@ def _commit(call: Call, request: OffsetCommitRequest, known: list[_Known]) -> Er
 
 
 def _store(call: Call, request: OffsetCommitRequest, known: list[_Known], shard: Shard, group: ClassicGroup) -> None:
-    offsets: list[CommittedOffset] = []
+    offsets: list[StoredOffset] = []
     times = _Times.of(request, shard, call.now.wall_ms)
     limit = shard.settings.int("offset.metadata.max.bytes")
     for topic, rows, answers in known:
@@ -172,7 +172,7 @@ def _accept(
     topic: Topic,
     rows: list[_Row],
     answers: list[tuple[int, int]],
-    offsets: list[CommittedOffset],
+    offsets: list[StoredOffset],
     times: _Times,
     limit: int,
 ) -> None:
@@ -188,10 +188,10 @@ def _accept(
             answers.append((index, _TOO_LARGE))
             continue
         if own_ms == NO_TIMESTAMP:
-            value = (name, index, offset, leader_epoch, metadata, now_ms, expire_ms, topic_id)
+            offsets.append((name, index, offset, leader_epoch, metadata, now_ms, expire_ms, topic_id))
         else:
-            value = (name, index, offset, leader_epoch, metadata, own_ms, times.expire_ms(own_ms), topic_id)
-        offsets.append(committed_offset(value))
+            own_expire_ms = times.expire_ms(own_ms)
+            offsets.append((name, index, offset, leader_epoch, metadata, own_ms, own_expire_ms, topic_id))
         answers.append((index, _NONE))
 
 

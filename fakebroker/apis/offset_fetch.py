@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from fakebroker.apis.call import Call
 from fakebroker.core.offsets import GroupOffsets
 from fakebroker.errors import ErrorCode, KafkaError
-from fakebroker.records.offsets_topic import NO_EPOCH, NO_TOPIC_ID, CommittedOffset
+from fakebroker.records.offsets_topic import NO_EPOCH, NO_TOPIC_ID
 from fakebroker.wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -156,13 +156,14 @@ def rows_of(
     unstable = require_stable and bool(offsets.pending)
     rows = []
     for index in indexes:
-        offset = partitions.get(index)
+        stored = partitions.get(index)
         if unstable and offsets.is_pending(topic, index):
             rows.append(no_offset(index, ErrorCode.UNSTABLE_OFFSET_COMMIT))
-        elif offset is None or _is_of_another_topic(offset, topic_id):
+        elif stored is None or _is_of_another_topic(stored[-1], topic_id):
             rows.append(no_offset(index))
         else:
-            rows.append((index, offset.offset, offset.leader_epoch, offset.metadata, _NONE))
+            _, _, offset, leader_epoch, metadata, _, _, _ = stored
+            rows.append((index, offset, leader_epoch, metadata, _NONE))
     return rows
 
 
@@ -171,5 +172,5 @@ def no_offset(index: int, code: ErrorCode = ErrorCode.NONE) -> Row:
     return (index, _NO_OFFSET, NO_EPOCH, "", int(code))
 
 
-def _is_of_another_topic(offset: CommittedOffset, topic_id: bytes) -> bool:
-    return NO_TOPIC_ID not in (topic_id, offset.topic_id) and topic_id != offset.topic_id
+def _is_of_another_topic(stored_id: bytes, topic_id: bytes) -> bool:
+    return stored_id != topic_id and NO_TOPIC_ID not in (stored_id, topic_id)

@@ -12,7 +12,7 @@ from fakebroker.core.classic_group import ClassicGroup
 from fakebroker.core.commit_rules import Committer, refusal_to_commit_in_transaction
 from fakebroker.core.shard import Shard
 from fakebroker.errors import ErrorCode, KafkaError
-from fakebroker.records.offsets_topic import NO_TIMESTAMP, NO_TOPIC_ID, CommittedOffset
+from fakebroker.records.offsets_topic import NO_TIMESTAMP, NO_TOPIC_ID, StoredOffset
 from fakebroker.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -36,7 +36,7 @@ def handle(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitRespon
             request,
             lambda topic, entry: refusal if _exists(call, topic, entry) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         )
-    offsets: list[CommittedOffset] = []
+    offsets: list[StoredOffset] = []
     response = _answer(request, lambda topic, entry: _accept(call, topic, entry, offsets))
     if offsets:
         shard.commit_pending(group, (request.producer_id, request.producer_epoch), offsets, call.now)
@@ -95,7 +95,7 @@ def _shard(call: Call, group_id: str) -> Shard:
 
 
 def _accept(
-    call: Call, topic_name: str, entry: TxnOffsetCommitRequestPartition, offsets: list[CommittedOffset]
+    call: Call, topic_name: str, entry: TxnOffsetCommitRequestPartition, offsets: list[StoredOffset]
 ) -> ErrorCode:
     """Judge one partition; a good one is added to `offsets`. The topic's id is not stored (CR-5)."""
     if not _exists(call, topic_name, entry):
@@ -104,7 +104,7 @@ def _accept(
     if utf16_units(metadata) > call.node.settings.int("offset.metadata.max.bytes"):
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     offsets.append(
-        CommittedOffset(
+        (
             topic_name,
             entry.partition_index,
             entry.committed_offset,

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.eras import era_in_force, policy_of
-from fakebroker.core.events import OffsetExpired
 from fakebroker.core.expiry import Aging, judge
 from fakebroker.core.group_states import State
+from fakebroker.core.losses import OffsetsExpired
 from fakebroker.core.offset_records import Several, Tombstones
 from fakebroker.core.offsets import NEVER
 from fakebroker.instant import Instant
-from fakebroker.records.offsets_topic import NO_TIMESTAMP, CommittedOffset
+from fakebroker.records.offsets_topic import NO_TIMESTAMP, StoredOffset
 
 if TYPE_CHECKING:
     from fakebroker.core.classic_group import ClassicGroup
@@ -46,14 +46,15 @@ class Cleanup:
             heappush(self._queue, (due_ms, self._tickets, group))
             self._arm(due_ms, now_ms)
 
-    def committed(self, group: "ClassicGroup", offset: CommittedOffset, now_ms: int) -> None:
+    def committed(self, group: "ClassicGroup", offset: StoredOffset, now_ms: int) -> None:
         """`offset` was just stored, perhaps with others that age as it does."""
-        if offset.expire_ms != NO_TIMESTAMP:
-            due_ms = offset.expire_ms
+        _, _, _, _, _, commit_ms, expire_ms, _ = offset
+        if expire_ms != NO_TIMESTAMP:
+            due_ms = expire_ms
         elif group.state is State.EMPTY and group.protocol_type:
             due_ms = group.state_ms + self.retention_ms
         else:
-            due_ms = offset.commit_ms + self.retention_ms
+            due_ms = commit_ms + self.retention_ms
         if due_ms < group.offsets.check_ms:
             self.touch(group, due_ms, now_ms)
 
@@ -93,40 +94,38 @@ class Cleanup:
                 groups.append(group)
         return groups
 
-    def _visit(self, group: "ClassicGroup", now: Instant, farewells: list[Tombstones]) -> None:
-        next_ms = self._expire(group, now, farewells)
-        if group.state is State.EMPTY and group.offsets.is_empty():
-            if self._shard.needs_tombstone(group):
-                farewells.append(Tombstones(group.group_id, (), whole_group=True))
+    def _visit(self, group: "ClassicGroup", now: Instant, tombstones: list[Tombstones]) -> None:
+        lost, next_ms = self._expire(group, now)
+        vanishes = group.state is State.EMPTY and group.offsets.is_empty()
+        if vanishes:
+            leaves_tombstone = self._shard.needs_tombstone(group)
             self._shard.forget(group, now, "Empty and without offsets")
         elif next_ms < NEVER:
             self.touch(group, next_ms, now.wall_ms)
+        if lost or (vanishes and leaves_tombstone):
+            tombstones.append(Tombstones(group.group_id, lost, vanishes and leaves_tombstone))
 
-    def _expire(self, group: "ClassicGroup", now: Instant, farewells: list[Tombstones]) -> int:
-        """Drop the group's due offsets; when the next one is due."""
+    def _expire(self, group: "ClassicGroup", now: Instant) -> tuple[list[StoredOffset], int]:
+        """Drop the group's due offsets: which, and when the next one is due."""
         aging, offsets, now_ms = self.aging(group), group.offsets, now.wall_ms
+        lost: list[StoredOffset] = []
         next_ms = NEVER
-        places: list[tuple[str, int]] = []
         for offset in offsets:
-            rule, _, due_ms = judge(aging, offset)
+            due_ms = judge(aging, offset).due_ms
             if due_ms > now_ms:
                 next_ms = min(next_ms, due_ms)
-            elif offsets.pending and offsets.is_pending(offset.topic, offset.partition):
+            elif offsets.pending and offsets.is_pending(*offset[:2]):
                 next_ms = now_ms + 1  # at the next pass, if the transaction is over by then (EX-4)
             else:
-                places.append((offset.topic, offset.partition))
-                self._shard.emit(expired_event(group.group_id, offset, due_ms, rule))
-        if places:
-            offsets.replay_tombstones(places)
-            farewells.append(Tombstones(group.group_id, places))
-        return next_ms
+                lost.append(offset)
+        if lost:
+            offsets.replay_tombstones(lost)
+            loss = OffsetsExpired(group.group_id, group.state, now_ms, aging, lost)
+            self._shard.emit(loss)
+            self._shard.cluster.losses.add(loss)
+        return lost, next_ms
 
     def _arm(self, due_ms: int, now_ms: int) -> None:
         pass_ms = self.next_pass_ms(due_ms, now_ms)
         if self._deadline.due_ms is None or pass_ms < self._deadline.due_ms:
             self._shard.timers.wall.arm(self._deadline, pass_ms)
-
-
-def expired_event(group_id: str, offset: CommittedOffset, due_ms: int, rule: str) -> OffsetExpired:
-    """What the journal is told of an offset that expired."""
-    return OffsetExpired(group_id, offset.topic, offset.partition, offset.offset, offset.commit_ms, due_ms, rule)

@@ -7,6 +7,7 @@ from random import Random
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import Event
 from fakebroker.core.log_jobs import LogJobs
+from fakebroker.core.losses import Losses
 from fakebroker.core.node import Node
 from fakebroker.core.topics import Topics
 from fakebroker.release import Behaviours, Release
@@ -30,6 +31,7 @@ class Cluster:
         self.random = Random(seed)
         self.timers = Timers()
         self.outbox: list[Event] = []
+        self.losses = Losses()
         self.cluster_id = urlsafe_b64encode(self.new_uuid()).rstrip(b"=").decode()
         self.nodes: dict[int, Node] = {}
         for node_id in node_ids:

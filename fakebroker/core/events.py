@@ -6,6 +6,10 @@ to the journal with a sequence number and both times. Core never calls the journ
 
 from typing import NamedTuple
 
+from fakebroker.core.losses import OffsetExpired, OffsetsExpired
+
+__all__ = ["CoordinatorMoved", "Event", "OffsetExpired", "OffsetsExpired", "Transition"]
+
 
 class Transition(NamedTuple):
     """A group changed state (ST), and why: `cause` is one English clause, e.g. "member a left"."""
@@ -17,24 +21,12 @@ class Transition(NamedTuple):
     cause: str
 
 
-class OffsetExpired(NamedTuple):
-    """A committed offset was dropped by the cleanup (EX-8). `rule` names the rule that decided."""
-
-    group_id: str
-    topic: str
-    partition: int
-    offset: int
-    committed_ms: int
-    due_ms: int
-    rule: str
-
-
 class CoordinatorMoved(NamedTuple):
-    """A partition of `__consumer_offsets` was loaded or unloaded by a node (LD). `what`: "loading", "loaded", "unloaded", "failed"."""
+    """A node and a partition of `__consumer_offsets` (LD). `what`: "loading", "loaded", "unloaded" or "failed"."""
 
     partition: int
     node_id: int
     what: str
 
 
-Event = Transition | OffsetExpired | CoordinatorMoved
+Event = Transition | OffsetsExpired | CoordinatorMoved

@@ -8,7 +8,7 @@ announced is what happens.
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.core.offsets import NEVER
-from fakebroker.records.offsets_topic import NO_TIMESTAMP, CommittedOffset
+from fakebroker.records.offsets_topic import NO_TIMESTAMP, StoredOffset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,16 +42,16 @@ class Judgement(NamedTuple):
     due_ms: int
 
 
-def judge(aging: Aging, offset: CommittedOffset) -> Judgement:
+def judge(aging: Aging, offset: StoredOffset) -> Judgement:
     """When `offset` is due and by which rule; it expires at the first cleanup with now >= due (EX-2)."""
-    own_ms = offset.expire_ms
-    if aging.kept or offset.topic in aging.kept_topics:
+    topic, _, _, _, _, commit_ms, own_ms, _ = offset
+    if aging.kept or topic in aging.kept_topics:
         shielded = own_ms != NO_TIMESTAMP and aging.rule == "EX-3"
         return Judgement("EX-6" if shielded else aging.rule, None, NEVER)
     if own_ms != NO_TIMESTAMP and not aging.whole_group:
-        return Judgement("EX-2" if aging.rule == "EX-3" else aging.rule, offset.commit_ms, own_ms)
+        return Judgement("EX-2" if aging.rule == "EX-3" else aging.rule, commit_ms, own_ms)
     base_ms = aging.base_ms
     if base_ms is None:
-        return Judgement(aging.rule, offset.commit_ms, offset.commit_ms + aging.retention_ms)
-    late = offset.commit_ms > base_ms and aging.rule == "EX-3"
+        return Judgement(aging.rule, commit_ms, commit_ms + aging.retention_ms)
+    late = commit_ms > base_ms and aging.rule == "EX-3"
     return Judgement("EX-5" if late else aging.rule, base_ms, base_ms + aging.retention_ms)

@@ -7,7 +7,7 @@ when it needs bytes; the tuples inside are those of the cache, so a commit is st
 from collections.abc import Sequence
 
 from fakebroker.records.offsets_codec import Format, group_key, group_value, offset_key, offset_value
-from fakebroker.records.offsets_topic import CommittedOffset, GroupValue
+from fakebroker.records.offsets_topic import GroupValue, StoredOffset
 
 Pair = tuple[bytes | None, bytes | None]
 
@@ -17,7 +17,7 @@ class OffsetCommits:
 
     __slots__ = ("_format", "group_id", "offsets")
 
-    def __init__(self, group_id: str, offsets: Sequence[CommittedOffset], record_format: Format) -> None:
+    def __init__(self, group_id: str, offsets: Sequence[StoredOffset], record_format: Format) -> None:
         self.group_id = group_id
         self.offsets = offsets
         self._format = record_format
@@ -28,8 +28,8 @@ class OffsetCommits:
     def records(self) -> list[Pair]:
         """Keys and values as bytes."""
         return [
-            (offset_key(self.group_id, offset.topic, offset.partition), offset_value(offset, self._format))
-            for offset in self.offsets
+            (offset_key(self.group_id, stored[0], stored[1]), offset_value(stored, self._format))
+            for stored in self.offsets
         ]
 
 
@@ -52,21 +52,26 @@ class GroupRecord:
 
 
 class Tombstones:
-    """Offsets of a group that go, and the group itself with `whole_group` (EX-8, EX-10, CR-14)."""
+    """Offsets of a group that go, and the group itself with `whole_group` (EX-8, EX-10, CR-14).
 
-    __slots__ = ("group_id", "partitions", "whole_group")
+    A place is a tuple that begins with topic and partition; the lost offset itself will do.
+    """
 
-    def __init__(self, group_id: str, partitions: Sequence[tuple[str, int]], whole_group: bool = False) -> None:
+    __slots__ = ("group_id", "places", "whole_group")
+
+    def __init__(
+        self, group_id: str, places: Sequence[tuple[str, int] | StoredOffset], whole_group: bool = False
+    ) -> None:
         self.group_id = group_id
-        self.partitions = partitions
+        self.places = places
         self.whole_group = whole_group
 
     def __len__(self) -> int:
-        return len(self.partitions) + self.whole_group
+        return len(self.places) + self.whole_group
 
     def records(self) -> list[Pair]:
         """Keys as bytes, values null."""
-        pairs: list[Pair] = [(offset_key(self.group_id, topic, index), None) for topic, index in self.partitions]
+        pairs: list[Pair] = [(offset_key(self.group_id, place[0], place[1]), None) for place in self.places]
         if self.whole_group:
             pairs.append((group_key(self.group_id), None))
         return pairs

@@ -8,12 +8,12 @@ stays unstable all the same (OF-9).
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from fakebroker.records.offsets_topic import CommittedOffset
+from fakebroker.records.offsets_topic import StoredOffset
 
 
 class _Pending(NamedTuple):
     log_offset: int
-    value: CommittedOffset | None  # None: a later record has replaced it
+    value: StoredOffset | None  # None: a later record has replaced it
 
 
 class PendingOffsets:
@@ -27,11 +27,11 @@ class PendingOffsets:
     def __bool__(self) -> bool:
         return bool(self._by_producer)
 
-    def add(self, producer_id: int, offsets: Iterable[CommittedOffset], base_offset: int) -> None:
+    def add(self, producer_id: int, offsets: Iterable[StoredOffset], base_offset: int) -> None:
         """Apply the records of a transactional commit; the first lies at `base_offset` of the log."""
         mine = self._by_producer.setdefault(producer_id, {})
-        for log_offset, offset in enumerate(offsets, base_offset):
-            mine[offset.topic, offset.partition] = _Pending(log_offset, offset)
+        for log_offset, stored in enumerate(offsets, base_offset):
+            mine[stored[:2]] = _Pending(log_offset, stored)
 
     def supersede(self, topic: str, partition: int, log_offset: int) -> None:
         """A record of the partition at `log_offset` counts: what is pending before it never will."""
@@ -47,16 +47,17 @@ class PendingOffsets:
             if not offsets:
                 del self._by_producer[producer_id]
 
-    def complete(self, producer_id: int, commit: bool) -> list[CommittedOffset]:
+    def complete(self, producer_id: int, commit: bool) -> list[StoredOffset]:
         """Apply a marker: the offsets that count from now on, in no case those of an abort."""
         offsets = self._by_producer.pop(producer_id, {})
         if not commit:
             return []
-        counting = [pending for pending in offsets.values() if pending.value is not None]
-        for pending in counting:
-            assert pending.value is not None
-            self.supersede(pending.value.topic, pending.value.partition, pending.log_offset)
-        return [pending.value for pending in counting if pending.value is not None]
+        counting = []
+        for (topic, partition), pending in offsets.items():
+            if pending.value is not None:
+                self.supersede(topic, partition, pending.log_offset)
+                counting.append(pending.value)
+        return counting
 
     def has(self, topic: str, partition: int) -> bool:
         """Is an offset of the partition pending (OF-9, EX-4)?"""

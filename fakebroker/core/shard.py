@@ -15,7 +15,7 @@ from fakebroker.core.offset_records import GroupRecord, OffsetCommits, Tombstone
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_codec import Format
-from fakebroker.records.offsets_topic import CommittedOffset, GroupValue
+from fakebroker.records.offsets_topic import GroupValue, StoredOffset
 
 if TYPE_CHECKING:
     from fakebroker.core.log import LazyRecords
@@ -42,7 +42,7 @@ class Shard:
         self.open_transactions: dict[int, dict[str, None]] = {}  # producer id -> groups with pending offsets
         self.refusal: ErrorCode | None = None
         self.cleanup = Cleanup(self, since.wall_ms)
-        self._cluster = cluster
+        self.cluster = cluster
         self._log = partition.log
         self._format = Format(self.behaviours.offset_value_version, self.behaviours.group_value_version)
 
@@ -64,7 +64,7 @@ class Shard:
 
     def delete_group(self, group: ClassicGroup, now: Instant) -> None:
         """Remove an Empty group and all its offsets: one batch of tombstones (DG-2, CR-14)."""
-        places: dict[Place, None] = dict.fromkeys((offset.topic, offset.partition) for offset in group.offsets)
+        places: dict[Place, None] = dict.fromkeys(stored[:2] for stored in group.offsets)
         if group.offsets.pending:
             places.update(dict.fromkeys(group.offsets.pending.places()))
         tombstones = Tombstones(group.group_id, list(places), self.needs_tombstone(group))
@@ -103,7 +103,7 @@ class Shard:
     # -- offsets -------------------------------------------------------------------------------------------------
 
     def commit(
-        self, group: ClassicGroup, offsets: Sequence[CommittedOffset], now: Instant, *, own_times: bool = False
+        self, group: ClassicGroup, offsets: Sequence[StoredOffset], now: Instant, *, own_times: bool = False
     ) -> None:
         """Append and apply the offsets of one OffsetCommit: one batch, all or nothing (OC-13, CR-14).
 
@@ -117,7 +117,7 @@ class Shard:
             self.cleanup.committed(group, offsets[0], now.wall_ms)
 
     def commit_pending(
-        self, group: ClassicGroup, producer: tuple[int, int], offsets: Sequence[CommittedOffset], now: Instant
+        self, group: ClassicGroup, producer: tuple[int, int], offsets: Sequence[StoredOffset], now: Instant
     ) -> None:
         """Append and apply the offsets of one TxnOffsetCommit; `producer` is id and epoch (OC-16, CR-14)."""
         records = OffsetCommits(group.group_id, offsets, self._format)
@@ -125,7 +125,7 @@ class Shard:
         self.replay_pending(group, producer[0], offsets, base_offset)
 
     def replay_pending(
-        self, group: ClassicGroup, producer_id: int, offsets: Sequence[CommittedOffset], base_offset: int
+        self, group: ClassicGroup, producer_id: int, offsets: Sequence[StoredOffset], base_offset: int
     ) -> None:
         """Apply records of a transaction: they wait for its marker (LD-2)."""
         group.offsets.replay_pending(producer_id, offsets, base_offset)
@@ -164,7 +164,7 @@ class Shard:
 
     def new_member_id(self, prefix: str) -> str:
         """A member id nobody has (JG-14)."""
-        return self._cluster.new_member_id(prefix)
+        return self.cluster.new_member_id(prefix)
 
     def write_group(self, group: ClassicGroup, value: GroupValue, now: Instant, done: WriteDone) -> None:
         """Append the group's record (CR-12). One replica is enough here, so it is done at once."""
@@ -173,7 +173,7 @@ class Shard:
 
     def emit(self, event: Event) -> None:
         """Pass on what happened. A group that changed its state ages differently, so look at it again."""
-        self._cluster.outbox.append(event)
+        self.cluster.outbox.append(event)
         if isinstance(event, Transition):
             group = self.groups.get(event.group_id)
             if group is not None:

@@ -12,12 +12,12 @@ from fakebroker.records.offsets_schema import (
 )
 from fakebroker.records.offsets_topic import (
     NO_TIMESTAMP,
-    CommittedOffset,
     Entry,
     GroupEntry,
     GroupValue,
     MemberValue,
     OffsetEntry,
+    StoredOffset,
 )
 
 _INT16 = Struct(">h")
@@ -38,16 +38,17 @@ def offset_key(group_id: str, topic: str, partition: int) -> bytes:
     return _INT16.pack(_OFFSET_KEY) + OffsetCommitKey(group=group_id, topic=topic, partition=partition).encode(0)
 
 
-def offset_value(value: CommittedOffset, record_format: Format) -> bytes:
+def offset_value(stored: StoredOffset, record_format: Format) -> bytes:
     """The value of a committed offset; v1 if it expires by itself (CR-5)."""
-    version = record_format.offset_version if value.expire_ms == NO_TIMESTAMP else _EXPLICIT_RETENTION
+    _, _, offset, leader_epoch, metadata, commit_ms, expire_ms, topic_id = stored
+    version = record_format.offset_version if expire_ms == NO_TIMESTAMP else _EXPLICIT_RETENTION
     return _INT16.pack(version) + OffsetCommitValue(
-        offset=value.offset,
-        leader_epoch=value.leader_epoch,
-        metadata=value.metadata,
-        commit_timestamp=value.commit_ms,
-        expire_timestamp=value.expire_ms,
-        topic_id=value.topic_id,
+        offset=offset,
+        leader_epoch=leader_epoch,
+        metadata=metadata,
+        commit_timestamp=commit_ms,
+        expire_timestamp=expire_ms,
+        topic_id=topic_id,
     ).encode(version)
 
 
@@ -84,9 +85,9 @@ def read_entry(key: bytes | None, value: bytes | None) -> Entry | None:
     return None
 
 
-def _read_offset(topic: str, partition: int, data: bytes) -> CommittedOffset:
+def _read_offset(topic: str, partition: int, data: bytes) -> StoredOffset:
     value, _ = OffsetCommitValue.decode(data, _version(data, "value"), 2)
-    return CommittedOffset(
+    return (
         topic,
         partition,
         value.offset,
