@@ -117,7 +117,9 @@ def _unpack_lz4(data: bytes, limit_bytes: int) -> bytes:
 def _pack_zstd(data: bytes, level: int | None) -> bytes:
     from cramjam import zstd
 
-    return bytes(zstd.compress(data, 3 if level is None else level))
+    packer = zstd.Compressor(level=3 if level is None else level)
+    packer.compress(data)
+    return bytes(packer.flush()) + bytes(packer.finish())  # the very frame that Kafka's stream writes (PD-22)
 
 
 def _unpack_zstd(data: bytes, limit_bytes: int) -> bytes:
