@@ -74,6 +74,13 @@ class Consumer:
             version = yield from self.version_of(request)
         return (yield self.connection.send(request, version))
 
+    def request(self, api_name: str, version: int | None = None, /, **fields: Any) -> Flow[Any]:
+        """Send a request given by its API's name and its fields, e.g. request("JoinGroup", 4, group_id="g").
+
+        Raises KeyError for an API that does not exist, TypeError for a field that it does not have.
+        """
+        return self.ask(api(api_name).request(**fields), version)
+
     def version_of(self, request: Message) -> Flow[int]:
         """The pinned version for a request of this kind, or the newest that both sides speak."""
         name = api(request.api_key).name

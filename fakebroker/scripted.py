@@ -1,0 +1,163 @@
+"""Scripted clients: a Kafka client whose every step is taken by the test.
+
+    a, b = fakebroker.client("a"), fakebroker.client("b")
+    a.join("billing", ["orders"])                          # blocks until the coordinator has answered
+    a.sync({a.member_id: {"orders": [0, 1]}})
+    joining = b.start(b.steps.join("billing", ["orders"])) # parked at the coordinator: do not wait yet
+    a.heartbeat().error_code                               # 27 REBALANCE_IN_PROGRESS
+    a.rejoin()
+    joining.result()
+
+The same over TCP and in the simulator: what differs is the driver.
+"""
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+
+from fakebroker.client.consumer import Consumer, Flow
+from fakebroker.dialogue.driver import Driver
+from fakebroker.errors import WaitTimeout
+
+P = ParamSpec("P")
+T = TypeVar("T")
+ANSWER_S = 30.0
+
+
+class Stage:
+    """Where scripted clients of one broker act: one driver, and every step that is not finished."""
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self._steps: list[Step[Any]] = []
+
+    def client(self, client_id: str | None, versions: Mapping[str, int] | None = None) -> "ScriptedClient":
+        """A new client with a connection of its own. `versions` pins APIs, e.g. {"JoinGroup": 4}."""
+        return ScriptedClient(self, client_id, versions)
+
+    def begin(self, step: "Step[Any]") -> None:
+        """Take care of a step until it is finished."""
+        self._steps.append(step)
+        self.advance()
+
+    def advance(self) -> None:
+        """Take every step as far as its answers reach."""
+        for step in tuple(self._steps):
+            step.advance()
+            if step.is_done:
+                self._steps.remove(step)
+
+    def wait(self, step: "Step[Any]", timeout_s: float) -> bool:
+        """Let time pass until the step is finished, or not for longer than this."""
+
+        def is_done() -> bool:
+            self.advance()
+            return step.is_done
+
+        return self.driver.pass_time(round(timeout_s * 1000), is_done)
+
+
+class Step(Generic[T]):
+    """A step under way: perhaps several requests one after the other."""
+
+    def __init__(self, client: "ScriptedClient", flow: Flow[T]) -> None:
+        self._client = client
+        self._flow = flow
+        self._value: T | None = None
+        self._error: Exception | None = None
+        self.is_done = False
+        self._resume(lambda: next(flow))
+
+    def advance(self) -> None:
+        """Go on if the answer that the step waits for is there."""
+        while not self.is_done and self._pending.is_done:
+            error = self._pending.error
+            if error is not None:
+                self._resume(functools.partial(self._flow.throw, error))
+            else:
+                self._resume(functools.partial(self._flow.send, self._pending.result()))
+
+    def result(self, timeout_s: float = ANSWER_S) -> T:
+        """Wait for the end of the step. Raises WaitTimeout, ConnectionLost, or what the step raised."""
+        if not self._client.stage.wait(self, timeout_s):
+            raise WaitTimeout(f"{self._client!r}: no answer to {self._pending!r} within {timeout_s:g} s")
+        if self._error is not None:
+            raise self._error
+        return self._value  # type: ignore[return-value]
+
+    def _resume(self, resume: Callable[[], Any]) -> None:
+        """Run the flow up to its next request, and send that."""
+        try:
+            self._pending = resume()
+        except StopIteration as end:
+            self._value, self.is_done = end.value, True
+        except Exception as error:
+            self._error, self.is_done = error, True
+        else:
+            self._client.stage.driver.flush(self._client.steps.connection)
+
+
+def _blocking(
+    flow: Callable[Concatenate[Consumer, P], Flow[T]],
+) -> Callable[Concatenate["ScriptedClient", P], T]:
+    """A method that runs a flow of the consumer to its end."""
+
+    @functools.wraps(flow)
+    def step(self: "ScriptedClient", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.start(flow(self.steps, *args, **kwargs)).result()
+
+    return step
+
+
+class ScriptedClient:
+    """One client. Its methods block until the broker has answered; `start` takes a step of `steps` without waiting."""
+
+    def __init__(self, stage: Stage, client_id: str | None, versions: Mapping[str, int] | None) -> None:
+        self.stage = stage
+        self.steps = Consumer(client_id, versions)
+        stage.driver.open(self.steps.connection)
+
+    join = _blocking(Consumer.join)
+    rejoin = _blocking(Consumer.rejoin)
+    sync = _blocking(Consumer.sync)
+    heartbeat = _blocking(Consumer.heartbeat)
+    leave = _blocking(Consumer.leave)
+    commit = _blocking(Consumer.commit)
+    committed = _blocking(Consumer.committed)
+    produce = _blocking(Consumer.produce)
+    fetch = _blocking(Consumer.fetch)
+    request = _blocking(Consumer.request)
+
+    def start(self, flow: Flow[T]) -> Step[T]:
+        """Begin a step, e.g. `a.start(a.steps.rejoin())`; ask for its `result()` later."""
+        step = Step(self, flow)
+        self.stage.begin(step)
+        return step
+
+    def close(self) -> None:
+        """Close the connection, as a crash does: nobody is told anything."""
+        self.stage.driver.close(self.steps.connection)
+        self.stage.advance()
+
+    @property
+    def member_id(self) -> str:
+        """The member id, "" while it has none."""
+        return self.steps.membership.member_id if self.steps.membership else ""
+
+    @property
+    def generation_id(self) -> int:
+        """The generation it is in, -1 while it is in none."""
+        return self.steps.membership.generation_id if self.steps.membership else -1
+
+    @property
+    def assignment(self) -> dict[str, list[int]]:
+        """The partitions it was assigned, by topic."""
+        return self.steps.membership.assignment if self.steps.membership else {}
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether the coordinator chose it to assign partitions."""
+        return bool(self.steps.membership and self.steps.membership.is_leader)
+
+    def __repr__(self) -> str:
+        return f"<client {self.steps.connection.client_id}>"
