@@ -110,6 +110,13 @@ def test_gzip_members_and_what_follows_them() -> None:
         decompress(GZIP, packed, 5)
 
 
+@pytest.mark.rules("PD-22")
+def test_zstd_as_kafka_recompresses() -> None:
+    """The bytes are those that Kafka 4.3.1 stored (reference dialogue produce_zstd_needs_v7)."""
+    record = bytes.fromhex("10000000026b027600")
+    assert compress(ZSTD, record).hex() == "28b52ffd005848000010000000026b027600010000"
+
+
 def test_gzip_is_the_same_at_any_time() -> None:
     """No time of writing stands in the packed bytes."""
     assert compress(GZIP, b"x")[4:8] == bytes(4)
