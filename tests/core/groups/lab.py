@@ -1,0 +1,200 @@
+"""A group without a broker: a host that keeps what it is told, a clock that is driven, requests with short names."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from fakebroker.core.classic_group import ClassicGroup
+from fakebroker.core.deadlines import Timers
+from fakebroker.core.events import Event, Transition
+from fakebroker.core.group_host import WriteDone
+from fakebroker.core.group_messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
+from fakebroker.errors import ErrorCode
+from fakebroker.instant import Instant
+from fakebroker.records.offsets_topic import GroupValue
+from fakebroker.release import Behaviours, release
+from fakebroker.settings import Settings
+
+START = Instant(wall_ms=1_700_000_000_000, mono_ms=5_000)
+RANGE = (("range", b"r"),)
+EMPTY, PREPARING, COMPLETING, STABLE, DEAD = "Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"
+
+Answer = TypeVar("Answer")
+
+
+class Parked(Generic[Answer]):
+    """A request that was sent: `answer` is None while it is parked, `at_ms` says when it was answered."""
+
+    def __init__(self, lab: "Lab") -> None:
+        self._lab = lab
+        self.answer: Answer | None = None
+        self.at_ms: int | None = None
+
+    def __call__(self, answer: Answer) -> None:
+        assert self.answer is None, "answered twice"
+        self.answer = answer
+        self.at_ms = self._lab.ms
+
+    def __getattr__(self, name: str) -> Any:
+        """Fields of the answer, which must have come."""
+        assert self.answer is not None, "not answered yet"
+        return getattr(self.answer, name)
+
+    @property
+    def is_parked(self) -> bool:
+        return self.answer is None
+
+
+class Lab:
+    """One group named "g" and everything around it. `ms` counts from 0; `settings` are Kafka's own defaults."""
+
+    def __init__(self, settings: dict[str, object] | None = None, as_release: str = "4.3") -> None:
+        self.settings = Settings(settings or {})
+        self.behaviours: Behaviours = release(as_release).behaviours
+        self.timers = Timers()
+        self.ms = 0
+        self.events: list[Event] = []
+        self.written: list[GroupValue] = []
+        self.write_result: ErrorCode | None = ErrorCode.NONE  # None: writes stay open, see `finish_write`
+        self._open_writes: list[WriteDone] = []
+        self._ids = 0
+        self.group = ClassicGroup("g", self, self.now)
+
+    # -- GroupHost ---------------------------------------------------------------------------------------------------
+
+    def new_member_id(self, prefix: str) -> str:
+        self._ids += 1
+        return f"{prefix}-{self._ids}"
+
+    def write_group(self, _group: ClassicGroup, value: GroupValue, now: Instant, done: WriteDone) -> None:
+        self.written.append(value)
+        if self.write_result is None:
+            self._open_writes.append(done)
+        else:
+            done(self.write_result, now)
+
+    def emit(self, event: Event) -> None:
+        self.events.append(event)
+
+    # -- time --------------------------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> Instant:
+        return START.plus(self.ms)
+
+    def wait(self, ms: int) -> None:
+        """Let time pass; what falls due on the way runs at its own millisecond."""
+        end = self.ms + ms
+        while (due := self.timers.mono.next_due_ms()) is not None and due - START.mono_ms <= end:
+            self.ms = max(self.ms, due - START.mono_ms)
+            deadline = self.timers.mono.pop_due(due)
+            assert deadline is not None
+            deadline.action(self.now)
+        self.ms = end
+
+    def wait_until(self, ms: int) -> None:
+        self.wait(ms - self.ms)
+
+    def finish_write(self, code: ErrorCode = ErrorCode.NONE) -> None:
+        """The oldest append that is under way ends."""
+        self._open_writes.pop(0)(code, self.now)
+
+    # -- requests ----------------------------------------------------------------------------------------------------
+
+    def join(self, member_id: str = "", **changes: Any) -> Parked[JoinAnswer]:
+        """A JoinGroup of client "c": session timeout 10 s, rebalance timeout 60 s unless said otherwise."""
+        request = JoinRequest(
+            member_id,
+            changes.pop("instance", None),
+            changes.pop("client", "c"),
+            "/127.0.0.1",
+            changes.pop("session", 10_000),
+            changes.pop("rebalance", 60_000),
+            changes.pop("type", "consumer"),
+            tuple(changes.pop("protocols", RANGE)),
+            needs_member_id=changes.pop("handshake", False),
+            may_skip_assignment=changes.pop("skips", True),
+            reason=changes.pop("reason", ""),
+        )
+        assert not changes
+        return self._send(self.group.join, request)
+
+    def sync(
+        self, member_id: str, assignments: dict[str, bytes] | None = None, generation: int | None = None, **changes: Any
+    ) -> Parked[SyncAnswer]:
+        request = SyncRequest(
+            member_id,
+            changes.pop("instance", None),
+            self.group.generation if generation is None else generation,
+            changes.pop("type", None),
+            changes.pop("protocol", None),
+            changes.pop("entries", list((assignments or {}).items())),
+        )
+        assert not changes
+        return self._send(self.group.sync, request)
+
+    def heartbeat(self, member_id: str, generation: int | None = None, instance: str | None = None) -> ErrorCode:
+        generation = self.group.generation if generation is None else generation
+        return self.group.heartbeat(member_id, instance, generation, self.now)
+
+    def leave(self, *leavers: str | Leaver) -> list[ErrorCode]:
+        entries = [Leaver(leaver) if isinstance(leaver, str) else leaver for leaver in leavers]
+        return self.group.leave(entries, self.now)
+
+    def _send(self, receive: Callable[[Any, Any, Instant], None], request: Any) -> Parked[Any]:
+        parked: Parked[Any] = Parked(self)
+        receive(request, parked, self.now)
+        return parked
+
+    # -- short cuts --------------------------------------------------------------------------------------------------
+
+    def ask_for_id(self, **changes: Any) -> str:
+        """A member id that has not joined yet."""
+        answer = self.join(handshake=True, **changes)
+        assert answer.code == ErrorCode.MEMBER_ID_REQUIRED
+        return str(answer.member_id)
+
+    def completing(self, *members: dict[str, Any]) -> list[str]:
+        """The group in CompletingRebalance of generation 1 with members like these; the first one leads."""
+        joins = [self.join(**member) for member in members]
+        delays = 0
+        while joins[0].is_parked and delays < 10:
+            self.wait(self.settings.int("group.initial.rebalance.delay.ms"))
+            delays += 1
+        assert self.group.state == COMPLETING
+        return [join.member_id for join in joins]
+
+    def stable(self, *members: dict[str, Any]) -> list[str]:
+        """The same, Stable: each member's assignment is its own id."""
+        ids = self.completing(*members)
+        self.sync_all(ids)
+        return ids
+
+    def sync_all(self, ids: Sequence[str]) -> None:
+        """Every member syncs, the leader last."""
+        leader = self.group.leader
+        assert leader is not None
+        for member_id in sorted(ids, key=lambda each: each == leader):
+            self.sync(member_id, {each: each.encode() for each in ids} if member_id == leader else None)
+        assert self.group.state == STABLE
+
+    def in_state(self, state: str, **second: Any) -> list[str]:
+        """Two members, the second as described. PreparingRebalance: the first, who leads, has rejoined."""
+        if state == COMPLETING:
+            return self.completing({}, second)
+        ids = self.stable({}, second)
+        if state == PREPARING:
+            self.join(ids[0])
+        elif state == EMPTY:
+            self.leave(*ids)
+        assert self.group.state == state
+        return ids
+
+    @property
+    def causes(self) -> list[str]:
+        """Why the group changed its state, one after the other."""
+        return [event.cause for event in self.events if isinstance(event, Transition)]
+
+    @property
+    def path(self) -> list[str]:
+        """The states it entered."""
+        return [event.after for event in self.events if isinstance(event, Transition)]

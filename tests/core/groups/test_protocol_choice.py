@@ -1,0 +1,56 @@
+"""Which protocol a generation uses (JG-27)."""
+
+from itertools import permutations
+
+import pytest
+
+from tests.core.groups.lab import Lab
+
+
+def chosen(*lists: str) -> str:
+    """The protocol chosen for members that offer these, in their order of preference."""
+    lab = Lab()
+    joins = [lab.join(protocols=[(name, b"") for name in names.split()]) for names in lists]
+    lab.wait(10_000)
+    return str(joins[0].protocol)
+
+
+@pytest.mark.rules("JG-27")
+@pytest.mark.parametrize(
+    ("lists", "winner"),
+    [
+        (["range"], "range"),
+        (["roundrobin range"], "roundrobin"),
+        (["a b", "b a", "b a"], "b"),
+        (["a b", "b"], "b"),
+        (["x range sticky", "y sticky range", "range sticky z"], "range"),
+        (["a b c", "c b a", "b c a", "b a c"], "b"),
+    ],
+)
+def test_votes(lists: list[str], winner: str) -> None:
+    """Each member votes for the first of its protocols that all support; most votes win."""
+    assert chosen(*lists) == winner
+
+
+@pytest.mark.rules("JG-27")
+@pytest.mark.parametrize(
+    ("one", "other", "winner"),
+    [
+        ("range", "sticky", "sticky"),
+        ("roundrobin", "range", "range"),
+        ("cooperative-sticky", "roundrobin", "roundrobin"),
+        ("sticky", "other", "other"),
+    ],
+)
+def test_ties(one: str, other: str, winner: str) -> None:
+    """A tie goes to the name that comes first in a Java hash map, whoever voted first."""
+    assert chosen(f"{one} {other}", f"{other} {one}") == winner
+    assert chosen(f"{other} {one}", f"{one} {other}") == winner
+
+
+@pytest.mark.rules("JG-27")
+def test_a_tie_of_all() -> None:
+    """The order of joining plays no role."""
+    names = ["range", "sticky", "roundrobin"]
+    for order in permutations(names):
+        assert chosen(*[" ".join([name, *sorted(set(names) - {name})]) for name in order]) == "sticky"
