@@ -62,6 +62,15 @@ def test_saved_values_and_the_tag_are_put_in() -> None:
     assert diff({"MemberId": "$a", "GroupId": "g~"}, {"MemberId": "m-1", "GroupId": "g-x"}, a="m-1") == []
 
 
+def test_ids_that_nobody_saved_are_alike_when_their_prefix_is() -> None:
+    """A member id that the recording could not save before it appeared is compared without its random part."""
+    kafka = "b-f7078f4b-c830-49da-ab64-ecc7517a7bed"
+
+    assert diff({"MemberId": kafka}, {"MemberId": "b-3906a7c8-603d-41d4-89e7-a54d87bdc1f7"}) == []
+    assert diff({"MemberId": kafka}, {"MemberId": "c-3906a7c8-603d-41d4-89e7-a54d87bdc1f7"}) != []
+    assert diff({"MemberId": "$b"}, {"MemberId": "b-3906a7c8-603d-41d4-89e7-a54d87bdc1f7"}, b=kafka) != []
+
+
 def test_some_lists_come_in_any_order() -> None:
     """Lists of things with an identity are compared as sets, also when the identity is a saved value."""
     want = {"Members": [{"MemberId": "$a", "N": 1}, {"MemberId": "$b", "N": 2}]}
