@@ -18,6 +18,7 @@ ZSTD: Final = 4
 CODEC_NAMES: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
+_GZIP_HEADER: Final = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"  # no time, unknown system: as Java writes it
 
 DECOMPRESSED_LIMIT_BYTES: Final = 128 << 20
 """What one batch may unpack to unless the caller says otherwise: far beyond any honest batch of one MiB."""
@@ -67,8 +68,9 @@ def unpack_growing(
 
 
 def _pack_gzip(data: bytes, level: int | None) -> bytes:
-    packer = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, 31)
-    return packer.compress(data) + packer.flush()
+    packer = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, -15)
+    trailer = zlib.crc32(data).to_bytes(4, "little") + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
+    return b"".join((_GZIP_HEADER, packer.compress(data), packer.flush(), trailer))
 
 
 def _unpack_gzip(data: bytes, limit_bytes: int) -> bytes:

@@ -18,12 +18,13 @@ _BLOCK_64_KIB: Final = 0x40
 _BLOCK_BYTES: Final = 64 << 10
 _STORED: Final = 1 << 31
 _END_MARK: Final = bytes(4)
+_FAST_LEVEL: Final = 9  # Kafka takes its default for "fast"
 _CONTENT_SIZE_FLAG: Final = 0x08
 _DICTIONARY_FLAG: Final = 0x01
 
 
 def pack(data: bytes, level: int | None = None, *, broken_checksum: bool = False) -> bytes:
-    """`data` as one frame; a `level` above 9 asks for the slow, better compression as in Kafka."""
+    """`data` as one frame; any `level` but Kafka's default of 9 asks for the slow, better compression."""
     descriptor = bytes([_FLAGS, _BLOCK_64_KIB])
     checksum = _header_checksum(_MAGIC + descriptor if broken_checksum else descriptor)
     parts = [_MAGIC, descriptor, bytes([checksum])]
@@ -51,7 +52,7 @@ def unpack(data: bytes, limit_bytes: int) -> bytes:
 
 
 def _pack_block(chunk: bytes, level: int | None) -> bytes:
-    if level is None:
+    if level in (None, _FAST_LEVEL):
         return bytes(codec.compress_block(chunk, store_size=False))
     return bytes(codec.compress_block(chunk, mode="high_compression", compression=level, store_size=False))
 
