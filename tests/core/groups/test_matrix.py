@@ -27,7 +27,7 @@ def of_join(**request: object) -> Callable[[Lab, str, str], str]:
 
 
 def outcome(lab: Lab, before: tuple[int, str], code: ErrorCode | None) -> str:
-    """ "park", "park+" when a rebalance started with it, or the code, with "+" or "done" for what became of the group."""
+    """ "park" or the code, with "+" if a rebalance started with it, "done" if a generation was completed."""
     generation, state = before
     text = "park" if code is None else str(int(code))
     if lab.group.generation > generation:

@@ -28,7 +28,7 @@ def test_the_table_covers_every_state() -> None:
 
 def test_an_impossible_pair_is_an_internal_error(lab: Lab) -> None:
     """What the table does not list is an error of ours, and says what met what."""
-    with pytest.raises(AssertionError, match="Empty.*cannot meet JOIN_TIMER"):
+    with pytest.raises(AssertionError, match=r"Empty.*cannot meet JOIN_TIMER"):
         lab.group.join_timer.action(lab.now)
     with pytest.raises(KeyError):
         lab.group.move(Move.ASSIGNED, lab.now, "by mistake")

@@ -148,7 +148,7 @@ def test_a_new_members_join_lives_five_minutes(lab: Lab) -> None:
 
 @pytest.mark.rules("TM-3", "TM-1")
 def test_a_new_member_that_heartbeats_has_its_session(lab: Lab) -> None:
-    """As in Kafka 4.3.1 a heartbeat sets a new member's timer to the session timeout, which removes it though parked."""
+    """As in Kafka a heartbeat sets a new member's timer to the session timeout, which removes it though parked."""
     lab.stable({}, {})
     new_id = lab.ask_for_id(session=6000)
     new = lab.join(new_id, session=6000)
