@@ -121,6 +121,11 @@ class BrokerResource(ConfigResource):
         names = self.own if self._is_default else dict.fromkeys([*settings.names(), *self.own])
         return [self._described(name, settings.synonyms(name)) for name in names]
 
+    def effective(self, name: str) -> str:
+        hidden = Source.DYNAMIC_BROKER if self._is_default else None
+        synonyms = self._node.settings.synonyms(name)
+        return next((each.value or "" for each in synonyms if each.source != hidden), "")
+
     def _described(self, name: str, synonyms: list[Synonym]) -> Described:
         setting = BROKER.get(name)
         if setting is None:  # of a plug-in: might be a secret

@@ -208,7 +208,9 @@ class Settings(Reader):
 
     def _default(self, name: _Str) -> _Str | None:
         setting = BROKER.get(name)
-        return self._defaults.get(name) or (None if setting is None else render(setting.default))
+        if setting is None or setting.internal:
+            return None
+        return self._defaults.get(name, render(setting.default))
 
     def _compute(self) -> None:
         values: dict[_Str, Value] = {name: setting.default for name, setting in BROKER.items()}
