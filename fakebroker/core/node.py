@@ -13,16 +13,20 @@ if TYPE_CHECKING:
 class Node:
     """A broker: its id, whether it is alive, its settings, and what only it knows."""
 
-    __slots__ = ("_coordinator", "_fetch_sessions", "alive", "cluster", "id", "rack", "settings")
+    __slots__ = ("_coordinator", "_fetch_sessions", "alive", "cluster", "id", "settings")
 
-    def __init__(self, cluster: "Cluster", node_id: int, settings: Settings, rack: str | None = None) -> None:
+    def __init__(self, cluster: "Cluster", node_id: int, settings: Settings) -> None:
         self.cluster = cluster
         self.id = node_id
         self.settings = settings
-        self.rack = rack
         self.alive = True
         self._coordinator: GroupCoordinator | None = None
         self._fetch_sessions: FetchSessions | None = None
+
+    @property
+    def rack(self) -> str | None:
+        """The rack the broker is in, None if nobody said."""
+        return None if self.settings.is_null("broker.rack") else self.settings.str("broker.rack")
 
     @property
     def coordinator(self) -> "GroupCoordinator":
