@@ -84,9 +84,8 @@ def _known_partitions(call: Call, request: OffsetCommitRequest, response: Offset
             rows = _known_rows(asked, topic, entry)
             if rows:
                 known.append((topic, rows, entry.partitions))
-    if not call.cluster.behaviours.commits_answer_duplicates:
-        return _last_of_each(known)
-    return known
+    response.topics.sort(key=lambda entry: not entry.partitions)  # those with a refusal come first (OC-22)
+    return known if call.cluster.behaviours.commits_answer_duplicates else _last_of_each(known)
 
 
 def _known_rows(asked: OffsetCommitRequestTopic, topic: Topic, entry: OffsetCommitResponseTopic) -> list[_Row]:

@@ -69,6 +69,8 @@ class GroupCoordinator:
         if self._topic is None:
             self._topic = self.cluster.topics.internal(CONSUMER_OFFSETS)
             self._since = now
+            for node in self.cluster.nodes.values():
+                _ = node.coordinator  # exists from now on, to hear of leaders that change
         return self._topic
 
     # -- owning partitions (LD, ST-14) ---------------------------------------------------------------------------
@@ -136,6 +138,15 @@ class GroupCoordinator:
                 shard.topic_deleted(topic.name, now)
 
     def _on_leader_changed(self, partition: "Partition", now: Instant) -> None:
-        """A partition that another broker leads now is that one's to coordinate (CLU-3, CLU-31)."""
-        if partition.topic is self._topic and partition.leader != self.node.id:
+        """A partition that another broker leads now is that one's to coordinate (CLU-3, CLU-31).
+
+        The new leader reads the log at once, so that sessions begin anew at the move and not at the first request.
+        """
+        if partition.topic.name != CONSUMER_OFFSETS:
+            return
+        if partition.leader != self.node.id:
             self.unload(partition.index, now)
+        elif partition.has_log:
+            for node in self.cluster.nodes.values():
+                node.coordinator.unload(partition.index, now)
+            self.load(partition.index, now)

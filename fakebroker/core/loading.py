@@ -1,6 +1,5 @@
 """Reading a partition of `__consumer_offsets`: the groups are what its records say, and nothing else (LD-1..LD-5)."""
 
-from collections.abc import Iterator
 from struct import Struct
 from typing import TYPE_CHECKING
 
@@ -14,12 +13,10 @@ from fakebroker.records.offsets_codec import read_entry
 from fakebroker.records.offsets_topic import GroupEntry, GroupValue, OffsetEntry
 
 if TYPE_CHECKING:
-    from fakebroker.core.log import PartitionLog
     from fakebroker.core.shard import Shard
 
 _MARKER_KEY = Struct(">hh")  # version, type: 0 abort, 1 commit (CR-18)
 _COMMIT = 1
-_READ_BYTES = 1 << 20
 
 
 class _Replay:
@@ -56,7 +53,7 @@ class _Replay:
 def load_groups(shard: "Shard", now: Instant) -> None:
     """Fill the shard from its log. Raises WireError naming the record that cannot be read (LD-5)."""
     replay = _Replay()
-    for batch in _batches(shard.partition.log):
+    for batch in shard.partition.log.batches():
         try:
             _replay_batch(batch, replay)
         except (WireError, InvalidRecord) as error:
@@ -66,14 +63,6 @@ def load_groups(shard: "Shard", now: Instant) -> None:
     for group_id in replay.groups | {name: None for name, offsets in replay.offsets.items() if not offsets.is_empty()}:
         offsets = replay.offsets.get(group_id, GroupOffsets())
         shard.adopt(_group(shard, group_id, replay.groups.get(group_id), offsets, now), now)
-
-
-def _batches(log: "PartitionLog") -> Iterator[bytes]:
-    offset, end = log.log_start_offset, log.log_end_offset
-    while offset < end:
-        batches = log.read(offset, _READ_BYTES, end)
-        yield from batches
-        offset = parse_header(batches[-1]).last_offset + 1
 
 
 def _replay_batch(batch: bytes, replay: _Replay) -> None:
