@@ -27,8 +27,10 @@ from fakebroker.wire.messages.fetch import (
     LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionData,
+    SnapshotId,
 )
 
+_NOT_DIVERGING, _NO_LEADER, _NO_SNAPSHOT = EpochEndOffset(), LeaderIdAndEpoch(), SnapshotId()  # shared, never changed
 _HINTED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
 
 
@@ -136,7 +138,7 @@ class _Fetch:
     def _response(self, reads: list[Read], now: Instant) -> FetchResponse:
         answers = [(servable[0], read) for servable, read in zip(self.servable, reads, strict=True)]
         answers += self.refused  # they come last, as in Kafka
-        response = FetchResponse()
+        response = FetchResponse(responses=[], node_endpoints=[])
         if self.session is not None:
             if self.session.epoch != self.session_epoch:  # another connection went on with it meanwhile
                 return FetchResponse(error_code=ErrorCode.INVALID_FETCH_SESSION_EPOCH)
@@ -153,7 +155,7 @@ class _Fetch:
         entry: FetchableTopicResponse | None = None
         for asked, read in answers:
             if entry is None or (entry.topic, entry.topic_id) != (asked.topic, asked.topic_id):
-                entry = FetchableTopicResponse(topic=asked.topic, topic_id=asked.topic_id)
+                entry = FetchableTopicResponse(topic=asked.topic, topic_id=asked.topic_id, partitions=[])
                 response.responses.append(entry)
             if self.version < 4:
                 data = _old_partition_data(asked, read, magic=0 if self.version < 2 else 1)
@@ -206,6 +208,9 @@ def _partition_data(index: int, read: Read) -> PartitionData:
         high_watermark=read.high_watermark,
         last_stable_offset=read.last_stable_offset,
         log_start_offset=read.log_start_offset,
+        diverging_epoch=_NOT_DIVERGING,
+        current_leader=_NO_LEADER,
+        snapshot_id=_NO_SNAPSHOT,
         aborted_transactions=None,
         records=batches[0] if len(batches) == 1 else b"".join(batches),
     )

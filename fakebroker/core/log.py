@@ -237,8 +237,10 @@ class PartitionLog:
         is there. Whether `offset` is in range the caller has checked (FT-10).
         """
         self.settle()
+        segment = self._active
+        if offset >= segment.base_offset:
+            return segment.read(offset, max_bytes, end, at_least_one=at_least_one)
         at = max(self.segments.bisect_right(offset) - 1, 0)
-        segment: Segment
         for segment in self.segments.values()[at:]:
             if segment.base_offset >= end:
                 break
@@ -249,6 +251,8 @@ class PartitionLog:
     def readable_bytes(self, offset: int, end: int) -> int:
         """How many bytes lie between the two offsets, over all segments (FT-4)."""
         self.settle()
+        if offset >= self._active.base_offset:
+            return self._active.bytes_between(offset, end)
         at = max(self.segments.bisect_right(offset) - 1, 0)
         return sum(segment.bytes_between(offset, end) for segment in self.segments.values()[at:])
 
