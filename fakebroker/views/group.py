@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from fakebroker.core.eras import ERAS
 from fakebroker.core.events import Transition
+from fakebroker.core.explain import GroupStory, explain, side_by_side
 from fakebroker.core.group_states import State
 from fakebroker.core.topics import CONSUMER_OFFSETS
-from fakebroker.errors import KafkaError, WireError
+from fakebroker.errors import ErrorCode, KafkaError, WireError
 from fakebroker.instant import Instant
 from fakebroker.records.consumer_protocol import decode_assignment, decode_subscription
 from fakebroker.records.offsets_topic import CommittedOffset
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from fakebroker.core.classic_group import ClassicGroup
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.members import Member
+    from fakebroker.core.node import Node
     from fakebroker.door import Door
 
 T = TypeVar("T")
@@ -81,6 +84,20 @@ class GroupView(View):
     def committed(self) -> list[CommittedOffset]:
         """The committed offsets with everything that is stored beside them: metadata, times, leader epoch."""
         return self._ask(lambda group: list(_committed(group)), [])
+
+    def explain(self, era: str | None = None) -> GroupStory:
+        """Why each committed offset is there or gone, and until when; print it, or read its fields (KIP-211, EX).
+
+        `era` asks the rules of another time about the group as it is: "2.0", "2.1", "3.9", "4.3" or "kip-211".
+        Raises FakebrokerError for any other, KafkaError while nobody coordinates the group.
+        """
+        return self._look(
+            lambda cluster, now: explain(_coordinator(cluster, self.group_id, now), self.group_id, now, era)
+        )
+
+    def explain_eras(self, *eras: str) -> str:
+        """When each committed offset is due under the rules of several times, side by side; without names, of all."""
+        return side_by_side(self.explain(era) for era in eras or ERAS)
 
     @property
     def transitions(self) -> list[Transition]:
@@ -158,6 +175,15 @@ class _Wanted:
         parts += [f"with {_members(self.members)}"] if self.members is not None else []
         parts += [f"in generation {self.generation} or later"] if self.generation is not None else []
         return " ".join(parts) or "there"
+
+
+def _coordinator(cluster: "Cluster", group_id: str, now: Instant) -> "Node":
+    """The node that leads the group's partition. Raises KafkaError 15 if there is none."""
+    coordinator = next(iter(cluster.nodes.values())).coordinator
+    leader = coordinator.topic(now).partitions[coordinator.partition_of(group_id, now)].leader
+    if leader not in cluster.nodes:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"nobody coordinates {group_id!r}")
+    return cluster.nodes[leader]
 
 
 def _find_group(cluster: "Cluster", group_id: str, now: Instant) -> "ClassicGroup | None":
