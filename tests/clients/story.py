@@ -5,6 +5,9 @@ import traceback
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
+from fakebroker.errors import WaitTimeout
+from fakebroker.views import GroupView
+
 WALL_START_MS = 1_700_000_000_000
 
 
@@ -98,6 +101,16 @@ class Member:
         self._thread.join(timeout_s)
         assert self.failure is None, self.failure
         assert not self._thread.is_alive(), "the member's thread did not end"
+
+
+def formed(group: GroupView, members: list[Member]) -> None:
+    """Until the group is Stable with just these members; a member's own failure is the better story."""
+    try:
+        group.wait(state="Stable", members=len(members), timeout_s=30)
+    except WaitTimeout:
+        for member in members:
+            assert member.failure is None, member.failure
+        raise
 
 
 def wait_all(members: list[Member], wanted: set[bytes], timeout_s: float = 60) -> None:
