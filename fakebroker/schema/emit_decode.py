@@ -12,7 +12,7 @@ from struct import calcsize
 
 from fakebroker.schema.message import Declaration, Message
 from fakebroker.schema.runtime import array_reader
-from fakebroker.schema.source import Source, field_places
+from fakebroker.schema.source import Source, field_places, join_paths
 from fakebroker.schema.types import STRING, ArrayOf, FieldSpec, Primitive
 
 
@@ -54,7 +54,7 @@ class _Decoder:
         if not self.run:
             return
         chars = "".join(char for char, _, _ in self.run)
-        path = ", ".join(path for _, _, path in self.run if path)
+        path = join_paths([path for _, _, path in self.run])
         where = self.at(self.ahead)
         if chars == "B":
             self.source.add(f"{self.run[0][1]} = {self.data}[{where}]", path)

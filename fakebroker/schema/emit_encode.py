@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fakebroker.schema.message import Declaration, Message
 from fakebroker.schema.runtime import array_writer
-from fakebroker.schema.source import Source, field_places
+from fakebroker.schema.source import Source, field_places, join_paths
 from fakebroker.schema.types import STRING, UUID, ArrayOf, FieldSpec, Primitive
 
 
@@ -65,7 +65,7 @@ class _Encoder:
         """The pack call of the waiting fixed-size values."""
         pack = self.source.struct_function("pack", "".join(char for char, _, _ in self.run))
         values = ", ".join(value for _, value, _ in self.run)
-        return Piece(f"{pack}({values})", ", ".join(path for _, _, path in self.run if path))
+        return Piece(f"{pack}({values})", join_paths([path for _, _, path in self.run]))
 
     def end_run(self) -> None:
         if self.run:
@@ -134,21 +134,25 @@ class _Encoder:
         return " or ".join([f"{value} is None", *inner, f"{value}.unknown_tags"])
 
     def tagged(self, declaration: type[Declaration], target: str, values: dict[str, str], path: str) -> None:
-        known = [spec for spec in declaration.fields if spec.is_tagged(self.version)]
-        tags = self.source.fresh("t") if known else "{}"
-        if known:
-            self.source.add(f"{tags} = {{}}")
-        for spec in known:
+        """The tagged section: each known field that says something is encoded aside, into a dict by tag."""
+        declared = [spec for spec in declaration.fields if spec.is_tagged(self.version)]
+        known = self.source.fresh("t") if declared else ""
+        if declared:
+            self.source.add(f"{known} = {{}}")
+        for spec in declared:
             self.source.add(f"if {self.differs(spec, values[spec.name])}:")
             self.source.depth += 1
             parts = self.source.fresh("parts")
             self.source.add(f"{parts} = []")
             with self.aside(parts):
                 self.tagged_value(spec, values[spec.name], path + spec.kafka_name)
-            self.source.add(f'{tags}[{spec.tag}] = b"".join({parts})')
+            self.source.add(f'{known}[{spec.tag}] = b"".join({parts})')
             self.source.depth -= 1
         unknown = "" if declaration.is_row else f"{target}.unknown_tags"
-        self.end_of_struct(tags if known else "", unknown, path + "tags")
+        test = " and ".join([f"not {name}" for name in (known, unknown) if name])
+        tags = tuple(spec.tag for spec in declared)
+        arguments = f"{known or '{}'}, {unknown or None}, {tags}"
+        self.end_of_struct(test, f"{self.source.helper('encode_tags')}({arguments})", path + "tags")
 
     def tagged_value(self, spec: FieldSpec, value: str, path: str) -> None:
         """In a tagged section a varint, not an int8, announces a nullable struct (GEN-5)."""
@@ -157,13 +161,11 @@ class _Encoder:
         else:
             self.field(spec, value, path)
 
-    def end_of_struct(self, known: str, unknown: str, path: str) -> None:
-        """The tagged section: a zero byte, joined to the pack before it, when there are no tags."""
-        test = " and ".join([f"not {name}" for name in (known, unknown) if name])
+    def end_of_struct(self, test: str, encode: str, path: str) -> None:
+        """A zero byte, joined to the pack before it, if the test says that there are no tags (or there is no test)."""
         if not test:
             self.fixed("B", "0", "")
             return
-        encode = f"{self.source.helper('encode_tags')}({known or '{}'}, {unknown or None})"
         if not self.run:
             self.pending.append(Piece(rf'b"\0" if {test} else {encode}', path))
             return

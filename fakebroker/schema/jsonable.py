@@ -74,8 +74,9 @@ def uuid_from_text(text: str) -> bytes:
     """The 16 bytes of a UUID in Kafka's form or in hexadecimal. Raises ValueError."""
     try:
         if len(text) == _BASE64_UUID_LENGTH:
-            return urlsafe_b64decode(text + "==")
-        value = bytes.fromhex(text.replace("-", ""))
+            value = urlsafe_b64decode(text + "==")
+        else:
+            value = bytes.fromhex(text.replace("-", ""))
     except (ValueError, Base64Error) as error:
         raise ValueError(f"{text!r} is no UUID: {error}") from None
     if len(value) != 16:
@@ -117,7 +118,9 @@ def _value(spec: FieldSpec, version: int, value: Json, path: str) -> Any:
 def _element(kind: "Primitive | type[Declaration]", version: int, value: Json, path: str) -> Any:
     if not isinstance(kind, Primitive):
         return _struct(kind, version, value, path)
-    if kind is UUID and isinstance(value, str):
+    if kind is UUID:
+        if not isinstance(value, str):
+            raise WireError(f"{path}: {value!r} is not a UUID")
         try:
             return uuid_from_text(value)
         except ValueError as error:

@@ -126,11 +126,12 @@ def read_tags(count: int, data: bytes, position: int) -> tuple[dict[int, bytes],
     return tags, position
 
 
-def encode_tags(known: dict[int, bytes], unknown: dict[int, bytes] | None) -> bytes:
-    """A tagged section, in the order of the tags. Raises WireError when an unknown tag is not unknown."""
+def encode_tags(known: dict[int, bytes], unknown: dict[int, bytes] | None, declared: tuple[int, ...]) -> bytes:
+    """A tagged section, in the order of the tags. Raises WireError when an unknown tag is a declared one."""
     if unknown:
-        if both := known.keys() & unknown.keys():
-            raise WireError(f"unknown_tags holds tag {min(both)}, which is a declared field")
+        for tag in declared:
+            if tag in unknown:
+                raise WireError(f"unknown_tags holds tag {tag}, which is a declared field")
         known = known | unknown
     parts = [encode_varint(len(known))]
     for tag in sorted(known):

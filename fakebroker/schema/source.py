@@ -12,14 +12,13 @@ from fakebroker.schema.message import Declaration
 
 # Generated functions by file name: which field each line is about. Errors look up the line that failed.
 _paths: dict[str, list[str]] = {}
-_PREFIX = "<fakebroker "
 
 
 class Source:
     """A function being written."""
 
     def __init__(self, title: str) -> None:
-        self.file_name = f"{_PREFIX}{title}>"
+        self.title = title
         self.lines: list[str] = []
         self.paths: list[str] = []
         self.names: dict[str, Any] = {}
@@ -65,16 +64,25 @@ class Source:
 
     def compile(self, function: str) -> Any:
         """Runs the source and returns the named function."""
-        text = self.text()
-        exec(compile(text, self.file_name, "exec"), self.names)
-        linecache.cache[self.file_name] = (len(text), None, text.splitlines(keepends=True), self.file_name)
-        _paths[self.file_name] = self.paths
+        text, file_name = self.text(), f"<fakebroker {self.title}>"
+        exec(compile(text, file_name, "exec"), self.names)
+        linecache.cache[file_name] = (len(text), None, text.splitlines(keepends=True), file_name)
+        _paths[file_name] = self.paths
         return self.names[function]
 
     def text(self) -> str:
         """The whole source; lines name the field they are about where the code does not say it."""
         lines = (f"{line}  # {path}" if path else line for line, path in zip(self.lines, self.paths, strict=True))
         return "\n".join(lines) + "\n"
+
+
+def join_paths(paths: list[str]) -> str:
+    """Several fields in one word: those of the same struct share its path, as in `Topics[].(Name, Partitions)`."""
+    named = [path for path in paths if path]
+    parents = {path.rpartition(".")[0] for path in named}
+    if len(named) < 2 or len(parents) != 1 or parents == {""}:
+        return ", ".join(named)
+    return f"{parents.pop()}.({', '.join(path.rpartition('.')[2] for path in named)})"
 
 
 def field_places(declaration: type[Declaration], target: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from fakebroker.schema.message import Declaration, Message
-from fakebroker.schema.types import BOOL, STRING, UUID, ArrayOf, FieldSpec, Primitive
+from fakebroker.schema.types import BOOL, FLOAT64, STRING, UUID, ArrayOf, FieldSpec, Primitive
 
 BYTES = st.binary(max_size=20) | st.binary(min_size=120, max_size=140)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
@@ -56,6 +56,8 @@ def element(kind: "Primitive | type[Declaration]", version: int, flexible: bool)
         return st.booleans()
     if kind is UUID:
         return st.binary(min_size=16, max_size=16)
+    if kind is FLOAT64:
+        return st.floats(allow_nan=False)
     if not kind.char:
         return BYTES
     bits = kind.size * 8
