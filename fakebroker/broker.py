@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from fakebroker.core.cluster import Cluster
-from fakebroker.engine.engine import Engine
+from fakebroker.engine.engine import Engine, Listener
 from fakebroker.engine.journal import Journal
 from fakebroker.errors import WaitTimeout
 from fakebroker.listen import bootstrap, listeners_for
@@ -75,6 +75,11 @@ class _Broker:
     def bootstrap(self) -> str:
         """What clients call bootstrap.servers: "127.0.0.1:PORT", one for each node."""
         return bootstrap(self._listeners)
+
+    @property
+    def listeners(self) -> Sequence[Listener]:
+        """Where clients are accepted; the ports are known once the broker was started."""
+        return self._listeners
 
     @property
     def is_running(self) -> bool:

@@ -1,0 +1,5 @@
+"""python -m fakebroker"""
+
+from fakebroker.cli import main
+
+main()

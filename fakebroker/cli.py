@@ -1,0 +1,93 @@
+"""The command line. `fakebroker serve` is a broker in a process of its own."""
+
+import asyncio
+import logging
+import signal
+import sys
+from typing import Any
+
+import click
+
+from fakebroker.broker import AsyncFakeBroker
+from fakebroker.errors import FakebrokerError
+from fakebroker.listen import address_text
+
+DEFAULT_LISTEN = "127.0.0.1:9092"
+
+
+class _Commands(click.Group):
+    """The commands; those that are seldom used are loaded when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), "dialogue"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "dialogue":
+            from fakebroker.dialogue.command import dialogue
+
+            return dialogue
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=_Commands)
+def main() -> None:
+    """A Kafka broker made for tests."""
+
+
+@main.command()
+@click.option(
+    "--listen",
+    multiple=True,
+    metavar="[dialect=NAME,]HOST:PORT",
+    help=f"Where to accept clients; may be repeated. Port 0 takes a free one. [default: {DEFAULT_LISTEN}]",
+)
+@click.option(
+    "--advertise",
+    multiple=True,
+    metavar="HOST:PORT",
+    help="What clients are told to connect to, for the listeners in their order. [default: the address they came to]",
+)
+@click.option("--topic", "topics", multiple=True, metavar="NAME:PARTITIONS", help="A topic to begin with.")
+@click.option("--profile", type=click.Choice(["test", "kafka"]), default="test", help="Whose defaults. [default: test]")
+@click.option("--config", "config", multiple=True, metavar="SETTING=VALUE", help="A broker setting by its Kafka name.")
+@click.option("--as", "as_release", default="4.3", metavar="RELEASE", help="Answer as that Kafka did. [default: 4.3]")
+@click.option("--seed", type=int, default=0, help="All ids handed out follow from it. [default: 0]")
+@click.option("--verbose", is_flag=True, help="Log a line for every request.")
+def serve(topics: tuple[str, ...], config: tuple[str, ...], verbose: bool, **options: Any) -> None:
+    """Run a broker until SIGINT or SIGTERM. Prints a line with "listening on HOST:PORT" when clients can connect."""
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO, stream=sys.stderr)
+    options["listen"] = options["listen"] or [DEFAULT_LISTEN]
+    options["config"] = dict(_pair(text, "=", "SETTING=VALUE") for text in config)
+    if verbose:
+        from fakebroker.verbose import LoggingJournal
+
+        options["journal"] = LoggingJournal()
+    try:
+        broker = AsyncFakeBroker(**options)
+        for name, partitions in (_pair(text, ":", "NAME:PARTITIONS") for text in topics):
+            broker.create_topic(name, int(partitions))
+        asyncio.run(_serve(broker))
+    except (FakebrokerError, ValueError) as error:
+        raise click.ClickException(str(error)) from None
+    except OSError as error:
+        raise click.ClickException(error.strerror or str(error)) from None
+
+
+async def _serve(broker: AsyncFakeBroker) -> None:
+    """From the first accept to a signal."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    await broker.start()
+    places = [f"{address_text(x)}{''.join(f' ({name})' for name in sorted(x.dialects))}" for x in broker.listeners]
+    print(f"fakebroker listening on {', '.join(places)}", flush=True)
+    await stop.wait()
+    await broker.stop()
+
+
+def _pair(text: str, separator: str, form: str) -> tuple[str, str]:
+    left, found, right = text.rpartition(separator) if separator == ":" else text.partition(separator)
+    if not found or not left or (separator == ":" and not right.isdecimal()):
+        raise click.UsageError(f"{text!r} is not {form}")
+    return left, right
