@@ -42,7 +42,7 @@ def read_frame(sock: socket.socket) -> bytes:
 def ask(sock: socket.socket, request: object, version: int) -> object:
     """One request and its decoded answer."""
     sock.sendall(frame(request, version))
-    return decode_response(type(request), version, read_frame(sock))[1]
+    return decode_response(request.api_key, version, read_frame(sock))[1]
 
 
 class _Stream:

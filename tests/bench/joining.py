@@ -32,7 +32,7 @@ class _Member:
         if len(self._buffer) < size + 4:
             return
         version = {"JoinGroup": 3, "SyncGroup": 2, "Heartbeat": 2}[self._awaited]
-        answer = decode_response(request(self._awaited).__class__, version, self._buffer[4 : size + 4])[1]
+        answer = decode_response(request(self._awaited).api_key, version, self._buffer[4 : size + 4])[1]
         self._buffer = self._buffer[size + 4 :]
         getattr(self, f"_on_{self._awaited.lower()}")(answer)
 

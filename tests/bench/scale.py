@@ -27,7 +27,7 @@ class World:
 
     def ask(self, name: str, version: int, **fields: object) -> object:
         asked = request(name, **fields)
-        return decode_response(type(asked), version, self.send(frame(asked, version)))[1]
+        return decode_response(asked.api_key, version, self.send(frame(asked, version)))[1]
 
     def send(self, data: bytes) -> bytes:
         """One frame in, its answer's frame out, without the length."""
