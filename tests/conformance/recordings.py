@@ -1,6 +1,7 @@
 """The recordings that this project is judged by, and which of them wait for later issues."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -12,9 +13,15 @@ JITTER_MS = {
     "groups/ls_simple_group": 500,  # deleting a topic kept its disk busy
 }
 USUAL_JITTER_MS = 250
-SLOW_FOLDERS = {"expiry_slow"}
 
 
 def name_of(path: Path) -> str:
     """ "groups/jg_initial_delay": what a recording is called in tests and in the list of those that wait."""
     return f"{path.parent.name}/{path.stem}"
+
+
+@cache
+def waits_ms(path: Path) -> int:
+    """How long a recording takes in real time, roughly: all its waits, one after the other."""
+    steps = [json.loads(line) for line in path.read_text().splitlines()[1:]]
+    return sum(step.get("ms", 0) + step.get("waited_ms", 0) for step in steps)
