@@ -1,0 +1,79 @@
+"""Logs without a broker's APIs: a cluster of settings and topics, batches with short names, time that is driven."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fakebroker.core.cluster import Cluster
+from fakebroker.core.log import Appended, PartitionLog
+from fakebroker.core.topics import Topic
+from fakebroker.instant import Instant
+from fakebroker.records.batch import build_batch
+from fakebroker.records.record_codec import Record
+from fakebroker.release import release
+from fakebroker.settings import Settings
+
+T0 = 1_700_000_000_000
+NOW = Instant(wall_ms=T0 + 1_000_000, mono_ms=0)
+EVERYTHING = 1 << 60
+DAY_MS = 86_400_000
+
+
+class Pairs:
+    """Keys and values as the coordinator gives them to a log; counts how often it was asked for bytes."""
+
+    def __init__(self, *pairs: tuple[bytes | None, bytes | None]) -> None:
+        self._pairs = pairs
+        self.asked = 0
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def records(self) -> Sequence[tuple[bytes | None, bytes | None]]:
+        self.asked += 1
+        return self._pairs
+
+
+class Workshop:
+    """One cluster. `now` moves by `advance`, which runs the jobs that fall due. As 3.9, segments may be tiny."""
+
+    def __init__(self, settings: dict[str, object] | None = None, as_release: str = "3.9") -> None:
+        self.cluster = Cluster(Settings(settings or {}), release(as_release))
+        self.now = NOW
+        self.cluster.log_jobs.start(NOW)
+
+    def topic(self, name: str = "t", partitions: int = 1, **config: Any) -> Topic:
+        own = {key.replace("_", "."): str(value) for key, value in config.items()}
+        return self.cluster.topics.create(name, partitions, 1, own)
+
+    def log(self, **config: Any) -> PartitionLog:
+        return self.topic(**config).partitions[0].log
+
+    def advance(self, ms: int) -> int:
+        """Let wall time pass; returns how many jobs ran."""
+        target_ms, ran = self.now.wall_ms + ms, 0
+        queue = self.cluster.timers.wall
+        while (due_ms := queue.next_due_ms()) is not None and due_ms <= target_ms:
+            deadline = queue.pop_due(due_ms)
+            assert deadline is not None
+            self.now = Instant(max(due_ms, self.now.wall_ms), self.now.mono_ms)
+            deadline.action(self.now)
+            ran += 1
+        self.now = Instant(target_ms, self.now.mono_ms)
+        return ran
+
+    def append(self, log: PartitionLog, *times_ms: int, **fields: Any) -> Appended:
+        """Append one batch with a record per timestamp."""
+        return log.append(batch(*times_ms, **fields), self.now)
+
+
+def batch(*times_ms: int, key: bytes | None = b"k", value: bytes | None = b"v", **fields: Any) -> bytes:
+    """A batch as a client sends it: a record per timestamp; `fields` go to build_batch."""
+    return build_batch([Record(n, time_ms, key, value) for n, time_ms in enumerate(times_ms)], **fields)
+
+
+def keyed(*pairs: tuple[str | None, str | None], time_ms: int = T0, **fields: Any) -> bytes:
+    """A batch of (key, value) records."""
+    return build_batch(
+        [Record(n, time_ms, key and key.encode(), value and value.encode()) for n, (key, value) in enumerate(pairs)],
+        **fields,
+    )
