@@ -4,6 +4,7 @@ import struct
 
 from fakebroker.errors import FakebrokerError, WireError
 from fakebroker.schema import Message
+from fakebroker.wire.dialects import response_to
 from fakebroker.wire.frame import decode_response, encode_request
 from fakebroker.wire.framing import FrameReader, with_length
 from fakebroker.wire.registry import api
@@ -19,12 +20,13 @@ class ConnectionLost(FakebrokerError):
 class Pending:
     """A request under way. `response` is its answer once it is there; `error` says why there will be none."""
 
-    __slots__ = ("api_key", "correlation_id", "error", "is_done", "response", "version")
+    __slots__ = ("api_key", "correlation_id", "draft", "error", "is_done", "response", "version")
 
     def __init__(self, api_key: int, version: int, correlation_id: int) -> None:
         self.api_key = api_key
         self.version = version
         self.correlation_id = correlation_id
+        self.draft: type[Message] | None = None  # the answer's class where a dialect is spoken
         self.response: Message | None = None
         self.error: FakebrokerError | None = None
         self.is_done = False
@@ -61,6 +63,7 @@ class ClientConnection:
         correlation_id = self._last_correlation_id
         frame = encode_request(request, version, correlation_id, self.client_id)
         pending = self.expect(request.api_key, version, correlation_id)
+        pending.draft = response_to(type(request))
         if not expects_answer:
             del self.pending[correlation_id]
             pending.is_done = True
@@ -109,7 +112,7 @@ class ClientConnection:
             self.close(f"an answer with correlation id {correlation_id}, which nobody waits for")
             return
         try:
-            _, pending.response = decode_response(pending.api_key, pending.version, frame)
+            _, pending.response = decode_response(pending.api_key, pending.version, frame, pending.draft)
         except WireError as error:
             pending.error = error
         pending.is_done = True

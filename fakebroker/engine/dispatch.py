@@ -4,11 +4,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from fakebroker.apis import handlers
+from fakebroker.apis import dialects, handlers
 from fakebroker.apis.call import Call, Listener
 from fakebroker.engine.refusal import refusal
 from fakebroker.errors import CloseConnection, ErrorCode, WireError
 from fakebroker.release import Release
+from fakebroker.wire.dialects import Overlay, overlays_of, versions_with
 from fakebroker.wire.registry import APIS, Api
 
 API_VERSIONS = 18
@@ -33,7 +34,7 @@ class Route:
         "version",
     )
 
-    def __init__(self, api: Api, version: int, module: Any) -> None:
+    def __init__(self, api: Api | Overlay, version: int, module: Any) -> None:
         request, response = api.request, api.response
         self.api_key = api.key
         self.version = version
@@ -65,7 +66,8 @@ class Dispatcher:
     """The routes of one listener. `routes` is keyed by the first four bytes of a request's header as one number."""
 
     def __init__(self, listener: Listener, release: Release) -> None:
-        listener.versions = versions_served(release)
+        self.overlays = overlays_of(listener.dialects)
+        listener.versions = versions_with(self.overlays.values(), versions_served(release))
         self.listener = listener
         self.routes: dict[int, Route] = {}
 
@@ -76,7 +78,10 @@ class Dispatcher:
         if served is None:
             known = APIS.get(api_key)
             raise CloseConnection(f"{known.name if known else 'API key'} ({api_key}) is not served here")
-        if served[0] <= version <= served[1]:
+        overlay = self.overlays.get((api_key, version))
+        if overlay is not None:
+            route = Route(overlay, version, dialects.handler(overlay))
+        elif served[0] <= version <= served[1]:
             route = Route(APIS[api_key], version, handlers.handler(api_key))
         elif api_key == API_VERSIONS:
             route = _newer_api_versions(version, served)

@@ -41,8 +41,8 @@ class Engine:
         """A client connected to a listener. `client_host` as Kafka writes it ("/127.0.0.1")."""
         self.tick(now)
         self._connection_count += 1
-        peer = Peer(self._connection_count, client_host, listener.node_id)
         dispatcher = self._dispatchers[self.listeners.index(listener)]
+        peer = Peer(self._connection_count, client_host, listener.node_id, dispatcher.overlays)
         connection = Connection(self, listener, peer, local_address, dispatcher)
         self.connections[peer.connection_id] = connection
         return connection

@@ -7,9 +7,10 @@ their length: the headers, and of record batches the first header with its CRC, 
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from struct import Struct as Layout
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from fakebroker.core.events import Event
@@ -17,6 +18,7 @@ from fakebroker.errors import WireError
 from fakebroker.instant import Instant
 from fakebroker.schema import Message, Struct
 from fakebroker.schema.types import ArrayOf, FieldSpec
+from fakebroker.wire.dialects import Overlay
 from fakebroker.wire.frame import RequestHeader, decode_request_header, decode_response
 from fakebroker.wire.registry import APIS
 from fakebroker.wire.registry import api as find_api
@@ -32,6 +34,7 @@ class Peer(NamedTuple):
     connection_id: int
     client_host: str
     node_id: int
+    overlays: Mapping[tuple[int, int], Overlay] = MappingProxyType({})  # of the listener's dialects
 
 
 class Connected(NamedTuple):
@@ -94,8 +97,8 @@ class Exchange:
         if isinstance(self.request_frame, Frame):
             return None
         try:
-            cls = find_api(self.header.api_key).request
-            message, _ = cls.decode(self.request_frame, self.version, self._body_offset)
+            spoken = self._overlay or find_api(self.header.api_key)
+            message, _ = spoken.request.decode(self.request_frame, self.version, self._body_offset)
         except (WireError, KeyError):
             return None
         return message
@@ -106,10 +109,16 @@ class Exchange:
         if self.response_frame is None or isinstance(self.response_frame, Frame):
             return None
         try:
-            _, message = decode_response(self.header.api_key, self.version, self.response_frame)
+            draft = self._overlay.response if self._overlay else None
+            _, message = decode_response(self.header.api_key, self.version, self.response_frame, draft)
         except WireError:
             return None
         return message
+
+    @property
+    def _overlay(self) -> Overlay | None:
+        """What the dialect of the listener makes of this version."""
+        return self.peer.overlays.get((self.header.api_key, self.version))
 
     @property
     def waited_ms(self) -> int:

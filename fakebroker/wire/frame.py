@@ -89,15 +89,20 @@ def encode_response_header(api_key: int, version: int, correlation_id: int) -> b
     return _RESPONSE.pack(correlation_id) + tags
 
 
-def decode_response(api_key: int, version: int, frame: bytes) -> tuple[ResponseHeader, Message]:
-    """The answer to a request of that API and version; bytes behind it are ignored (AV-11). Raises WireError."""
+def decode_response(
+    api_key: int, version: int, frame: bytes, draft: type[Message] | None = None
+) -> tuple[ResponseHeader, Message]:
+    """The answer to a request of that API and version; bytes behind it are ignored (AV-11). Raises WireError.
+
+    `draft` is the class of the answer where a dialect was spoken (DR-5).
+    """
     if len(frame) < _RESPONSE.size:
         raise WireError(f"a response header in a frame of {len(frame)} bytes")
     (correlation_id,) = _RESPONSE.unpack_from(frame)
     tags, end = None, _RESPONSE.size
     if has_tagged_response_header(api_key, version):
         tags, end = _read_tags(frame, end)
-    response, _ = _api(api_key).response.decode(frame, version, end)
+    response, _ = (draft or _api(api_key).response).decode(frame, version, end)
     return ResponseHeader(correlation_id, tags), response
 
 

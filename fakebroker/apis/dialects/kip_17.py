@@ -1,0 +1,36 @@
+"""OffsetFetch v2 as KIP-17 proposed it: offsets as in the released v1, and beside each the high watermark (DR-9)."""
+
+from fakebroker.apis.call import Call
+from fakebroker.apis.offset_fetch import Row, no_offset, offsets_of, rows_of
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.wire.drafts import Kip17OffsetFetchRequest, Kip17OffsetFetchResponse, Kip17ResponseTopic
+
+_UNKNOWN = -1
+
+
+def handle(call: Call, request: Kip17OffsetFetchRequest) -> Kip17OffsetFetchResponse:
+    """An error of the group stands on every partition, as in v1."""
+    try:
+        offsets = offsets_of(call, request.group_id)
+    except KafkaError as refused:
+        code = refused.code
+        found = [
+            (asked.name, [no_offset(index, code) for index in asked.partition_indexes]) for asked in request.topics
+        ]
+    else:
+        found = [(asked.name, rows_of(offsets, asked.name, asked.partition_indexes, False)) for asked in request.topics]
+    return Kip17OffsetFetchResponse(
+        topics=[
+            Kip17ResponseTopic(name=name, partitions=[_extended(call, name, row) for row in rows])
+            for name, rows in found
+        ]
+    )
+
+
+def _extended(call: Call, topic_name: str, row: Row) -> tuple[int, int, str, int, int]:
+    """A row of v1 with the high watermark; -1 if there is no such partition, or beside an error."""
+    index, offset, _, metadata, code = row
+    topic = call.cluster.topics.get(topic_name)
+    partition = None if topic is None else topic.partition(index)
+    known = partition is not None and code == ErrorCode.NONE
+    return (index, offset, metadata or "", code, partition.log.high_watermark if partition and known else _UNKNOWN)

@@ -1,0 +1,32 @@
+"""OffsetCommit v4 as the text of KIP-211 has it: without retention_time, otherwise as the released one (DR-13).
+
+Kafka dropped retention_time in v5.
+"""
+
+from fakebroker.apis import offset_commit
+from fakebroker.apis.call import Call
+from fakebroker.records.offsets_topic import NO_EPOCH, NO_TIMESTAMP
+from fakebroker.wire.drafts import Kip211OffsetCommitRequest
+from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic, OffsetCommitResponse
+
+
+def handle(call: Call, request: Kip211OffsetCommitRequest) -> OffsetCommitResponse:
+    """The broker's own retention counts for every offset."""
+    topics = [
+        OffsetCommitRequestTopic(
+            name=topic.name,
+            partitions=[
+                (index, offset, NO_EPOCH, NO_TIMESTAMP, metadata) for index, offset, metadata in topic.partitions
+            ],
+        )
+        for topic in request.topics
+    ]
+    return offset_commit.handle(
+        call,
+        OffsetCommitRequest(
+            group_id=request.group_id,
+            generation_id_or_member_epoch=request.generation_id,
+            member_id=request.member_id,
+            topics=topics,
+        ),
+    )

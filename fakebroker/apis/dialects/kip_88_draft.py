@@ -1,0 +1,49 @@
+"""DescribeGroups v1 as the early KIP-88 proposed it: as the released v0, and the group's committed offsets (DR-10).
+
+Kafka shipped OffsetFetch v2 with null topics instead.
+"""
+
+from fakebroker.apis import describe_groups
+from fakebroker.apis.call import Call
+from fakebroker.apis.offset_fetch import offsets_of
+from fakebroker.errors import ErrorCode
+from fakebroker.wire.drafts import (
+    Kip88DescribeGroupsRequest,
+    Kip88DescribeGroupsResponse,
+    Kip88Group,
+    Kip88Member,
+)
+from fakebroker.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest
+
+
+def handle(call: Call, request: Kip88DescribeGroupsRequest) -> Kip88DescribeGroupsResponse:
+    """Described as ever, then told with offsets."""
+    described = describe_groups.handle(call, DescribeGroupsRequest(groups=request.groups))
+    return Kip88DescribeGroupsResponse(groups=[_with_offsets(call, group) for group in described.groups])
+
+
+def _with_offsets(call: Call, group: DescribedGroup) -> Kip88Group:
+    return Kip88Group(
+        error_code=group.error_code,
+        group_id=group.group_id,
+        group_state=group.group_state,
+        protocol_type=group.protocol_type,
+        protocol_data=group.protocol_data,
+        members=[
+            Kip88Member(
+                member_id=member.member_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                member_metadata=member.member_metadata,
+                member_assignment=member.member_assignment,
+            )
+            for member in group.members
+        ],
+        offsets=_offsets(call, group.group_id) if group.error_code == ErrorCode.NONE else [],
+    )
+
+
+def _offsets(call: Call, group_id: str) -> list[tuple[str, int, int, str]]:
+    """Everything stored, by topic and partition."""
+    stored = sorted(offsets_of(call, group_id), key=lambda offset: offset[:2])
+    return [(topic, index, offset, metadata) for topic, index, offset, _, metadata, _, _, _ in stored]
