@@ -219,7 +219,6 @@ _DEFAULTS_BEFORE: tuple[tuple[tuple[int, int], str, str], ...] = (
     ((4, 0), "group.coordinator.rebalance.protocols", "classic"),
     ((4, 0), "group.coordinator.threads", "1"),
     ((4, 0), "log.message.timestamp.after.max.ms", _LONG_MAX),
-    ((4, 0), "metric.reporters", ""),
     ((4, 0), "num.recovery.threads.per.data.dir", "1"),
     ((2, 8), "message.max.bytes", "1000012"),
     ((2, 8), "replica.lag.time.max.ms", "10000"),

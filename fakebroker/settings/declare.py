@@ -76,17 +76,15 @@ class Setting(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """The unit of a number, told by the last words of its name; empty when it is a plain number."""
+        """The unit of a number, told by the last word of its name; empty when it is a plain number."""
         if self.type not in (INT, SHORT, LONG, DOUBLE):
             return ""
-        words = self.name.replace(".max", "").replace(".min", "").split(".")
-        return next((_UNITS[word] for word in reversed(words) if word in _UNITS), "")
+        if self.name.endswith(".bytes.per.second"):
+            return "bytes per second"
+        return _UNITS.get(self.name.rpartition(".")[2], "")
 
 
-_UNITS = {
-    "ms": "ms", "minutes": "minutes", "hours": "hours", "seconds": "seconds", "secs": "seconds",
-    "bytes": "bytes", "rate": "per second",
-}  # fmt: skip
+_UNITS = {"ms": "ms", "secs": "seconds", "seconds": "seconds", "minutes": "minutes", "hours": "hours", "bytes": "bytes"}
 
 
 def parse(setting: Setting, text: str) -> Value:

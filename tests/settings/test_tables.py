@@ -1,0 +1,153 @@
+"""The declared settings against Kafka's own definitions (tests/data/settings.tsv, printed by Kafka's classes)."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from fakebroker.settings.declare import PASSWORD, TYPE_NAMES, Form, OneOf, Range, Setting, Valid, render
+from fakebroker.settings.table import BROKER, BROKER_OLDER, CLIENT_METRICS, FALLBACKS, GROUP, TOPIC, TOPIC_BEFORE_4
+from fakebroker.settings.table import own as own_rows
+
+PACKAGE = Path(__file__).resolve().parents[2] / "fakebroker"
+FACTS_FILE = Path(__file__).resolve().parents[1] / "data" / "settings.tsv"
+# Kafka describes these in words, not as a range; we leave the first three unchecked and check the last as a form.
+IN_WORDS = ("non-empty string", "non-empty list", "non-null string", "valid")
+AS_FORM = ("[partitionId]", "[latest, earliest, by_duration")
+
+
+class Fact(NamedTuple):
+    """What Kafka says of a setting; `last` is the update mode of a broker setting, else the broker's name of it."""
+
+    scope: str
+    release: str
+    name: str
+    type: str
+    default: str
+    valid: str
+    last: str
+
+
+FACTS = [Fact(*line.split("\t")) for line in FACTS_FILE.read_text().splitlines()[2:]]
+TABLES = {("broker", "4.3.1"): BROKER, ("topic", "4.3.1"): TOPIC, ("topic", "3.9.1"): TOPIC_BEFORE_4}
+TABLES["group", "4.3.1"] = GROUP
+
+
+def facts(scope: str, release: str) -> list[Fact]:
+    return [fact for fact in FACTS if (fact.scope, fact.release) == (scope, release)]
+
+
+def expected_valid(text: str) -> Valid:
+    """Kafka's text for what is allowed, as ours."""
+    number = re.fullmatch(r"\[(-?\d+),\.\.\.(?:,(-?\d+))?\](?: or (-?\d+))?", text)
+    if number:
+        low, high, also = (None if part is None else int(part) for part in number.groups())
+        assert low is not None
+        return Range(low, high, also)
+    words = re.fullmatch(r"(\(case insensitive\) )?\[(.*)\]", text)
+    if words:
+        return OneOf(tuple(words[2].split(", ")), any_case=words[1] is not None)
+    return None
+
+
+@pytest.mark.parametrize(
+    "fact", [f for f in FACTS if f.default != "3600000 (1 hour)"], ids=lambda f: f"{f.release}-{f.name}"
+)
+def test_as_kafka_defines_it(fact: Fact) -> None:
+    """Type, default, allowed values, update mode and broker's name are Kafka's."""
+    setting = TABLES[fact.scope, fact.release][fact.name]
+    assert TYPE_NAMES[setting.type] == fact.type
+    if (fact.release, fact.name) != ("3.9.1", "message.timestamp.after.max.ms"):  # the broker setting's default differs
+        default = render(setting.default)
+        assert ("null" if default is None else default) == fact.default or (default is None and fact.default == "")
+    if fact.valid.startswith(AS_FORM):
+        assert isinstance(setting.valid, Form)
+    elif fact.valid not in IN_WORDS:
+        valid = setting.valid._replace(not_empty=False) if isinstance(setting.valid, OneOf) else setting.valid
+        assert valid == expected_valid(fact.valid)
+    if fact.scope == "broker":
+        assert setting.update == fact.last
+    elif fact.scope == "topic":
+        assert (setting.broker_name or "") == fact.last
+
+
+@pytest.mark.rules("IA-8")
+def test_an_empty_cleanup_policy_is_new_in_4() -> None:
+    """The one difference that Kafka's own text does not show: 3.9 refuses an empty cleanup.policy."""
+    assert TOPIC_BEFORE_4["cleanup.policy"].valid == OneOf(("compact", "delete"), not_empty=True)
+    assert TOPIC["cleanup.policy"].valid == OneOf(("compact", "delete"))
+
+
+def test_every_setting_of_kafka_is_there_and_no_other() -> None:
+    """Besides Kafka's there are only our own, those it hides, and those that 4.0 removed."""
+    ours = set(BROKER) - set(BROKER_OLDER) - {row.name for row in own_rows.ROWS}
+    assert ours == {fact.name for fact in facts("broker", "4.3.1")}
+    assert set(TOPIC) == {fact.name for fact in facts("topic", "4.3.1")}
+    assert set(TOPIC_BEFORE_4) == {fact.name for fact in facts("topic", "3.9.1")}
+    assert set(GROUP) == {fact.name for fact in facts("group", "4.3.1")}
+
+
+def all_settings() -> list[Setting]:
+    return [row for table in (BROKER, TOPIC_BEFORE_4, TOPIC, GROUP, CLIENT_METRICS) for row in table.values()]
+
+
+def test_every_setting_says_what_it_is() -> None:
+    """Each has a line of its own that says what it does, or would do."""
+    assert [row.name for row in all_settings() if not row.about] == []
+
+
+def test_broker_names_exist_and_have_the_type() -> None:
+    """The broker setting that a topic or group setting takes its default from is of the same type."""
+    for row in all_settings():
+        if row.broker_name is not None:
+            assert BROKER[row.broker_name].type == row.type, row.name
+
+
+def test_units() -> None:
+    """The unit of a number is told by its name."""
+    assert BROKER["group.min.session.timeout.ms"].unit == "ms"
+    assert BROKER["offsets.retention.minutes"].unit == "minutes"
+    assert BROKER["log.retention.bytes"].unit == "bytes"
+    assert BROKER["log.cleaner.io.max.bytes.per.second"].unit == "bytes per second"
+    assert BROKER["num.partitions"].unit == ""
+    assert BROKER["auto.create.topics.enable"].unit == ""
+
+
+def test_passwords_have_no_default() -> None:
+    """A secret is never made up."""
+    assert [row.name for row in all_settings() if row.type == PASSWORD and row.default is not None] == []
+
+
+# Names that the code writes or refuses, but whose value it does not look at.
+NOT_READ = {"node.id", "broker.id", "unclean.leader.election.enable", "remote.storage.enable"}
+# Names that the code puts together, with the parts it puts in.
+FORMED = {
+    "group.{}.session.timeout.ms": ("min", "max"),
+    "{}.num.partitions": ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic"),
+    "{}.replication.factor": ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic"),
+    "{}.segment.bytes": ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic"),
+    "compression.{}.level": ("gzip", "lz4", "zstd"),
+}
+
+
+def used_names() -> set[str]:
+    """Every setting's name that the package's source outside of settings/ mentions."""
+    sources = [path for path in PACKAGE.rglob("*.py") if "settings" not in path.parts and path.name != "release.py"]
+    text = "\n".join(path.read_text() for path in sources)
+    names = set(re.findall(r'"([a-z][a-z0-9.]+\.[a-z0-9.]+)"', text))
+    for form, parts in FORMED.items():
+        assert re.search('f"' + re.escape(form).replace(r"\{\}", r"\{\w+\}") + '"', text), f"nobody forms {form}"
+        names |= {form.format(part) for part in parts}
+    return names
+
+
+def test_acts_tells_the_truth() -> None:
+    """A setting is said to do something exactly when code outside of the tables reads it, or the topic's one."""
+    used = used_names()
+    reads = {name for name in TOPIC if name in used} | {name for name in BROKER if name in used}
+    reads |= {row.broker_name for row in TOPIC.values() if row.name in used and row.broker_name}
+    reads |= {name for first, others in FALLBACKS.items() if first in reads for name, _ in others}
+    acting = {row.name for row in (*BROKER.values(), *TOPIC.values()) if row.acts}
+    assert acting - reads == set()
+    assert reads - acting == NOT_READ
