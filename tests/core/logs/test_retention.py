@@ -22,7 +22,7 @@ def test_by_time() -> None:
     workshop = Workshop()
     now_ms = NOW.wall_ms
     log = workshop.log(retention_ms=10_000_000, segment_ms=1000)
-    for time_ms in (now_ms, now_ms + 500, now_ms + 200_000):
+    for time_ms in (now_ms, now_ms + 500, now_ms + 250_000):
         workshop.append(log, time_ms)
     first_check_after = NOW.wall_ms + FIRST_MS
     due_ms = now_ms + 500 + 10_000_000 + 1
