@@ -44,7 +44,7 @@ class GroupCoordinator:
         return _partition_of(group_id, len(self.topic(now).partitions))
 
     def shard(self, group_id: str, now: Instant) -> Shard:
-        """Where the group lives on this broker. Raises KafkaError 14 (loading), 15 (no leader), 16 (not here)."""
+        """Where the group lives on this broker. Raises KafkaError 14 (loading) or 16 (not here, CLU-5)."""
         partition = self.partition_of(group_id, now)
         shard = self.shards.get(partition) or self._take_over(partition, now)
         if shard.refusal is not None:
@@ -108,8 +108,7 @@ class GroupCoordinator:
         """The first request for a partition that may be ours."""
         leader = self.topic(now).partitions[partition].leader
         if leader != self.node.id:
-            code = ErrorCode.COORDINATOR_NOT_AVAILABLE if leader < 0 else ErrorCode.NOT_COORDINATOR
-            raise KafkaError(code, f"{CONSUMER_OFFSETS}-{partition} is led by {leader}")
+            raise KafkaError(ErrorCode.NOT_COORDINATOR, f"{CONSUMER_OFFSETS}-{partition} is led by {leader}")
         return self._load(partition, now, 0, self._since)
 
     def _read(self, shard: Shard, now: Instant) -> None:
