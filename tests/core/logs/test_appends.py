@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fakebroker.core.appends import AppendError, check_batch, single_batch
+from fakebroker.core.appends import CODECS, AppendError, check_batch, single_batch
 from fakebroker.core.log_config import LogConfig
 from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import assemble, build_batch, parse_header, payload_of, read_records
@@ -235,9 +235,7 @@ def test_high_attribute_bits_are_kept_unless_rewritten() -> None:
 
 
 @pytest.mark.rules("PD-22")
-@pytest.mark.parametrize(
-    ("target", "codec"), [("uncompressed", 0), ("gzip", 1), ("snappy", 2), ("lz4", 3), ("zstd", 4)]
-)
+@pytest.mark.parametrize(("target", "codec"), CODECS.items())
 @pytest.mark.parametrize("sent_codec", range(5))
 def test_compression_type(target: str, codec: int, sent_codec: int) -> None:
     """Another codec than the topic's is rewritten, all else kept; the same one, or "producer", stays byte for byte."""

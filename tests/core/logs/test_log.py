@@ -43,7 +43,7 @@ def test_a_refused_batch_leaves_no_trace(sent: bytes) -> None:
     log = workshop.log()
     workshop.append(log, T0)
     before = (log.log_end_offset, log.size_bytes, list(log.batches()), len(log.producers), log.epochs.entries())
-    log.waiters["me"] = lambda now: pytest.fail("nothing has changed")
+    log.waiters["me"] = lambda _: pytest.fail("nothing has changed")
 
     with pytest.raises(AppendError):
         log.append(sent, NOW)
@@ -159,7 +159,7 @@ def test_who_waits_hears_of_every_change() -> None:
     workshop = Workshop()
     log = workshop.log()
     heard: list[Instant] = []
-    log.waiters["once"] = lambda now: log.waiters.pop("once", None)
+    log.waiters["once"] = lambda _: log.waiters.pop("once", None)
     log.waiters["always"] = heard.append
 
     workshop.append(log, T0)
