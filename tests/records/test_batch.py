@@ -1,7 +1,7 @@
 """Record batches: header, checksum, patching, building and reading; vectors come from aiokafka and kafka-python."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.records.batch import (
@@ -77,7 +77,6 @@ def test_others_read_what_is_written(reader_class: type, codec: int) -> None:
 
 @pytest.mark.rules("RB-1", "RB-4")
 @given(contents, st.integers(0, 2**40), st.sampled_from(CODECS))
-@settings(max_examples=50, deadline=None)
 def test_round_trip(content: list, base_offset: int, codec: int) -> None:
     """What is built is read, whatever is in the records."""
     records = as_records(content, base_offset)
@@ -179,7 +178,6 @@ def test_other_magics_are_named(magic: int) -> None:
 
 
 @given(st.data(), st.sampled_from(CODECS))
-@settings(max_examples=300, deadline=None)
 def test_damaged_batches_read_or_raise_our_error(data: st.DataObject, codec: int) -> None:
     """Whatever bytes change, reading either gives records or raises InvalidRecord."""
     batch = bytearray(build_batch(SOME, codec=codec))

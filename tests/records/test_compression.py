@@ -7,7 +7,7 @@ import tracemalloc
 import zlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.records import compression
@@ -26,7 +26,6 @@ PACKERS = {
 
 @pytest.mark.rules("RB-3", "RC-4")
 @given(st.one_of(st.binary(max_size=300), st.integers(0, 300_000).map(lambda n: b"ab" * n)), st.integers(0, 4))
-@settings(max_examples=60, deadline=None)
 def test_round_trip(data: bytes, codec: int) -> None:
     """What is packed is unpacked, also when it fills the limit exactly."""
     assert decompress(codec, compress(codec, data), len(data)) == data
@@ -58,7 +57,6 @@ def test_every_prefix_is_refused(codec: int) -> None:
 
 
 @given(st.sampled_from(CODECS), st.data())
-@settings(max_examples=200, deadline=None)
 def test_damage_gives_data_or_our_error(codec: int, data: st.DataObject) -> None:
     """Changed bytes either unpack to something or raise our error; nothing else."""
     packed = bytearray(compress(codec, b"0123456789" * 20))

@@ -1,7 +1,7 @@
 """Message sets, formats 0 and 1; vectors come from aiokafka, kafka-python and recorded dialogues."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.records.batch import split_batches
@@ -138,7 +138,6 @@ def test_wrappers_that_do_not_add_up() -> None:
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
 def test_damaged_sets_read_or_raise_our_error(data: st.DataObject) -> None:
     """Whatever bytes change, and with any bytes behind, reading gives messages or raises our error."""
     magic, codec = data.draw(st.sampled_from(FORMATS))

@@ -1,7 +1,7 @@
 """The loop that looks at every record of a produced batch."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.records.batch import BatchHeader, assemble, build_batch, parse_header, plain_records, read_records
@@ -14,7 +14,6 @@ from tests.records.strategies import as_records, contents
 
 @pytest.mark.rules("PD-14", "PD-16", "PD-21", "RB-5")
 @given(contents, st.sampled_from([0, 1, 2, 3, 4]))
-@settings(max_examples=100, deadline=None)
 def test_sees_what_reading_sees(content: list, codec: int) -> None:
     """Times and missing keys are those of the records, headers and large values or not."""
     records = as_records(content)
@@ -75,7 +74,6 @@ def test_every_cut_and_every_longer_payload_is_refused() -> None:
 
 
 @given(st.binary(max_size=60), st.integers(-2, 9), st.sampled_from([0, 1, 2, 3, 4]), st.booleans())
-@settings(max_examples=300, deadline=None)
 def test_any_payload_passes_or_raises_our_error(payload: bytes, count: int, codec: int, packed: bool) -> None:
     """Garbage is refused by name; what the loop accepts, the exact decoder accepts too."""
     header = BatchHeader(0, 0, 0, 2, 0, codec, 0, 0, 0, -1, -1, -1, count)
@@ -88,7 +86,6 @@ def test_any_payload_passes_or_raises_our_error(payload: bytes, count: int, code
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
 def test_loop_and_decoder_agree_on_damaged_records(data: st.DataObject) -> None:
     """A byte changed anywhere: both refuse, or both see the same times."""
     batch = build_batch([Record(n, n * 100, b"k" * n, b"v" * (n * 50)) for n in range(6)])

@@ -1,0 +1,154 @@
+"""Fetches against one cluster without a network: short requests in, plain answers out, time that is driven."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from fakebroker.apis import fetch
+from fakebroker.apis.call import Call
+from fakebroker.core.cluster import Cluster
+from fakebroker.core.log import PartitionLog
+from fakebroker.instant import Instant
+from fakebroker.records.batch import build_batch, split_batches
+from fakebroker.records.record_codec import Record
+from fakebroker.release import release
+from fakebroker.settings import Settings
+from fakebroker.wire.messages.fetch import FetchRequest, FetchResponse, FetchTopic, ForgottenTopic, PartitionData
+
+T0 = 1_700_000_000_000
+MIB = 1 << 20
+
+
+class At(NamedTuple):
+    """One partition of a request."""
+
+    partition: int = 0
+    offset: int = 0
+    max_bytes: int = MIB
+    epoch: int = -1
+    last_epoch: int = -1
+    topic: str = "t"
+
+
+class Pending:
+    """A request that was sent: `response` when there is one, else it is parked."""
+
+    def __init__(self, call: Call, returned: FetchResponse | None) -> None:
+        self.call = call
+        self._returned = returned
+
+    @property
+    def response(self) -> FetchResponse | None:
+        """The answer, encoded and decoded again as the client sees it; None while the request is parked."""
+        replies = self.call.connection.replies
+        response = self._returned or (replies[0] if replies else None)
+        if response is None:
+            return None
+        return FetchResponse.decode(response.encode(self.call.version), self.call.version)[0]
+
+    @property
+    def is_parked(self) -> bool:
+        return self.response is None
+
+    def partitions(self) -> list[tuple[str | bytes, PartitionData]]:
+        """(topic name or id, partition) in the order of the answer."""
+        response = self.response
+        assert response is not None, "still parked"
+        return [(entry.topic or entry.topic_id, data) for entry in response.responses for data in entry.partitions]
+
+    def only(self) -> PartitionData:
+        """The one partition answered."""
+        ((_, data),) = self.partitions()
+        return data
+
+    def offsets(self) -> dict[int, list[int]]:
+        """Partition -> base offsets of the batches (or offsets of the messages) in it."""
+        return {
+            data.partition_index: [int.from_bytes(one[:8], "big") for one in split_batches(data.records or b"")]
+            for _, data in self.partitions()
+        }
+
+    def hang_up(self) -> None:
+        """The client goes away."""
+        for _, callback in self.call.connection.watched:
+            callback(self.call.now)
+
+
+class FetchLab:
+    """A cluster with a topic "t" of four partitions. Batches of `produce` have 100 bytes each unless said otherwise."""
+
+    def __init__(self, make_call: Callable[..., Call], as_release: str = "4.3", **settings: Any) -> None:
+        values = {name.replace("_", "."): value for name, value in settings.items()}
+        self.cluster = Cluster(Settings(values, profile="kafka"), release(as_release), seed=1)
+        self.now = Instant(T0, 0)
+        self._make_call = make_call
+        self.topic = self.cluster.topics.create("t", 4)
+
+    def log(self, partition: int = 0, topic: str = "t") -> PartitionLog:
+        found = self.cluster.topics.get(topic)
+        assert found is not None
+        return found.partitions[partition].log
+
+    def produce(
+        self, count: int = 1, partition: int = 0, size: int = 100, timestamp_ms: int = T0, topic: str = "t"
+    ) -> None:
+        """Append `count` batches of one record, of exactly `size` bytes."""
+        for _ in range(count):
+            batch = build_batch([Record(0, timestamp_ms, None, b"v" * (size - (68 if size < 132 else 70)))])
+            assert len(batch) == size
+            self.log(partition, topic).append(batch, self.now)
+
+    def fetch(
+        self,
+        *asked: At,
+        version: int = 12,
+        wait: int = 0,
+        min_bytes: int = 1,
+        max_bytes: int = 50 * MIB,
+        session: int = 0,
+        epoch: int = -1,
+        forget: Sequence[At] = (),
+        committed: bool = False,
+        ids: dict[str, bytes] | None = None,
+        replica: int = -1,
+        node: int = 1,
+    ) -> Pending:
+        """Send a fetch; it is answered or parked when this returns."""
+        request = FetchRequest(
+            max_wait_ms=wait,
+            min_bytes=min_bytes,
+            max_bytes=max_bytes,
+            session_id=session,
+            session_epoch=epoch,
+            isolation_level=1 if committed else 0,
+            topics=[self.entry(version, one, ids) for one in asked],
+            forgotten_topics_data=[self._forgotten(version, one, ids or {}) for one in forget],
+        )
+        if version >= 15:
+            request.replica_state.replica_id = replica
+        else:
+            request.replica_id = replica
+        request, _ = FetchRequest.decode(request.encode(version), version)
+        call = self._make_call(self.cluster, version, now=self.now)
+        call.node = self.cluster.nodes[node]
+        return Pending(call, fetch.handle(call, request))
+
+    def advance(self, ms: int) -> None:
+        """Let time pass on both clocks."""
+        queue, target_ms = self.cluster.timers.mono, self.now.mono_ms + ms
+        while (deadline := queue.pop_due(target_ms)) is not None:
+            deadline.action(Instant(T0, target_ms))
+        self.now = self.now.plus(ms)
+
+    def entry(self, version: int, one: At, ids: dict[str, bytes] | None = None) -> FetchTopic:
+        """One partition as it stands in a request."""
+        row = (one.partition, one.epoch, one.offset, one.last_epoch, -1, one.max_bytes, bytes(16), 2**63 - 1)
+        return FetchTopic(partitions=[row], **self._name(version, one.topic, ids or {}))
+
+    def _forgotten(self, version: int, one: At, ids: dict[str, bytes]) -> ForgottenTopic:
+        return ForgottenTopic(partitions=[one.partition], **self._name(version, one.topic, ids))
+
+    def _name(self, version: int, name: str, ids: dict[str, bytes]) -> dict[str, Any]:
+        if version < 13:
+            return {"topic": name}
+        topic = self.cluster.topics.get(name)
+        return {"topic_id": ids.get(name) or (topic.id if topic else bytes(15) + b"?")}
