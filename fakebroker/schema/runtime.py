@@ -12,11 +12,12 @@ from fakebroker.errors import WireError
 # Kafka refuses longer strings in every version, also where the length is a varint.
 MAX_STRING_BYTES = 32767
 _MAX_INT32 = 2**31 - 1
+_MAX_UINT32 = 2**32 - 1
 
 
 def encode_varint(value: int) -> bytes:
     """An unsigned varint. Raises WireError beyond 32 bits."""
-    if not 0 <= value <= 0xFFFFFFFF:
+    if not 0 <= value <= _MAX_UINT32:
         raise WireError(f"{value} does not fit an unsigned varint")
     out = bytearray()
     while value > 127:
@@ -50,9 +51,9 @@ def finish_varint(first: int, data: bytes, position: int) -> tuple[int, int]:
     for extra in range(4):
         byte = data[position + extra]
         value |= (byte & 127) << (7 * extra + 7)
-        if byte < 128:
+        if byte < 128 and value <= _MAX_UINT32:
             return value, extra + 1
-    raise WireError("a varint of more than five bytes")
+    raise WireError("a varint of more than 32 bits")
 
 
 def read_varint(data: bytes, position: int) -> tuple[int, int]:

@@ -32,6 +32,13 @@ def test_varints_have_32_bits(value: int) -> None:
         encode_varint(value)
 
 
+@pytest.mark.parametrize("encoded", ["8080808010", "ffffffff7f", "808080808000", "ffffffffffffffffff01"])
+def test_longer_varints_are_refused(encoded: str) -> None:
+    """More than 32 bits, or more than five bytes, raise WireError."""
+    with pytest.raises(WireError, match="more than 32 bits"):
+        read_varint(bytes.fromhex(encoded), 0)
+
+
 def test_the_table_of_lengths() -> None:
     """It encodes length plus one; its last entry, at -1, is null."""
     assert [LENGTHS[n] for n in (-1, 0, 1, 126)] == [b"\x00", b"\x01", b"\x02", b"\x7f"]
