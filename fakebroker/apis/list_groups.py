@@ -7,24 +7,25 @@ MOCK: groups are listed by partition, then in the order in which they were made 
 
 from fakebroker.apis.call import Call
 from fakebroker.core.classic_group import ClassicGroup
-from fakebroker.errors import KafkaError
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
 _TYPE = "classic"
 
 
 def handle(call: Call, request: ListGroupsRequest) -> ListGroupsResponse:
-    """Every group that passes both filters (LS-3)."""
-    try:
-        shards = call.node.coordinator.all_shards(call.now)
-    except KafkaError as error:
-        return ListGroupsResponse(error_code=error.code)
-    states = _state_filter(call, request.states_filter)
+    """Every group that passes both filters (LS-3); 14 while some may still be unknown (LS-4)."""
+    coordinator = call.node.coordinator
+    shards = coordinator.all_shards(call.now)
+    code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if coordinator.is_loading else ErrorCode.NONE
     types = {name.lower() for name in request.types_filter}
-    if types and _TYPE not in types:
-        return ListGroupsResponse()
+    hidden = code and not call.cluster.behaviours.list_shows_loaded_while_loading
+    if hidden or (types and _TYPE not in types):
+        return ListGroupsResponse(error_code=code)
+    states = _state_filter(call, request.states_filter)
     return ListGroupsResponse(
-        groups=[_entry(group) for shard in shards for group in shard if not states or group.state.lower() in states]
+        error_code=code,
+        groups=[_entry(group) for shard in shards for group in shard if not states or group.state.lower() in states],
     )
 
 

@@ -52,17 +52,18 @@ class GroupCoordinator:
         return shard
 
     def all_shards(self, now: Instant) -> list[Shard]:
-        """The shards of this broker that ever had a record (LS-1). Raises KafkaError 14 during a load (LS-4)."""
+        """The shards of this broker that ever had a record, those that are loaded (LS-1)."""
         topic = self.cluster.topics.get(CONSUMER_OFFSETS)
         for partition in topic.partitions if topic is not None else ():
             if partition.leader == self.node.id and partition.has_log and partition.index not in self.shards:
                 self._take_over(partition.index, now)
         shards = [self.shards[index] for index in sorted(self.shards)]
-        if not self.cluster.behaviours.list_shows_loaded_while_loading:
-            for shard in shards:
-                if shard.refusal is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-                    raise KafkaError(shard.refusal, f"{CONSUMER_OFFSETS}-{shard.partition.index} is loading")
         return [shard for shard in shards if shard.refusal is None]
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether any partition is being read (LS-4)."""
+        return bool(self._loads)
 
     def topic(self, now: Instant) -> "Topic":
         """`__consumer_offsets`, made at the first request (FC-5)."""
