@@ -10,6 +10,7 @@ block; AsyncFakeBroker's belong to the loop it was started in, and its waits are
 
 import asyncio
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class _Broker:
+class _Broker(ABC):
     """What both brokers are: a cluster that can be made anew, an engine, a server."""
 
     def __init__(
@@ -138,9 +139,13 @@ class _Broker:
 
         return self.call(lambda: story(self._engine))
 
+    @abstractmethod
     def call(self, function: Callable[[], T]) -> T:
         """Run `function` on the engine's thread; returns what it returns and raises what it raises."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> Any:
+        """What `probe` gives as soon as it gives something, or an awaitable of it. Raises WaitTimeout."""
 
     def _new_engine(self) -> Engine:
         settings = Settings(self._config, profile=self._profile)
@@ -170,8 +175,9 @@ class _Broker:
 
     def _settled(self) -> None:
         """The engine did something: perhaps somebody waits for just that."""
-        for waiter in tuple(self._waiters):
-            self._try(waiter)
+        if self._waiters:
+            for waiter in tuple(self._waiters):
+                self._try(waiter)
 
     def _try(self, waiter: "_Waiter") -> None:
         try:

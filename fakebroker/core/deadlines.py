@@ -28,10 +28,17 @@ class Deadline:
         self.due_ms = None
 
 
+NEVER_MS = 1 << 63
+
+
 class DeadlineQueue:
-    """All deadlines on one reading of time."""
+    """All deadlines on one reading of time.
+
+    `earliest_ms` is a lower bound of `next_due_ms()`, and costs nothing to look at; NEVER_MS when the queue is empty.
+    """
 
     def __init__(self) -> None:
+        self.earliest_ms = NEVER_MS
         self._places: list[tuple[int, int, Deadline]] = []
         self._count = 0
 
@@ -49,6 +56,7 @@ class DeadlineQueue:
             due_ms = deadline.due_ms
             live = ticket == deadline._ticket
             if live and due_ms == place_ms:
+                self.earliest_ms = place_ms
                 return place_ms
             heappop(self._places)
             if live:  # but it was moved later or disarmed
@@ -56,6 +64,7 @@ class DeadlineQueue:
                 deadline._ticket = 0
                 if due_ms is not None:
                     self._queue(deadline, due_ms)
+        self.earliest_ms = NEVER_MS
         return None
 
     def pop_due(self, now_ms: int) -> Deadline | None:
@@ -80,6 +89,8 @@ class DeadlineQueue:
         self._count += 1
         deadline._place_ms, deadline._ticket = due_ms, self._count
         heappush(self._places, (due_ms, self._count, deadline))
+        if due_ms < self.earliest_ms:
+            self.earliest_ms = due_ms
 
 
 class Timers:

@@ -8,7 +8,7 @@ driver gives the next turn when the other connections have had theirs.
 import logging
 from collections.abc import Callable
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fakebroker.apis.call import Address, Call, Listener
 from fakebroker.engine.dispatch import Dispatcher, Route
@@ -46,8 +46,9 @@ class Connection:
         self.local_address = local_address  # the address on our side that the client connected to
         self.close_reason: str | None = None  # set: send what there is to send, then close
         self.is_parked = False  # a request waits for its answer
-        self.driver: object = None  # whatever drives this connection; the engine does not look at it
+        self.driver: Any = None  # whatever drives this connection; the engine does not look at it
         self.is_dirty = False
+        self.is_quiet = True  # nothing is parked, kept for later or wrong: the next bytes begin a frame
         self._is_gone = False
         self._dispatcher = dispatcher
         self._pieces: list[bytes] = []  # received and not yet taken up; the first from _position on
@@ -71,17 +72,19 @@ class Connection:
     def receive(self, data: bytes, now: Instant) -> None:
         """Bytes came in. What is due runs first, then whole frames are taken up."""
         self.engine.tick(now)
-        if self.close_reason is None:
+        if self.is_quiet:
+            self._turn(data, 0, now)
+        elif self.close_reason is None:
             self._pieces.append(data)
             self._buffered_bytes += len(data)
-            if not self.is_parked and self._buffered_bytes >= self._wanted_bytes:
-                self._turn(now)
+            if self.wants_turn:
+                self._turn(*self._input(), now)
 
     def resume(self, now: Instant) -> None:
         """The next turn for frames that are already here."""
         self.engine.tick(now)
         if self.wants_turn:
-            self._turn(now)
+            self._turn(*self._input(), now)
 
     @property
     def wants_turn(self) -> bool:
@@ -108,6 +111,7 @@ class Connection:
         if self._is_gone:
             return
         self._is_gone = True
+        self.is_quiet = False
         self.close_reason = self.close_reason or reason
         self._drop_input()
         self._out.clear()
@@ -142,6 +146,7 @@ class Connection:
         """Stop reading; the driver closes after the answers that are already made."""
         if self.close_reason is None:
             self.close_reason = reason
+            self.is_quiet = False
             self._is_turn_over = True
             log.warning("closing the connection from %s: %s", self.peer.client_host, reason)
             self._drop_input()
@@ -156,9 +161,8 @@ class Connection:
 
     # Requests
 
-    def _turn(self, now: Instant) -> None:
-        """Take up whole frames until one parks, the turn is over or the rest is no whole frame."""
-        buffer, position = self._input()
+    def _turn(self, buffer: bytes, position: int, now: Instant) -> None:
+        """Take up whole frames from `position` on until one parks, the turn is over or the rest is no whole frame."""
         end, limit, routes, head = len(buffer), self.engine.largest_frame_bytes, self._dispatcher.routes, _head
         self._is_turn_over = False
         for _ in range(REQUESTS_PER_TURN):
@@ -176,8 +180,13 @@ class Connection:
                 self._serve(route, frame, 10 + client_id_size if client_id_size > 0 else 10, now)
             if self._is_turn_over:
                 break
-        self._keep(buffer, position)
-        self.engine.mark_dirty(self)
+        if position < end or self._is_turn_over:
+            self._keep(buffer, position)
+        elif not self.is_quiet:
+            self._drop_input()
+            self.is_quiet = True
+        if not self.is_dirty:
+            self.engine.mark_dirty(self)
 
     def _serve(self, route: Route, frame: bytes, offset: int, now: Instant) -> None:
         """One request: header, body, handler, answer. `offset` is where the header's client id ends."""
@@ -300,6 +309,7 @@ class Connection:
 
     def _keep(self, buffer: bytes, position: int) -> None:
         """Put back what was not taken up, and find out how much makes the next frame whole."""
+        self.is_quiet = False
         if self.close_reason is not None:
             return
         rest_bytes = len(buffer) - position

@@ -31,6 +31,7 @@ class Engine:
         self.connections: dict[int, Connection] = {}
         self.errors: list[Exception] = []  # bugs of ours: what handlers and timers raised
         self.outbox = cluster.outbox
+        self._timers = cluster.timers
         self.largest_frame_bytes = cluster.settings.int("socket.request.max.bytes")
         self._dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]
         self._dirty: list[Connection] = []
@@ -49,7 +50,9 @@ class Engine:
 
     def take_dirty(self) -> list[Connection]:
         """The connections that have something to send, want a turn or are to be closed, in the order they got so."""
-        dirty, self._dirty = self._dirty, []
+        dirty = self._dirty
+        if dirty:
+            self._dirty = []
         for connection in dirty:
             connection.is_dirty = False
         return dirty
@@ -58,15 +61,17 @@ class Engine:
 
     def next_deadline(self) -> tuple[int | None, int | None]:
         """When something is due next: on the wall reading, and on the monotonic one."""
-        timers = self.cluster.timers
+        timers = self._timers
         return timers.wall.next_due_ms(), timers.mono.next_due_ms()
+
+    def look_again(self) -> tuple[int, int]:
+        """When to `tick` next, as `next_deadline`, but free of cost: it may be too early, and NEVER_MS is never."""
+        return self._timers.wall.earliest_ms, self._timers.mono.earliest_ms
 
     def tick(self, now: Instant) -> None:
         """It is `now`: what is due runs. Requests of the same moment come after it."""
-        wall_due_ms, mono_due_ms = self.next_deadline()
-        if (mono_due_ms is not None and mono_due_ms <= now.mono_ms) or (
-            wall_due_ms is not None and wall_due_ms <= now.wall_ms
-        ):
+        timers = self._timers
+        if timers.mono.earliest_ms <= now.mono_ms or timers.wall.earliest_ms <= now.wall_ms:
             self.advance_to(now)
         self.now = now
 
@@ -87,7 +92,7 @@ class Engine:
 
     def _next_step(self, start: Instant, target: Instant) -> "tuple[int, DeadlineQueue, int] | None":
         """The deadline that comes next on the way: how long after `start`, in which queue, and when."""
-        timers = self.cluster.timers
+        timers = self._timers
         wall_ms, mono_ms = self.next_deadline()
         steps = []
         if mono_ms is not None and mono_ms <= target.mono_ms:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from time import monotonic, time
 
+from fakebroker.core.deadlines import NEVER_MS
 from fakebroker.engine.engine import Engine
 from fakebroker.instant import Instant
 
@@ -33,12 +34,13 @@ class LoopClock:
         """Wall time is the machine's again, for an engine that has seen no other time."""
         self._rate = 1.0
         self._is_frozen = False
-        self._since_s = self._os_wall()  # wall_ms = _wall_ms + (machine's time - _since_s) * pace
-        self._wall_ms = self._since_s * _MS
+        self._pace_ms = _MS  # milliseconds of wall time per second of the machine's
+        self._since_s = self._os_wall()
+        self._wall_ms = self._since_s * _MS  # at _since_s
 
     def now(self) -> Instant:
         """Both readings of this moment."""
-        wall_ms = self._wall_ms + (self._os_wall() - self._since_s) * _MS * self._pace
+        wall_ms = self._wall_ms + (self._os_wall() - self._since_s) * self._pace_ms
         return Instant(int(wall_ms), int(self._os_mono() * _MS) + self._mono_offset_ms)
 
     def advance(self, ms: int, timers: bool = False) -> None:
@@ -61,13 +63,13 @@ class LoopClock:
     def freeze(self) -> None:
         """Wall time stands still until `resume`; `advance` still moves it."""
         self._rebase()
-        self._is_frozen = True
+        self._is_frozen, self._pace_ms = True, 0.0
         self._moved()
 
     def resume(self) -> None:
         """Wall time goes on from where it stands."""
         self._rebase()
-        self._is_frozen = False
+        self._is_frozen, self._pace_ms = False, self._rate * _MS
         self._moved()
 
     @property
@@ -81,6 +83,8 @@ class LoopClock:
             raise ValueError(f"a rate of {rate} is not above 0; freeze() stops the clock")
         self._rebase()
         self._rate = rate
+        if not self._is_frozen:
+            self._pace_ms = rate * _MS
         self._moved()
 
     @property
@@ -88,22 +92,17 @@ class LoopClock:
         """Whether wall time stands still."""
         return self._is_frozen
 
-    def wait_s(self, wall_due_ms: int | None, mono_due_ms: int | None) -> float | None:
-        """How long to wait for the first of two deadlines on their readings; None: for ever."""
+    def wait_s(self, wall_due_ms: int, mono_due_ms: int) -> float | None:
+        """How long to wait for the first of two deadlines on their readings, NEVER_MS for none; None: for ever."""
         waits = []
-        if mono_due_ms is not None:
+        if mono_due_ms != NEVER_MS:
             waits.append((mono_due_ms - self._mono_offset_ms) / _MS - self._os_mono())
-        if wall_due_ms is not None and self._pace > 0:
-            passed_s = self._os_wall() - self._since_s
-            waits.append((wall_due_ms - self._wall_ms) / _MS / self._pace - passed_s)
+        if wall_due_ms != NEVER_MS and self._pace_ms:
+            waits.append((wall_due_ms - self._wall_ms) / self._pace_ms - (self._os_wall() - self._since_s))
         return max(0.0, min(waits)) if waits else None
-
-    @property
-    def _pace(self) -> float:
-        return 0.0 if self._is_frozen else self._rate
 
     def _rebase(self) -> None:
         """From now on the pace may be another."""
         os_wall_s = self._os_wall()
-        self._wall_ms += (os_wall_s - self._since_s) * _MS * self._pace
+        self._wall_ms += (os_wall_s - self._since_s) * self._pace_ms
         self._since_s = os_wall_s

@@ -29,7 +29,7 @@ class Server:
         self._servers: list[asyncio.Server] = []
         self._clients: set[_Client] = set()
         self._timer: asyncio.TimerHandle | None = None
-        self._timer_is_for: tuple[int | None, int | None] = (None, None)
+        self._timer_is_for = (-1, -1)
 
     def bind(self, listeners: list[Listener]) -> None:
         """Take the ports; a listener on port 0 learns the one it got. Raises OSError naming the address."""
@@ -74,11 +74,12 @@ class Server:
 
     def settle(self) -> None:
         """After the engine did something: carry away what it has to say, and see when it is needed next."""
-        while dirty := self.engine.take_dirty():
-            for connection in dirty:
-                if isinstance(connection.driver, _Client):
-                    connection.driver.carry()
-        self._set_timer()
+        engine = self.engine
+        for connection in engine.take_dirty():
+            connection.driver.carry()
+        due_ms = engine.look_again()
+        if due_ms != self._timer_is_for:
+            self._set_timer(due_ms)
         self._settled()
 
     def soon(self, action: Callable[[], None]) -> None:
@@ -93,13 +94,10 @@ class Server:
         """A client's connection is gone."""
         self._clients.discard(client)
 
-    def _set_timer(self) -> None:
+    def _set_timer(self, due_ms: tuple[int, int]) -> None:
         """One timer of the loop for the next deadline. It may ring too early, never too late: moving it costs."""
-        deadlines = self.engine.next_deadline()
-        if deadlines == self._timer_is_for:
-            return
-        self._timer_is_for = deadlines
-        wait_s = self.clock.wait_s(*deadlines)
+        self._timer_is_for = due_ms
+        wait_s = self.clock.wait_s(*due_ms)
         if wait_s is None:
             return
         at = self._loop.time() + wait_s
@@ -112,7 +110,7 @@ class Server:
     def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer, self._timer_is_for = None, (None, None)
+        self._timer, self._timer_is_for = None, (-1, -1)
 
     def _clock_moved(self) -> None:
         self._cancel_timer()
@@ -137,6 +135,7 @@ class _Client(asyncio.Protocol):
         self._listener = listener
         self._transport: asyncio.Transport
         self._connection: Connection
+        self._is_ordinary = True  # reading, and the client has not ended
         self._is_reading = True
         self._is_at_end = False  # the client sends no more
         self._is_slow = False  # the client does not read what we send
@@ -156,6 +155,7 @@ class _Client(asyncio.Protocol):
         )
         self._connection.driver = self
         server.joined(self)
+        server.settle()
 
     def data_received(self, data: bytes) -> None:
         server = self._server
@@ -163,12 +163,12 @@ class _Client(asyncio.Protocol):
         server.settle()
 
     def eof_received(self) -> bool:
-        self._is_at_end = True
+        self._is_at_end, self._is_ordinary = True, False
         return self._connection.wants_turn  # what it sent before is still answered
 
     def pause_writing(self) -> None:
         self._is_slow = True
-        self._read_or_not()
+        self._look_after()
 
     def resume_writing(self) -> None:
         self._is_slow = False
@@ -184,20 +184,13 @@ class _Client(asyncio.Protocol):
     # What the server calls
 
     def carry(self) -> None:
-        """Send what there is to send, in one write; then close, or see that the next turn comes."""
-        connection, transport = self._connection, self._transport
+        """Send what there is to send, in one write; then see whether to close, to take another turn, to read on."""
+        connection = self._connection
         pieces = connection.data_to_send()
-        if transport.is_closing():
-            return
-        if pieces:
-            transport.write(b"".join(pieces))
-        wants_turn = connection.wants_turn
-        if connection.close_reason is not None or (self._is_at_end and not wants_turn):
-            transport.close()
-        elif wants_turn and not self._has_turn and not self._is_slow:
-            self._has_turn = True
-            self._server.soon(self._take_turn)
-        self._read_or_not()
+        if pieces and not self._transport.is_closing():
+            self._transport.write(b"".join(pieces))
+        if not (connection.is_quiet and self._is_ordinary):
+            self._look_after()
 
     def abort(self) -> None:
         """Close without sending what is not sent."""
@@ -205,21 +198,32 @@ class _Client(asyncio.Protocol):
         self._connection.closed(self._server.clock.now(), "the broker was stopped")
         self._transport.abort()
 
+    def _look_after(self) -> None:
+        """Something is not as usual: a request is parked, frames wait, the client is slow or sends no more."""
+        connection, transport = self._connection, self._transport
+        if transport.is_closing():
+            return
+        wants_turn = connection.wants_turn
+        if connection.close_reason is not None or (self._is_at_end and not wants_turn):
+            transport.close()
+            return
+        if wants_turn and not self._has_turn and not self._is_slow:
+            self._has_turn = True
+            self._server.soon(self._take_turn)
+        should_read = not self._is_slow and connection.waiting_bytes < MOST_WAITING_BYTES
+        if should_read != self._is_reading:
+            self._is_reading = should_read
+            if should_read:
+                transport.resume_reading()
+            else:
+                transport.pause_reading()
+        self._is_ordinary = should_read and not self._is_at_end
+
     def _take_turn(self) -> None:
         self._has_turn = False
         if not self._is_slow:
             self._connection.resume(self._server.clock.now())
             self._server.settle()
-
-    def _read_or_not(self) -> None:
-        """Stop reading while the client does not read, or has sent more than we can take up; go on after that."""
-        should_read = not self._is_slow and self._connection.waiting_bytes < MOST_WAITING_BYTES
-        if should_read != self._is_reading and not self._transport.is_closing():
-            self._is_reading = should_read
-            if should_read:
-                self._transport.resume_reading()
-            else:
-                self._transport.pause_reading()
 
 
 def _bound_socket(host: str, port: int) -> socket.socket:
