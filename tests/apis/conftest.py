@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from fakebroker.apis.call import Address, Call, Listener
+from fakebroker.apis.handlers import handler
 from fakebroker.instant import Instant
+from fakebroker.wire.registry import APIS
 
 
 class FakeConnection:
@@ -45,3 +47,16 @@ def make_call() -> Callable[..., Call]:
         return call
 
     return make
+
+
+@pytest.fixture
+def ask(make_call: Callable[..., Call]) -> Callable[..., Any]:
+    """ask(cluster, request, version) -> the answer of the request's handler, as a client of that version reads it."""
+
+    def ask(cluster: Any, request: Any, version: int, *, now: Instant = Instant(0, 0)) -> Any:
+        api = APIS[request.api_key]
+        request, _ = type(request).decode(request.encode(version), version)
+        response = handler(request.api_key).handle(make_call(cluster, version, now=now), request)
+        return api.response.decode(response.encode(version), version)[0]
+
+    return ask

@@ -1,0 +1,72 @@
+"""ApiVersions: what is listed, and who may ask."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fakebroker.apis import api_versions
+from fakebroker.apis.call import Call
+from fakebroker.core.cluster import Cluster
+from fakebroker.engine.dispatch import versions_served
+from fakebroker.errors import ErrorCode
+from fakebroker.release import release
+from fakebroker.settings import Settings
+from fakebroker.wire.messages.api_versions import ApiVersionsRequest
+
+
+def listed(make_call: Callable[..., Call], as_release: str, version: int = 3) -> dict[int, tuple[int, int]]:
+    """What a broker of that release lists."""
+    cluster = Cluster(Settings(), release(as_release))
+    call = make_call(cluster, version)
+    call.listener.versions = versions_served(cluster.release)
+    request = ApiVersionsRequest(client_software_name="probe", client_software_version="1.0-beta.2")
+    response = api_versions.handle(call, request)
+    response.encode(version)
+    return {entry.api_key: (entry.min_version, entry.max_version) for entry in response.api_keys}
+
+
+@pytest.mark.rules("AV-8", "PD-1")
+def test_lists_what_is_served(make_call: Callable[..., Call]) -> None:
+    """Every API served here with the release's versions; 4.3 lists Produce from 0 although it serves 3 on."""
+    newest = listed(make_call, "4.3")
+    assert newest[0] == (0, 13)
+    assert newest[1] == (4, 18)
+    assert 17 not in newest, "SaslHandshake is not served yet"
+    assert listed(make_call, "2.1")[0] == (0, 7)
+    assert 43 not in listed(make_call, "2.1"), "2.1 had no ElectLeaders"
+
+
+@pytest.mark.rules("AV-8")
+@pytest.mark.parametrize("version", range(5))
+def test_every_version_lists_the_same(make_call: Callable[..., Call], version: int) -> None:
+    """The version of the request changes the layout, not the list."""
+    assert listed(make_call, "4.3", version) == listed(make_call, "4.3", 0)
+
+
+@pytest.mark.rules("AV-9", "TX-10")
+def test_no_features_are_shown(make_call: Callable[..., Call]) -> None:
+    """Features stay out: transaction.version above all would change how producers behave."""
+    call = make_call(Cluster(Settings(), release()), 4)
+    response = api_versions.handle(call, ApiVersionsRequest(client_software_name="a", client_software_version="1"))
+    assert response.supported_features == []
+    assert response.finalized_features == []
+    assert response.finalized_features_epoch == -1
+
+
+@pytest.mark.rules("AV-7")
+@pytest.mark.parametrize("name", ["", "-a", "a-", "a b", "ä", "a_b"])
+def test_bad_software_names(make_call: Callable[..., Call], name: str) -> None:
+    """A client that names itself badly is refused with 42 and an empty list, in v3 and later."""
+    call = make_call(Cluster(Settings(), release()), 3)
+    call.listener.versions = {18: (0, 4)}
+    for fields in ({"client_software_name": name, "client_software_version": "1"}, software(name)):
+        response: Any = api_versions.handle(call, ApiVersionsRequest(**fields))
+        assert response.error_code == ErrorCode.INVALID_REQUEST
+        assert response.api_keys == []
+    call.version = 2
+    assert api_versions.handle(call, ApiVersionsRequest()).error_code == ErrorCode.NONE
+
+
+def software(version: str) -> dict[str, str]:
+    return {"client_software_name": "a", "client_software_version": version}
