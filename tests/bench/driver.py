@@ -5,9 +5,11 @@ import socket
 import statistics
 import struct
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from fakebroker.wire.frame import decode_response, encode_request
+from fakebroker.schema import Message
+from fakebroker.wire.frame import decode_response
+from tests.bench.requests import frame
 from tests.bench.targets import Target
 
 Address = tuple[str, int]
@@ -26,20 +28,15 @@ def connect(address: Address) -> socket.socket:
     return sock
 
 
-def frame(request: object, version: int) -> bytes:
-    """A request as it goes over the wire, length prefix included."""
-    body = encode_request(request, version, correlation_id=1, client_id="bench")
-    return struct.pack(">i", len(body)) + body
-
-
 def read_frame(sock: socket.socket) -> bytes:
     """One answer without its length prefix."""
     head = sock.recv(4, socket.MSG_WAITALL)
-    size = struct.unpack(">i", head)[0]
-    return sock.recv(size, socket.MSG_WAITALL)
+    if len(head) < 4:
+        raise ConnectionError("the broker closed the connection")
+    return sock.recv(struct.unpack(">i", head)[0], socket.MSG_WAITALL)
 
 
-def ask(sock: socket.socket, request: object, version: int) -> object:
+def ask(sock: socket.socket, request: Message, version: int) -> Any:
     """One request and its decoded answer."""
     sock.sendall(frame(request, version))
     return decode_response(request.api_key, version, read_frame(sock))[1]

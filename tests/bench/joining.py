@@ -2,10 +2,13 @@
 
 import selectors
 import time
+from collections.abc import Callable
+from typing import Any
 
+from fakebroker.schema import Message
 from fakebroker.wire.frame import decode_response
-from tests.bench.cases import request, struct
-from tests.bench.driver import Address, connect, frame
+from tests.bench import requests as r
+from tests.bench.driver import Address, connect
 
 REBALANCE_IN_PROGRESS = 27
 
@@ -18,12 +21,11 @@ class _Member:
         self.group, self.member_id, self.generation = group, "", -1
         self.assigned_generation = -1
         self._buffer = b""
-        self._awaited = ""
+        self._asked = (-1, -1)
+        self._on_answer: Callable[[Any], None] = self._on_join
 
     def join(self) -> None:
-        protocol = struct("JoinGroup", "JoinGroupRequestProtocol", name="range", metadata=b"\0\0\0\0\0\0\xff\xff\xff\xff")
-        self._send("JoinGroup", 3, member_id=self.member_id, session_timeout_ms=30_000, rebalance_timeout_ms=30_000,
-                   protocol_type="consumer", protocols=[protocol])  # fmt: skip
+        self._send(r.join(self.group, self.member_id), r.JOIN, self._on_join)
 
     def receive(self) -> None:
         """Take one answer if it is whole, and send what a client would send next."""
@@ -31,38 +33,37 @@ class _Member:
         size = int.from_bytes(self._buffer[:4], "big")
         if len(self._buffer) < size + 4:
             return
-        version = {"JoinGroup": 3, "SyncGroup": 2, "Heartbeat": 2}[self._awaited]
-        answer = decode_response(request(self._awaited).api_key, version, self._buffer[4 : size + 4])[1]
+        answer = decode_response(*self._asked, self._buffer[4 : size + 4])[1]
         self._buffer = self._buffer[size + 4 :]
-        getattr(self, f"_on_{self._awaited.lower()}")(answer)
+        self._on_answer(answer)
 
-    def _on_joingroup(self, answer: object) -> None:
+    def _on_join(self, answer: Any) -> None:
         self.member_id, self.generation = answer.member_id, answer.generation_id
         if answer.error_code:
             self.join()
             return
-        entries = [struct("SyncGroup", "SyncGroupRequestAssignment", member_id=m.member_id, assignment=b"x") for m in answer.members]
-        self._send("SyncGroup", 2, generation_id=self.generation, member_id=self.member_id, assignments=entries)
+        members = [m.member_id for m in answer.members]
+        self._send(r.sync(self.group, self.generation, self.member_id, members), r.SYNC, self._on_sync)
 
-    def _on_syncgroup(self, answer: object) -> None:
+    def _on_sync(self, answer: Any) -> None:
         if answer.error_code:
             self.join()
             return
         self.assigned_generation = self.generation
         self._heartbeat()
 
-    def _on_heartbeat(self, answer: object) -> None:
+    def _on_heartbeat(self, answer: Any) -> None:
         if answer.error_code == REBALANCE_IN_PROGRESS:
             self.join()
         else:
             self._heartbeat()
 
     def _heartbeat(self) -> None:
-        self._send("Heartbeat", 2, generation_id=self.generation, member_id=self.member_id)
+        self._send(r.heartbeat(self.group, self.generation, self.member_id), r.HEARTBEAT, self._on_heartbeat)
 
-    def _send(self, name: str, version: int, **fields: object) -> None:
-        self._awaited = name
-        self.sock.sendall(frame(request(name, group_id=self.group, **fields), version))
+    def _send(self, request: Message, version: int, on_answer: Callable[[Any], None]) -> None:
+        self._asked, self._on_answer = (request.api_key, version), on_answer
+        self.sock.sendall(r.frame(request, version))
 
 
 def ms_to_stable(address: Address, group: str, members: int = 50) -> float:
@@ -81,5 +82,3 @@ def ms_to_stable(address: Address, group: str, members: int = 50) -> float:
     for member in everyone:
         member.sock.close()
     return elapsed_ms
-
-

@@ -2,41 +2,62 @@
 
 import random
 import time
+import tracemalloc
 
 from fakebroker import FakeBroker
+from fakebroker.core.classic_group import ClassicGroup
+from fakebroker.core.log import PartitionLog
 from fakebroker.instant import Instant
-from fakebroker.records.batch import build_batch
-from fakebroker.wire.frame import decode_response
-from tests.bench.cases import request, struct
-from tests.bench.driver import frame
+from fakebroker.records.offsets_topic import GroupValue, MemberValue
+from tests.bench import requests as r
 
-START = Instant(1_700_000_000_000, 0)
+START = Instant(r.FIRST_MS, 0)
 DAY_MS = 86_400_000
 
 
 class World:
-    """A broker without network: one connection, frames in, answers out."""
+    """A broker without network: frames in, answers out."""
 
-    def __init__(self, **config: object) -> None:
-        self.broker = FakeBroker(config={"message.max.bytes": 10_485_760, **config})
+    def __init__(self) -> None:
+        self.broker = FakeBroker(config={"message.max.bytes": 10_485_760})
         self.engine = self.broker.engine
-        self.engine.now = START
-        listener = self.broker.listeners[0]
-        self.connection = self.engine.connect(listener, "/127.0.0.1", ("127.0.0.1", 9092), START)
-        self.now = START
+        self.engine.now = self.now = START
+        self.connection = self.connect()
 
-    def ask(self, name: str, version: int, **fields: object) -> object:
-        asked = request(name, **fields)
-        return decode_response(asked.api_key, version, self.send(frame(asked, version)))[1]
+    def connect(self):
+        address = ("127.0.0.1", 9092)
+        return self.engine.connect(self.broker.listeners[0], "/127.0.0.1", address, self.now)
 
-    def send(self, data: bytes) -> bytes:
-        """One frame in, its answer's frame out, without the length."""
-        self.connection.receive(data, self.now)
-        return b"".join(self.connection.data_to_send())[4:]
+    def us_per_frame(self, frames: list[bytes], rounds: int = 1) -> float:
+        """Microseconds for each of these frames, sent one by one."""
+        began = time.perf_counter()
+        for _ in range(rounds):
+            for frame in frames:
+                self.connection.receive(frame, self.now)
+            self.connection.data_to_send()
+        return (time.perf_counter() - began) / (rounds * len(frames)) * 1e6
 
-    def advance(self, ms: int) -> None:
+    def log(self, topic: str) -> PartitionLog:
+        """The log of a new topic with one partition."""
+        self.broker.create_topic(topic)
+        return self.engine.cluster.topics.get(topic).partitions[0].log
+
+    def group(self, group_id: str, members: int) -> ClassicGroup:
+        """A Stable group, loaded from its record as a coordinator that takes over does."""
+        ids = [f"client-{n:08d}-0000-4000-8000-000000000000" for n in range(members)]
+        timeout_ms = r.TIMEOUT_MS
+        stored = tuple(MemberValue(m, None, "bench", "/127.0.0.1", timeout_ms, timeout_ms, b"", b"") for m in ids)
+        shard = self.engine.cluster.nodes[1].coordinator.shard(group_id, self.now)
+        group = shard.create_group(group_id, self.now)
+        group.restore(GroupValue("bench", 1, "range", ids[0], self.now.wall_ms, stored), self.now)
+        return group
+
+    def advance(self, ms: int) -> float:
+        """Let time pass; returns the milliseconds it took."""
+        began = time.perf_counter()
         self.now = self.now.plus(ms)
         self.engine.advance_to(self.now)
+        return (time.perf_counter() - began) * 1000
 
 
 def heartbeat_curve() -> list[str]:
@@ -44,88 +65,49 @@ def heartbeat_curve() -> list[str]:
     rows = []
     for groups, members in ((1, 3), (1, 2_000), (100, 3), (1_000, 3), (10_000, 3), (33_334, 3)):
         world = World()
-        frames = [f for n in range(groups) for f in stable_members(world, f"group-{n}", members)]
+        frames = []
+        for n in range(groups):
+            group = world.group(f"group-{n}", members)
+            frames += [r.frame(r.heartbeat(group.group_id, 1, m), r.HEARTBEAT) for m in group.members]
         random.Random(1).shuffle(frames)
-        rounds = max(1, 100_000 // len(frames))
-        for data in frames[:2_000]:
-            world.send(data)
-        began = time.perf_counter()
-        for _ in range(rounds):
-            for data in frames:
-                world.connection.receive(data, world.now)
-            world.connection.data_to_send()
-        us = (time.perf_counter() - began) / (rounds * len(frames)) * 1e6
+        world.us_per_frame(frames[:2_000])
+        us = world.us_per_frame(frames, rounds=max(1, 100_000 // len(frames)))
         rows.append(f"| {groups:,} | {groups * members:,} | {us:.2f} |")
         print(rows[-1], flush=True)
     return rows
 
 
-def stable_members(world: World, group_id: str, members: int) -> list[bytes]:
-    """Load a Stable group from its record, as a coordinator that takes over does; a Heartbeat frame for each member."""
-    from fakebroker.records.offsets_topic import GroupValue, MemberValue
-
-    shard = world.engine.cluster.nodes[1].coordinator.shard(group_id, world.now)
-    ids = [f"client-{n:08d}-0000-4000-8000-000000000000" for n in range(members)]
-    stored = tuple(MemberValue(m, None, "client", "/127.0.0.1", 1_000_000, 1_000_000, b"", b"") for m in ids)
-    group = shard.create_group(group_id, world.now)
-    group.restore(GroupValue("x", 1, "range", ids[0], world.now.wall_ms, stored), world.now)
-    return [frame(request("Heartbeat", group_id=group_id, generation_id=1, member_id=m), 3) for m in ids]
-
-
 def rebalance_of(members: int) -> str:
-    """All members of one Stable group rejoin and sync: milliseconds of CPU for the whole rebalance."""
+    """All members of one Stable group rejoin and sync."""
     world = World()
-    stable_members(world, "big", members)
-    group = world.engine.cluster.nodes[1].coordinator.shard("big", world.now).groups["big"]
-    ids = list(group.members)
-    protocol = struct("JoinGroup", "JoinGroupRequestProtocol", name="range", metadata=b"new")
-    listener = world.broker.listeners[0]
-    connections = [world.engine.connect(listener, "/127.0.0.1", ("127.0.0.1", 9092), world.now) for _ in ids]
-    joins = [frame(request("JoinGroup", group_id="big", member_id=m, session_timeout_ms=1_000_000, rebalance_timeout_ms=1_000_000,
-                           protocol_type="x", protocols=[protocol]), 3) for m in ids]  # fmt: skip
+    group = world.group("big", members)
+    connections = {member: world.connect() for member in group.members}
+    joins = [r.frame(r.join("big", m, b"new", session_timeout_ms=r.TIMEOUT_MS), r.JOIN) for m in connections]
     began = time.perf_counter()
-    for connection, data in zip(connections, joins, strict=True):
-        connection.receive(data, world.now)
+    for connection, frame in zip(connections.values(), joins, strict=True):
+        connection.receive(frame, world.now)
     assert group.generation == 2, group
-    entries = [struct("SyncGroup", "SyncGroupRequestAssignment", member_id=m, assignment=b"mine") for m in ids]
-    for connection, member in zip(connections, ids, strict=True):
-        mine = entries if member == group.leader else []
-        connection.receive(frame(request("SyncGroup", group_id="big", generation_id=2, member_id=member, assignments=mine), 2), world.now)
+    for member, connection in connections.items():
+        everyone = list(connections) if member == group.leader else ()
+        connection.receive(r.frame(r.sync("big", 2, member, everyone), r.SYNC), world.now)
     assert group.state == "Stable", group
-    return f"| one rebalance of {members:,} members (join and sync) | {(time.perf_counter() - began) * 1000:.0f} ms |"
-
-
-def commit_groups(world: World, groups: int) -> float:
-    """One OffsetCommit of 10 partitions for each of so many new groups: seconds for all."""
-    for t in range(5):
-        world.broker.create_topic(f"t{t}", partitions=2)
-    entries = [struct("OffsetCommit", "OffsetCommitRequestTopic", name=f"t{t}", partitions=[(p, 7, -1, -1, "") for p in range(2)]) for t in range(5)]
-    frames = [
-        frame(request("OffsetCommit", group_id=f"group-{n}", generation_id_or_member_epoch=-1, member_id="", topics=entries), 7) for n in range(groups)
-    ]
-    began = time.perf_counter()
-    for data in frames:
-        world.connection.receive(data, world.now)
-    world.connection.data_to_send()
-    return time.perf_counter() - began
+    return f"| one rebalance of {members:,} members, joins and syncs | {(time.perf_counter() - began) * 1000:.0f} ms |"
 
 
 def expiry(groups: int) -> list[str]:
-    """Eight days over so many groups of 10 offsets, when all is due, and the same when nothing is."""
+    """So many new groups with 10 offsets, then eight days: first nothing is due, then everything."""
     world = World()
-    made = commit_groups(world, groups)
-    began = time.perf_counter()
-    world.advance(6 * DAY_MS)
-    idle = time.perf_counter() - began
-    began = time.perf_counter()
-    world.advance(2 * DAY_MS)
-    due = time.perf_counter() - began
-    left = sum(len(s.groups) for s in world.engine.cluster.nodes[1].coordinator.shards.values())
+    topics = [f"t{n}" for n in range(5)]
+    for topic in topics:
+        world.broker.create_topic(topic, partitions=2)
+    us = world.us_per_frame([r.frame(r.commit(f"group-{n}", topics, 2), r.COMMIT) for n in range(groups)])
+    idle_ms, due_ms = world.advance(6 * DAY_MS), world.advance(2 * DAY_MS)
+    left = sum(len(shard.groups) for shard in world.engine.cluster.nodes[1].coordinator.shards.values())
     assert left == 0, left
     return [
-        f"| {groups:,} new groups with 10 offsets each, one commit per group | {made * 1000:.0f} ms ({groups / made:,.0f} groups/s) |",
-        f"| six days over them, nothing due | {idle * 1000:.1f} ms |",
-        f"| two days more, all of it due | {due * 1000:.0f} ms |",
+        f"| {groups:,} new groups, a commit of 10 offsets each | {us:.1f} us a group ({1e6 / us:,.0f} groups/s) |",
+        f"| six days over them, nothing due | {idle_ms:.1f} ms |",
+        f"| two days more, all {groups * 10:,} offsets due | {due_ms:.0f} ms |",
     ]
 
 
@@ -134,22 +116,14 @@ def lookup_curve() -> list[str]:
     rows = []
     for batches, size in ((100, 16384), (10_000, 16384), (100_000, 8192)):
         world = World()
-        log = world.broker.create_topic("t", partitions=1) and world.engine.cluster.topics.get("t").partitions[0].log
-        value = b"v" * (size // 100 - 12)
+        log, first_ms = world.log("t"), START.wall_ms - 20_000_000
         for n in range(batches):
-            records = [(None, value, START.wall_ms - 10_000_000 + n * 100 + i, ()) for i in range(100)]
-            log.append(build_batch(records), world.now)
+            log.append(r.batch(size, 100, first_ms + n * 100), world.now)
         chance = random.Random(1)
-        frames = []
-        for _ in range(2_000):
-            target = START.wall_ms - 10_000_000 + chance.randrange(batches * 100)
-            topic = struct("ListOffsets", "ListOffsetsTopic", name="t", partitions=[(0, -1, target, 1)])
-            frames.append(frame(request("ListOffsets", replica_id=-1, topics=[topic]), 5))
-        world.send(frames[0])
-        began = time.perf_counter()
-        for data in frames:
-            world.connection.receive(data, world.now)
-        us = (time.perf_counter() - began) / len(frames) * 1e6
+        times = [first_ms + chance.randrange(batches * 100) for _ in range(3_000)]
+        frames = [r.frame(r.offset_at("t", ms), r.LIST_OFFSETS) for ms in times]
+        world.us_per_frame(frames[:100])
+        us = world.us_per_frame(frames)
         rows.append(f"| {batches * 100:,} records in {batches:,} batches of {size:,} bytes | {us:.1f} |")
         print(rows[-1], flush=True)
     return rows
@@ -157,12 +131,8 @@ def lookup_curve() -> list[str]:
 
 def memory() -> str:
     """Bytes of memory per stored byte at 16 KiB batches."""
-    import tracemalloc
-
     world = World()
-    world.broker.create_topic("t")
-    log = world.engine.cluster.topics.get("t").partitions[0].log
-    data = build_batch([(None, b"v" * 1000, START.wall_ms, ())] * 16)
+    log, data = world.log("t"), r.batch(16384, 16)
     tracemalloc.start()
     for _ in range(2_000):
         log.append(bytes(bytearray(data)), world.now)
@@ -176,25 +146,13 @@ def report() -> str:
     parts = [
         "## Growth",
         "",
-        "Inside one process, on the engine: framing, decoding, handler and encoding, no sockets.",
-        "",
-        "| groups | members | us per Heartbeat |",
-        "|---|---|---|",
-        *heartbeat_curve(),
-        "",
-        "| log | us per ListOffsets by time |",
-        "|---|---|",
-        *lookup_curve(),
-        "",
-        "| what | cost |",
-        "|---|---|",
-        rebalance_of(500),
-        rebalance_of(2_000),
-        *expiry(10_000),
-        *expiry(100_000),
-        memory(),
+        "Inside one process, on the engine: framing, decoding, handler, encoding; no sockets.",
         "",
     ]
+    parts += ["| groups | members | us per Heartbeat |", "|---|---|---|", *heartbeat_curve(), ""]
+    parts += ["| log | us per ListOffsets by time |", "|---|---|", *lookup_curve(), ""]
+    parts += ["| what | cost |", "|---|---|", rebalance_of(500), rebalance_of(2_000)]
+    parts += [*expiry(10_000), *expiry(100_000), memory(), ""]
     return "\n".join(parts)
 
 

@@ -37,7 +37,9 @@ class Target:
     def __init__(self, name: str, command: list[str]) -> None:
         self.name = name
         began = time.perf_counter()
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT)
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT
+        )
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         self.started_ms = (time.perf_counter() - began) * 1000

@@ -1,0 +1,113 @@
+"""The requests that benchmarks send, by what they mean."""
+
+from collections.abc import Sequence
+
+from fakebroker.records.batch import build_batch
+from fakebroker.records.record_codec import Record
+from fakebroker.schema import Message
+from fakebroker.wire.frame import encode_request
+from fakebroker.wire.framing import with_length
+from fakebroker.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from fakebroker.wire.messages.fetch import FetchRequest, FetchTopic
+from fakebroker.wire.messages.heartbeat import HeartbeatRequest
+from fakebroker.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from fakebroker.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
+from fakebroker.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
+from fakebroker.wire.messages.offset_fetch import OffsetFetchRequest
+from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from fakebroker.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+
+FIRST_MS = 1_700_000_000_000
+TIMEOUT_MS = 1_000_000
+
+# The versions the benchmarks speak: all of them are known to librdkafka's mock as well.
+CREATE_TOPICS, METADATA, JOIN, SYNC, HEARTBEAT, COMMIT, OFFSET_FETCH, PRODUCE, FETCH, LIST_OFFSETS = (
+    2,
+    4,
+    3,
+    2,
+    3,
+    7,
+    5,
+    7,
+    11,
+    5,
+)
+
+
+def frame(request: Message, version: int) -> bytes:
+    """A request as it goes over the wire."""
+    return with_length(encode_request(request, version, 1, "bench"))
+
+
+def create(topics: dict[str, int]) -> CreateTopicsRequest:
+    made = [CreatableTopic(name=name, num_partitions=count, replication_factor=1) for name, count in topics.items()]
+    return CreateTopicsRequest(topics=made, timeout_ms=5000)
+
+
+def ask_for(topics: Sequence[str]) -> MetadataRequest:
+    """Metadata of topics, which makes them where auto-creation is on."""
+    return MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in topics], allow_auto_topic_creation=True)
+
+
+def join(
+    group: str, member: str, metadata: bytes = b"", protocol_type: str = "bench", session_timeout_ms: int = 30_000
+) -> JoinGroupRequest:
+    return JoinGroupRequest(
+        group_id=group,
+        member_id=member,
+        session_timeout_ms=session_timeout_ms,
+        rebalance_timeout_ms=session_timeout_ms,
+        protocol_type=protocol_type,
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=metadata)],
+    )
+
+
+def sync(group: str, generation: int, member: str, members: Sequence[str] = ()) -> SyncGroupRequest:
+    """A sync; the leader's has an assignment for each of `members`."""
+    entries = [SyncGroupRequestAssignment(member_id=m, assignment=b"mine") for m in members]
+    return SyncGroupRequest(group_id=group, generation_id=generation, member_id=member, assignments=entries)
+
+
+def heartbeat(group: str, generation: int, member: str) -> HeartbeatRequest:
+    return HeartbeatRequest(group_id=group, generation_id=generation, member_id=member)
+
+
+def commit(
+    group: str, topics: Sequence[str], partitions: int, generation: int = -1, member: str = ""
+) -> OffsetCommitRequest:
+    entries = [
+        OffsetCommitRequestTopic(name=name, partitions=[(p, 7, -1, -1, "") for p in range(partitions)])
+        for name in topics
+    ]
+    return OffsetCommitRequest(
+        group_id=group, generation_id_or_member_epoch=generation, member_id=member, topics=entries
+    )
+
+
+def all_offsets(group: str) -> OffsetFetchRequest:
+    return OffsetFetchRequest(group_id=group, topics=None)
+
+
+def batch(total_bytes: int, count: int, first_ms: int = FIRST_MS) -> bytes:
+    """About `total_bytes` in `count` records, a millisecond apart."""
+    value = b"v" * max(1, (total_bytes - 61) // count - 12)
+    return build_batch([Record(n, first_ms + n, None, value) for n in range(count)])
+
+
+def produce(topic: str, data: bytes) -> ProduceRequest:
+    entry = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=data)])
+    return ProduceRequest(acks=1, timeout_ms=5000, topic_data=[entry])
+
+
+def fetch(topic: str, limit_bytes: int) -> FetchRequest:
+    row = (0, -1, 0, -1, -1, limit_bytes, bytes(16), 2**63 - 1)
+    entry = FetchTopic(topic=topic, partitions=[row])
+    return FetchRequest(max_wait_ms=100, min_bytes=1, max_bytes=1 << 26, topics=[entry])
+
+
+def offset_at(topic: str, timestamp_ms: int) -> ListOffsetsRequest:
+    return ListOffsetsRequest(
+        replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=[(0, -1, timestamp_ms, 1)])]
+    )
