@@ -6,11 +6,10 @@ v6: leader epoch. v7: static members. v9: an unknown group is 69. v10: topic ids
 There is no top-level error: what concerns the group stands on every partition that passed its own checks (OC-4).
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from fakebroker.apis.call import Call
-from fakebroker.core.classic_group import ClassicGroup
-from fakebroker.core.commit_rules import Committer, refusal_to_commit
+from fakebroker.core.commit_rules import refusal_to_commit
 from fakebroker.core.group_states import State
 from fakebroker.core.shard import Shard
 from fakebroker.core.topics import Topic
@@ -26,6 +25,7 @@ from fakebroker.wire.messages.offset_commit import (
 NO_RETENTION: Final = -1
 _ZOOKEEPER_VERSION = 0
 _OWN_TIMES_VERSION = 1
+_UNKNOWN_GROUP_VERSION = 9
 _TOPIC_ID_VERSION = 10
 _NONE = int(ErrorCode.NONE)
 _TOO_LARGE = int(ErrorCode.OFFSET_METADATA_TOO_LARGE)
@@ -84,7 +84,8 @@ def _known_partitions(call: Call, request: OffsetCommitRequest, response: Offset
             rows = _known_rows(asked, topic, entry)
             if rows:
                 known.append((topic, rows, entry.partitions))
-    response.topics.sort(key=lambda entry: not entry.partitions)  # those with a refusal come first (OC-22)
+    if len(entries) > 1:
+        response.topics.sort(key=lambda entry: not entry.partitions)  # those with a refusal come first (OC-22)
     return known if call.cluster.behaviours.commits_answer_duplicates else _last_of_each(known)
 
 
@@ -110,88 +111,71 @@ def _last_of_each(known: list[_Known]) -> list[_Known]:
 
 def _commit(call: Call, request: OffsetCommitRequest, known: list[_Known]) -> ErrorCode:
     """Store what is left and put its answers in place, or return why the group takes none of it (OC-5..OC-8)."""
-    now = call.now
-    committer = Committer(request.member_id, request.group_instance_id, request.generation_id_or_member_epoch)
+    now, group_id, generation = call.now, request.group_id, request.generation_id_or_member_epoch
     try:
-        shard = call.node.coordinator.shard(request.group_id, now)
+        shard = call.node.coordinator.shard(group_id, now)
     except KafkaError as refused:
         return refused.code
-    group = shard.group(request.group_id)
+    group = shard.groups.get(group_id)
     if group is None:
-        if committer.generation >= 0:
-            says_so = call.version >= 9 and shard.behaviours.commit_to_unknown_group_says_so
+        if generation >= 0:
+            says_so = call.version >= _UNKNOWN_GROUP_VERSION and shard.behaviours.commit_to_unknown_group_says_so
             return ErrorCode.GROUP_ID_NOT_FOUND if says_so else ErrorCode.ILLEGAL_GENERATION
-        group = shard.create_group(request.group_id, now, for_commit=True)
+        group = shard.create_group(group_id, now, for_commit=True)
     else:
-        refusal = refusal_to_commit(group, committer)
+        refusal = refusal_to_commit(group, request.member_id, request.group_instance_id, generation)
         if refusal:
             return refusal
         if group.state is not State.EMPTY:
-            group.touch(committer.member_id, now)
-    _store(call, request, known, shard, group)
+            group.touch(request.member_id, now)
+    offsets = _accepted(request, known, shard, now.wall_ms)
+    if offsets:
+        shard.commit(group, offsets, now, own_times=call.version == _OWN_TIMES_VERSION)
+    else:
+        shard.look_at(group, now)  # it may have been made for nothing (OC-19)
     return ErrorCode.NONE
 
 
-def _store(call: Call, request: OffsetCommitRequest, known: list[_Known], shard: Shard, group: ClassicGroup) -> None:
-    offsets: list[StoredOffset] = []
-    times = _Times.of(request, shard, call.now.wall_ms)
-    limit = shard.settings.int("offset.metadata.max.bytes")
-    for topic, rows, answers in known:
-        _accept(topic, rows, answers, offsets, times, limit)
-    if offsets:
-        shard.commit(group, offsets, call.now, own_times=call.version == _OWN_TIMES_VERSION)
-    else:
-        shard.look_at(group, call.now)  # it may have been made for nothing (OC-19)
+# -- the partitions --------------------------------------------------------------------------------------------------
 
 
-class _Times(NamedTuple):
-    """When what is committed now was committed, and when it expires by itself."""
-
-    now_ms: int
-    retention_ms: int | None
-    stores_topic_ids: bool
-
-    @classmethod
-    def of(cls, request: OffsetCommitRequest, shard: Shard, now_ms: int) -> "_Times":
-        """The request's explicit retention (OC-12), or everybody's where each offset expires by itself (EX-17)."""
-        behaviours = shard.behaviours
-        retention_ms: int | None = request.retention_time_ms
-        if retention_ms == NO_RETENTION:
-            retention_ms = shard.cleanup.retention_ms if behaviours.every_offset_expires_by_itself else None
-        return cls(now_ms, retention_ms, retention_ms is None and behaviours.offset_value_version >= 4)
-
-    def expire_ms(self, commit_ms: int) -> int:
-        """64 bits, and it wraps (OC-21)."""
-        if self.retention_ms is None:
-            return NO_TIMESTAMP
-        return (commit_ms + self.retention_ms + 2**63) % 2**64 - 2**63
-
-
-def _accept(
-    topic: Topic,
-    rows: list[_Row],
-    answers: list[tuple[int, int]],
-    offsets: list[StoredOffset],
-    times: _Times,
-    limit: int,
-) -> None:
-    """Judge the partitions of one topic; good ones are added to `offsets` (OC-10, OC-11)."""
-    name = topic.name
-    topic_id = topic.id if times.stores_topic_ids else NO_TOPIC_ID
-    now_ms, expire_ms = times.now_ms, times.expire_ms(times.now_ms)
+def _accepted(request: OffsetCommitRequest, known: list[_Known], shard: Shard, now_ms: int) -> list[StoredOffset]:
+    """Judge each partition's metadata (OC-11), and make what is to be stored of the good ones (OC-10, OC-12)."""
+    retention_ms = _own_retention_ms(request, shard)
+    limit = shard.metadata_limit
     surely_short = limit // 2  # a character is at most two UTF-16 units
-    for index, offset, leader_epoch, own_ms, metadata in rows:
-        if metadata is None:
-            metadata = ""
-        elif len(metadata) > surely_short and utf16_units(metadata) > limit:
-            answers.append((index, _TOO_LARGE))
-            continue
-        if own_ms == NO_TIMESTAMP:
-            offsets.append((name, index, offset, leader_epoch, metadata, now_ms, expire_ms, topic_id))
-        else:
-            own_expire_ms = times.expire_ms(own_ms)
-            offsets.append((name, index, offset, leader_epoch, metadata, own_ms, own_expire_ms, topic_id))
-        answers.append((index, _NONE))
+    expire_ms = _expire_ms(now_ms, retention_ms)
+    offsets: list[StoredOffset] = []
+    for topic, rows, answers in known:
+        name = topic.name
+        topic_id = topic.id if retention_ms is None and shard.stores_topic_ids else NO_TOPIC_ID  # CR-5
+        for index, offset, leader_epoch, own_ms, metadata in rows:
+            if metadata is None:
+                metadata = ""
+            elif len(metadata) > surely_short and utf16_units(metadata) > limit:
+                answers.append((index, _TOO_LARGE))
+                continue
+            if own_ms == NO_TIMESTAMP:
+                offsets.append((name, index, offset, leader_epoch, metadata, now_ms, expire_ms, topic_id))
+            else:
+                own_expire_ms = _expire_ms(own_ms, retention_ms)
+                offsets.append((name, index, offset, leader_epoch, metadata, own_ms, own_expire_ms, topic_id))
+            answers.append((index, _NONE))
+    return offsets
+
+
+def _own_retention_ms(request: OffsetCommitRequest, shard: Shard) -> int | None:
+    """The request's explicit retention (OC-12), or everybody's where each offset expires by itself (EX-17)."""
+    if request.retention_time_ms != NO_RETENTION:
+        return request.retention_time_ms
+    return shard.cleanup.retention_ms if shard.behaviours.every_offset_expires_by_itself else None
+
+
+def _expire_ms(commit_ms: int, retention_ms: int | None) -> int:
+    """64 bits, and it wraps (OC-21)."""
+    if retention_ms is None:
+        return NO_TIMESTAMP
+    return (commit_ms + retention_ms + 2**63) % 2**64 - 2**63
 
 
 def utf16_units(text: str) -> int:

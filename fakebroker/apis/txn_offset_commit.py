@@ -9,7 +9,7 @@ from collections.abc import Callable
 from fakebroker.apis.call import Call
 from fakebroker.apis.offset_commit import utf16_units
 from fakebroker.core.classic_group import ClassicGroup
-from fakebroker.core.commit_rules import Committer, refusal_to_commit_in_transaction
+from fakebroker.core.commit_rules import refusal_to_commit_in_transaction
 from fakebroker.core.shard import Shard
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.offsets_topic import NO_TIMESTAMP, NO_TOPIC_ID, StoredOffset
@@ -72,13 +72,14 @@ def _admit(call: Call, request: TxnOffsetCommitRequest) -> tuple[Shard, ClassicG
     if not request.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     shard = _shard(call, request.group_id)
-    committer = Committer(request.member_id, request.group_instance_id, request.generation_id)
     group = shard.group(request.group_id)
     if group is None:
-        if committer.generation >= 0 and not shard.behaviours.txn_commit_creates_group:
+        if request.generation_id >= 0 and not shard.behaviours.txn_commit_creates_group:
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
         group = shard.create_group(request.group_id, call.now)
-    refusal = refusal_to_commit_in_transaction(group, committer)
+    refusal = refusal_to_commit_in_transaction(
+        group, request.member_id, request.group_instance_id, request.generation_id
+    )
     if refusal:
         raise KafkaError(refusal)
     return shard, group

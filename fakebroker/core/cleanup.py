@@ -48,15 +48,13 @@ class Cleanup:
 
     def committed(self, group: "ClassicGroup", offset: StoredOffset, now_ms: int) -> None:
         """`offset` was just stored, perhaps with others that age as it does."""
-        _, _, _, _, _, commit_ms, expire_ms, _ = offset
+        _, _, _, _, _, base_ms, expire_ms, _ = offset
+        if group.state is State.EMPTY and group.protocol_type:
+            base_ms = group.state_ms
+        due_ms = base_ms + self.retention_ms
         if expire_ms != NO_TIMESTAMP:
-            due_ms = expire_ms
-        elif group.state is State.EMPTY and group.protocol_type:
-            due_ms = group.state_ms + self.retention_ms
-        else:
-            due_ms = commit_ms + self.retention_ms
-        if due_ms < group.offsets.check_ms:
-            self.touch(group, due_ms, now_ms)
+            due_ms = min(due_ms, expire_ms)
+        self.touch(group, due_ms, now_ms)
 
     def next_pass_ms(self, due_ms: int, now_ms: int) -> int:
         """The first cleanup after `now_ms` that sees what is due at `due_ms` (EX-1)."""

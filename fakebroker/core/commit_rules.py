@@ -1,47 +1,37 @@
 """Who may commit offsets to a group, and delete them (OC-6..OC-9, OC-16, OC-18, OD-2..OD-5)."""
 
-from typing import Final, NamedTuple
-
 from fakebroker.core.classic_group import PROTOCOL_TYPE_CONSUMER, ClassicGroup
 from fakebroker.core.group_states import State
 from fakebroker.errors import ErrorCode
 
-NO_GENERATION: Final = -1
 
-
-class Committer(NamedTuple):
-    """Who a commit says it comes from; a simple consumer says nothing."""
-
-    member_id: str = ""
-    instance_id: str | None = None
-    generation: int = NO_GENERATION
-
-    @property
-    def is_named(self) -> bool:
-        """Does it claim to be a member?"""
-        return self.generation >= 0 or bool(self.member_id) or self.instance_id is not None
-
-
-def refusal_to_commit(group: ClassicGroup, committer: Committer) -> ErrorCode:
+def refusal_to_commit(group: ClassicGroup, member_id: str, instance_id: str | None, generation: int) -> ErrorCode:
     """Why an OffsetCommit is refused (OC-7, OC-8), or NONE."""
     state = group.state
-    if committer.generation < 0 and state is State.EMPTY:
+    if generation < 0 and state is State.EMPTY:
         return ErrorCode.NONE
-    if not committer.is_named:
+    if not is_named(member_id, instance_id, generation):
         return ErrorCode.COORDINATOR_NOT_AVAILABLE if state is State.DEAD else ErrorCode.UNKNOWN_MEMBER_ID
-    refusal = group.refusal(committer.member_id, committer.instance_id, committer.generation)
+    refusal = group.refusal(member_id, instance_id, generation)
     if not refusal and state is State.COMPLETING:
         return ErrorCode.REBALANCE_IN_PROGRESS
     return refusal
 
 
-def refusal_to_commit_in_transaction(group: ClassicGroup, committer: Committer) -> ErrorCode:
+def is_named(member_id: str, instance_id: str | None, generation: int) -> bool:
+    """Does a commit claim to come from a member? A simple consumer says nothing."""
+    return generation >= 0 or bool(member_id) or instance_id is not None
+
+
+def refusal_to_commit_in_transaction(
+    group: ClassicGroup, member_id: str, instance_id: str | None, generation: int
+) -> ErrorCode:
     """Why a TxnOffsetCommit is refused (OC-16), or NONE: a rebalance is no obstacle, and nobody need be named."""
     if group.state is State.DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    if not committer.is_named or (committer.generation < 0 and group.state is State.EMPTY):
+    if not is_named(member_id, instance_id, generation) or (generation < 0 and group.state is State.EMPTY):
         return ErrorCode.NONE
-    return group.refusal(committer.member_id, committer.instance_id, committer.generation)
+    return group.refusal(member_id, instance_id, generation)
 
 
 def refusal_to_delete_offsets(group: ClassicGroup) -> ErrorCode:

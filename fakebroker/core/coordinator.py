@@ -45,7 +45,8 @@ class GroupCoordinator:
 
     def shard(self, group_id: str, now: Instant) -> Shard:
         """Where the group lives on this broker. Raises KafkaError 14 (loading) or 16 (not here, CLU-5)."""
-        partition = self.partition_of(group_id, now)
+        topic = self._topic or self.topic(now)
+        partition = _partition_of(group_id, len(topic.partitions))
         shard = self.shards.get(partition) or self._take_over(partition, now)
         if shard.refusal is not None:
             raise KafkaError(shard.refusal, f"{CONSUMER_OFFSETS}-{partition}: {shard.refusal.name}")

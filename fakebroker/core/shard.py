@@ -11,6 +11,7 @@ from fakebroker.core.classic_group import ClassicGroup
 from fakebroker.core.cleanup import Cleanup
 from fakebroker.core.events import Event, Transition
 from fakebroker.core.group_host import WriteDone
+from fakebroker.core.group_states import State
 from fakebroker.core.offset_records import GroupRecord, OffsetCommits, Tombstones
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
@@ -43,6 +44,8 @@ class Shard:
         self.refusal: ErrorCode | None = None
         self.cleanup = Cleanup(self, since.wall_ms)
         self.cluster = cluster
+        self.metadata_limit = self.settings.int("offset.metadata.max.bytes")
+        self.stores_topic_ids = self.behaviours.offset_value_version >= 4
         self._log = partition.log
         self._format = Format(self.behaviours.offset_value_version, self.behaviours.group_value_version)
 
@@ -143,14 +146,17 @@ class Shard:
         """Remove the offsets of these partitions; tombstones only where something is stored or pending (OD-8)."""
         offsets = group.offsets
         present = [place for place in places if offsets.get(*place) is not None or offsets.is_pending(*place)]
-        if present:
+        offsets.replay_tombstones(present)
+        if self.behaviours.emptied_group_goes_at_once and group.state is State.EMPTY and offsets.is_empty():
+            self.append(Tombstones(group.group_id, present, self.needs_tombstone(group)), now)
+            self.forget(group, now, "Empty, and its last offset was deleted")
+        elif present:
             self.append(Tombstones(group.group_id, present), now)
-            offsets.replay_tombstones(present)
             self.look_at(group, now)
 
     def topic_deleted(self, topic: str, now: Instant) -> None:
         """Drop the topic's offsets in all groups (EX-12)."""
-        for group in self.groups.values():
+        for group in list(self.groups.values()):
             places: dict[Place, None] = dict.fromkeys((topic, index) for index in group.offsets.topics.get(topic, ()))
             if group.offsets.pending:
                 places.update((place, None) for place in group.offsets.pending.places() if place[0] == topic)
