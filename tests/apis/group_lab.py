@@ -78,7 +78,7 @@ class GroupLab:
         self.coordinator.load(self.coordinator.partition_of(group_id, self.now), self.now, for_ms=60_000)
 
     def elsewhere(self, leader: int = 2) -> str:
-        """A group that this node coordinates."""
+        """A group that node `leader` coordinates."""
         partitions = self.coordinator.topic(self.now).partitions
         names = (f"group-{number}" for number in range(1000))
         return next(name for name in names if partitions[partition_of(name, len(partitions))].leader == leader)

@@ -1,0 +1,122 @@
+"""The embedded consumer protocol (CP)."""
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakebroker.errors import WireError
+from fakebroker.records.consumer_protocol import (
+    Assignment,
+    Subscription,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+    subscribed_topics,
+)
+
+texts = st.text(max_size=5)
+bodies = st.none() | st.binary(max_size=5)
+int32s = st.integers(-(2**31), 2**31 - 1)
+partitions = st.lists(st.tuples(texts, st.lists(int32s, max_size=3)), max_size=3)
+subscriptions = st.builds(Subscription, st.lists(texts, max_size=3), bodies, partitions, int32s, st.none() | texts)
+# Two topics, one of them owned, as the Java client 4.3.1 writes it: version 3, no rack.
+JAVA = bytes.fromhex("0003 00000002 0001 61 0001 62 ffffffff 00000001 0001 61 00000002 00000000 00000001 00000007 ffff")
+
+
+@pytest.mark.rules("CP-1", "CP-2")
+@given(subscriptions, st.integers(0, 3))
+def test_subscriptions_round_trip(subscription: Subscription, version: int) -> None:
+    """What a version has comes back, what it lacks has its default."""
+    read = decode_subscription(encode_subscription(subscription, version))
+
+    owned, generation, rack_id = subscription[2:]
+    newer = [owned if version >= 1 else [], generation if version >= 2 else -1, rack_id if version >= 3 else None]
+    assert read == (*subscription[:2], *newer)
+
+
+@pytest.mark.rules("CP-2")
+def test_a_subscription_of_the_java_client() -> None:
+    """The bytes are those the clients exchange."""
+    subscription = Subscription(["a", "b"], None, [("a", [0, 1])], 7, None)
+
+    assert decode_subscription(JAVA) == subscription
+    assert encode_subscription(subscription) == JAVA
+
+
+@pytest.mark.rules("CP-1")
+def test_newer_versions_only_append() -> None:
+    """A reader takes the prefix it knows, of an unknown newer version too."""
+    assert decode_subscription(b"\0\x09" + JAVA[2:] + b"more").topics == ["a", "b"]
+    assert subscribed_topics([b"\0\x09" + JAVA[2:] + b"more"]) == {"a", "b"}
+
+
+@pytest.mark.rules("CP-3")
+@given(partitions, bodies)
+def test_assignments_round_trip(assigned: list[tuple[str, list[int]]], user_data: bytes | None) -> None:
+    """Every assignment comes back as it was."""
+    assignment = Assignment(assigned, user_data)
+
+    assert decode_assignment(encode_assignment(assignment)) == assignment
+
+
+@pytest.mark.rules("CP-3")
+def test_no_bytes_are_no_partitions() -> None:
+    """An empty assignment is legal and assigns nothing."""
+    assert decode_assignment(b"") == Assignment([])
+
+
+@pytest.mark.rules("CP-1")
+@given(st.binary(max_size=60))
+def test_any_bytes_decode_or_raise_wire_error(data: bytes) -> None:
+    """Nothing but WireError comes out of bytes that are something else."""
+    for decode in (decode_subscription, decode_assignment):
+        with suppress(WireError):
+            decode(data)
+    subscribed_topics([data])
+
+
+@pytest.mark.rules("CP-2", "CP-3")
+def test_every_truncation_is_an_error() -> None:
+    """Each cut names what ended too early."""
+    assigned = encode_assignment(Assignment([("topic", [1, 2])], b"x"))
+    for data, decode in ((JAVA, decode_subscription), (assigned, decode_assignment)):
+        for end in range(1, len(data)):
+            with pytest.raises(WireError):
+                decode(data[:end])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "ffff 00000000",
+        "0000 7fffffff",
+        "0000 ffffffff",
+        "0000 00000001 ffff",
+        "0000 00000001 fffe",
+        "0000 00000001 0001 ff",
+    ],
+)
+def test_bad_values(data: str) -> None:
+    """Negative versions and lengths, huge counts, nulls and broken UTF-8 are errors, and allocate nothing."""
+    with pytest.raises(WireError):
+        decode_subscription(bytes.fromhex(data))
+
+
+def test_a_name_that_does_not_fit() -> None:
+    """A topic name has at most 32,767 bytes."""
+    with pytest.raises(WireError, match="32767"):
+        encode_subscription(Subscription(["x" * 32768]))
+
+
+@pytest.mark.rules("CP-4", "EX-7")
+def test_subscribed_topics() -> None:
+    """The union over the members; one that cannot be read makes the whole unknown; nobody subscribes to nothing."""
+    a, b = (encode_subscription(Subscription([name, "both"]), 0) for name in "ab")
+
+    assert subscribed_topics([a, b]) == {"a", "b", "both"}
+    assert subscribed_topics([]) == frozenset()
+    assert subscribed_topics([a, b""]) is None
+    assert subscribed_topics([a, b[:8]]) is None
