@@ -6,23 +6,25 @@ from sortedcontainers import SortedDict
 class LeaderEpochs:
     """Epoch -> the first offset written (or to be written) in it. Both grow together."""
 
-    __slots__ = ("_starts",)
+    __slots__ = ("_latest", "_starts")
 
     def __init__(self) -> None:
         self._starts: SortedDict[int, int] = SortedDict()
+        self._latest = -1  # beside the dict, since every append looks at it
 
     def begin(self, epoch: int, offset: int) -> None:
         """`epoch` leads from `offset` on; an older entry with the same start led nothing and goes (LE-3)."""
         starts = self._starts
-        if starts and epoch <= starts.keys()[-1]:
+        if starts and epoch <= self._latest:
             return
         while starts and starts.values()[-1] >= offset:
             starts.popitem()
         starts[epoch] = offset
+        self._latest = epoch
 
     def latest(self) -> int:
         """The latest epoch, -1 when there is none."""
-        return self._starts.keys()[-1] if self._starts else -1
+        return self._latest
 
     def first(self) -> int:
         """The epoch of the first entry, -1 when there is none."""
@@ -54,6 +56,7 @@ class LeaderEpochs:
         starts = self._starts
         while starts and starts.values()[-1] >= offset:
             starts.popitem()
+        self._latest = starts.keys()[-1] if starts else -1
 
     def entries(self) -> list[tuple[int, int]]:
         """All (epoch, start offset), oldest first."""
