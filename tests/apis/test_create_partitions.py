@@ -1,0 +1,106 @@
+"""CreatePartitions: only upwards."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fakebroker.core.cluster import Cluster
+from fakebroker.release import release
+from fakebroker.settings import Settings
+from fakebroker.wire.messages.create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    """Two brokers; topic `t` of two partitions with two replicas each."""
+    cluster = Cluster(Settings(profile="test"), release(), node_ids=(1, 2))
+    cluster.topics.create("t", 2, 2)
+    return cluster
+
+
+def grow(
+    ask: Ask, cluster: Cluster, *topics: tuple[str, int, list[list[int]] | None], version: int = 3, **fields: Any
+) -> dict[str, int]:
+    asked = [
+        CreatePartitionsTopic(
+            name=name,
+            count=count,
+            assignments=None if brokers is None else [CreatePartitionsAssignment(broker_ids=ids) for ids in brokers],
+        )
+        for name, count, brokers in topics
+    ]
+    answers = ask(cluster, CreatePartitionsRequest(topics=asked, **fields), version).results
+    return {answer.name: answer.error_code for answer in answers}
+
+
+def size(cluster: Cluster) -> int:
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    return len(topic.partitions)
+
+
+@pytest.mark.rules("NP-1")
+@pytest.mark.parametrize(("count", "code"), [(2, 37), (1, 37), (0, 37), (-1, 37), (3, 0)])
+def test_only_upwards(ask: Ask, cluster: Cluster, count: int, code: int) -> None:
+    """A count that is not more than there are is 37."""
+    assert grow(ask, cluster, ("t", count, None)) == {"t": code}
+    assert size(cluster) == (count if code == 0 else 2)
+
+
+@pytest.mark.rules("NP-1", "AD-2")
+def test_unknown_and_repeated(ask: Ask, cluster: Cluster) -> None:
+    """An unknown topic is 3 without a text; a repeated one is refused once with 42."""
+    assert grow(ask, cluster, ("nope", 3, None), ("t", 3, None)) == {"nope": 3, "t": 0}
+    assert grow(ask, cluster, ("t", 4, None), ("t", 5, None)) == {"t": 42}
+    request = CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="nope", count=3, assignments=None)])
+    assert ask(cluster, request, 3).results[0].error_message is None
+
+
+@pytest.mark.rules("NP-2")
+@pytest.mark.parametrize(
+    ("brokers", "code"),
+    [
+        ([[1, 2]], 0),
+        ([[1, 2], [2, 1]], 39),
+        ([], 39),
+        ([[1]], 39),
+        ([[]], 39),
+        ([[1, 1]], 39),
+        ([[1, 55]], 39),
+    ],
+)
+def test_assignments(ask: Ask, cluster: Cluster, brokers: list[list[int]], code: int) -> None:
+    """They list exactly the new partitions, each with the topic's replication factor and known distinct brokers."""
+    assert grow(ask, cluster, ("t", 3, brokers)) == {"t": code}
+
+
+@pytest.mark.rules("NP-3")
+@pytest.mark.parametrize("version", range(4))
+def test_validate_only(ask: Ask, cluster: Cluster, version: int) -> None:
+    """It checks and changes nothing, in every version."""
+    assert grow(ask, cluster, ("t", 4, None), version=version, validate_only=True) == {"t": 0}
+    assert grow(ask, cluster, ("t", 1, None), version=version, validate_only=True) == {"t": 37}
+    assert size(cluster) == 2
+    assert grow(ask, cluster, ("t", 4, None), version=version) == {"t": 0}
+    assert size(cluster) == 4
+
+
+@pytest.mark.rules("NP-4")
+def test_present_partitions_stay(ask: Ask, cluster: Cluster) -> None:
+    """Present partitions are the same objects; new ones are empty, at epoch 0, placed in turn."""
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    before = list(topic.partitions)
+    before[0].leader_epoch = 5
+    grow(ask, cluster, ("t", 4, None))
+    assert topic.partitions[:2] == before
+    assert [partition.leader_epoch for partition in topic.partitions] == [5, 0, 0, 0]
+    assert [partition.replicas for partition in topic.partitions[2:]] == [[1, 2], [2, 1]]
+    assert topic.partitions[3].log.log_end_offset == 0
