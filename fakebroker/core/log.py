@@ -20,6 +20,7 @@ from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.records.batch import build_batch, parse_header, plain_records, read_records, with_base_offset
 from fakebroker.records.faults import InvalidRecord
+from fakebroker.records.markers import build_marker, coordinator_epoch_of
 from fakebroker.records.record_codec import Record
 from fakebroker.records.rewrite import cut_batch
 from fakebroker.records.search import find_record, max_timestamp_from
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from fakebroker.core.topics import Partition
 
 Pair = tuple[bytes | None, bytes | None]
-_UNSETTLED_MAX = 100_000  # writes kept as values; beyond it each new one turns the oldest into bytes
+_UNSETTLED_MAX = 100_000  # records kept as values; beyond it the oldest go, or become bytes
 
 
 class LazyRecords(Protocol):
@@ -38,6 +39,9 @@ class LazyRecords(Protocol):
 
     def records(self) -> Sequence[Pair]:
         """Keys and values."""
+
+    def is_superseded(self) -> bool:
+        """Whether each record has a later one of the same key, so that compaction would drop them all (CO)."""
 
 
 class Appended(NamedTuple):
@@ -88,6 +92,7 @@ class PartitionLog:
         self._epochs = LeaderEpochs()
         self._times: LogTimes | None = None
         self._unsettled: deque[_Unsettled] = deque()
+        self._unsettled_count = 0  # records in them
         self._jobs = partition.topic.cluster.log_jobs
         self.cleaned_until = 0  # where the cleaner stopped last
         self.is_size_watched = False  # the retention job sleeps and wants to hear of growth (RT-3)
@@ -140,15 +145,34 @@ class PartitionLog:
         else:
             self._unsettled.append(unsettled)
             self.log_end_offset = base_offset + len(records)
-            if len(self._unsettled) > _UNSETTLED_MAX:
-                self._settle_one(self._unsettled.popleft())
+            self._unsettled_count += len(records)
+            if self._unsettled_count > _UNSETTLED_MAX:
+                self._relieve()
         self._moved(now)
         return base_offset
+
+    def append_marker(
+        self, producer_id: int, producer_epoch: int, now: Instant, *, commit: bool, coordinator_epoch: int
+    ) -> int:
+        """Append the marker that ends a producer's transaction here, open or not (TX-3, WM-4); returns its offset."""
+        marker = build_marker(
+            producer_id,
+            producer_epoch,
+            commit=commit,
+            coordinator_epoch=coordinator_epoch,
+            timestamp_ms=now.wall_ms,
+        )
+        offset = self._store(marker, 0, now.wall_ms, now)
+        self.producers.ended(producer_id, producer_epoch, coordinator_epoch, now.wall_ms)
+        self._jobs.producer_wrote(now.wall_ms, now.wall_ms)
+        self._moved(now)
+        return offset
 
     def settle(self) -> None:
         """Turn what was kept as values into stored bytes, exactly as if it had been written so."""
         while self._unsettled:
             self._settle_one(self._unsettled.popleft())
+        self._unsettled_count = 0
 
     def truncate(self, offset: int, now: Instant) -> None:
         """Cut off all records at and behind `offset`, inside a batch too: what a test does to a log, not an API."""
@@ -237,7 +261,7 @@ class PartitionLog:
         is there. Whether `offset` is in range the caller has checked (FT-10).
         """
         self.settle()
-        segment = self._active
+        segment: Segment = self._active
         if offset >= segment.base_offset:
             return segment.read(offset, max_bytes, end, at_least_one=at_least_one)
         at = max(self.segments.bisect_right(offset) - 1, 0)
@@ -364,6 +388,14 @@ class PartitionLog:
         if self._times is not None:
             self._times.added(max_timestamp_ms)
 
+    def _relieve(self) -> None:
+        """Too many values: the oldest are dropped if compaction would, before anybody saw them, else made bytes."""
+        while self._unsettled_count > _UNSETTLED_MAX:
+            oldest = self._unsettled.popleft()
+            self._unsettled_count -= len(oldest.records)
+            if not oldest.records.is_superseded() or not self._unsettled:
+                self._settle_one(oldest)
+
     def _settle_one(self, write: _Unsettled) -> None:
         end = self.log_end_offset
         self.log_end_offset = write.base_offset
@@ -451,5 +483,9 @@ class PartitionLog:
         for segment in self.segments.values():
             for batch in segment.batches:
                 header = parse_header(batch)
-                if header.producer_id >= 0 and not header.is_control:
+                if header.is_control:
+                    marker = next(read_records(batch))
+                    epoch = coordinator_epoch_of(marker.value)
+                    self.producers.ended(header.producer_id, header.producer_epoch, epoch, marker.timestamp_ms)
+                elif header.producer_id >= 0:
                     self.producers.written(header, header.base_offset, header.max_timestamp_ms)
