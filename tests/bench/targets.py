@@ -1,4 +1,4 @@
-"""The brokers that a benchmark compares, each in a process of its own: fakebroker, librdkafka's mock cluster, a bare asyncio listener."""
+"""What a benchmark compares, each in its own process: fakebroker, librdkafka's mock cluster, a bare asyncio listener."""
 
 import os
 import re

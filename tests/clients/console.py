@@ -1,6 +1,6 @@
 """Kafka's console tools in a fixed order, and what they print; the same text is wanted from Kafka and from us.
 
-    python -m tests.clients.console HOST:PORT > tests/data/console/TOOLS.txt     (against a fresh Kafka, to record it)
+python -m tests.clients.console HOST:PORT > tests/data/console/TOOLS.txt     (against a fresh Kafka, to record it)
 """
 
 import re
@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 JARS = ROOT / ".java" / "lib"
@@ -21,72 +22,87 @@ DELETE_RECORDS = "org.apache.kafka.tools.DeleteRecordsCommand"
 PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
 CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 
-Step = tuple[str, list[str], str]
 
-KEYED = ["--reader-property", "parse.key=true", "--reader-property", "key.separator=:"]
+class Step(NamedTuple):
+    """One call of a tool, and what it reads from its standard input."""
 
-GROUP_STEPS: list[Step] = [
-    (TOPICS, ["--create", "--topic", "orders", "--partitions", "2", "--replication-factor", "1"], ""),
-    (PRODUCER, ["--topic", "orders", *KEYED], "".join(f"k{n}:v{n}\n" for n in range(20))),
-    (CONSUMER, ["--topic", "orders", "--group", "billing", "--from-beginning", "--max-messages", "20"], ""),
-    (GROUPS, ["--list"], ""),
-    (GROUPS, ["--list", "--state"], ""),
-    (GROUPS, ["--describe", "--group", "billing"], ""),
-    (GROUPS, ["--describe", "--group", "billing", "--state"], ""),
-    (GROUPS, ["--describe", "--group", "billing", "--members"], ""),
-    (GROUPS, ["--reset-offsets", "--group", "billing", "--topic", "orders:0", "--to-earliest", "--dry-run"], ""),
-    (GROUPS, ["--reset-offsets", "--group", "billing", "--topic", "orders", "--shift-by", "-2", "--execute"], ""),
-    (GROUPS, ["--reset-offsets", "--group", "billing", "--topic", "orders", "--to-datetime", "2020-01-01T00:00:00.000", "--execute"], ""),
-    (GROUPS, ["--describe", "--group", "billing", "--offsets"], ""),
-    (GROUPS, ["--delete-offsets", "--group", "billing", "--topic", "orders:1"], ""),
-    (GROUPS, ["--describe", "--group", "billing"], ""),
-    (GROUPS, ["--delete", "--group", "billing"], ""),
-    (GROUPS, ["--describe", "--group", "billing"], ""),
-    (GROUPS, ["--list"], ""),
-]  # fmt: skip
+    tool: str
+    arguments: str
+    text: str = ""
 
-TOPIC_STEPS: list[Step] = [
-    (TOPICS, ["--create", "--topic", "t", "--partitions", "2", "--replication-factor", "1", "--config", "retention.ms=1234567"], ""),
-    (TOPICS, ["--create", "--topic", "t", "--partitions", "2", "--replication-factor", "1"], ""),
-    (TOPICS, ["--list"], ""),
-    (TOPICS, ["--describe", "--topic", "t"], ""),
-    (TOPICS, ["--alter", "--topic", "t", "--partitions", "3"], ""),
-    (TOPICS, ["--alter", "--topic", "t", "--partitions", "3"], ""),
-    (CONFIGS, ["--alter", "--entity-type", "topics", "--entity-name", "t", "--add-config", "cleanup.policy=compact,segment.ms=60000"], ""),
-    (CONFIGS, ["--describe", "--entity-type", "topics", "--entity-name", "t"], ""),
-    (CONFIGS, ["--alter", "--entity-type", "topics", "--entity-name", "t", "--delete-config", "cleanup.policy"], ""),
-    (CONFIGS, ["--alter", "--entity-type", "topics", "--entity-name", "t", "--add-config", "retention.ms=soon"], ""),
-    (CONFIGS, ["--alter", "--entity-type", "brokers", "--entity-name", "1", "--add-config", "log.cleaner.threads=2"], ""),
-    (CONFIGS, ["--describe", "--entity-type", "brokers", "--entity-name", "1"], ""),
-    (TOPICS, ["--describe", "--topic", "t"], ""),
-    (PRODUCER, ["--topic", "t", "--sync", *KEYED], "".join(f"k{n}:v{n}\n" for n in range(9))),
-    (OFFSETS, ["--topic", "t", "--time", "earliest"], ""),
-    (OFFSETS, ["--topic", "t", "--time", "0"], ""),
-    (DELETE_RECORDS, ["--offset-json-file", '{"partitions":[{"topic":"t","partition":0,"offset":1}],"version":1}'], ""),
-    (OFFSETS, ["--topic", "t", "--time", "earliest"], ""),
-    (TOPICS, ["--delete", "--topic", "t"], ""),
-    (TOPICS, ["--delete", "--topic", "t"], ""),
-    (TOPICS, ["--list", "--exclude-internal"], ""),
-]  # fmt: skip
+
+KEYED = " --reader-property parse.key=true --reader-property key.separator=:"
+ONE_DELETED = '{"partitions":[{"topic":"t","partition":0,"offset":1}],"version":1}'
+
+
+def keyed_records(count: int) -> str:
+    return "".join(f"k{n}:v{n}\n" for n in range(count))
+
+
+GROUP_STEPS = [
+    Step(TOPICS, "--create --topic orders --partitions 2 --replication-factor 1"),
+    Step(PRODUCER, "--topic orders" + KEYED, keyed_records(20)),
+    Step(CONSUMER, "--topic orders --group billing --from-beginning --max-messages 20"),
+    Step(GROUPS, "--list"),
+    Step(GROUPS, "--list --state"),
+    Step(GROUPS, "--describe --group billing"),
+    Step(GROUPS, "--describe --group billing --state"),
+    Step(GROUPS, "--describe --group billing --members"),
+    Step(GROUPS, "--reset-offsets --group billing --topic orders:0 --to-earliest --dry-run"),
+    Step(GROUPS, "--reset-offsets --group billing --topic orders --shift-by -2 --execute"),
+    Step(GROUPS, "--reset-offsets --group billing --topic orders --to-datetime 2020-01-01T00:00:00.000 --execute"),
+    Step(GROUPS, "--describe --group billing --offsets"),
+    Step(GROUPS, "--delete-offsets --group billing --topic orders:1"),
+    Step(GROUPS, "--describe --group billing"),
+    Step(GROUPS, "--delete --group billing"),
+    Step(GROUPS, "--describe --group billing"),
+    Step(GROUPS, "--list"),
+]
+
+TOPIC_STEPS = [
+    Step(TOPICS, "--create --topic t --partitions 2 --replication-factor 1 --config retention.ms=1234567"),
+    Step(TOPICS, "--create --topic t --partitions 2 --replication-factor 1"),
+    Step(TOPICS, "--list"),
+    Step(TOPICS, "--describe --topic t"),
+    Step(TOPICS, "--alter --topic t --partitions 3"),
+    Step(TOPICS, "--alter --topic t --partitions 3"),
+    Step(CONFIGS, "--alter --entity-type topics --entity-name t --add-config cleanup.policy=compact,segment.ms=60000"),
+    Step(CONFIGS, "--describe --entity-type topics --entity-name t"),
+    Step(CONFIGS, "--alter --entity-type topics --entity-name t --delete-config cleanup.policy"),
+    Step(CONFIGS, "--alter --entity-type topics --entity-name t --add-config retention.ms=soon"),
+    Step(CONFIGS, "--alter --entity-type brokers --entity-name 1 --add-config log.cleaner.threads=2"),
+    Step(CONFIGS, "--describe --entity-type brokers --entity-name 1"),
+    Step(TOPICS, "--describe --topic t"),
+    Step(PRODUCER, "--topic t --sync" + KEYED, keyed_records(9)),
+    Step(OFFSETS, "--topic t --time earliest"),
+    Step(OFFSETS, "--topic t --time 0"),
+    Step(DELETE_RECORDS, f"--offset-json-file {ONE_DELETED}"),
+    Step(OFFSETS, "--topic t --time earliest"),
+    Step(TOPICS, "--delete --topic t"),
+    Step(TOPICS, "--delete --topic t"),
+    Step(TOPICS, "--list --exclude-internal"),
+]
 
 
 def run(step: Step, bootstrap: str) -> str:
     """What one tool prints, both streams, made independent of the run."""
-    tool, arguments, text = step
+    java = ["java", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", f"{JARS}/*"]
+    arguments = step.arguments.split()
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        arguments = list(arguments)
         if "--offset-json-file" in arguments:
             file.write(arguments[-1])
             file.flush()
             arguments[-1] = file.name
-        command = ["java", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", f"{JARS}/*", tool, "--bootstrap-server", bootstrap, *arguments]
-        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=90, check=False)
-        return steady(done.stdout + done.stderr, bootstrap).replace(file.name, "FILE")
+        command = [*java, step.tool, "--bootstrap-server", bootstrap, *arguments]
+        done = subprocess.run(command, input=step.text, capture_output=True, text=True, timeout=90, check=False)
+    return steady(done.stdout + done.stderr, bootstrap).replace(file.name, "FILE")
 
 
 def steady(text: str, bootstrap: str) -> str:
-    """Without what differs from run to run: ids, addresses, times, stack traces, the wording of
-    errors, the order of printed records, column widths."""
+    """Without what differs from run to run.
+
+    Ids, addresses, times, stack traces, the wording of errors, the order of printed records, column widths.
+    """
     text = text.replace(bootstrap, "HOST:PORT")
     text = re.sub(r"TopicId: \S+", "TopicId: ID", text)
     text = re.sub(r"\[\d{4}-\d\d-\d\d [\d:,]+\]", "[TIME]", text)
@@ -101,8 +117,7 @@ def steady(text: str, bootstrap: str) -> str:
 
 def transcript(steps: list[Step], bootstrap: str) -> Iterator[str]:
     for step in steps:
-        tool, arguments, _ = step
-        yield f"$ {tool.rsplit('.', 1)[1]} {' '.join(arguments)}\n{run(step, bootstrap)}\n"
+        yield f"$ {step.tool.rsplit('.', 1)[1]} {step.arguments}\n{run(step, bootstrap)}\n"
 
 
 if __name__ == "__main__":

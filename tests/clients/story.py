@@ -1,4 +1,4 @@
-"""What every client library must be able to do, told once: the records, a group member in a thread, and the adapter a library needs."""
+"""What every client library must do, told once: the records, a group member in a thread, what a library must offer."""
 
 import threading
 import traceback
@@ -24,7 +24,13 @@ class Sent(NamedTuple):
 def make_records(count: int, partitions: int, first: int = 0) -> list[Sent]:
     """`count` distinct records over all partitions, one millisecond apart."""
     return [
-        Sent(n % partitions, b"key-%d" % n, b"value-%d " % n * 3, (("n", b"%d" % n), ("even", b"\x01" if n % 2 else b"")), WALL_START_MS + n)
+        Sent(
+            n % partitions,
+            b"key-%d" % n,
+            b"value-%d " % n * 3,
+            (("n", b"%d" % n), ("even", b"\x01" if n % 2 else b"")),
+            WALL_START_MS + n,
+        )
         for n in range(first, first + count)
     ]
 
@@ -44,7 +50,9 @@ class Adapter(Protocol):
 
     def produce(self, bootstrap: str, topic: str, records: list[Sent], codec: str) -> None: ...
     def consumer(self, bootstrap: str, topic: str, group: str, **options: str) -> Polled: ...
-    def offsets_for_time(self, bootstrap: str, topic: str, partitions: int, timestamp_ms: int) -> dict[int, int | None]: ...
+    def offsets_for_time(
+        self, bootstrap: str, topic: str, partitions: int, timestamp_ms: int
+    ) -> dict[int, int | None]: ...
 
 
 class Member:
@@ -120,7 +128,9 @@ def wait_all(members: list[Member], wanted: set[bytes], timeout_s: float = 60) -
     timer.start()
     try:
         while missing := wanted - {r.value for m in members for r in list(m.received)}:
-            assert not deadline.is_set(), f"{len(missing)} of {len(wanted)} records not delivered, e.g. {sorted(missing)[:3]}"
+            assert not deadline.is_set(), (
+                f"{len(missing)} of {len(wanted)} records not delivered, e.g. {sorted(missing)[:3]}"
+            )
             for member in members:
                 assert member.failure is None, member.failure
             deadline.wait(0.02)

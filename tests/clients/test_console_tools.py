@@ -1,5 +1,7 @@
-"""Kafka's own console tools print against us what they print against Kafka (transcripts recorded from 4.3.1), and a third
-party's decoder reads our `__consumer_offsets`."""
+"""Kafka's own console tools print against us what they print against Kafka (transcripts recorded from 4.3.1).
+
+And its formatters read our `__consumer_offsets`.
+"""
 
 import re
 import shutil
@@ -18,7 +20,7 @@ pytestmark = [
     pytest.mark.timeout(300),
     pytest.mark.skipif(
         shutil.which("java") is None or not list(JARS.glob("kafka-tools-*.jar")),
-        reason="KAFKA'S CONSOLE TOOLS ARE NOT TESTED: needs java on the PATH and the jars that `make setup-java` fetches",
+        reason="KAFKA'S CONSOLE TOOLS ARE NOT TESTED: they need java and the jars that `make setup-java` fetches",
     ),
 ]
 
@@ -38,16 +40,27 @@ def test_kafkas_formatter_reads_our_offsets_topic(fakebroker: FakeBroker) -> Non
 
     fakebroker.create_topic("orders", partitions=3)
     fakebroker.topic("orders").produce(value=b"x", partition=1)
-    consumer = kafka.Consumer({"bootstrap.servers": fakebroker.bootstrap, "group.id": "billing", "auto.offset.reset": "earliest", "enable.auto.commit": False})
+    consumer = kafka.Consumer(
+        {
+            "bootstrap.servers": fakebroker.bootstrap,
+            "group.id": "billing",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+        }
+    )
     consumer.subscribe(["orders"])
     assert consumer.poll(10).value() == b"x"
-    consumer.commit(offsets=[kafka.TopicPartition("orders", p, 10 + p, metadata=f"note {p}") for p in range(3)], asynchronous=False)
+    consumer.commit(
+        offsets=[kafka.TopicPartition("orders", p, 10 + p, metadata=f"note {p}") for p in range(3)], asynchronous=False
+    )
     consumer.close()
 
     offsets = decoded(fakebroker, "org.apache.kafka.tools.consumer.OffsetsMessageFormatter")
     groups = decoded(fakebroker, "org.apache.kafka.tools.consumer.GroupMetadataMessageFormatter")
 
-    seen = {(t, int(p)): int(o) for t, p, o in re.findall(r'"topic":"(\w+)","partition":(\d+).*?"offset":(\d+)', offsets)}
+    seen = {
+        (t, int(p)): int(o) for t, p, o in re.findall(r'"topic":"(\w+)","partition":(\d+).*?"offset":(\d+)', offsets)
+    }
     assert seen == fakebroker.group("billing").offsets
     assert re.findall(r'"metadata":"(note \d)"', offsets) == ["note 0", "note 1", "note 2"]
     assert '"group":"billing"' in groups
@@ -56,8 +69,9 @@ def test_kafkas_formatter_reads_our_offsets_topic(fakebroker: FakeBroker) -> Non
 
 def decoded(broker: FakeBroker, formatter: str) -> str:
     """The whole offsets topic through one of Kafka's formatters."""
-    command = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", f"{JARS}/*", "org.apache.kafka.tools.consumer.ConsoleConsumer",
-               "--bootstrap-server", broker.bootstrap, "--topic", "__consumer_offsets", "--from-beginning", "--formatter", formatter, "--timeout-ms", "4000"]  # fmt: skip
+    java = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", f"{JARS}/*"]
+    command = [*java, "org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", broker.bootstrap]
+    command += ["--topic", "__consumer_offsets", "--from-beginning", "--formatter", formatter, "--timeout-ms", "4000"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     print(done.stderr, file=sys.stderr)
     return done.stdout

@@ -25,7 +25,14 @@ pytestmark = [
 @pytest.mark.timeout(300)
 def test_the_java_client_lives_its_story(fakebroker: FakeBroker) -> None:
     """Every codec, a third member, resume, offsets by time, a static member's restart and all four assignors."""
-    command = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", f"{JARS}/*", str(STORY), fakebroker.bootstrap]
+    command = [
+        "java",
+        "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+        "-cp",
+        f"{JARS}/*",
+        str(STORY),
+        fakebroker.bootstrap,
+    ]
     run = subprocess.run(command, capture_output=True, text=True, timeout=280)
 
     assert run.returncode == 0, run.stdout + run.stderr

@@ -14,13 +14,14 @@ pytestmark = [
 
 every_library = pytest.mark.parametrize("library", LIBRARIES.values(), ids=LIBRARIES)
 every_codec = pytest.mark.parametrize(
-    ("library", "codec"), [pytest.param(lib, codec, id=f"{name}-{codec}") for name, lib in LIBRARIES.items() for codec in lib.codecs]
+    ("library", "codec"),
+    [pytest.param(lib, codec, id=f"{name}-{codec}") for name, lib in LIBRARIES.items() for codec in lib.codecs],
 )
 
 
 @every_codec
 def test_what_is_produced_is_read_by_a_group_of_two(fakebroker: FakeBroker, library: Adapter, codec: str) -> None:
-    """10,000 records with keys, headers and timestamps come back whole, in order per partition, once, split over two members."""
+    """10,000 records with keys, headers and times come back whole, once, in order per partition, to two members."""
     fakebroker.create_topic("orders", partitions=PARTITIONS)
     records = make_records(10_000, PARTITIONS)
     members = [Member(lambda: library.consumer(fakebroker.bootstrap, "orders", "billing")) for _ in range(2)]
@@ -82,7 +83,9 @@ def test_a_consumer_resumes_from_its_committed_offset(fakebroker: FakeBroker, li
 def test_offsets_are_found_by_time(fakebroker: FakeBroker, library: Adapter) -> None:
     """Per partition the first record at or after the asked time is found, or nothing after the last (LO-11, LO-13)."""
     fakebroker.create_topic("orders", partitions=PARTITIONS)
-    library.produce(fakebroker.bootstrap, "orders", make_records(10_000, PARTITIONS), "gzip" if "gzip" in library.codecs else "none")
+    library.produce(
+        fakebroker.bootstrap, "orders", make_records(10_000, PARTITIONS), "gzip" if "gzip" in library.codecs else "none"
+    )
 
     def at(timestamp_ms: int) -> dict[int, int | None]:
         return library.offsets_for_time(fakebroker.bootstrap, "orders", PARTITIONS, timestamp_ms)
@@ -90,7 +93,9 @@ def test_offsets_are_found_by_time(fakebroker: FakeBroker, library: Adapter) -> 
     assert at(0) == {0: 0, 1: 0, 2: 0, 3: 0}
     assert at(WALL_START_MS + 4_002) == {0: 1001, 1: 1001, 2: 1000, 3: 1000}
     past_the_end = at(WALL_START_MS + 10_000)
-    assert all(offset in (None, 2_500) for offset in past_the_end.values())  # librdkafka answers "not found" with the end
+    assert all(
+        offset in (None, 2_500) for offset in past_the_end.values()
+    )  # librdkafka answers "not found" with the end
 
 
 @every_library
