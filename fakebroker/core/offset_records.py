@@ -5,22 +5,28 @@ when it needs bytes; the tuples inside are those of the cache, so a commit is st
 """
 
 from collections.abc import Sequence
+from typing import Final
 
+from fakebroker.core.offsets import GroupOffsets
 from fakebroker.records.offsets_codec import Format, group_key, group_value, offset_key, offset_value
 from fakebroker.records.offsets_topic import GroupValue, StoredOffset
 
+_NOTHING: Final[dict[int, StoredOffset]] = {}
 Pair = tuple[bytes | None, bytes | None]
 
 
 class OffsetCommits:
     """The records of one OffsetCommit."""
 
-    __slots__ = ("_format", "group_id", "offsets")
+    __slots__ = ("_cache", "_format", "group_id", "offsets")
 
-    def __init__(self, group_id: str, offsets: Sequence[StoredOffset], record_format: Format) -> None:
+    def __init__(
+        self, group_id: str, offsets: Sequence[StoredOffset], record_format: Format, cache: GroupOffsets
+    ) -> None:
         self.group_id = group_id
         self.offsets = offsets
         self._format = record_format
+        self._cache = cache
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -31,6 +37,18 @@ class OffsetCommits:
             (offset_key(self.group_id, stored[0], stored[1]), offset_value(stored, self._format))
             for stored in self.offsets
         ]
+
+    def is_superseded(self) -> bool:
+        """Whether none of them is the group's offset any more. The cache shares the tuples, so a look is enough."""
+        topics = self._cache.topics
+        name, partitions = "", _NOTHING
+        for stored in self.offsets:
+            if stored[0] != name:
+                name = stored[0]
+                partitions = topics.get(name, _NOTHING)
+            if partitions.get(stored[1]) is stored:
+                return False
+        return True
 
 
 class GroupRecord:
@@ -49,6 +67,10 @@ class GroupRecord:
     def records(self) -> list[Pair]:
         """Key and value as bytes."""
         return [(group_key(self.group_id), group_value(self.value, self._format))]
+
+    def is_superseded(self) -> bool:
+        """Nobody has looked; groups are written seldom."""
+        return False
 
 
 class Tombstones:
@@ -76,6 +98,10 @@ class Tombstones:
             pairs.append((group_key(self.group_id), None))
         return pairs
 
+    def is_superseded(self) -> bool:
+        """Tombstones stay until the log's cleaner takes them."""
+        return False
+
 
 class Several:
     """Writes that go into one batch together: a cleanup's."""
@@ -92,3 +118,7 @@ class Several:
     def records(self) -> list[Pair]:
         """The records of all of them, in order."""
         return [pair for write in self.writes for pair in write.records()]
+
+    def is_superseded(self) -> bool:
+        """As for each of them."""
+        return False

@@ -112,7 +112,7 @@ class Shard:
 
         They all age alike, unless the client gave each a commit timestamp (`own_times`, OC-10).
         """
-        base_offset = self._log.append_records(OffsetCommits(group.group_id, offsets, self._format), now)
+        base_offset = self._log.append_records(OffsetCommits(group.group_id, offsets, self._format, group.offsets), now)
         group.offsets.replay(offsets, base_offset)
         if own_times:
             self.look_at(group, now)
@@ -123,7 +123,7 @@ class Shard:
         self, group: ClassicGroup, producer: tuple[int, int], offsets: Sequence[StoredOffset], now: Instant
     ) -> None:
         """Append and apply the offsets of one TxnOffsetCommit; `producer` is id and epoch (OC-16, CR-14)."""
-        records = OffsetCommits(group.group_id, offsets, self._format)
+        records = OffsetCommits(group.group_id, offsets, self._format, group.offsets)
         base_offset = self._log.append_records(records, now, producer=producer)
         self.replay_pending(group, producer[0], offsets, base_offset)
 
