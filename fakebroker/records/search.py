@@ -1,10 +1,13 @@
 """Search by time inside one stored batch: timestamps are read in place, keys and values jumped over (LO-11)."""
 
+from struct import Struct
+
 from fakebroker.records.batch import BatchHeader, parse_header, payload_of, read_records
 from fakebroker.records.faults import InvalidRecord
 from fakebroker.records.varint import decode_varint
 
 NO_TIMESTAMP = -(2**63)
+_BASE_MAX_COUNT = Struct(">q27xq14xi")
 
 
 def find_record(batch: bytes, target_ms: int, from_offset: int) -> tuple[int, int] | None:
@@ -25,15 +28,17 @@ def find_record(batch: bytes, target_ms: int, from_offset: int) -> tuple[int, in
 
 def max_timestamp_from(batch: bytes, from_offset: int) -> int:
     """The largest timestamp (ms) of the records at or behind `from_offset`; NO_TIMESTAMP if there is no such record."""
-    header = parse_header(batch)
-    if not header.records_count:
+    base_offset: int
+    max_timestamp_ms: int
+    base_offset, max_timestamp_ms, count = _BASE_MAX_COUNT.unpack_from(batch)
+    if not count:
         return NO_TIMESTAMP
-    if header.base_offset >= from_offset:
-        return header.max_timestamp_ms
+    if base_offset >= from_offset:
+        return max_timestamp_ms
     try:
         return max((r.timestamp_ms for r in read_records(batch) if r.offset >= from_offset), default=NO_TIMESTAMP)
     except InvalidRecord:
-        return header.max_timestamp_ms  # corrupted by a test; whoever searches in it is told then
+        return max_timestamp_ms  # corrupted by a test; whoever searches in it is told then
 
 
 def _first_reaching(payload: bytes, header: BatchHeader, least_delta: int, from_offset: int) -> tuple[int, int] | None:
@@ -44,10 +49,15 @@ def _first_reaching(payload: bytes, header: BatchHeader, least_delta: int, from_
             size = payload[position]
             position += 1
             if size > 127:
-                size, position = decode_varint(payload, position - 1)
+                more = payload[position]
+                if more > 127:
+                    size, position = decode_varint(payload, position - 1)
+                else:
+                    size = (size & 127 | more << 7) >> 1
+                    position += 1
             else:
                 size >>= 1
-            at = position + 1
+            at = position + 1  # behind the attributes
             zigzag = payload[at]
             if zigzag > 127:
                 more = payload[at + 1]
