@@ -1,4 +1,4 @@
-"""The load: requests are encoded before the clock starts; while it runs only bytes are moved, answers counted by length."""
+"""The load: requests are encoded before the clock starts; then only bytes are moved, and answers counted by length."""
 
 import selectors
 import socket

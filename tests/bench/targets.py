@@ -1,4 +1,4 @@
-"""What a benchmark compares, each in its own process: fakebroker, librdkafka's mock cluster, a bare asyncio listener."""
+"""What a benchmark compares, each in its own process: fakebroker, librdkafka's mock, a bare asyncio listener."""
 
 import os
 import re

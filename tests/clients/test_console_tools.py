@@ -39,7 +39,7 @@ def test_kafkas_formatter_reads_our_offsets_topic(fakebroker: FakeBroker) -> Non
     import confluent_kafka as kafka
 
     fakebroker.create_topic("orders", partitions=3)
-    fakebroker.topic("orders").produce(value=b"x", partition=1)
+    fakebroker.topic("orders").produce(b"x", partition=1)
     consumer = kafka.Consumer(
         {
             "bootstrap.servers": fakebroker.bootstrap,
@@ -62,7 +62,8 @@ def test_kafkas_formatter_reads_our_offsets_topic(fakebroker: FakeBroker) -> Non
         (t, int(p)): int(o) for t, p, o in re.findall(r'"topic":"(\w+)","partition":(\d+).*?"offset":(\d+)', offsets)
     }
     assert seen == fakebroker.group("billing").offsets
-    assert re.findall(r'"metadata":"(note \d)"', offsets) == ["note 0", "note 1", "note 2"]
+    # confluent-kafka sends metadata with a zero byte at its end, which we keep as Kafka does
+    assert re.findall(r'"metadata":"(note \d)', offsets) == ["note 0", "note 1", "note 2"]
     assert '"group":"billing"' in groups
     assert '"protocolType":"consumer"' in groups
 

@@ -1,0 +1,69 @@
+"""The pages cannot drift: their examples run, their links lead somewhere, and every command they name exists."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from fakebroker import FakeBroker
+from fakebroker.cli import main
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def examples() -> list[Any]:
+    """Every Python example that is a test function, from every page."""
+    return [
+        pytest.param(source, id=f"{page.name}-{name}")
+        for page in PAGES
+        for source in re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
+        for name in re.findall(r"^def (test_\w+)\(fakebroker\)", source, re.M)
+    ]
+
+
+@pytest.mark.clients
+@pytest.mark.filterwarnings("ignore")  # what the client libraries warn of at import
+@pytest.mark.parametrize("source", examples())
+def test_the_examples_in_the_pages_run(fakebroker: FakeBroker, source: str) -> None:
+    """An example that takes the fixture does what the page says."""
+    import confluent_kafka
+
+    namespace: dict[str, Any] = {"confluent_kafka": confluent_kafka}
+    exec(compile(source, "example", "exec"), namespace)
+    tests: list[Callable[[FakeBroker], None]] = [f for name, f in namespace.items() if name.startswith("test_")]
+
+    for test in tests:
+        test(fakebroker)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    """Every relative link of a page names a file."""
+    links = re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text())
+
+    assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_options_that_pages_name_exist(page: Path) -> None:
+    """Every option of `fakebroker serve` on a page is one that --help lists."""
+    known = CliRunner().invoke(main, ["serve", "--help"]).output
+    named = {
+        option
+        for command in re.findall(r"fakebroker serve [^\n`]*", page.read_text())
+        for option in re.findall(r"(?<!\S)--[a-z-]+", command)
+    }
+
+    assert {option for option in named if option not in known} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_make_targets_that_pages_name_exist(page: Path) -> None:
+    """Every `make target` on a page is in the Makefile."""
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
+
+    assert set(re.findall(r"`make ([a-z-]+)", page.read_text())) <= targets
