@@ -4,13 +4,15 @@ import struct
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fakebroker.core.appends import CODECS, AppendError, check_batch, single_batch
 from fakebroker.core.log_config import LogConfig
 from fakebroker.errors import ErrorCode
-from fakebroker.records.batch import assemble, build_batch, parse_header, payload_of, read_records
+from fakebroker.records.batch import assemble, build_batch, crc32c, parse_header, payload_of, read_records
 from fakebroker.records.record_codec import Record
-from tests.core.logs.workshop import NOW, T0, batch
+from tests.core.logs.workshop import EVERYTHING, NOW, T0, Workshop, batch
 
 NAME = "t-0"
 
@@ -252,3 +254,29 @@ def test_compression_type(target: str, codec: int, sent_codec: int) -> None:
     if codec == sent_codec:
         assert result == sent
     assert stored(sent) == sent
+
+
+@pytest.mark.rules("PD-14")
+@given(st.data(), st.sampled_from([0, 0, 0, 1, 2, 3, 4]), st.booleans())
+def test_any_bytes_are_stored_whole_or_refused(data: st.DataObject, codec: int, fits: bool) -> None:
+    """Whatever a client sends: it is appended and can be read, or refused with a code and without a trace."""
+    sent = bytearray(batch(T0, T0 + 9, value=b"v" * data.draw(st.sampled_from([1, 200])), codec=codec))
+    for _ in range(data.draw(st.integers(1, 4))):
+        sent[data.draw(st.integers(12, len(sent) - 1))] = data.draw(st.integers(0, 255))
+    sent = sent[: data.draw(st.sampled_from([len(sent), len(sent) - 1, 61, 40]))]
+    if fits:  # as a client with a bug would send it, checksum and length being right
+        struct.pack_into(">i", sent, 8, len(sent) - 12)
+        struct.pack_into(">I", sent, 17, crc32c(bytes(sent[21:])))
+    log, code = Workshop().log(), 0
+    try:
+        log.append(single_batch(bytes(sent)), NOW)
+    except AppendError as refusal:
+        code = refusal.code
+    if code:
+        assert code in {-1, 2, 32, 87}
+        assert (log.log_end_offset, log.size_bytes, len(log.producers)) == (0, 0, 0)
+    else:
+        (stored_batch,) = log.read(0, EVERYTHING, EVERYTHING)
+        assert len(list(read_records(stored_batch))) == parse_header(stored_batch).records_count
+        for target in (0, T0, T0 + 5):
+            log.find_by_timestamp(target, EVERYTHING)
