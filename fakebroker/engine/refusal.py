@@ -4,7 +4,6 @@ Most answers have an error code at the top. In the others every entry of the req
 request's lists are walked, and what an answer's entry has in common with the request's is copied.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 from fakebroker.errors import ErrorCode
@@ -21,10 +20,10 @@ def refusal(response: Any, request: Any, version: int, code: ErrorCode) -> Any:
 
 
 def _filled(declaration: Any, source: dict[str, Any], version: int, code: ErrorCode) -> Any:
-    fields: Iterable[FieldSpec] = declaration.fields
+    fields: tuple[FieldSpec, ...] = declaration.fields
     has_code = _has_code(declaration, version)
     values: dict[str, Any] = {}
-    for spec in fields:
+    for spec in (spec for spec in fields if spec.versions.includes(version)):
         if spec.name == "error_code" and has_code:
             values[spec.name] = int(code)
         elif isinstance(spec.type, ArrayOf):

@@ -1,0 +1,108 @@
+"""An engine without sockets, and clients that speak frames to it."""
+
+from collections.abc import Mapping
+from struct import pack, unpack_from
+from typing import Any
+
+from fakebroker.core.cluster import Cluster
+from fakebroker.engine.engine import Address, Engine, Listener
+from fakebroker.engine.journal import Journal
+from fakebroker.instant import Instant
+from fakebroker.release import release
+from fakebroker.settings import Settings
+from fakebroker.sim.network import SimNetwork, SimSocket
+from fakebroker.wire.frame import decode_response, encode_request
+from fakebroker.wire.messages.join_group import JoinGroupRequestProtocol
+from fakebroker.wire.registry import api
+
+JOIN = {
+    "group_id": "g",
+    "session_timeout_ms": 30_000,
+    "rebalance_timeout_ms": 30_000,
+    "member_id": "",
+    "protocol_type": "consumer",
+    "protocols": [JoinGroupRequestProtocol(name="range", metadata=b"m")],
+}
+START = Instant(wall_ms=1_700_000_000_000, mono_ms=5_000)
+
+
+def framed(frame: bytes) -> bytes:
+    """A frame with its length in front."""
+    return pack(">i", len(frame)) + frame
+
+
+def request(name: str, version: int, correlation_id: int = 1, client_id: str | None = "test", **fields: Any) -> bytes:
+    """A request as it travels."""
+    return framed(encode_request(api(name).request(**fields), version, correlation_id, client_id))
+
+
+def frames(data: bytes) -> list[bytes]:
+    """Cut what a broker sent; it must be whole frames."""
+    found = []
+    while data:
+        (size,) = unpack_from(">i", data)
+        assert len(data) >= 4 + size, "half an answer"
+        found.append(data[4 : 4 + size])
+        data = data[4 + size :]
+    return found
+
+
+def correlation_ids(data: bytes) -> list[int]:
+    return [unpack_from(">i", frame)[0] for frame in frames(data)]
+
+
+class Client:
+    """A client that sends requests by field names."""
+
+    def __init__(self, socket: SimSocket) -> None:
+        self.socket = socket
+
+    @property
+    def close_reason(self) -> str:
+        reason = self.socket.connection.close_reason
+        assert reason is not None, "still open"
+        return reason
+
+    def ask(self, name: str, version: int, **fields: Any) -> Any:
+        """The answer to a request; None when there is none yet."""
+        self.socket.send(request(name, version, **fields))
+        return self.answer(name, version)
+
+    def answer(self, name: str, version: int) -> Any:
+        """What has arrived, as the one answer to a request."""
+        arrived = frames(self.socket.take())
+        if not arrived:
+            return None
+        (frame,) = arrived
+        return decode_response(api(name).key, version, frame)[1]
+
+    def join(self, group_id: str = "g", version: int = 3, member_id: str = "") -> Any:
+        """A JoinGroup of a consumer."""
+        return self.ask("JoinGroup", version, **{**JOIN, "group_id": group_id, "member_id": member_id})
+
+
+class EngineLab:
+    """An engine with one listener per node, in virtual time; errors of its own fail the test that looks for them."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, object] | None = None,
+        *,
+        profile: str = "test",
+        as_release: str = "4.3",
+        node_ids: tuple[int, ...] = (1,),
+        listeners: list[Listener] | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.cluster = Cluster(Settings(settings, profile=profile), release(as_release), seed, node_ids)
+        listeners = listeners or [Listener(node_id, "127.0.0.1", 9091 + node_id) for node_id in node_ids]
+        self.journal = Journal()
+        self.engine = Engine(self.cluster, listeners, self.journal, START)
+        self.network = SimNetwork(self.engine)
+
+    def client(self, listener: Listener | None = None) -> Client:
+        return Client(self.network.connect(listener))
+
+    def bare_connection(self) -> Any:
+        """A connection that nobody drives: the test gives the turns."""
+        return self.engine.connect(self.engine.listeners[0], "/127.0.0.1", Address("127.0.0.1", 9092), START)
