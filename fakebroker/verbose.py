@@ -3,7 +3,7 @@
 import logging
 
 from fakebroker.core.events import Event
-from fakebroker.engine.journal import Connected, Disconnected, Exchange, Journal, Peer
+from fakebroker.engine.journal import Connected, Disconnected, Exchange, Frame, Journal, Peer
 from fakebroker.instant import Instant
 
 log = logging.getLogger("fakebroker")
@@ -13,7 +13,7 @@ class LoggingJournal(Journal):
     """For `serve --verbose`. Every request is decoded, so this is not fast."""
 
     def exchange(
-        self, peer: Peer, request: bytes, response: bytes | None, received: Instant, answered: Instant
+        self, peer: Peer, request: bytes, response: bytes | Frame | None, received: Instant, answered: Instant
     ) -> None:
         """A line: who asked what, and what became of it."""
         super().exchange(peer, request, response, received, answered)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fakebroker.apis.call import Address, Call, Listener
 from fakebroker.engine.dispatch import Dispatcher, Route
-from fakebroker.engine.journal import Connected, Disconnected, Peer
+from fakebroker.engine.journal import Connected, Disconnected, Frame, Peer
 from fakebroker.errors import CloseConnection, ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.wire.frame import decode_request_header
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fakebroker.schema import Message
 
 REQUESTS_PER_TURN = 64
+LARGE_ANSWER_BYTES = 64 * 1024  # from here on a copy costs more than the pieces of an answer with records
 MOST_OUT_BYTES = 1024 * 1024  # of large answers in one turn
 SMALLEST_FRAME_BYTES = 10  # key, version, correlation id, length of the client id
 
@@ -218,19 +219,33 @@ class Connection:
         except Exception as error:
             self._failed(route, request, error)
 
-    def _send(self, route: Route, body: bytes | None) -> None:
+    def _send(self, route: Route, body: bytes | list[bytes] | None) -> None:
         """The answer of the request in work goes out; None: it gets none. What it caused is noted before it."""
         engine, request = self.engine, self._frame
         if engine.outbox:
             engine.drain()
-        response = None
-        if body is not None:
+        response: bytes | Frame | None = None
+        if isinstance(body, list):
+            response = self._send_pieces(route, body)
+        elif body is not None:
             # The correlation id goes back as it came.
             response = request[4:8] + b"\0" + body if route.has_tagged_answer else request[4:8] + body
             size = len(response)
             self._out.append(_PREFIXES[size] if size < len(_PREFIXES) else self._large_prefix(size))
             self._out.append(response)
         engine.journal.exchange(self.peer, request, response, self._received, engine.now)
+
+    def _send_pieces(self, route: Route, pieces: list[bytes]) -> bytes | Frame:
+        """An answer with records: a large one is not joined before the driver does. Returns what the journal keeps."""
+        pieces.insert(0, self._frame[4:8] + b"\0" if route.has_tagged_answer else self._frame[4:8])
+        size = sum(map(len, pieces))
+        self._out.append(self._large_prefix(size))
+        if size > LARGE_ANSWER_BYTES:
+            self._out += pieces
+            return Frame.of(pieces, size)
+        response = b"".join(pieces)
+        self._out.append(response)
+        return response
 
     def _large_prefix(self, size: int) -> bytes:
         """The length prefix of a large answer. Much to send ends the turn, so that slow readers cost little."""

@@ -12,6 +12,7 @@ from fakebroker.release import Release
 from fakebroker.wire.dialects import Overlay, overlays_of, versions_with
 from fakebroker.wire.registry import APIS, Api
 
+FETCH = 1
 API_VERSIONS = 18
 
 
@@ -41,7 +42,8 @@ class Route:
         self.name = api.name
         self.request = request
         self.decode: Callable[[bytes, int], tuple[Any, int]] = request.decoder(version)
-        self.encode: Callable[[Any], bytes] = response.encoder(version)
+        make: Any = response.piecer if api.key == FETCH else response.encoder
+        self.encode: Callable[[Any], bytes | list[bytes]] = make(version)  # pieces, where an answer carries records
         self.handle: Callable[[Call, Any], Any] = module.handle
         self.error_response: Callable[[Any, int, ErrorCode], Any] = getattr(
             module, "error_response", partial(refusal, response)

@@ -56,6 +56,17 @@ class Frame(NamedTuple):
     kept: bytes
     size_bytes: int
 
+    @classmethod
+    def of(cls, pieces: list[bytes], size_bytes: int) -> "Frame":
+        """The frame that these pieces make."""
+        kept, room = [], KEPT_OF_BIG_BYTES
+        for piece in pieces:
+            kept.append(piece[:room])
+            room -= len(kept[-1])
+            if not room:
+                break
+        return cls(b"".join(kept), size_bytes)
+
 
 class Recorded(NamedTuple):
     """One event of the core or of a connection, with its place in history."""
@@ -151,11 +162,11 @@ class Journal:
         self._bytes = 0  # kept now
 
     def exchange(
-        self, peer: Peer, request: bytes, response: bytes | None, received: Instant, answered: Instant
+        self, peer: Peer, request: bytes, response: bytes | Frame | None, received: Instant, answered: Instant
     ) -> None:
         """A request was answered, or ended without an answer (`response` None). Frames come without length prefix."""
         size = len(request) + len(response) if response else len(request)
-        if size > BIG_BYTES:
+        if size > BIG_BYTES or isinstance(response, Frame):
             self._append_big(peer, request, response, received, answered)
         else:
             self._ring.append((peer, request, response, received, answered))
@@ -204,7 +215,7 @@ class Journal:
         return [e for e in found if kind is None or isinstance(e.event, kind)]
 
     def _append_big(
-        self, peer: Peer, request: bytes, response: bytes | None, received: Instant, answered: Instant
+        self, peer: Peer, request: bytes, response: "_Bytes | None", received: Instant, answered: Instant
     ) -> None:
         kept_request = _cut(request)
         kept_response = None if response is None else _cut(response)
@@ -221,8 +232,12 @@ class Journal:
                 self._bytes -= len(_kept(entry[1])) + (len(_kept(entry[2])) if entry[2] else 0)
 
 
-def _cut(frame: bytes) -> _Bytes:
-    return frame if len(frame) <= BIG_BYTES else Frame(bytes(frame[:KEPT_OF_BIG_BYTES]), len(frame))
+def _cut(frame: _Bytes) -> _Bytes:
+    return (
+        frame
+        if isinstance(frame, Frame) or len(frame) <= BIG_BYTES
+        else Frame(bytes(frame[:KEPT_OF_BIG_BYTES]), len(frame))
+    )
 
 
 def _kept(frame: _Bytes) -> bytes:

@@ -18,6 +18,11 @@ def make_encoder(message: type[Message], version: int) -> Any:
     return write_encoder(message, version).compile("encode")
 
 
+def make_piecer(message: type[Message], version: int) -> Any:
+    """A function (message) -> the pieces that its bytes are joined of."""
+    return write_encoder(message, version, joined=False).compile("encode")
+
+
 def make_constructor(cls: type[Struct]) -> None:
     """Gives the class a constructor with a keyword parameter per field."""
     source = Source(f"{cls.__module__}.{cls.__name__} constructor")

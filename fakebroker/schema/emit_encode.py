@@ -15,10 +15,10 @@ from fakebroker.schema.source import Source, field_places, join_paths
 from fakebroker.schema.types import STRING, UUID, ArrayOf, FieldSpec, Primitive
 
 
-def write_encoder(message: type[Message], version: int) -> Source:
-    """The source of `encode(message) -> bytes`."""
-    source = Source(f"{message.__name__} v{version} encode")
-    _Encoder(source, version, message.flexible.includes(version)).whole(message)
+def write_encoder(message: type[Message], version: int, *, joined: bool = True) -> Source:
+    """The source of `encode(message) -> bytes`, or with `joined` false of one that returns the list of pieces."""
+    source = Source(f"{message.__name__} v{version} encode{'' if joined else ' as pieces'}")
+    _Encoder(source, version, message.flexible.includes(version)).whole(message, joined)
     return source
 
 
@@ -40,15 +40,15 @@ class _Encoder:
         self.pending: list[Piece] = []
         self.run: list[tuple[str, str, str]] = []
 
-    def whole(self, message: type[Message]) -> None:
+    def whole(self, message: type[Message], joined: bool) -> None:
         self.source.add("def encode(o):")
         self.source.depth = 1
         start = len(self.source.lines)
         self.struct(message, "o", "")
-        if any(self.parts in line for line in self.source.lines[start:]):
+        if not joined or any(self.parts in line for line in self.source.lines[start:]):
             self.source.insert(start, f"{self.parts} = []")
             self.flush()
-            self.source.add(f'return b"".join({self.parts})')
+            self.source.add(f'return b"".join({self.parts})' if joined else f"return {self.parts}")
             return
         self.end_run()
         if len(self.pending) == 1:

@@ -253,6 +253,14 @@ class Message(Struct):
         return cls._encoders[version]
 
     @classmethod
+    def piecer(cls, version: int) -> Callable[[Self], list[bytes]]:
+        """Like `encoder`, but its function leaves the pieces unjoined: record batches are not copied on the way."""
+        from fakebroker.schema.codegen import make_piecer
+
+        cls._require(version)
+        return make_piecer(cls, version)  # type: ignore[no-any-return]
+
+    @classmethod
     def _require(cls, version: int) -> None:
         if not cls.versions.includes(version):
             raise WireError(f"{cls.__name__} has no version {version}, only {cls.versions}")
