@@ -50,7 +50,7 @@ def _reassign(call: Call, name: str, asked: ReassignablePartition, keep_length: 
     if partition is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no such partition")
     if asked.replicas is None:
-        raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "there is nothing to cancel")
+        raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     check_assignments([asked.replicas], list(call.cluster.nodes), len(asked.replicas))
     if keep_length and len(asked.replicas) != len(partition.replicas):
         raise KafkaError(

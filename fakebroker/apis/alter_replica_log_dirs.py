@@ -14,16 +14,24 @@ from fakebroker.wire.messages.alter_replica_log_dirs import (
 
 
 def handle(call: Call, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
-    """Each partition on its own; the directory is looked at first."""
+    """Each partition on its own, once; the directory is looked at first."""
     directories = call.node.settings.list("log.dirs")
-    results: dict[str, AlterReplicaLogDirTopicResult] = {}
+    codes: dict[str, dict[int, ErrorCode]] = {}
     for asked in request.dirs:
         for topic in asked.topics:
-            entry = results.setdefault(topic.name, AlterReplicaLogDirTopicResult(topic_name=topic.name))
             for index in topic.partitions:
                 code = _code(call, topic.name, index) if asked.path in directories else ErrorCode.LOG_DIR_NOT_FOUND
-                entry.partitions.append(AlterReplicaLogDirPartitionResult(partition_index=index, error_code=code))
-    return AlterReplicaLogDirsResponse(results=list(results.values()))
+                codes.setdefault(topic.name, {})[index] = code
+    return AlterReplicaLogDirsResponse(results=[_result(name, by_index) for name, by_index in codes.items()])
+
+
+def _result(name: str, codes: dict[int, ErrorCode]) -> AlterReplicaLogDirTopicResult:
+    return AlterReplicaLogDirTopicResult(
+        topic_name=name,
+        partitions=[
+            AlterReplicaLogDirPartitionResult(partition_index=index, error_code=code) for index, code in codes.items()
+        ],
+    )
 
 
 def _code(call: Call, name: str, index: int) -> ErrorCode:

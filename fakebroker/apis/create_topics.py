@@ -23,37 +23,44 @@ from fakebroker.wire.messages.create_topics import (
 def handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
     """Each topic on its own; a name that comes twice is refused once (NT-3)."""
     times = Counter(topic.name for topic in request.topics)
-    response = CreateTopicsResponse()
-    for asked in {topic.name: topic for topic in request.topics}.values():
-        try:
-            if times[asked.name] > 1:
-                raise KafkaError(
-                    ErrorCode.INVALID_REQUEST, f"{asked.name!r} is in the request {times[asked.name]} times"
-                )
-            response.topics.append(_created(_make(call, asked, request.validate_only)))
-        except KafkaError as error:
-            response.topics.append(
-                CreatableTopicResult(name=asked.name, error_code=error.code, error_message=error.message, configs=[])
-            )
-    return response
+    asked = {topic.name: topic for topic in request.topics}
+    planned = [_plan(call, topic, times[topic.name]) for topic in asked.values()]
+    if not request.validate_only:
+        for topic in planned:
+            if isinstance(topic, Topic):
+                call.cluster.topics.add(topic)
+    results = [
+        _created(topic) if isinstance(topic, Topic) else _refused(name, topic)
+        for name, topic in zip(asked, planned, strict=True)
+    ]
+    return CreateTopicsResponse(topics=results)
 
 
-def _make(call: Call, asked: CreatableTopic, validate_only: bool) -> Topic:
+def _plan(call: Call, asked: CreatableTopic, times: int) -> Topic | KafkaError:
+    """The topic as it will be, all checks done against the topics that were there before the request."""
     topics = call.cluster.topics
-    topics.check_new(asked.name)
+    try:
+        if times > 1:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{asked.name!r} is in the request {times} times")
+        topics.check_new(asked.name)
+        return topics.plan(
+            asked.name,
+            None if asked.num_partitions == -1 else asked.num_partitions,
+            None if asked.replication_factor == -1 else asked.replication_factor,
+            _config(asked),
+            _assignments(asked),
+        )
+    except KafkaError as error:
+        return error
+
+
+def _config(asked: CreatableTopic) -> dict[str, str]:
     config: dict[str, str] = {}
     for entry in asked.configs:
         if entry.value is None:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"{entry.name} has no value")
         config[entry.name] = entry.value
-    make = topics.plan if validate_only else topics.create
-    return make(
-        asked.name,
-        None if asked.num_partitions == -1 else asked.num_partitions,
-        None if asked.replication_factor == -1 else asked.replication_factor,
-        config,
-        _assignments(asked),
-    )
+    return config
 
 
 def _assignments(asked: CreatableTopic) -> list[list[int]] | None:
@@ -79,11 +86,15 @@ def _created(topic: Topic) -> CreatableTopicResult:
         error_message=None,
         num_partitions=len(topic.partitions),
         replication_factor=topic.replication_factor,
-        configs=[_config(topic, name) for name in sorted(topic.config.table)],
+        configs=[_shown(topic, name) for name in sorted(topic.config.table)],
     )
 
 
-def _config(topic: Topic, name: str) -> CreatableTopicConfigs:
+def _refused(name: str, error: KafkaError) -> CreatableTopicResult:
+    return CreatableTopicResult(name=name, error_code=error.code, error_message=error.message, configs=[])
+
+
+def _shown(topic: Topic, name: str) -> CreatableTopicConfigs:
     return CreatableTopicConfigs(
         name=name,
         value=topic.config.text(name),

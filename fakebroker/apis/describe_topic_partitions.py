@@ -22,9 +22,9 @@ def handle(call: Call, request: DescribeTopicPartitionsRequest) -> DescribeTopic
     cursor = request.cursor
     names = sorted(set(asked or (topic.name for topic in call.cluster.topics)))
     if cursor is not None:
-        names = [name for name in names if name >= cursor.topic_name]
-        if cursor.partition_index < 0 or (asked and not names):
+        if cursor.partition_index < 0 or (asked and cursor.topic_name not in names):
             return _refused(asked)
+        names = [name for name in names if name >= cursor.topic_name]
     left = max(1, min(request.response_partition_limit, call.node.settings.int("max.request.partition.size.limit")))
     response = DescribeTopicPartitionsResponse(next_cursor=None)
     for name in names:
@@ -34,7 +34,7 @@ def handle(call: Call, request: DescribeTopicPartitionsRequest) -> DescribeTopic
             break
         entry = _topic(call, name, first, left)
         response.topics.append(entry)
-        left -= max(1, len(entry.partitions))
+        left -= len(entry.partitions)
         topic = call.cluster.topics.get(name)
         end = first + len(entry.partitions)
         if topic is not None and end < len(topic.partitions):

@@ -107,7 +107,7 @@ class Topics:
         self._cluster = cluster
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[bytes, Topic] = {}
-        self._names: dict[str, str] = {}  # collision key -> name
+        self._alike: dict[str, set[str]] = {}  # collision key -> names
         self.on_deleted: list[Callable[[Topic, Instant], None]] = []
         self.on_leader_changed: list[Callable[[Partition, Instant], None]] = []
 
@@ -138,9 +138,13 @@ class Topics:
     ) -> Topic:
         """Make a topic; None for a count means the broker's default. Raises KafkaError as NT-3 orders the checks."""
         topic = self.plan(name, partitions, replication_factor, config, assignments)
-        self._by_name[name] = self._by_id[topic.id] = topic
-        self._names[collision_key(name)] = name
+        self.add(topic)
         return topic
+
+    def add(self, topic: Topic) -> None:
+        """Let a planned topic exist."""
+        self._by_name[topic.name] = self._by_id[topic.id] = topic
+        self._alike.setdefault(collision_key(topic.name), set()).add(topic.name)
 
     def plan(
         self,
@@ -164,7 +168,7 @@ class Topics:
         """Forget a topic and tell `on_deleted`. KeyError if there is none."""
         topic = self._by_name.pop(name)
         del self._by_id[topic.id]
-        del self._names[collision_key(name)]
+        self._alike[collision_key(name)].remove(name)
         for callback in self.on_deleted:
             callback(topic, now)
         for partition in topic.partitions:
@@ -187,11 +191,10 @@ class Topics:
         if name == METADATA_TOPIC:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} is reserved")
         check_name(name)
-        other = self._names.get(collision_key(name), name)
-        if other != name:
-            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name!r} is too like the topic {other!r}")
         if name in self._by_name:
             raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {name!r} exists already")
+        for other in self._alike.get(collision_key(name), ()):
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name!r} is too like the topic {other!r}")
 
     def _place(self, partitions: int | None, replication_factor: int | None) -> list[list[int]]:
         settings, node_ids = self._cluster.settings, list(self._cluster.nodes)

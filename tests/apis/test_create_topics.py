@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.instant import Instant
 from fakebroker.release import release
 from fakebroker.settings import Settings
 from fakebroker.settings.table import TOPIC
@@ -108,6 +109,15 @@ def test_names(ask: Ask, cluster: Cluster, name: str, expected: int) -> None:
     assert code(ask, cluster, name) == expected
     if expected:
         assert code(ask, cluster, name, 0, 9, config={"no.such": "1"}) == expected
+
+
+@pytest.mark.rules("NT-4")
+def test_alike_in_one_request(ask: Ask, cluster: Cluster) -> None:
+    """Names are compared with the topics that exist, so two new ones that are alike can come in one request."""
+    assert [answer.error_code for answer in create(ask, cluster, topic("x.y"), topic("x_y"))] == [0, 0]
+    assert code(ask, cluster, "x.y") == 36
+    cluster.topics.delete("x.y", Instant(0, 0))
+    assert code(ask, cluster, "x.y") == 17
 
 
 @pytest.mark.rules("NT-5")
