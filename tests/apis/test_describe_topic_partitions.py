@@ -92,7 +92,7 @@ def test_pages_join_to_the_whole(ask: Ask, cluster: Cluster) -> None:
 def test_cursors_that_cannot_be(
     ask: Ask, cluster: Cluster, names: tuple[str, ...], cursor: tuple[str, int], refused: bool
 ) -> None:
-    """A negative partition, or a topic that is not in the list (also if a later one is): 42 on every topic asked for."""
+    """A negative partition, or a topic that is not in the list, even if a later one is: 42 on every topic."""
     topics, _ = describe(ask, cluster, *names, cursor=cursor)
     assert (topics == [(name, 42, []) for name in names] and bool(names)) == refused
 
