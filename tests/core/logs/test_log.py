@@ -222,6 +222,21 @@ def test_segments_of_values_are_cut_as_if_they_had_been_bytes() -> None:
     assert len(logs[0][1]) > 3
 
 
+@pytest.mark.rules("CR-14", "CO-1")
+def test_writes_that_nobody_read_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond a number of records the oldest writes become bytes, or go if compaction would remove them anyway."""
+    monkeypatch.setattr("fakebroker.core.log._UNSETTLED_MAX", 2)
+    log = Workshop().log(cleanup_policy="compact")
+    writes = [Pairs((b"k%d" % n, b"v")) for n in range(4)]
+    writes[0].superseded = True
+    for write in writes:
+        log.append_records(write, NOW)
+
+    assert [write.asked for write in writes] == [0, 1, 0, 0]
+    assert [r.offset for r in log.records()] == [1, 2, 3]
+    assert log.log_end_offset == 4
+
+
 @pytest.mark.rules("CR-14", "FT-14")
 def test_a_transactional_write_of_the_coordinator_opens_a_transaction() -> None:
     """It carries the producer and holds the last stable offset back."""

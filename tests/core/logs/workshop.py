@@ -24,9 +24,13 @@ class Pairs:
     def __init__(self, *pairs: tuple[bytes | None, bytes | None]) -> None:
         self._pairs = pairs
         self.asked = 0
+        self.superseded = False
 
     def __len__(self) -> int:
         return len(self._pairs)
+
+    def is_superseded(self) -> bool:
+        return self.superseded
 
     def records(self) -> Sequence[tuple[bytes | None, bytes | None]]:
         self.asked += 1
