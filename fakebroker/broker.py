@@ -22,6 +22,7 @@ from fakebroker.engine.journal import Journal
 from fakebroker.errors import WaitTimeout
 from fakebroker.listen import bootstrap, listeners_for
 from fakebroker.net.clock import LoopClock
+from fakebroker.net.loop import new_event_loop
 from fakebroker.net.server import Server
 from fakebroker.release import release
 from fakebroker.settings import Settings
@@ -275,7 +276,7 @@ class FakeBroker(_Broker):
 
     def _live(self, started: "Future[None]") -> None:
         """The thread: a loop from start to stop."""
-        self._loop = asyncio.new_event_loop()
+        self._loop = new_event_loop()
         try:
             self._loop.run_until_complete(self._server.serve(self._engine))
         except BaseException as error:

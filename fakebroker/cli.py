@@ -11,6 +11,7 @@ import click
 from fakebroker.broker import AsyncFakeBroker
 from fakebroker.errors import FakebrokerError
 from fakebroker.listen import address_text
+from fakebroker.net.loop import new_event_loop
 
 DEFAULT_LISTEN = "127.0.0.1:9092"
 
@@ -66,7 +67,8 @@ def serve(topics: tuple[str, ...], config: tuple[str, ...], verbose: bool, **opt
         broker = AsyncFakeBroker(**options)
         for name, partitions in (_pair(text, ":", "NAME:PARTITIONS") for text in topics):
             broker.create_topic(name, int(partitions))
-        asyncio.run(_serve(broker))
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            runner.run(_serve(broker))
     except (FakebrokerError, ValueError) as error:
         raise click.ClickException(str(error)) from None
     except OSError as error:

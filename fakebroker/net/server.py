@@ -4,7 +4,6 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
-from functools import partial
 
 from fakebroker.engine.connection import Connection
 from fakebroker.engine.engine import Address, Engine, Listener
@@ -13,6 +12,7 @@ from fakebroker.net.clock import LoopClock
 MOST_WAITING_BYTES = 256 * 1024  # behind a parked request or a long turn, before we stop reading
 MOST_UNSENT_BYTES = 256 * 1024  # for a slow reader, before we stop taking up its requests
 BACKLOG = 1024
+FIRST_READ_BYTES = 64 * 1024
 
 log = logging.getLogger("fakebroker")
 
@@ -26,8 +26,8 @@ class Server:
         self._settled = settled
         self._loop: asyncio.AbstractEventLoop
         self._sockets: list[socket.socket] = []
-        self._servers: list[asyncio.Server] = []
         self._clients: set[_Client] = set()
+        self._handovers: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_is_for = (-1, -1)
 
@@ -47,9 +47,8 @@ class Server:
         self._loop = asyncio.get_running_loop()
         self.use(engine)
         for listener, bound in zip(engine.listeners, self._sockets, strict=True):
-            make = partial(_Client, self, listener)
-            self._servers.append(await self._loop.create_server(make, sock=bound, backlog=BACKLOG))
-        self._sockets.clear()
+            bound.setblocking(False)
+            self._loop.add_reader(bound, self._accept, bound, listener)
 
     def use(self, engine: Engine) -> None:
         """Go on with another engine on the same ports; whoever is connected is disconnected."""
@@ -64,12 +63,12 @@ class Server:
 
     async def stop(self) -> None:
         """Give up the ports and close every connection."""
+        for bound in self._sockets:
+            self._loop.remove_reader(bound)
         self._close_sockets()
-        for server in self._servers:
-            server.close()
-        self._servers.clear()
         self.drop_clients()
         self._cancel_timer()
+        await asyncio.gather(*self._handovers)
         await asyncio.sleep(0)  # the transports' own callbacks
 
     def settle(self) -> None:
@@ -93,6 +92,36 @@ class Server:
     def left(self, client: "_Client") -> None:
         """A client's connection is gone."""
         self._clients.discard(client)
+
+    def watch(self, accepted: socket.socket, on_readable: Callable[[], None]) -> None:
+        """Call `on_readable` when the first bytes of a client are here."""
+        self._loop.add_reader(accepted, on_readable)
+
+    def unwatch(self, accepted: socket.socket) -> None:
+        """Do not call any more."""
+        self._loop.remove_reader(accepted)
+
+    def hand_over(self, accepted: socket.socket, client: "_Client") -> None:
+        """From now on asyncio reads and writes the socket."""
+        self.unwatch(accepted)
+        task = self._loop.create_task(self._hand_over(accepted, client))
+        self._handovers.add(task)
+        task.add_done_callback(self._handovers.discard)
+
+    async def _hand_over(self, accepted: socket.socket, client: "_Client") -> None:
+        await self._loop.connect_accepted_socket(lambda: client, accepted)
+
+    def _accept(self, bound: socket.socket, listener: Listener) -> None:
+        """Clients connected. asyncio's own servers would take some rounds of the loop before they read from one, in
+        which a request that another client sent later could be taken up before its first.
+        """
+        for _ in range(BACKLOG):
+            try:
+                accepted, peer = bound.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            accepted.setblocking(False)
+            _Client(self, listener, accepted, peer[0]).read_first()
 
     def _set_timer(self, due_ms: tuple[int, int]) -> None:
         """One timer of the loop for the next deadline. It may ring too early, never too late: moving it costs."""
@@ -128,18 +157,43 @@ class Server:
 
 
 class _Client(asyncio.Protocol):
-    """One client's socket."""
+    """One client's socket: watched until its first bytes are here, then asyncio's."""
 
-    def __init__(self, server: Server, listener: Listener) -> None:
+    def __init__(self, server: Server, listener: Listener, accepted: socket.socket, peer_host: str) -> None:
         self._server = server
-        self._listener = listener
-        self._transport: asyncio.Transport
-        self._connection: Connection
+        self._socket = accepted
+        self._transport: asyncio.Transport | None = None
+        self._is_handed_over = False
+        self._is_aborted = False
+        host, port = accepted.getsockname()[:2]
+        self._connection: Connection = server.engine.connect(
+            listener, "/" + _plain(peer_host), Address(_plain(host), port), server.clock.now()
+        )
+        self._connection.driver = self
         self._is_ordinary = True  # reading, and the client has not ended
         self._is_reading = True
         self._is_at_end = False  # the client sends no more
         self._is_slow = False  # the client does not read what we send
         self._has_turn = False  # a turn is scheduled
+        server.joined(self)
+        server.watch(accepted, self.read_first)
+        server.settle()
+
+    def read_first(self) -> None:
+        """Perhaps the first bytes are here, or the end of a client that had nothing to say."""
+        try:
+            data = self._socket.recv(FIRST_READ_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self.abort(f"connection lost: {error}")
+            return
+        if not data:
+            self.abort("the client closed the connection")
+            return
+        self._is_handed_over = True
+        self._server.hand_over(self._socket, self)
+        self.data_received(data)
 
     # What asyncio calls
 
@@ -147,15 +201,10 @@ class _Client(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         transport.set_write_buffer_limits(high=MOST_UNSENT_BYTES)
         self._transport = transport
-        host, port = transport.get_extra_info("sockname")[:2]
-        peer = transport.get_extra_info("peername") or ("unknown", 0)
-        server = self._server
-        self._connection = server.engine.connect(
-            self._listener, "/" + _plain(peer[0]), Address(_plain(host), port), server.clock.now()
-        )
-        self._connection.driver = self
-        server.joined(self)
-        server.settle()
+        if self._is_aborted:
+            transport.abort()
+        else:
+            self.carry()
 
     def data_received(self, data: bytes) -> None:
         server = self._server
@@ -185,23 +234,30 @@ class _Client(asyncio.Protocol):
 
     def carry(self) -> None:
         """Send what there is to send, in one write; then see whether to close, to take another turn, to read on."""
-        connection = self._connection
+        connection, transport = self._connection, self._transport
+        if transport is None:  # asyncio is about to have it
+            return
         pieces = connection.data_to_send()
-        if pieces and not self._transport.is_closing():
-            self._transport.write(b"".join(pieces))
+        if pieces and not transport.is_closing():
+            transport.write(b"".join(pieces))
         if not (connection.is_quiet and self._is_ordinary):
             self._look_after()
 
-    def abort(self) -> None:
+    def abort(self, reason: str = "the broker was stopped") -> None:
         """Close without sending what is not sent."""
+        self._is_aborted = True
         self._server.left(self)
-        self._connection.closed(self._server.clock.now(), "the broker was stopped")
-        self._transport.abort()
+        self._connection.closed(self._server.clock.now(), reason)
+        if self._transport is not None:
+            self._transport.abort()
+        elif not self._is_handed_over:
+            self._server.unwatch(self._socket)
+            self._socket.close()
 
     def _look_after(self) -> None:
         """Something is not as usual: a request is parked, frames wait, the client is slow or sends no more."""
         connection, transport = self._connection, self._transport
-        if transport.is_closing():
+        if transport is None or transport.is_closing():
             return
         wants_turn = connection.wants_turn
         if connection.close_reason is not None or (self._is_at_end and not wants_turn):
