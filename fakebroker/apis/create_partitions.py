@@ -6,7 +6,7 @@ v1, v3 no change of layout; v2 flexible. MOCK: done at once (AD-1).
 from collections import Counter
 
 from fakebroker.apis.call import Call
-from fakebroker.core.topic_rules import check_assignments, place
+from fakebroker.core.topic_rules import check_assignments, check_request_size, place
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.create_partitions import (
@@ -47,6 +47,7 @@ def _plan(call: Call, asked: CreatePartitionsTopic) -> tuple[Topic, list[list[in
     new = asked.count - present
     node_ids = list(call.cluster.nodes)
     if asked.assignments is None:
+        check_request_size(new)
         return topic, place(present, new, topic.replication_factor, node_ids)
     assignments = [entry.broker_ids for entry in asked.assignments]
     if len(assignments) != new:

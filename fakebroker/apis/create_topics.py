@@ -9,6 +9,7 @@ Left out: policies (NT-10), the code 41 of brokers that are no controller (AD-4)
 from collections import Counter
 
 from fakebroker.apis.call import Call
+from fakebroker.core.topic_rules import check_request_size
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.create_topics import (
@@ -24,7 +25,8 @@ def handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
     """Each topic on its own; a name that comes twice is refused once (NT-3)."""
     times = Counter(topic.name for topic in request.topics)
     asked = {topic.name: topic for topic in request.topics}
-    planned = [_plan(call, topic, times[topic.name]) for topic in asked.values()]
+    too_many = _refused_as_too_many(call, request)
+    planned = [too_many or _plan(call, topic, times[topic.name]) for topic in asked.values()]
     if not request.validate_only:
         for topic in planned:
             if isinstance(topic, Topic):
@@ -34,6 +36,17 @@ def handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
         for name, topic in zip(asked, planned, strict=True)
     ]
     return CreateTopicsResponse(topics=results)
+
+
+def _refused_as_too_many(call: Call, request: CreateTopicsRequest) -> KafkaError | None:
+    """Why no topic of the request is made, when all together have too many partitions."""
+    default = call.cluster.settings.int("num.partitions")
+    counts = [len(x.assignments) or (default if x.num_partitions == -1 else x.num_partitions) for x in request.topics]
+    try:
+        check_request_size(sum(counts))
+    except KafkaError as error:
+        return error
+    return None
 
 
 def _plan(call: Call, asked: CreatableTopic, times: int) -> Topic | KafkaError:

@@ -7,6 +7,8 @@ from fakebroker.errors import ErrorCode, KafkaError
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
+MOST_NEW_PARTITIONS = 10_000  # with the topic's own record the controller's batch of 10,000 is full
+
 
 def check_name(name: str) -> None:
     """Raises KafkaError(INVALID_TOPIC_EXCEPTION) for a name that no topic can have (NT-4)."""
@@ -45,3 +47,9 @@ def place(first: int, count: int, replication_factor: int, node_ids: Sequence[in
 
 def _bad(message: str) -> KafkaError:
     return KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+
+
+def check_request_size(new_partitions: int) -> None:
+    """Refuse a request for so many partitions that Kafka's controller would not do it in one step."""
+    if new_partitions >= MOST_NEW_PARTITIONS:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")

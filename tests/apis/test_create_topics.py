@@ -201,8 +201,19 @@ def test_answers_in_request_order(ask: Ask, cluster: Cluster) -> None:
 
 
 def test_configs_of_an_older_release(ask: Ask) -> None:
-    """3.9 has three topic configs more, allows tiny segments, and refuses an empty cleanup.policy."""
+    """3.9 has three topic configs more and allows tiny segments.
+
+    Section 6 says that it refuses an empty cleanup.policy; a running 3.9.1 (and a 2.1.1) takes it, and so do we.
+    """
     old = Cluster(Settings(profile="test"), release("3.9"))
     [answer] = create(ask, old, topic(config={"segment.bytes": "14", "message.downconversion.enable": "false"}))
     assert len(answer.configs) == 36
-    assert code(ask, old, "u", config={"cleanup.policy": ""}) == 40
+    assert code(ask, old, "u", config={"cleanup.policy": ""}) == 0
+
+
+@pytest.mark.parametrize("sizes", [(10_000,), (2**31 - 1,), (6_000, 6_000)])
+def test_too_many_partitions_at_once(ask: Ask, cluster: Cluster, sizes: tuple[int, ...]) -> None:
+    """Kafka's controller does at most 10,000 things in one step: no topic of the request is made (44)."""
+    answers = create(ask, cluster, *(topic(f"t{place}", size) for place, size in enumerate(sizes)))
+    assert {answer.error_code for answer in answers} == {44}
+    assert len(cluster.topics) == 0

@@ -1,0 +1,117 @@
+"""Any bytes either parse or close that one connection: mutated frames at the engine.
+
+FAKEBROKER_FUZZ=1 runs millions of them (make fuzz), the default 100,000. A failing frame is printed as hex.
+"""
+
+import logging
+import os
+from random import Random
+from typing import Any
+
+import pytest
+
+from fakebroker.apis.handlers import MODULES
+from fakebroker.records.batch import build_batch
+from fakebroker.records.record_codec import Record
+from fakebroker.schema.types import BYTES, RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
+from fakebroker.wire.registry import APIS
+from tests.engine.lab import EngineLab, framed, request
+
+MUTANTS = 3_000_000 if os.environ.get("FAKEBROKER_FUZZ") == "1" else 100_000
+PER_BROKER = 500
+NUMBERS = (b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\0\0\0\2", b"\0\2ab")
+BATCH = build_batch([Record(0, 1_700_000_000_000, b"k", b"v", ())])
+SHARDS = 8
+
+
+def valid_frames(random: Random) -> list[bytes]:
+    """Two requests of every version of every API that is served, about things that exist or might."""
+    apis = [APIS[key] for key in MODULES if key in APIS]
+    return [
+        request(api.name, version, **sample(api.request, version, random))[4:]
+        for api in apis
+        for version in range(api.min, api.max + 1)
+        for _ in range(2)
+    ]
+
+
+def sample(declaration: Any, version: int, random: Random) -> dict[str, Any]:
+    """Values for the fields of a version."""
+    specs = [spec for spec in declaration.fields if spec.versions.includes(version)]
+    return {spec.name: value_of(spec, version, random) for spec in specs}
+
+
+def value_of(spec: FieldSpec, version: int, random: Random) -> Any:
+    if spec.nullable.includes(version) and random.random() < 0.2:
+        return None
+    if isinstance(spec.type, ArrayOf):
+        return [element(spec.type.element, version, random) for _ in range(random.choice((0, 1, 1, 2)))]
+    return element(spec.type, version, random)
+
+
+def element(kind: Any, version: int, random: Random) -> Any:
+    if isinstance(kind, Primitive):
+        if kind is RECORDS or kind is BYTES:
+            return random.choice((BATCH, b"", b"\0\0"))
+        if kind is UUID:
+            return bytes(16)
+        return random.choice(("ab", "g", "m", "")) if kind is STRING else kind.zero.__class__(random.choice((0, 0, 1)))
+    values = sample(kind, version, random)
+    if kind.is_row:
+        return tuple(values.get(spec.name, spec.fresh_default()) for spec in kind.fields)
+    return kind(**values)
+
+
+def mutated(frame: bytes, random: Random) -> bytes:
+    """One to four small damages behind the API key and version, which decide who reads the rest."""
+    data = bytearray(frame)
+    for _ in range(random.randint(1, 4)):
+        place = random.randrange(4, len(data) + 1)
+        match random.randrange(5):
+            case 0:
+                data[place : place + 1] = bytes([random.choice((0, 1, 2, 0x7F, 0x80, 0xFF, random.randrange(256)))])
+            case 1:
+                data[place:place] = random.randbytes(random.randint(1, 8))
+            case 2:
+                del data[place : place + random.randint(1, 8)]
+            case 3:
+                data[place : place + 4] = random.choice(
+                    (b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\0\0\0\2", b"\0\2ab")
+                )
+            case _:
+                data[place:place] = data[random.randrange(len(data)) :][: random.randint(1, 40)]
+    return bytes(data)
+
+
+@pytest.mark.rules("AV-4")
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_mutated_frames_are_answered_or_close_their_connection(shard: int) -> None:
+    """Nothing a client sends raises inside the broker, and a bystander on the same broker is served throughout."""
+    logging.getLogger("fakebroker").setLevel(logging.CRITICAL)
+    random = Random(shard)
+    seeds = valid_frames(random)
+    for _ in range(MUTANTS // SHARDS // PER_BROKER):
+        lab = EngineLab(seed=shard)
+        lab.cluster.topics.create("ab", 2)
+        bystander = lab.client()
+        client = lab.client()
+        for _ in range(PER_BROKER):
+            frame = mutated(random.choice(seeds), random)
+            client.socket.send(framed(frame))
+            assert not lab.engine.errors, f"{frame.hex()}: {lab.engine.errors[0]!r}"
+            if client.socket.is_closed or client.socket.connection.is_parked:
+                client.socket.close()
+                client = lab.client()
+        assert bystander.ask("Heartbeat", 4, group_id="g", generation_id=1, member_id="m").error_code == 25
+
+
+def test_random_bytes_close_the_connection_or_wait() -> None:
+    """Noise on the socket never gets further than the frame length."""
+    random = Random(1)
+    logging.getLogger("fakebroker").setLevel(logging.CRITICAL)
+    lab = EngineLab()
+    for _ in range(2_000):
+        client = lab.client()
+        client.socket.send(random.randbytes(random.randint(1, 200)))
+        client.socket.close()
+    assert lab.engine.errors == []
