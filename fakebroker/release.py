@@ -45,6 +45,8 @@ class Behaviours:
     txn_commit_creates_group: bool = False  # OC-18: 3.9.1 does, at any generation, and then answers 25
     zstd_needs_fetch_v10: bool = False  # FT-17: 3.9.1 refuses topics of compression.type zstd below Fetch v10
     lists_produce_from_v0: bool = True  # AV-8: Produce v0-v2 are listed but not served, for the sake of old librdkafka
+    auto_creation_code: int = 3  # MD-2: what the Metadata that makes a topic answers; before KRaft (2.1.1) 5
+    tells_is_default: bool = True  # DC-2: 3.9.1 never does in DescribeConfigs v0, 2.1.1 did
     min_isr_is_cluster_default: bool = True  # DC-6: a new cluster holds min.insync.replicas as dynamic cluster default
 
 
@@ -91,9 +93,12 @@ _BEHAVIOURS_3_9 = replace(
     txn_commit_creates_group=True,
     zstd_needs_fetch_v10=True,
     lists_produce_from_v0=False,
+    tells_is_default=False,
     min_isr_is_cluster_default=False,
 )
-_BEHAVIOURS_2_1 = replace(_BEHAVIOURS_3_9, expiry_era="2.1", group_value_version=2)
+_BEHAVIOURS_2_1 = replace(
+    _BEHAVIOURS_3_9, expiry_era="2.1", group_value_version=2, auto_creation_code=5, tells_is_default=True
+)
 _BEHAVIOURS_2_0 = replace(
     _BEHAVIOURS_2_1,
     expiry_era="2.0",

@@ -51,7 +51,7 @@ def _config(call: Call, request: DescribeConfigsRequest, each: Described) -> Des
         documentation=each.setting.about if request.include_documentation else None,
     )
     if call.version == 0:
-        result.is_default = each.source == Source.DEFAULT
+        result.is_default = call.cluster.behaviours.tells_is_default and each.source == Source.DEFAULT
     if request.include_synonyms:
         result.synonyms = [
             DescribeConfigsSynonym(name=synonym.name, value=synonym.value, source=synonym.source)

@@ -4,7 +4,7 @@ v1 rack, controller, internal topics; v2 cluster id; v3 throttle time; v4 the cl
 offline replicas; v6 no change; v7 leader epochs; v8 authorized operations (of the cluster up to v10); v9 flexible;
 v10 topic ids; v12 topics by id; v13 top-level error code.
 
-A topic that auto-creation makes exists at once, yet this answer says 3 as KRaft's does (MD-2).
+A topic that auto-creation makes exists at once, yet this answer says 3 as KRaft's does, or 5 as those before (MD-2).
 """
 
 from fakebroker.apis import operations
@@ -103,11 +103,11 @@ def _by_name(call: Call, name: str, may_create: bool) -> MetadataResponseTopic:
         check_name(name)
     except KafkaError as error:
         return MetadataResponseTopic(error_code=error.code, name=name)
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if may_create and call.node.settings.bool("auto.create.topics.enable"):
         _auto_create(call, name)
-    return MetadataResponseTopic(
-        error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=name, is_internal=name in INTERNAL_TOPICS
-    )
+        code = ErrorCode(call.cluster.behaviours.auto_creation_code)
+    return MetadataResponseTopic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS)
 
 
 def _auto_create(call: Call, name: str) -> None:

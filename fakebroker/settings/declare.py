@@ -37,11 +37,9 @@ class OneOf(NamedTuple):
 
     words: tuple[str, ...]
     any_case: bool = False
-    not_empty: bool = False  # a list needs at least one
 
     def __str__(self) -> str:
-        text = ", ".join(self.words) + (" (in any case)" if self.any_case else "")
-        return f"{text}; at least one" if self.not_empty else text
+        return ", ".join(self.words) + (" (in any case)" if self.any_case else "")
 
 
 class Form(NamedTuple):
@@ -169,8 +167,6 @@ def _problem(valid: Valid, value: Value) -> object:
         return None if inside or value == valid.also else value
     items = value if isinstance(value, tuple) else (str(value),)
     if isinstance(valid, OneOf):
-        if valid.not_empty and not items:
-            return value
         words = {word.lower() for word in valid.words} if valid.any_case else valid.words
         return next((item for item in items if (item.lower() if valid.any_case else item) not in words), None)
     import re

@@ -9,7 +9,6 @@ from fakebroker.settings.declare import (
     READ_ONLY,
     SHORT,
     STRING,
-    OneOf,
     Range,
     Setting,
     Valid,
@@ -84,10 +83,7 @@ _MORE_TOPIC_ROWS = (
         broker_name="log.message.timestamp.difference.max.ms",
     ),
 )
-_OTHER_BOUNDS: dict[str, Valid] = {
-    "segment.bytes": Range(14),
-    "cleanup.policy": OneOf(("compact", "delete"), not_empty=True),
-}
+_OTHER_BOUNDS: dict[str, Valid] = {"segment.bytes": Range(14)}  # 1 MiB since 4.0
 
 TOPIC_ROWS_BEFORE_4 = tuple(
     sorted([*_MORE_TOPIC_ROWS, *(row._replace(valid=_OTHER_BOUNDS.get(row.name, row.valid)) for row in TOPIC_ROWS)])

@@ -71,6 +71,15 @@ def test_every_version(ask: Ask, cluster: Cluster, version: int) -> None:
         assert describe(ask, cluster, TOPICS, "t", version=version)[1]["retention.ms"].documentation is None
 
 
+@pytest.mark.rules("DC-2")
+def test_is_default_was_not_always_told(ask: Ask) -> None:
+    """3.9.1 answers v0 with false for every config; 2.1.1 told the truth."""
+    for as_release, told in (("3.9", False), ("2.1", True)):
+        older = Cluster(Settings(), release(as_release))
+        older.topics.create("t", 1)
+        assert describe(ask, older, TOPICS, "t", version=0)[1]["segment.ms"].is_default == told
+
+
 @pytest.mark.rules("DC-3")
 def test_synonyms_of_a_topic(ask: Ask, cluster: Cluster) -> None:
     """The topic's value, then the broker's under their own names; none for retention.ms unless the ms form is set."""

@@ -108,7 +108,7 @@ def test_all_or_nothing_per_resource(ask: Ask, cluster: Cluster) -> None:
     assert own(cluster, "u") == {"retention.ms": "5"}
 
 
-@pytest.mark.rules("IA-6", "IA-7", "IA-2")
+@pytest.mark.rules("IA-2", "IA-6", "IA-7", "IA-8")
 @pytest.mark.parametrize(
     ("entries", "expected"),
     [

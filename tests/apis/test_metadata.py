@@ -63,6 +63,15 @@ def test_auto_creation(ask: Ask, cluster: Cluster) -> None:
 
 
 @pytest.mark.rules("MD-2")
+def test_auto_creation_before_kraft(ask: Ask) -> None:
+    """Releases with ZooKeeper said 5 where KRaft says 3."""
+    older = Cluster(Settings(profile="test"), release("2.1"))
+    assert codes(ask(older, named("new"), 7)) == {"new": ErrorCode.LEADER_NOT_AVAILABLE}
+    assert codes(ask(older, named("other", allow_auto_topic_creation=False), 7)) == {"other": 3}
+    assert codes(ask(older, named("new"), 7)) == {"new": 0}
+
+
+@pytest.mark.rules("MD-2")
 def test_auto_creation_that_is_not_allowed(ask: Ask, cluster: Cluster) -> None:
     """The client or the broker may forbid it; before v4 the client has no say."""
     assert codes(ask(cluster, named("new", allow_auto_topic_creation=False), 12)) == {"new": 3}

@@ -64,19 +64,11 @@ def test_as_kafka_defines_it(fact: Fact) -> None:
     if fact.valid.startswith(AS_FORM):
         assert isinstance(setting.valid, Form)
     elif fact.valid not in IN_WORDS:
-        valid = setting.valid._replace(not_empty=False) if isinstance(setting.valid, OneOf) else setting.valid
-        assert valid == expected_valid(fact.valid)
+        assert setting.valid == expected_valid(fact.valid)
     if fact.scope == "broker":
         assert setting.update == fact.last
     elif fact.scope == "topic":
         assert (setting.broker_name or "") == fact.last
-
-
-@pytest.mark.rules("IA-8")
-def test_an_empty_cleanup_policy_is_new_in_4() -> None:
-    """The one difference that Kafka's own text does not show: 3.9 refuses an empty cleanup.policy."""
-    assert TOPIC_BEFORE_4["cleanup.policy"].valid == OneOf(("compact", "delete"), not_empty=True)
-    assert TOPIC["cleanup.policy"].valid == OneOf(("compact", "delete"))
 
 
 def test_every_setting_of_kafka_is_there_and_no_other() -> None:
