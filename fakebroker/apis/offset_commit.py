@@ -93,8 +93,7 @@ def _known_rows(asked: OffsetCommitRequestTopic, topic: Topic, entry: OffsetComm
     count = len(topic.partitions)
     rows = [row for row in asked.partitions if 0 <= row[0] < count]
     if len(rows) < len(asked.partitions):
-        # in front of what other entries of the topic have brought
-        entry.partitions[:0] = [(row[0], _NO_PARTITION) for row in asked.partitions if not 0 <= row[0] < count]
+        entry.partitions += [(row[0], _NO_PARTITION) for row in asked.partitions if not 0 <= row[0] < count]
     return rows
 
 

@@ -1,0 +1,275 @@
+"""A coordinator without a network: groups in any state, requests by field names, time that is driven, logs reread."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from fakebroker.apis.call import Call, Listener
+from fakebroker.apis.handlers import handler
+from fakebroker.core.classic_group import ClassicGroup
+from fakebroker.core.cluster import Cluster
+from fakebroker.core.coordinator import GroupCoordinator
+from fakebroker.core.explain import GroupStory, explain
+from fakebroker.core.group_messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
+from fakebroker.core.group_states import State
+from fakebroker.core.loading import load_groups
+from fakebroker.core.losses import OffsetExpired, OffsetsExpired
+from fakebroker.core.shard import Shard
+from fakebroker.core.topics import Partition, Topic
+from fakebroker.instant import Instant
+from fakebroker.records.batch import read_records
+from fakebroker.records.consumer_protocol import Subscription, encode_subscription
+from fakebroker.records.record_codec import Record
+from fakebroker.release import release
+from fakebroker.settings import Settings
+from fakebroker.wire.registry import api
+
+START = Instant(wall_ms=1_700_000_000_000, mono_ms=5_000)
+NO_ID = bytes(16)
+SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
+PASS = 10 * MINUTE  # offsets.retention.check.interval.ms
+WEEK = 7 * DAY  # offsets.retention.minutes
+
+Place = tuple[str, int]
+
+
+class Lab:
+    """A cluster with topics "t" and "u" of 4 partitions. `ms` counts from 0; the defaults are Kafka's."""
+
+    def __init__(
+        self, as_release: str = "4.3", nodes: tuple[int, ...] = (1,), settings: Mapping[str, object] | None = None
+    ) -> None:
+        values = {"group.initial.rebalance.delay.ms": 0, "offsets.topic.replication.factor": 1, **(settings or {})}
+        self.cluster = Cluster(Settings(values), release(as_release), node_ids=nodes)
+        self.ms = 0
+        self.topics = {name: self.cluster.topics.create(name, 4, 1) for name in ("t", "u")}
+        self._members: dict[str, list[str]] = {}
+
+    # -- what there is -----------------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> Instant:
+        return START.plus(self.ms)
+
+    @property
+    def coordinator(self) -> GroupCoordinator:
+        return self.cluster.nodes[1].coordinator
+
+    def shard(self, group_id: str = "g") -> Shard:
+        return self.coordinator.shard(group_id, self.now)
+
+    def partition(self, group_id: str = "g") -> Partition:
+        """The partition of `__consumer_offsets` that holds the group."""
+        coordinator = self.coordinator
+        return coordinator.topic(self.now).partitions[coordinator.partition_of(group_id, self.now)]
+
+    def load_slowly(self, group_id: str = "g") -> None:
+        """The group's partition is being read for a minute from now on."""
+        self.coordinator.load(self.partition(group_id).index, self.now, for_ms=MINUTE)
+
+    def group(self, group_id: str = "g") -> ClassicGroup:
+        group = self.shard(group_id).group(group_id)
+        assert group is not None, f"there is no group {group_id}"
+        return group
+
+    def exists(self, group_id: str = "g") -> bool:
+        return self.shard(group_id).group(group_id) is not None
+
+    def offsets(self, group_id: str = "g") -> dict[Place, int]:
+        """What is committed, {} if the group is not there."""
+        group = self.shard(group_id).group(group_id)
+        return {} if group is None else {stored[:2]: stored[2] for stored in group.offsets}
+
+    def records(self, group_id: str = "g") -> list[Record]:
+        """The records of the group's partition of `__consumer_offsets`."""
+        return [record for batch in self.batches(group_id) for record in read_records(batch)]
+
+    def batches(self, group_id: str = "g") -> list[bytes]:
+        return list(self.shard(group_id).partition.log.batches())
+
+    # -- time --------------------------------------------------------------------------------------------------------
+
+    def wait(self, ms: int) -> None:
+        """Let time pass on both clocks; what falls due on the way runs at its own millisecond."""
+        end = self.ms + ms
+        timers = self.cluster.timers
+        while True:
+            wall, mono = timers.wall.next_due_ms(), timers.mono.next_due_ms()
+            dues = [
+                (due - start, queue)
+                for due, start, queue in ((wall, START.wall_ms, timers.wall), (mono, START.mono_ms, timers.mono))
+                if due is not None
+            ]
+            at, queue = min(dues, key=lambda due: due[0], default=(end + 1, timers.wall))
+            if at > end:
+                break
+            self.ms = max(self.ms, at)
+            deadline = queue.pop_due(self.now.wall_ms if queue is timers.wall else self.now.mono_ms)
+            assert deadline is not None
+            deadline.action(self.now)
+        self.ms = end
+
+    def expired(self) -> list[OffsetExpired]:
+        """What expired since the last call."""
+        losses = [event for event in self.cluster.outbox if isinstance(event, OffsetsExpired)]
+        self.cluster.outbox.clear()
+        return [each for loss in losses for each in loss.each()]
+
+    # -- members -----------------------------------------------------------------------------------------------------
+
+    def join(
+        self,
+        group_id: str = "g",
+        topics: Iterable[str] = ("t",),
+        *,
+        member_id: str = "",
+        instance: str | None = None,
+        protocol_type: str = "consumer",
+        metadata: bytes | None = None,
+        session_ms: int = 20 * DAY,
+        rebalance_ms: int = MINUTE,
+    ) -> "Parked":
+        """A JoinGroup; members of the lab are patient, so that a test can let days pass."""
+        shard = self.shard(group_id)
+        group = shard.group(group_id) or shard.create_group(group_id, self.now)
+        subscription = encode_subscription(Subscription(list(topics))) if metadata is None else metadata
+        request = JoinRequest(
+            member_id,
+            instance,
+            "c",
+            "/127.0.0.1",
+            session_ms,
+            rebalance_ms,
+            protocol_type,
+            (("range", subscription),),
+            needs_member_id=False,
+        )
+        parked = Parked()
+        group.join(request, parked, self.now)
+        return parked
+
+    def sync(self, member_id: str, group_id: str = "g", assignment: bytes = b"all") -> "Parked":
+        parked = Parked()
+        group = self.group(group_id)
+        group.sync(
+            SyncRequest(member_id, None, group.generation, None, None, [(member_id, assignment)]), parked, self.now
+        )
+        return parked
+
+    def stable(self, group_id: str = "g", topics: Iterable[str] = ("t",), **join: Any) -> str:
+        """A group of one member in Stable; its member id."""
+        member_id: str = self.join(group_id, topics, **join).answer.member_id
+        self.sync(member_id, group_id)
+        assert self.group(group_id).state is State.STABLE
+        return member_id
+
+    def leave(self, member_id: str, group_id: str = "g") -> None:
+        self.group(group_id).leave([Leaver(member_id)], self.now)
+
+    def emptied(self, group_id: str = "g", topics: Iterable[str] = ("t",), **join: Any) -> None:
+        """A group that had a member and is Empty since now."""
+        self.leave(self.stable(group_id, topics, **join), group_id)
+        assert self.group(group_id).state is State.EMPTY
+
+    # -- requests ----------------------------------------------------------------------------------------------------
+
+    def call(self, version: int, node: int = 1) -> Call:
+        listener, nobody = Listener(node, "127.0.0.1", 9092), cast(Any, None)
+        call = Call(self.cluster, self.cluster.nodes[node], listener, nobody, "/127.0.0.1")
+        call.version, call.client_id, call.now = version, "c", self.now
+        return call
+
+    def ask(self, name: str, version: int, node: int = 1, **request: Any) -> Any:
+        """Have the handler of an API answer; the request and the answer go through bytes of that version."""
+        wire = api(name)
+        decoded, _ = wire.request.decode(wire.request(**request).encode(version), version)
+        answer = handler(wire.key).handle(self.call(version, node), decoded)
+        return wire.response.decode(answer.encode(version), version)[0]
+
+    def commit(
+        self,
+        offsets: Mapping[Place, int] | Sequence[tuple[str, int, int]] = {("t", 0): 5},
+        *,
+        group_id: str = "g",
+        version: int = 9,
+        metadata: str | None = "",
+        own_ms: int = -1,
+        **request: Any,
+    ) -> list[tuple[str | bytes, int, int]]:
+        """OffsetCommit; (topic, partition, code) as answered. From v10 on topics go by id."""
+        rows = [(*place, offset) for place, offset in offsets.items()] if isinstance(offsets, Mapping) else offsets
+        topics = [
+            api("OffsetCommit")
+            .request.fields[-1]
+            .type.element(  # type: ignore[union-attr]
+                **self.named(name, version), partitions=[(index, offset, -1, own_ms, metadata)]
+            )
+            for name, index, offset in rows
+        ]
+        answer = self.ask("OffsetCommit", version, group_id=group_id, topics=topics, **request)
+        return [
+            (topic.topic_id if version >= 10 else topic.name, index, code)
+            for topic in answer.topics
+            for index, code in topic.partitions
+        ]
+
+    def commit_codes(self, offsets: Mapping[Place, int] = {("t", 0): 5}, **request: Any) -> list[int]:
+        """The same, the codes only."""
+        return [code for _, _, code in self.commit(offsets, **request)]
+
+    def pend(self, offsets: Mapping[Place, int], group_id: str = "g", producer_id: int = 7) -> None:
+        """Offsets of a transaction that is open."""
+        shard = self.shard(group_id)
+        group = shard.group(group_id) or shard.create_group(group_id, self.now)
+        rows = [(*place, offset, -1, "p", self.now.wall_ms, -1, NO_ID) for place, offset in offsets.items()]
+        shard.commit_pending(group, (producer_id, 0), rows, self.now)
+
+    def named(self, topic: str, version: int) -> dict[str, Any]:
+        """A topic as a version names it; one that does not exist has an id nobody has."""
+        known: Topic | None = self.cluster.topics.get(topic)
+        return {"name": topic} if version < 10 else {"topic_id": known.id if known else topic.encode().ljust(16, b"?")}
+
+    def explain(self, group_id: str = "g", era: str | None = None) -> GroupStory:
+        return explain(self.cluster.nodes[1], group_id, self.now, era)
+
+    # -- the log is the truth ----------------------------------------------------------------------------------------
+
+    def reread(self, group_id: str = "g") -> Shard:
+        """A shard in another cluster, filled from the same log."""
+        original = self.shard(group_id)
+        other = Cluster(Settings(), self.cluster.release)
+        shard = Shard(other.nodes[1], original.partition, self.now)
+        load_groups(shard, self.now)
+        return shard
+
+
+class Parked:
+    """Takes the answer of a request that may be parked."""
+
+    def __init__(self) -> None:
+        self.answers: list[JoinAnswer | SyncAnswer] = []
+
+    def __call__(self, answer: JoinAnswer | SyncAnswer) -> None:
+        self.answers.append(answer)
+
+    @property
+    def answer(self) -> Any:
+        (answer,) = self.answers
+        return answer
+
+
+def state_of(shard: Shard) -> dict[str, Any]:
+    """What a load must bring back: groups that are in the log, with their offsets.
+
+    A simple group without offsets has left no record, and when a Stable group became so is not stored (CR-15).
+    """
+    return {
+        group.group_id: (
+            group.to_value()._replace(state_ms=0)
+            if group.state is State.STABLE or not group.protocol_type
+            else group.to_value(),
+            str(group.state),
+            {stored[:2]: stored for stored in group.offsets},
+        )
+        for group in shard
+        if group.protocol_type or not group.offsets.is_empty()
+    }
