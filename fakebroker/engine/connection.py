@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fakebroker.apis.call import Address, Call, Listener
 from fakebroker.engine.dispatch import Dispatcher, Route
 from fakebroker.engine.journal import Connected, Disconnected, Frame, Peer
-from fakebroker.errors import CloseConnection, ErrorCode, KafkaError
+from fakebroker.errors import CloseConnection, ErrorCode, KafkaError, WireError
 from fakebroker.instant import Instant
 from fakebroker.wire.frame import decode_request_header
 from fakebroker.wire.framing import hint
@@ -186,6 +186,8 @@ class Connection:
         elif not self.is_quiet:
             self._drop_input()
             self.is_quiet = True
+        if self.engine.outbox:  # a request that was parked or closed its connection had consequences
+            self.engine.drain()
         if not self.is_dirty:
             self.engine.mark_dirty(self)
 
@@ -200,9 +202,13 @@ class Connection:
                     offset += 1
                 else:
                     offset = decode_request_header(frame)[1]
+        except WireError as error:
+            self.fail(f"{route}: {error}")
+            return
+        try:
             request, _ = route.decode(frame, offset)
         except Exception as error:
-            self.fail(f"{route}: {route.explain(frame, offset, error)}")
+            self.fail(route.explain(frame, offset, error))
             return
         if route is not self._route:
             self._route, call.api_key, call.version = route, route.api_key, route.version

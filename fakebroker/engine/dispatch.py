@@ -51,14 +51,13 @@ class Route:
         self.has_tagged_header = request.flexible.includes(version)
         self.has_tagged_answer = response.flexible.includes(version) and api.key != API_VERSIONS  # AV-5
 
-    def explain(self, frame: bytes, offset: int, error: Exception) -> Exception:
-        """What is wrong with a request that `decode` raised `error` for."""
-        if not isinstance(error, WireError):
-            try:
-                self.request.decode(frame, self.version, offset)
-            except WireError as explained:
-                return explained
-        return error
+    def explain(self, frame: bytes, offset: int, error: Exception) -> str:
+        """What is wrong with a body that `decode` raised `error` for."""
+        try:
+            self.request.decode(frame, self.version, offset)
+        except WireError as explained:
+            return str(explained)
+        return f"{self}: {error!r}"
 
     def __str__(self) -> str:
         return f"{self.name} v{self.version}"
