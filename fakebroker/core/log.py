@@ -4,9 +4,8 @@ Everything that is appended is checked first and stored then; a refused batch le
 bytes that came in, with base offset and leader epoch patched (RB-5).
 """
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from sortedcontainers import SortedDict
 
@@ -16,9 +15,10 @@ from fakebroker.core.log_config import LogConfig
 from fakebroker.core.log_times import LogTimes
 from fakebroker.core.producers import Producers
 from fakebroker.core.segment import Segment
+from fakebroker.core.unsettled import LazyRecords, Unsettled, Write
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
-from fakebroker.records.batch import build_batch, parse_header, plain_records, read_records, with_base_offset
+from fakebroker.records.batch import parse_header, read_records, with_base_offset
 from fakebroker.records.faults import InvalidRecord
 from fakebroker.records.markers import build_marker, coordinator_epoch_of
 from fakebroker.records.record_codec import Record
@@ -27,21 +27,6 @@ from fakebroker.records.search import find_record, max_timestamp_from
 
 if TYPE_CHECKING:
     from fakebroker.core.topics import Partition
-
-Pair = tuple[bytes | None, bytes | None]
-_UNSETTLED_MAX = 100_000  # records kept as values; beyond it the oldest go, or become bytes
-
-
-class LazyRecords(Protocol):
-    """Records whose bytes are made only when somebody looks: the coordinator's own writes, one batch each."""
-
-    def __len__(self) -> int: ...
-
-    def records(self) -> Sequence[Pair]:
-        """Keys and values."""
-
-    def is_superseded(self) -> bool:
-        """Whether each record has a later one of the same key, so that compaction would drop them all (CO)."""
 
 
 class Appended(NamedTuple):
@@ -58,15 +43,6 @@ class Found(NamedTuple):
     timestamp_ms: int
     offset: int
     leader_epoch: int
-
-
-class _Unsettled(NamedTuple):
-    """A write of the coordinator's that is not bytes yet."""
-
-    base_offset: int
-    records: LazyRecords
-    leader_epoch: int
-    wall_ms: int
 
 
 class PartitionLog:
@@ -91,8 +67,7 @@ class PartitionLog:
         self.segments[0] = self._active
         self._epochs = LeaderEpochs()
         self._times: LogTimes | None = None
-        self._unsettled: deque[_Unsettled] = deque()
-        self._unsettled_count = 0  # records in them
+        self._unsettled = Unsettled()
         self._jobs = partition.topic.cluster.log_jobs
         self.cleaned_until = 0  # where the cleaner stopped last
         self.is_size_watched = False  # the retention job sleeps and wants to hear of growth (RT-3)
@@ -138,16 +113,16 @@ class PartitionLog:
         transaction they belong to.
         """
         base_offset = self.log_end_offset
-        unsettled = _Unsettled(base_offset, records, self.epochs.latest(), now.wall_ms)
+        write = Write(base_offset, records, self.epochs.latest(), now.wall_ms)
         if producer is not None:
             self.settle()
-            self._store_transactional(unsettled, producer)
+            batch = write.batch(producer)
+            self._put(batch, len(records) - 1, now.wall_ms, now.wall_ms)
+            self.producers.written(parse_header(batch), base_offset, now.wall_ms)
         else:
-            self._unsettled.append(unsettled)
             self.log_end_offset = base_offset + len(records)
-            self._unsettled_count += len(records)
-            if self._unsettled_count > _UNSETTLED_MAX:
-                self._relieve()
+            if self._unsettled.add(write):
+                self._settle(self._unsettled.take_surplus())
         self._moved(now)
         return base_offset
 
@@ -170,9 +145,8 @@ class PartitionLog:
 
     def settle(self) -> None:
         """Turn what was kept as values into stored bytes, exactly as if it had been written so."""
-        while self._unsettled:
-            self._settle_one(self._unsettled.popleft())
-        self._unsettled_count = 0
+        if self._unsettled:
+            self._settle(self._unsettled.take())
 
     def truncate(self, offset: int, now: Instant) -> None:
         """Cut off all records at and behind `offset`, inside a batch too: what a test does to a log, not an API."""
@@ -388,35 +362,13 @@ class PartitionLog:
         if self._times is not None:
             self._times.added(max_timestamp_ms)
 
-    def _relieve(self) -> None:
-        """Too many values: the oldest are dropped if compaction would, before anybody saw them, else made bytes."""
-        while self._unsettled_count > _UNSETTLED_MAX:
-            oldest = self._unsettled.popleft()
-            self._unsettled_count -= len(oldest.records)
-            if not oldest.records.is_superseded() or not self._unsettled:
-                self._settle_one(oldest)
-
-    def _settle_one(self, write: _Unsettled) -> None:
+    def _settle(self, writes: Iterator[Write]) -> None:
+        """Store batches at the places that were given to them when they were written."""
         end = self.log_end_offset
-        self.log_end_offset = write.base_offset
-        records = plain_records(write.records.records(), write.wall_ms, write.base_offset)
-        batch = build_batch(records, leader_epoch=write.leader_epoch, base_sequence=0)  # 0, as seen in 4.3.1
-        self._put(batch, len(records) - 1, write.wall_ms, write.wall_ms)
+        for write in writes:
+            self.log_end_offset = write.base_offset
+            self._put(write.batch(), len(write.records) - 1, write.wall_ms, write.wall_ms)
         self.log_end_offset = end
-
-    def _store_transactional(self, write: _Unsettled, producer: tuple[int, int]) -> None:
-        records = plain_records(write.records.records(), write.wall_ms, write.base_offset)
-        producer_id, epoch = producer
-        batch = build_batch(
-            records,
-            leader_epoch=write.leader_epoch,
-            transactional=True,
-            producer_id=producer_id,
-            producer_epoch=epoch,
-            base_sequence=0,
-        )
-        self._put(batch, len(records) - 1, write.wall_ms, write.wall_ms)
-        self.producers.written(parse_header(batch), write.base_offset, write.wall_ms)
 
     def _roll(self, base_offset: int, wall_ms: int) -> Segment:
         segment = self._active = self.segments[base_offset] = Segment(base_offset, wall_ms)

@@ -19,9 +19,9 @@ from fakebroker.records.offsets_codec import Format
 from fakebroker.records.offsets_topic import GroupValue, StoredOffset
 
 if TYPE_CHECKING:
-    from fakebroker.core.log import LazyRecords
     from fakebroker.core.node import Node
     from fakebroker.core.topics import Partition
+    from fakebroker.core.unsettled import LazyRecords
 
 Place = tuple[str, int]  # topic name and partition index
 
