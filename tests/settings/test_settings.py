@@ -1,9 +1,14 @@
 """The broker settings in force, and where each value comes from."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from fakebroker.errors import SettingError
 from fakebroker.settings import PROFILES, Settings, Source, Synonym, find, find_group, find_topic
+
+DIALOGUES = Path(__file__).resolve().parents[1] / "data" / "dialogues"
 
 
 def test_typed_getters() -> None:
@@ -185,3 +190,18 @@ def test_defaults_of_a_release() -> None:
     assert "message.format.version" in settings.topic_table
     assert "log.message.format.version" in set(settings.names())
     assert "log.message.format.version" not in set(Settings().names())
+
+
+def recorded_settings() -> list[dict[str, str]]:
+    """The settings that the heads of recorded dialogues name."""
+    heads = [json.loads(path.read_text().partition("\n")[0]) for path in sorted(DIALOGUES.rglob("*.jsonl"))]
+    return [head["config"] for head in heads if head.get("config")]
+
+
+def test_settings_of_recorded_dialogues_are_known() -> None:
+    """Every broker setting that a recorded dialogue names is known and takes the value it names."""
+    configs = recorded_settings()
+    assert configs
+    for config in configs:
+        settings = Settings(config)
+        assert not any(settings.is_null(name) for name in config)
