@@ -28,6 +28,7 @@ from fakebroker.release import release
 from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
+    from fakebroker.scripted import ScriptedClient, Stage
     from fakebroker.views import ClockView, CoordinatorView, GroupView, TopicView
 
 T = TypeVar("T")
@@ -63,6 +64,7 @@ class _Broker(ABC):
         self._listeners = listeners_for(self._node_ids, listen, advertise)
         self._server = Server(self._settled)
         self._waiters: list[_Waiter] = []
+        self._stage: Stage | None = None  # where scripted clients act
         self._is_running = False
         self.journal = Journal() if journal is None else journal
         self.errors: list[Exception] = []  # bugs of the broker's own; `stop` raises them again
@@ -117,6 +119,20 @@ class _Broker(ABC):
         from fakebroker.views import CoordinatorView
 
         return CoordinatorView(self, group_id)
+
+    def client(self, client_id: str | None = "client", versions: Mapping[str, int] | None = None) -> "ScriptedClient":
+        """A scripted client, connected to the running broker: every step is the test's (scripted.py).
+
+        `versions` pins APIs to versions. Its steps block until the broker has answered: do not take them in the loop
+        of an AsyncFakeBroker, but with `asyncio.to_thread`. All clients of a broker belong to one thread at a time.
+        """
+        from fakebroker.dialogue.tcp_driver import TcpDriver
+        from fakebroker.scripted import Stage
+
+        if self._stage is None:
+            listener = self._listeners[0]
+            self._stage = Stage(TcpDriver(listener.host, listener.port))
+        return self._stage.client(client_id, versions)
 
     def create_topic(
         self,
@@ -192,6 +208,12 @@ class _Broker(ABC):
         if waiter in self._waiters:
             self._waiters.remove(waiter)
 
+    def _close_clients(self) -> None:
+        """The scripted clients' connections end with the broker."""
+        if self._stage is not None:
+            self._stage.close()
+            self._stage = None
+
     def _raise_errors(self) -> None:
         """Raise what the broker's own code raised, once."""
         errors = self.errors.copy()
@@ -237,6 +259,7 @@ class FakeBroker(_Broker):
 
     def stop(self) -> None:
         """Close everything. Raises again what the broker's own code raised: a bug of ours."""
+        self._close_clients()
         if self._thread is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
@@ -319,6 +342,7 @@ class AsyncFakeBroker(_Broker):
 
     async def stop(self) -> None:
         """Close everything. Raises again what the broker's own code raised: a bug of ours."""
+        self._close_clients()
         if self._is_running:
             self._is_running = False
             await self._server.stop()

@@ -35,6 +35,11 @@ class Stage:
         """A new client with a connection of its own. `versions` pins APIs, e.g. {"JoinGroup": 4}."""
         return ScriptedClient(self, client_id, versions)
 
+    def close(self) -> None:
+        """Close every client's connection."""
+        self.driver.close_all()
+        self.advance()
+
     def begin(self, step: "Step[Any]") -> None:
         """Take care of a step until it is finished."""
         self._steps.append(step)

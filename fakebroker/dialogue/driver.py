@@ -31,5 +31,8 @@ class Driver(Protocol):
     def close(self, client: ClientConnection) -> None:
         """The client closes its connection."""
 
+    def close_all(self) -> None:
+        """Every connection is closed; the driver is not used any more."""
+
     def tolerance_ms(self, waited_ms: int) -> int:
         """How far a wait may be from the recorded one."""

@@ -65,6 +65,11 @@ class SimDriver:
         client.close("closed by the client")
         self._deliver()
 
+    def close_all(self) -> None:
+        """Every connection goes away."""
+        for client in list(self._lines):
+            self.close(client)
+
     def tolerance_ms(self, waited_ms: int) -> int:  # noqa: ARG002 - the other driver needs it
         """The jitter of the recorded broker, whatever the wait."""
         return self._jitter_ms

@@ -1,0 +1,144 @@
+"""Scripted clients over TCP and in the simulator: the same steps, the same answers."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from fakebroker.apis.call import Listener
+from fakebroker.broker import FakeBroker
+from fakebroker.client.connection import ConnectionLost
+from fakebroker.core.cluster import Cluster
+from fakebroker.dialogue.sim_driver import SimDriver
+from fakebroker.engine.engine import Engine
+from fakebroker.engine.journal import Journal
+from fakebroker.errors import ErrorCode, FakebrokerError, WaitTimeout
+from fakebroker.instant import Instant
+from fakebroker.release import release
+from fakebroker.scripted import Stage
+from fakebroker.settings import Settings
+
+TOPIC = "orders"
+
+
+def sim_stage(as_release: str = "4.3") -> Stage:
+    """A broker in the simulator, with a topic of two partitions."""
+    cluster = Cluster(Settings({}, profile="test"), release(as_release))
+    cluster.topics.create(TOPIC, 2)
+    return Stage(SimDriver(Engine(cluster, [Listener(1, "127.0.0.1", 9092)], Journal(), Instant(10**12, 0))))
+
+
+@pytest.fixture(params=["sim", "tcp"])
+def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
+    """The same stage twice: in virtual time, and over sockets."""
+    if request.param == "sim":
+        yield sim_stage()
+        return
+    with FakeBroker() as broker:
+        broker.create_topic(TOPIC, partitions=2)
+        broker.client("first of all")
+        assert broker._stage is not None
+        yield broker._stage
+
+
+@pytest.mark.rules("JG-16", "SG-5")
+def test_a_member_joins_syncs_beats_and_leaves(stage: Stage) -> None:
+    """One client goes through the life of a member; the handshake for its id happens by itself."""
+    a = stage.client("a")
+    joined = a.join("billing", [TOPIC])
+    assert (joined.error_code, joined.generation_id, a.is_leader) == (0, 1, True)
+    assert a.member_id.startswith("a-")
+
+    a.sync({a.member_id: {TOPIC: [0, 1]}})
+    assert a.assignment == {TOPIC: [0, 1]}
+    assert a.heartbeat().error_code == 0
+    assert a.commit({(TOPIC, 0): 5}, "note").topics[0].partitions == [(0, 0)]
+    assert a.leave().error_code == 0
+    assert (a.member_id, a.generation_id, a.assignment) == ("", -1, {})
+
+
+@pytest.mark.rules("JG-30", "HB-4")
+def test_two_members_rebalance_step_by_step(stage: Stage) -> None:
+    """A step that is parked at the coordinator is begun, and asked for its result later."""
+    a, b = stage.client("a"), stage.client("b")
+    a.join("billing", [TOPIC])
+    a.sync({a.member_id: {TOPIC: [0, 1]}})
+
+    joining = b.start(b.steps.join("billing", [TOPIC]))
+    while a.heartbeat().error_code == 0:  # until the handshake of b is through
+        pass
+    assert not joining.is_done
+    assert a.rejoin().generation_id == 2
+    assert joining.result().generation_id == 2
+
+    syncing = b.start(b.steps.sync())
+    a.sync({a.member_id: {TOPIC: [0]}, b.member_id: {TOPIC: [1]}})
+    syncing.result()
+    assert (a.assignment, b.assignment) == ({TOPIC: [0]}, {TOPIC: [1]})
+
+
+def test_records_and_offsets_go_round(stage: Stage) -> None:
+    """What is produced is fetched, what is committed is found again."""
+    client = stage.client("c")
+    client.produce(TOPIC, 1, [(b"k", b"v"), (None, b"w")], timestamp_ms=10**12)
+    client.commit({(TOPIC, 1): 2}, group_id="simple")
+
+    assert [(r.offset, r.key, r.value) for r in client.fetch(TOPIC, 1, 1)] == [(1, None, b"w")]
+    assert client.committed("simple").topics[0].partitions[0][:2] == (1, 2)
+    assert client.committed("simple", [(TOPIC, 0)]).topics[0].partitions[0][:2] == (0, -1)
+    with pytest.raises(FakebrokerError, match="fetch of orders-1 at 9: OFFSET_OUT_OF_RANGE"):
+        client.fetch(TOPIC, 1, 9)
+
+
+def test_any_request_in_any_version(stage: Stage) -> None:
+    """Raw requests have the fields of the message; the version is pinned, given, or the newest both sides speak."""
+    client = stage.client("c", versions={"JoinGroup": 0})
+    described = client.request("DescribeGroups", 5, groups=["nobody"])
+    joined = client.join("old", ["t"])
+
+    assert described.groups[0].group_state == "Dead"
+    assert joined.error_code == 0  # v0 knows no handshake
+    assert client.request("Heartbeat", group_id="old", member_id="?").error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    with pytest.raises(KeyError, match="Hartbeat"):
+        client.request("Hartbeat")
+    with pytest.raises(TypeError, match="group"):
+        client.request("Heartbeat", group="old")
+
+
+def test_a_crash_tells_nobody(stage: Stage) -> None:
+    """Closing a client leaves its member in the group; what it had under way ends with the connection."""
+    a, b = stage.client("a"), stage.client("b")
+    a.join("g")
+    rejoining = b.start(b.steps.join("g"))
+    while a.heartbeat().error_code == 0:
+        pass
+    b.close()
+
+    with pytest.raises(ConnectionLost, match="closed by the client"):
+        rejoining.result()
+    assert a.request("DescribeGroups", 5, groups=["g"]).groups[0].members != []
+
+
+def test_a_step_that_takes_too_long_says_what_it_waited_for() -> None:
+    """The client gives up after the time it was given, and names the request."""
+    stage = sim_stage()
+    a, b = stage.client("a"), stage.client("b")
+    a.join("g")
+    joining = b.start(b.steps.join("g"))
+
+    with pytest.raises(WaitTimeout, match=r"<client b>: no answer to JoinGroup v9 .* within 1.5 s"):
+        joining.result(timeout_s=1.5)
+
+
+def test_steps_of_a_member_need_a_membership() -> None:
+    """A client that never joined cannot beat."""
+    with pytest.raises(FakebrokerError, match="has joined no group"):
+        sim_stage().client("a").heartbeat()
+
+
+@pytest.mark.parametrize("as_release", ["2.1", "3.9"])
+def test_the_client_speaks_what_older_brokers_do(as_release: str) -> None:
+    """Versions are chosen by what the broker lists, down to the oldest release."""
+    client = sim_stage(as_release).client("c")
+
+    assert client.join("g", [TOPIC]).error_code == 0
+    assert client.leave().error_code == 0
