@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
-from fakebroker.records.batch import build_batch, parse_header, read_records
+from fakebroker.records.batch import build_batch, check_crc, parse_header, read_records
 from fakebroker.records.record_codec import Record
 from fakebroker.views.view import WAIT_S, View
 
@@ -147,13 +147,13 @@ class TopicView(View):
 
 def _records_of(partition: "Partition") -> list[StoredRecord]:
     log = partition.log
-    return [
-        StoredRecord(partition.index, record.offset, record.timestamp_ms, record.key, record.value, _texts(record))
-        for batch in log.batches()
-        if not parse_header(batch).is_control
-        for record in read_records(batch)
-        if record.offset >= log.log_start_offset
-    ]
+    found = []
+    for batch in log.batches():
+        header = parse_header(batch)
+        check_crc(batch, header)
+        if not header.is_control:
+            found += [r for r in read_records(batch) if r.offset >= log.log_start_offset]
+    return [StoredRecord(partition.index, r.offset, r.timestamp_ms, r.key, r.value, _texts(r)) for r in found]
 
 
 def _texts(record: Record) -> tuple[tuple[str, bytes | None], ...]:
