@@ -5,7 +5,7 @@ offset; v7 sessions; v9 current leader epoch; v10 zstd (FT-17); v11 rack, prefer
 (CLU-52); v12 flexible, last fetched epoch, diverging epoch; v13 topic ids; v15 replica state; v16 names the new leader
 beside 6 and 74.
 
-Left out: preferred read replicas (always -1, FT-18), quotas (FT-19), aborted transactions (FT-15: the list is empty
+Left out: quotas (FT-19), aborted transactions (FT-15: the list is empty
 until there are transactions), padding of converted answers (MS-5). A batch that does not fit is left out, where Kafka
 sends its beginning.
 """
@@ -193,7 +193,13 @@ def _terms(call: Call, request: FetchRequest) -> FetchTerms:
         replica_id=request.replica_state.replica_id if version >= 15 else request.replica_id,
         from_followers=version >= 11,
         hard_limits=version < 3,
+        rack=request.rack_id if request.rack_id and _selects_by_rack(call) else "",
     )
+
+
+def _selects_by_rack(call: Call) -> bool:
+    """Whether replica.selector.class names Kafka's rack aware one (FT-18); others cannot be loaded here."""
+    return str(call.node.settings.value("replica.selector.class")).endswith(".RackAwareReplicaSelector")
 
 
 def _needs_zstd(call: Call, topic: Topic) -> bool:
@@ -212,6 +218,7 @@ def _partition_data(index: int, read: Read) -> PartitionData:
         current_leader=_NO_LEADER,
         snapshot_id=_NO_SNAPSHOT,
         aborted_transactions=None,
+        preferred_read_replica=read.preferred_replica,
         records=batches[0] if len(batches) == 1 else b"".join(batches),
     )
     if read.aborted is not None:

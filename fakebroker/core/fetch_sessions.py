@@ -47,6 +47,7 @@ class SessionPartition:
             read.batches
             or read.code
             or read.diverging
+            or read.preferred_replica >= 0
             or read.high_watermark != self.high_watermark
             or read.log_start_offset != self.log_start_offset
         )

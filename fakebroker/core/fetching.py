@@ -40,6 +40,7 @@ class FetchTerms(NamedTuple):
     replica_id: int = -1  # >= 0: a broker pretends to ask (CLU-58)
     from_followers: bool = True  # whether a replica that does not lead may answer (CLU-52: v11+)
     hard_limits: bool = False  # whether limits hold for the first batch, too (FT-30: v0-v2)
+    rack: str = ""  # where the client would like to read; "" leaves it where it is (FT-18)
 
 
 class Read(NamedTuple):
@@ -52,6 +53,7 @@ class Read(NamedTuple):
     batches: Sequence[bytes] = ()
     diverging: tuple[int, int] | None = None  # (epoch, end offset), see FT-13
     aborted: list[tuple[int, int]] | None = None  # (producer id, first offset), None for read_uncommitted (FT-3)
+    preferred_replica: int = -1  # the broker to read from in place of this one
 
 
 Servable = tuple[Asked, "Partition"]
@@ -62,7 +64,7 @@ class ReadAll(NamedTuple):
 
     reads: list[Read]
     size_bytes: int
-    ends_wait: bool  # an error, or a diverging epoch (FT-5)
+    ends_wait: bool  # an error, a diverging epoch or a preferred replica (FT-5)
 
 
 def read_all(cluster: "Cluster", servable: Sequence[Servable], terms: FetchTerms) -> ReadAll:
@@ -81,7 +83,7 @@ def read_all(cluster: "Cluster", servable: Sequence[Servable], terms: FetchTerms
         if read.batches:
             size_bytes += sum(map(len, read.batches))
             at_least_one = False
-        elif read.code or read.diverging is not None:
+        elif read.code or read.diverging is not None or read.preferred_replica >= 0:
             ends_wait = True
     return ReadAll(reads, size_bytes, ends_wait)
 
@@ -108,7 +110,8 @@ def read_partition(
         return Read(ErrorCode.UNKNOWN_SERVER_ERROR)  # as Kafka answers to limits below zero
     end = readable_end(log, terms)
     batches: Sequence[bytes] = ()
-    if diverging is None and offset < end:
+    preferred = preferred_replica(cluster, partition_, terms) if terms.rack else -1
+    if diverging is None and preferred < 0 and offset < end:
         batches = log.read(offset, max_bytes, end, at_least_one=at_least_one)
     return Read(
         ErrorCode.NONE,
@@ -118,7 +121,16 @@ def read_partition(
         batches,
         diverging,
         [] if terms.read_committed and diverging is None else None,
+        preferred,
     )
+
+
+def preferred_replica(cluster: "Cluster", partition_: "Partition", terms: FetchTerms) -> int:
+    """The first live follower in the client's rack, -1 if the leader is there too; only leaders say so (CLU-56)."""
+    nodes = cluster.nodes
+    if partition_.leader != terms.node_id or nodes[terms.node_id].rack == terms.rack:
+        return -1
+    return next((node_id for node_id in cluster.live(partition_.isr) if nodes[node_id].rack == terms.rack), -1)
 
 
 def refusal(cluster: "Cluster", asked: Asked, partition_: "Partition", terms: FetchTerms) -> ErrorCode:

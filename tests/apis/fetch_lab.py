@@ -111,6 +111,7 @@ class FetchLab:
         ids: dict[str, bytes] | None = None,
         replica: int = -1,
         node: int = 1,
+        rack: str = "",
     ) -> Pending:
         """Send a fetch; it is answered or parked when this returns."""
         request = FetchRequest(
@@ -120,6 +121,7 @@ class FetchLab:
             session_id=session,
             session_epoch=epoch,
             isolation_level=1 if committed else 0,
+            rack_id=rack,
             topics=[self.entry(version, one, ids) for one in asked],
             forgotten_topics_data=[self._forgotten(version, one, ids or {}) for one in forget],
         )

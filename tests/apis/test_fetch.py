@@ -6,12 +6,14 @@ import pytest
 
 from fakebroker.apis import fetch
 from fakebroker.core.log import PartitionLog
+from fakebroker.core.node import Node
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
-from fakebroker.records.batch import build_batch, read_records
+from fakebroker.records.batch import build_batch, read_records, split_batches
 from fakebroker.records.message_set import read_message_set, unwrap
 from fakebroker.records.record_codec import Record
 from fakebroker.release import release
+from fakebroker.settings import Settings
 from fakebroker.wire.messages.fetch import FetchRequest
 from tests.apis.fetch_lab import MIB, T0, At, FetchLab, Pending
 
@@ -426,13 +428,17 @@ def test_one_append_wakes_everybody(lab: FetchLab) -> None:
 # -- leaders and followers -------------------------------------------------------------------------------------------
 
 
+def add_nodes(lab: FetchLab, racks: dict[int, str], selector: str | None) -> None:
+    """Brokers with these ids, each in its rack."""
+    for node_id, rack in racks.items():
+        settings = Settings({"broker.rack": rack, "replica.selector.class": selector}, profile="kafka")
+        lab.cluster.nodes[node_id] = Node(lab.cluster, node_id, settings)
+
+
 @pytest.fixture
 def pair(lab: FetchLab) -> FetchLab:
     """Partition 0 is led by node 1 and followed by node 2; node 3 has no replica."""
-    from fakebroker.core.node import Node
-
-    for node_id in (2, 3):
-        lab.cluster.nodes[node_id] = Node(lab.cluster, node_id, lab.cluster.settings)
+    add_nodes(lab, {2: "b", 3: "c"}, None)
     partition = lab.topic.partitions[0]
     partition.replicas, partition.isr = [1, 2], [1, 2]
     lab.produce(3)
@@ -474,6 +480,48 @@ def test_a_parked_fetch_when_the_leader_moves(pair: FetchLab, version: int, stay
     assert pending.offsets() == {0: [3] if stays else []}
 
 
+@pytest.fixture
+def racks(make_call: Callable) -> FetchLab:
+    """Partition 0 is led by node 1 in rack a and followed by node 2 in rack b; node 3 is in rack c, without replica."""
+    lab = FetchLab(make_call)
+    add_nodes(lab, {1: "a", 2: "b", 3: "c"}, "org.apache.kafka.common.replica.RackAwareReplicaSelector")
+    partition = lab.topic.partitions[0]
+    partition.replicas, partition.isr = [1, 2], [1, 2]
+    lab.produce(2)
+    return lab
+
+
+@pytest.mark.rules("FT-18", "CLU-56")
+def test_a_replica_in_the_clients_rack(racks: FetchLab) -> None:
+    """The leader names it, without records and at once, also when nothing is new there."""
+    for offset in (0, 2):
+        data = racks.fetch(At(offset=offset), rack="b", wait=500).only()
+        assert position(data) == (0, 2, 2, 0)
+        assert (data.preferred_read_replica, data.records) == (2, b"")
+    session = racks.fetch(At(offset=2), rack="b", epoch=0).response.session_id
+    assert racks.fetch(rack="b", session=session, epoch=1).only().preferred_read_replica == 2
+
+
+@pytest.mark.rules("FT-18", "CLU-56")
+def test_no_better_replica(racks: FetchLab) -> None:
+    """Own rack, one without replica, none; an offset out of range; old versions; a follower; one that stopped."""
+    for rack in ("a", "c", "none", ""):
+        pending = racks.fetch(At(), rack=rack)
+        assert pending.only().preferred_read_replica == -1
+        assert pending.offsets() == {0: [0, 1]}
+    assert position(racks.fetch(At(offset=9), rack="b").only()) == (1, -1, -1, -1)
+    assert racks.fetch(At(), version=10, rack="b").offsets() == {0: [0, 1]}
+    assert racks.fetch(At(), node=2, rack="a").offsets() == {0: [0, 1]}
+    racks.cluster.nodes[2].alive = False
+    assert racks.fetch(At(), rack="b").offsets() == {0: [0, 1]}
+
+
+@pytest.mark.rules("FT-18")
+def test_without_a_selector_nobody_is_preferred(pair: FetchLab) -> None:
+    """The default names no replica whatever rack the client is in."""
+    assert pair.fetch(At(), rack="b").only().preferred_read_replica == -1
+
+
 # -- old versions ----------------------------------------------------------------------------------------------------
 
 
@@ -493,14 +541,16 @@ def messages(pending: Pending) -> list[tuple[int, int, int, list[int]]]:
     return [(m.offset, m.magic, m.codec, [i.offset for i in unwrap(m)]) for one in sets for m in one]
 
 
-@pytest.mark.rules("MS-3", "MS-4", "MS-6")
+@pytest.mark.rules("MS-3", "MS-4", "MS-5", "MS-6")
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
 def test_old_versions_get_message_sets(old: FetchLab, version: int) -> None:
     """Format 0 in v0-v1, 1 in v2-v3: plain batches as messages from the offset on, compressed ones as one wrapper."""
     magic = version // 2
     everything = [(n, magic, 0, [n]) for n in range(3)] + [(4, magic, 1, [3, 4]), (5, magic, 0, [5])]
     for offset, skipped in ((0, 0), (1, 1), (3, 3), (4, 3), (5, 4)):
-        assert messages(old.fetch(At(offset=offset), version=version)) == everything[skipped:]
+        pending = old.fetch(At(offset=offset), version=version)
+        assert messages(pending) == everything[skipped:]
+        assert sum(map(len, split_batches(pending.only().records))) == len(pending.only().records), "no padding"
 
 
 @pytest.mark.rules("FT-30", "FT-6")
