@@ -1,0 +1,178 @@
+"""explain: what it announces is what happens."""
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fakebroker.core.eras import ERAS
+from fakebroker.core.explain import OffsetStory, side_by_side
+from fakebroker.core.group_states import State
+from fakebroker.core.losses import Losses, OffsetsExpired
+from fakebroker.errors import FakebrokerError
+from tests.core.offsets.lab import DAY, HOUR, MINUTE, PASS, START, WEEK, Lab
+
+T0 = ("t", 0)
+
+
+@pytest.mark.rules("EX-3", "EX-5")
+def test_an_emptied_group() -> None:
+    """The text names state, rule, what counts, when each offset is due and the cleanup that takes it."""
+    lab = Lab()
+    lab.shard()
+    lab.wait(2 * MINUTE)
+    lab.commit({T0: 42})
+    lab.emptied()
+    lab.wait(DAY)
+    lab.commit({("u", 1): 7})
+    since, later = "2023-11-14 22:15:20", "2023-11-15 22:15:20"
+    due, goes = "2023-11-21 22:15:20", "goes 2023-11-21 22:23:20"
+
+    head, *rows = str(lab.explain()).splitlines()
+
+    assert head == f"group g: Empty since {since}; Empty: all its offsets count from then (era 4.3, retention 7 d)"
+    assert [re.split("  +", row.strip()) for row in rows] == [
+        ["topic", "partition", "offset", "committed", "counts from", "due", "decision", "rule"],
+        ["t", "0", "42", since, since, due, goes, "EX-3"],
+        ["u", "1", "7", later, since, due, goes, "EX-5 a later commit does not restart the clock"],
+    ]
+
+
+@pytest.mark.rules("EX-8")
+def test_what_has_expired_can_still_be_explained() -> None:
+    """When the group is gone its losses are told: by which rule, when due, and which cleanup took them."""
+    lab = Lab()
+    lab.commit({T0: 42})
+    lab.wait(8 * DAY)
+    story = lab.explain()
+
+    due_ms = START.wall_ms + WEEK
+    assert story.state == "Dead"
+    assert story.offsets == (OffsetStory("t", 0, 42, START.wall_ms, True, "EX-3", START.wall_ms, due_ms, due_ms),)
+    assert "expired 2023-11-21 22:13:20" in str(story)
+
+
+def test_a_new_commit_hides_the_loss() -> None:
+    """A partition that was committed again is told as it is now; other losses stay."""
+    lab = Lab()
+    lab.commit({T0: 1, ("t", 1): 2})
+    lab.wait(WEEK)
+    lab.commit({T0: 3})
+
+    assert [(story.offset, story.expired) for story in lab.explain().offsets] == [(3, False), (2, True)]
+
+
+def test_nothing_to_tell() -> None:
+    """An unknown group, and one without offsets."""
+    lab = Lab()
+    assert lab.explain().why == "there is no such group"
+    lab.emptied()
+    assert str(lab.explain()).endswith("no committed offsets")
+
+
+@pytest.mark.rules("EX-17", "EX-18", "EX-14")
+def test_eras_side_by_side() -> None:
+    """The same group under the rules of each era, a column each."""
+    lab = Lab()
+    lab.commit({T0: 5, ("u", 0): 6}, version=2, retention_time_ms=DAY)
+    lab.stable(topics=["t"])
+    stories = {era: lab.explain(era=era) for era in ERAS}
+
+    dues = {era: [story.due_ms and story.due_ms - START.wall_ms for story in stories[era].offsets] for era in ERAS}
+    assert dues == {
+        "2.0": [DAY, DAY],
+        "2.1": [None, None],
+        "3.9": [None, DAY],
+        "4.3": [None, DAY],
+        "kip-211": [None, DAY],
+    }
+    table = side_by_side(stories.values())
+    assert table.splitlines()[0].split() == ["topic", "partition", "offset", *ERAS]
+    assert "never EX-18" in table
+    with pytest.raises(FakebrokerError, match=r"'1\.0'.*2\.0, 2\.1, 3\.9, 4\.3, kip-211"):
+        lab.explain(era="1.0")
+
+
+def test_odd_times() -> None:
+    """Times that no calendar has are told as numbers; retentions in the largest unit that fits."""
+    lab = Lab(settings={"offsets.retention.minutes": 90})
+    lab.commit(version=2, retention_time_ms=2**63 - 1 - START.wall_ms)
+
+    assert str(2**63 - 1) in str(lab.explain())
+    assert "retention 90 min" in str(lab.explain())
+
+
+def test_losses_are_bounded() -> None:
+    """Of a group the youngest passes are kept."""
+    losses = Losses()
+    lab = Lab()
+    lab.commit()
+    aging = lab.shard().cleanup.aging(lab.group())
+    for n in range(40):
+        losses.add(OffsetsExpired("g", "Empty", n, aging, []))
+
+    assert [loss.pass_ms for loss in losses.of("g")] == list(range(24, 40))
+
+
+# -- what explain announces is what happens ----------------------------------------------------------------------------
+
+_DURATIONS = st.sampled_from([1, MINUTE, PASS, HOUR, DAY, 3 * DAY, WEEK - HOUR])
+_RETENTIONS = st.sampled_from([-1, 0, MINUTE, 2 * DAY, 20 * DAY])
+_STEPS = st.one_of(
+    st.tuples(st.just("commit"), st.sampled_from(["t", "u"]), st.integers(0, 2), _RETENTIONS),
+    st.tuples(st.just("wait"), _DURATIONS),
+    st.tuples(st.just("join"), st.sampled_from([("t",), ("u",), ("t", "u")])),
+    st.tuples(st.just("leave")),
+    st.tuples(st.just("pend"), st.sampled_from(["t", "u"])),
+    st.tuples(st.just("end"), st.booleans()),
+)
+
+
+def take(lab: Lab, step: tuple[Any, ...]) -> None:
+    """One step of a history; what does not fit the state is left out."""
+    kind, *args = step
+    group = lab.shard().group("g")
+    members = list(group.members) if group else []
+    if kind == "wait":
+        lab.wait(args[0])
+    elif kind == "commit":
+        topic, partition, retention_ms = args
+        who = {"member_id": members[0], "generation_id_or_member_epoch": group.generation} if group and members else {}
+        lab.commit({(topic, partition): 1}, version=4, retention_time_ms=retention_ms, **who)
+    elif kind == "join" and not members:
+        lab.stable(topics=args[0])
+    elif kind == "leave" and members:
+        lab.leave(members[0])
+    elif kind == "pend":
+        lab.pend({(args[0], 0): 9})
+    elif kind == "end":
+        lab.shard().replay_marker(7, args[0], lab.now)
+
+
+@pytest.mark.rules("EX-2", "EX-3", "EX-4", "EX-8")
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(ERAS)), st.lists(_STEPS, max_size=12), _DURATIONS)
+def test_what_is_announced_happens(era: str, history: list[tuple[Any, ...]], after_ms: int) -> None:
+    """After any history: what explain says goes by a time goes by then, at the cleanup it names, and nothing else."""
+    lab = Lab(settings={"fakebroker.expiry.era": era})
+    for step in history:
+        take(lab, step)
+    lab.expired()
+    story = lab.explain()
+    end_ms = lab.now.wall_ms + after_ms
+    announced = {
+        (each.topic, each.partition, each.rule, each.due_ms, each.pass_ms)
+        for each in story.offsets
+        if not each.expired and each.pass_ms is not None and each.pass_ms <= end_ms
+    }
+    state = lab.shard().group("g")
+    assert state is None or state.state in (State.EMPTY, State.STABLE)
+
+    passes: set[tuple[Any, ...]] = set()
+    lab.wait(after_ms)
+    for event in lab.cluster.outbox:
+        if isinstance(event, OffsetsExpired):
+            passes |= {(e.topic, e.partition, e.rule, e.due_ms, event.pass_ms) for e in event.each()}
+    assert passes == announced
