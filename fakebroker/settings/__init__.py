@@ -127,6 +127,8 @@ class Settings(Reader):
         self.topic_table = TOPIC  # the topic settings that the release knows
         self.generation = 0  # grows with every change; lets others keep what they derived from the values
         for name, value in (values or {}).items():
+            if value is None:
+                raise SettingError(f"{name} has no value")
             text = to_text(value)
             parse(find(name), text)
             self._static[name] = text.strip()

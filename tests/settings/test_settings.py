@@ -59,6 +59,8 @@ def test_bad_values_are_refused_at_once() -> None:
     """A value of the wrong type or out of bounds does not wait until somebody reads it."""
     with pytest.raises(SettingError, match=r"num\.partitions"):
         Settings({"num.partitions": 0})
+    with pytest.raises(SettingError, match=r"broker\.rack has no value"):
+        Settings({"broker.rack": None})
     with pytest.raises(SettingError, match="unknown profile 'production'"):
         Settings(profile="production")
 

@@ -1,0 +1,46 @@
+"""Changes of configs against a plain model: a dict of lists."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakebroker.core.cluster import Cluster
+from fakebroker.core.config_changes import APPEND, DELETE, SET, SUBTRACT, Change, apply
+from fakebroker.core.config_resources import TOPIC_RESOURCE, resource
+from fakebroker.release import release
+from fakebroker.settings import Settings
+
+LIST_CONFIG, DEFAULT = "leader.replication.throttled.replicas", ()
+ITEMS = st.lists(st.sampled_from(["0:1", "1:1", "2:1", "3:2"]), unique=True)
+OPERATIONS = st.tuples(st.sampled_from([SET, DELETE, APPEND, SUBTRACT]), ITEMS)
+
+
+def expected(present: tuple[str, ...] | None, operation: int, items: list[str]) -> tuple[str, ...] | None:
+    """What a list config is after one operation; None: not set."""
+    if operation == DELETE:
+        return None
+    if operation == SET:
+        return tuple(items)
+    base = list(DEFAULT if present is None else present)
+    if operation == APPEND:
+        return tuple(base + [item for item in items if item not in base])
+    return tuple(item for item in base if item not in items)
+
+
+@pytest.mark.rules("IA-1", "IA-2", "IA-3", "IA-4")
+@given(st.lists(OPERATIONS, max_size=8))
+def test_any_history_of_a_list(history: list[tuple[int, list[str]]]) -> None:
+    """After any history the topic's list is the model's, other configs stay, and checking alone changes nothing."""
+    cluster = Cluster(Settings(), release())
+    topic = cluster.topics.create("t", 1, config={"retention.ms": "7"})
+    present: tuple[str, ...] | None = None
+    for operation, items in history:
+        change = Change(LIST_CONFIG, operation, None if operation == DELETE else ",".join(items))
+        for validate_only in (True, False):
+            before = dict(topic.config.own)
+            apply(resource(cluster.nodes[1], TOPIC_RESOURCE, "t"), [change], validate_only, replace=False)
+            assert not validate_only or topic.config.own == before
+        present = expected(present, operation, items)
+        assert topic.config.list(LIST_CONFIG) == (DEFAULT if present is None else present)
+        assert (LIST_CONFIG in topic.config.own) == (present is not None)
+        assert topic.config.int("retention.ms") == 7
