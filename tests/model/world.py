@@ -1,0 +1,152 @@
+"""A broker in virtual time with several clients, and a record of all that passed between them as a dialogue."""
+
+import json
+import re
+from typing import Any
+
+from fakebroker.apis.call import Listener
+from fakebroker.client.connection import ClientConnection, Pending
+from fakebroker.core.classic_group import ClassicGroup
+from fakebroker.core.cluster import Cluster
+from fakebroker.core.shard import Shard
+from fakebroker.dialogue.sim_driver import SimDriver
+from fakebroker.engine.engine import Engine
+from fakebroker.engine.journal import Journal
+from fakebroker.errors import KafkaError
+from fakebroker.instant import Instant
+from fakebroker.release import release
+from fakebroker.schema.jsonable import from_json, to_json
+from fakebroker.settings import Settings
+from fakebroker.wire.registry import api
+
+GROUP = "g"
+TOPIC = "t"
+ID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+
+
+class Request:
+    """A request that was sent: on which connection, by whom, and its answer (Kafka's JSON) once it is there."""
+
+    def __init__(self, conn: str, step: dict[str, Any], pending: Pending, sent_ms: int, member: object) -> None:
+        self.conn = conn
+        self.step = step
+        self.pending = pending
+        self.sent_ms = sent_ms
+        self.member = member  # the core's member it speaks for, where there is one
+        self.is_new_member = False
+        self.is_replaced = False
+        self.answer: dict[str, Any] | None = None
+
+    @property
+    def api(self) -> str:
+        return str(self.step["api"])
+
+    def __repr__(self) -> str:
+        return f"<request {self.step['id']} {self.api} on {self.conn}>"
+
+
+class World:
+    """One broker of one node. `open` are the requests without an answer on connections that are still there."""
+
+    def __init__(self, config: dict[str, object], as_release: str) -> None:
+        self.config = {name: str(value) for name, value in config.items()}
+        self.cluster = Cluster(Settings(config), release(as_release))
+        self.engine = Engine(self.cluster, [Listener(1, "127.0.0.1", 9092)], Journal(), Instant(1_767_225_600_000, 0))
+        self.driver = SimDriver(self.engine)
+        self.as_release = as_release
+        self.open: list[Request] = []
+        self._clients: dict[str, ClientConnection] = {}
+        self._steps: list[dict[str, Any]] = [{"do": "ready", "group": GROUP, "topics": {TOPIC: {}}}]
+        self._names: dict[str, str] = {}  # member id -> the name it is saved under
+        self._count = 0
+        self.cluster.topics.create(TOPIC, 1, 1)
+
+    # -- what clients do -----------------------------------------------------------------------------------------------
+
+    def is_busy(self, conn: str) -> bool:
+        """Whether a request of the connection is parked, so that nothing behind it is read."""
+        return any(request.conn == conn for request in self.open)
+
+    def send(self, conn: str, name: str, version: int, request: dict[str, Any], member: object = None) -> Request:
+        """Send a request and take in whatever the broker answers at once, to whomever."""
+        client = self._clients.get(conn)
+        if client is None:
+            client = self._clients[conn] = ClientConnection(conn)
+            self.driver.open(client)
+        self._count += 1
+        step = {"do": "send", "id": self._count, "conn": conn, "api": name, "version": version, "request": request}
+        self._steps.append(step)
+        pending = client.send(from_json(api(name).request, version, request), version)
+        sent = Request(conn, step, pending, self.driver.mono_ms, member)
+        self.open.append(sent)
+        self.driver.flush(client)
+        self._take_answers()
+        return sent
+
+    def sleep(self, ms: int) -> None:
+        """Let time pass."""
+        self._steps.append({"do": "sleep", "ms": ms})
+        self.driver.pass_time(ms)
+        self._take_answers()
+
+    def close(self, conn: str) -> None:
+        """The client goes away, its requests are void."""
+        client = self._clients.pop(conn, None)
+        if client is not None:
+            self._steps.append({"do": "close", "conn": conn})
+            self.driver.close(client)
+            self.open = [request for request in self.open if request.conn != conn]
+            self._take_answers()
+
+    def move_coordinator(self, load_ms: int) -> None:
+        """The group's coordinator is taken away and given back; loading takes `load_ms`."""
+        self._steps.append({"do": "move the coordinator (no step of a dialogue)", "load_ms": load_ms})
+        coordinator, now = self.cluster.nodes[1].coordinator, self.engine.now
+        partition = coordinator.partition_of(GROUP, now)
+        self.engine.run(lambda now: coordinator.unload(partition, now), now)
+        self.engine.run(lambda now: coordinator.load(partition, now, load_ms) and None, now)
+        self.driver.pass_time(1)
+        self._take_answers()
+
+    # -- what can be seen ----------------------------------------------------------------------------------------------
+
+    @property
+    def shard(self) -> Shard | None:
+        """Where the group lives; None while it is being loaded."""
+        try:
+            return self.cluster.nodes[1].coordinator.shard(GROUP, self.engine.now)
+        except KafkaError:
+            return None
+
+    @property
+    def group(self) -> ClassicGroup | None:
+        shard = self.shard
+        return shard.group(GROUP) if shard is not None else None
+
+    def dialogue(self) -> str:
+        """All that happened, as a dialogue that can be played against any broker."""
+        config = self.config
+        broker = f"Kafka {self.as_release}"
+        head = {"name": "model", "about": "A failing run of the group model.", "broker": broker, "config": config}
+        return "\n".join(json.dumps(self._named(step)) for step in [head, *self._steps])
+
+    def _take_answers(self) -> None:
+        for request in [each for each in self.open if each.pending.is_done]:
+            self.open.remove(request)
+            pending = request.pending
+            request.answer = to_json(pending.result(), pending.version)
+            waited_ms = self.driver.mono_ms - request.sent_ms
+            recv = {"do": "recv", "id": request.step["id"], "response": request.answer, "waited_ms": waited_ms}
+            member_id = request.answer.get("MemberId", "")
+            if ID.search(member_id) and member_id not in self._names:
+                name = self._names[member_id] = f"id{len(self._names)}"
+                request.step["save"] = {name: "MemberId"}
+            self._steps.append(recv)
+
+    def _named(self, data: Any) -> Any:
+        """The same with saved ids by name."""
+        if isinstance(data, dict):
+            return {key: self._named(value) for key, value in data.items()}
+        if isinstance(data, list):
+            return [self._named(value) for value in data]
+        return f"${self._names[data]}" if isinstance(data, str) and data in self._names else data
