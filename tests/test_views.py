@@ -9,7 +9,7 @@ import pytest
 
 from fakebroker.broker import AsyncFakeBroker, FakeBroker
 from fakebroker.core.topics import CONSUMER_OFFSETS
-from fakebroker.errors import ErrorCode, KafkaError, WaitTimeout
+from fakebroker.errors import ErrorCode, FakebrokerError, KafkaError, WaitTimeout
 
 
 @pytest.fixture
@@ -192,6 +192,23 @@ def test_waits_of_an_async_broker_are_awaited() -> None:
             return state
 
     assert asyncio.run(main()) == "Stable"
+
+
+def test_a_group_explains_what_becomes_of_its_offsets(broker: FakeBroker) -> None:
+    """Before and after the loss the group tells when and by which rule, under the rules of any era."""
+    broker.create_topic("orders")
+    broker.client().commit({("orders", 0): 42}, group_id="simple")
+    group = broker.group("simple")
+
+    (kept,) = group.explain().offsets
+    assert (kept.offset, kept.expired) == (42, False)
+    assert "orders" in str(group.explain(era="2.0"))
+    assert "kip-211" in group.explain_eras()
+    broker.clock.advance(days=8)
+    (lost,) = group.explain().offsets
+    assert (lost.offset, lost.expired, lost.due_ms) == (42, True, kept.due_ms)
+    with pytest.raises(FakebrokerError):
+        group.explain(era="1.0")
 
 
 # -- coordinators and the clock ----------------------------------------------------------------------------------------
