@@ -58,13 +58,13 @@ def error_response(request: FetchRequest, version: int, code: ErrorCode) -> Fetc
 def _take_up_session(call: Call, request: FetchRequest) -> tuple[list[Asked], FetchSession | None]:
     """What is asked for, and the session if the request goes on with one (FS-1, FS-4, FS-8). KafkaError: FS-9."""
     asked = _asked(call, request)
-    if call.version < 7:
+    epoch = request.session_epoch
+    if epoch in (FINAL_EPOCH, FULL_EPOCH):
+        if request.session_id:
+            call.node.fetch_sessions.close(request.session_id)
         return asked, None
     sessions = call.node.fetch_sessions
-    if request.session_epoch in (FULL_EPOCH, FINAL_EPOCH):
-        sessions.close(request.session_id)
-        return asked, None
-    session = sessions.resume(request.session_id, request.session_epoch, call.version >= 13)
+    session = sessions.resume(request.session_id, epoch, call.version >= 13)
     session.update(asked, _forgotten(request))
     if not session.partitions:
         sessions.close(session.id)

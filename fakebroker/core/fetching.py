@@ -76,12 +76,13 @@ def read_all(cluster: "Cluster", servable: Sequence[Servable], terms: FetchTerms
     size_bytes = 0
     ends_wait = False
     at_least_one = not terms.hard_limits
+    room = terms.max_bytes
     for asked, partition_ in servable:
-        room = min(asked.max_bytes, terms.max_bytes if not size_bytes else max(terms.max_bytes - size_bytes, 0))
-        read = read_partition(cluster, asked, partition_, terms, room, at_least_one)
+        read = read_partition(cluster, asked, partition_, terms, min(asked.max_bytes, room), at_least_one)
         reads.append(read)
         if read.batches:
             size_bytes += sum(map(len, read.batches))
+            room = max(terms.max_bytes - size_bytes, 0)
             at_least_one = False
         elif read.code or read.diverging is not None or read.preferred_replica >= 0:
             ends_wait = True
