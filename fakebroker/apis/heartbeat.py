@@ -14,7 +14,7 @@ def handle(call: Call, request: HeartbeatRequest) -> HeartbeatResponse:
     if not group_id:
         return HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID)
     try:
-        group = call.node.coordinator.shard(group_id, call.now).group(group_id)
+        group = call.node.coordinator.shard(group_id, call.now).groups.get(group_id)
     except KafkaError as error:
         if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:  # HB-1: let pass unseen
             return HeartbeatResponse(error_code=ErrorCode.NONE)

@@ -4,7 +4,7 @@ What it does with a request or a timer in which state stands in `group_table`; t
 `rebalance`. It knows no wire versions: handlers derive flags from them. Error codes 14 and 16 are not its business.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from fakebroker.core import rebalance
@@ -46,11 +46,11 @@ class ClassicGroup:
         self.leader: str | None = None
         self.subscribed_topics: frozenset[str] | None = None
         self.state_ms = now.wall_ms  # when it entered its state; -1 unknown (ST-4)
-        self._mono = host.timers.mono
+        self.mono = host.timers.mono
         self.roster = Roster()
         self.members = self.roster.by_id
         self.static: Mapping[str, str] = self.roster.static
-        self.pending = PendingIds(self._mono, self._pending_timed_out)
+        self.pending = PendingIds(self.mono, self._pending_timed_out)
         self.owing_sync: dict[str, None] = {}  # members that have not sent SyncGroup in this generation
         self.join_timer = Deadline(lambda now: self._handle(Event.JOIN_TIMER)(self, now), self)
         self.sync_timer = Deadline(lambda now: self._handle(Event.SYNC_TIMER)(self, now), self)
@@ -91,8 +91,7 @@ class ClassicGroup:
             code = self.refusal(member_id, instance_id, generation)
             if code or member is None:
                 return code
-        answer: ErrorCode = self._handlers[Event.HEARTBEAT](self, member, now)
-        return answer
+        return self._on_heartbeat(self, member, now)
 
     def leave(self, leavers: Sequence[Leaver], now: Instant) -> list[ErrorCode]:
         """LeaveGroup: a code for each entry, judged one after the other (LG-3..LG-8)."""
@@ -255,11 +254,11 @@ class ClassicGroup:
 
     def arm(self, deadline: Deadline, now: Instant, after_ms: int) -> None:
         """Let a timer of the group or of a member run out `after_ms` from now."""
-        self._mono.arm(deadline, now.mono_ms + after_ms)
+        self.mono.arm(deadline, now.mono_ms + after_ms)
 
     def restart_session(self, member: Member, now: Instant) -> None:
         """The member's session begins anew (TM-1)."""
-        self._mono.arm(member.session, now.mono_ms + member.session_timeout_ms)
+        self.mono.arm(member.session, now.mono_ms + member.session_timeout_ms)
 
     def session_timer_fired(self, member: Member, now: Instant) -> None:
         """The member is gone, unless a parked request shows that it is there (TM-2); not so a new one (TM-3)."""
@@ -290,6 +289,8 @@ class ClassicGroup:
     def _set_state(self, state: State) -> None:
         self.state = state
         self._handlers = HANDLERS[state]
+        # the one event that comes thousands of times a second is looked up once
+        self._on_heartbeat: Callable[..., ErrorCode] = HANDLERS[state].get(Event.HEARTBEAT, _no_heartbeat)
 
     def _handle(self, event: Event) -> Any:
         try:
@@ -384,6 +385,11 @@ class ClassicGroup:
         for member in members:
             self.answer_join(member, JoinAnswer(code, member.member_id))
             self.answer_sync(member, SyncAnswer(code))
+
+
+def _no_heartbeat(group: ClassicGroup, member: Member, now: Instant) -> ErrorCode:
+    """There is no member that could send one."""
+    raise AssertionError(f"{group!r} cannot meet a heartbeat of {member} at {now}")
 
 
 def _disarm(timers: Iterable[Deadline]) -> None:

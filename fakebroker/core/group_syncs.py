@@ -63,7 +63,7 @@ def answer_sync(group: "ClassicGroup", member: Member, _request: SyncRequest, an
 
 def heartbeat(group: "ClassicGroup", member: Member, now: Instant) -> ErrorCode:
     """HB-6."""
-    group.restart_session(member, now)
+    group.mono.arm(member.session, now.mono_ms + member.session_timeout_ms)
     return ErrorCode.NONE
 
 

@@ -403,7 +403,7 @@ def _for_wire(request: dict[str, Any]) -> dict[str, Any]:
 
 
 SHORT = settings(
-    max_examples=150,
+    max_examples=100,
     stateful_step_count=30,
     deadline=None,
     phases=[Phase.generate, Phase.shrink],
