@@ -30,6 +30,7 @@ PASS = 10 * MINUTE  # offsets.retention.check.interval.ms
 WEEK = 7 * DAY  # offsets.retention.minutes
 
 Place = tuple[str, int]
+Pair = tuple[bytes | None, bytes | None]
 
 
 class Lab:
@@ -242,6 +243,22 @@ class Lab:
         return shard
 
 
+class Pairs:
+    """Records for a log."""
+
+    def __init__(self, *pairs: Pair) -> None:
+        self._pairs = pairs
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def records(self) -> tuple[Pair, ...]:
+        return self._pairs
+
+    def is_superseded(self) -> bool:
+        return False
+
+
 class Parked:
     """Takes the answer of a request that may be parked."""
 
@@ -260,13 +277,15 @@ class Parked:
 def state_of(shard: Shard) -> dict[str, Any]:
     """What a load must bring back: groups that are in the log, with their offsets.
 
-    A simple group without offsets has left no record, and when a Stable group became so is not stored (CR-15).
+    A simple group without offsets has left no record; when a Stable group became so is not stored (CR-15), and before
+    2.1 no such time is (CR-8).
     """
+    stores_time = shard.behaviours.group_value_version >= 2
     return {
         group.group_id: (
-            group.to_value()._replace(state_ms=0)
-            if group.state is State.STABLE or not group.protocol_type
-            else group.to_value(),
+            group.to_value()
+            if group.state is State.EMPTY and group.protocol_type and stores_time
+            else group.to_value()._replace(state_ms=0),
             str(group.state),
             {stored[:2]: stored for stored in group.offsets},
         )
