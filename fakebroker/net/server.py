@@ -12,6 +12,7 @@ from fakebroker.net.clock import LoopClock
 MOST_WAITING_BYTES = 256 * 1024  # behind a parked request or a long turn, before we stop reading
 MOST_UNSENT_BYTES = 256 * 1024  # for a slow reader, before we stop taking up its requests
 BACKLOG = 1024
+ACCEPT_AGAIN_AFTER_S = 1
 FIRST_READ_BYTES = 64 * 1024
 
 log = logging.getLogger("fakebroker")
@@ -30,6 +31,7 @@ class Server:
         self._handovers: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_is_for = (-1, -1)
+        self._recent_accepts = 0  # rounds of the loop, this one and the one before, in which clients connected
 
     def bind(self, listeners: list[Listener]) -> None:
         """Take the ports; a listener on port 0 learns the one it got. Raises OSError naming the address."""
@@ -48,7 +50,7 @@ class Server:
         self.use(engine)
         for listener, bound in zip(engine.listeners, self._sockets, strict=True):
             bound.setblocking(False)
-            self._loop.add_reader(bound, self._accept, bound, listener)
+            self._accept_on(bound, listener)
 
     def use(self, engine: Engine) -> None:
         """Go on with another engine on the same ports; whoever is connected is disconnected."""
@@ -111,17 +113,39 @@ class Server:
     async def _hand_over(self, accepted: socket.socket, client: "_Client") -> None:
         await self._loop.connect_accepted_socket(lambda: client, accepted)
 
+    def _accept_on(self, bound: socket.socket, listener: Listener) -> None:
+        if bound in self._sockets:
+            self._loop.add_reader(bound, self._accept, bound, listener)
+
     def _accept(self, bound: socket.socket, listener: Listener) -> None:
         """Clients connected. asyncio's own servers would take some rounds of the loop before they read from one, in
         which a request that another client sent later could be taken up before its first.
+
+        But a socket that was ready in the round before is looked at first in this one, before those that got ready
+        earlier. So clients that come right behind others have to wait until this round is over.
         """
+        is_first_in_line = self._recent_accepts > 0
+        self._recent_accepts += 1
+        self.soon(lambda: self.soon(self._accept_is_past))
         for _ in range(BACKLOG):
             try:
                 accepted, peer = bound.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
+            except OSError as error:  # no file descriptors left, most likely
+                log.warning("cannot accept a client: %s", error)
+                self._loop.remove_reader(bound)
+                self._loop.call_later(ACCEPT_AGAIN_AFTER_S, self._accept_on, bound, listener)
+                return
             accepted.setblocking(False)
-            _Client(self, listener, accepted, peer[0]).read_first()
+            client = _Client(self, listener, accepted, peer[0])
+            if is_first_in_line:
+                self.soon(client.read_first)
+            else:
+                client.read_first()
+
+    def _accept_is_past(self) -> None:
+        self._recent_accepts -= 1
 
     def _set_timer(self, due_ms: tuple[int, int]) -> None:
         """One timer of the loop for the next deadline. It may ring too early, never too late: moving it costs."""
@@ -181,6 +205,8 @@ class _Client(asyncio.Protocol):
 
     def read_first(self) -> None:
         """Perhaps the first bytes are here, or the end of a client that had nothing to say."""
+        if self._is_handed_over or self._is_aborted:
+            return
         try:
             data = self._socket.recv(FIRST_READ_BYTES)
         except (BlockingIOError, InterruptedError):
