@@ -59,34 +59,50 @@ def _scan_records(data: bytes, count: int, deltas: list[int], null_keys: list[in
     (twice the length, being zigzag) must agree with where the fields end, so an odd size never passes.
     """
     misplaced: int | None = None
-    at = record = 0
+    at = 0
     for index in range(count):
+        record = at
         try:
             size = data[at]
             at += 1
             if size > 127:
-                size = _two_bytes(size, data[at])
+                second = data[at]
+                if second > 127:
+                    raise _Unusual
+                size = size & 127 | second << 7
                 at += 1
             start = at
             delta = data[at + 1]  # behind the attributes, which have no meaning
             if delta > 127:
                 at += 1
-                delta = _two_bytes(delta, data[at + 1])
+                second = data[at + 1]
+                if second > 127:
+                    raise _Unusual
+                delta = delta & 127 | second << 7
             offset = data[at + 2]
             if offset > 127:
                 at += 1
-                offset = _two_bytes(offset, data[at + 2])
+                second = data[at + 2]
+                if second > 127:
+                    raise _Unusual
+                offset = offset & 127 | second << 7
             key = data[at + 3]
             at += 4
             if key > 127:
-                key = _two_bytes(key, data[at])
+                second = data[at]
+                if second > 127:
+                    raise _Unusual
+                key = key & 127 | second << 7
                 at += 1
             if not key & 1:  # odd is below zero: null
                 at += key >> 1
             value = data[at]
             at += 1
             if value > 127:
-                value = _two_bytes(value, data[at])
+                second = data[at]
+                if second > 127:
+                    raise _Unusual
+                value = value & 127 | second << 7
                 at += 1
             if not value & 1:
                 at += value >> 1
@@ -94,22 +110,12 @@ def _scan_records(data: bytes, count: int, deltas: list[int], null_keys: list[in
             if data[at - 1] or (at - start) << 1 != size:
                 raise _Unusual
             deltas.append((delta >> 1) ^ -(delta & 1))
-            no_key = key & 1
-            misplaced_here = offset != index + index
         except (IndexError, _Unusual):
             at, delta, place, blob, *_ = decode_record(data, record, index)
             deltas.append(delta)
-            no_key = blob is None
-            misplaced_here = place != index
-        if no_key:
+            offset, key = place + place, blob is None
+        if key & 1:
             null_keys.append(index)
-        if misplaced_here and misplaced is None:
+        if offset != index + index and misplaced is None:
             misplaced = index
-        record = at
     return at, misplaced
-
-
-def _two_bytes(first: int, second: int) -> int:
-    if second > 127:
-        raise _Unusual
-    return first & 127 | second << 7

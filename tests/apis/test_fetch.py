@@ -428,17 +428,17 @@ def test_one_append_wakes_everybody(lab: FetchLab) -> None:
 # -- leaders and followers -------------------------------------------------------------------------------------------
 
 
-def add_nodes(lab: FetchLab, racks: dict[int, str], selector: str | None) -> None:
+def add_nodes(lab: FetchLab, racks: dict[int, str], **settings: str) -> None:
     """Brokers with these ids, each in its rack."""
     for node_id, rack in racks.items():
-        settings = Settings({"broker.rack": rack, "replica.selector.class": selector}, profile="kafka")
-        lab.cluster.nodes[node_id] = Node(lab.cluster, node_id, settings)
+        values = {"broker.rack": rack, **{name.replace("_", "."): value for name, value in settings.items()}}
+        lab.cluster.nodes[node_id] = Node(lab.cluster, node_id, Settings(values, profile="kafka"))
 
 
 @pytest.fixture
 def pair(lab: FetchLab) -> FetchLab:
     """Partition 0 is led by node 1 and followed by node 2; node 3 has no replica."""
-    add_nodes(lab, {2: "b", 3: "c"}, None)
+    add_nodes(lab, {2: "b", 3: "c"})
     partition = lab.topic.partitions[0]
     partition.replicas, partition.isr = [1, 2], [1, 2]
     lab.produce(3)
@@ -484,7 +484,8 @@ def test_a_parked_fetch_when_the_leader_moves(pair: FetchLab, version: int, stay
 def racks(make_call: Callable) -> FetchLab:
     """Partition 0 is led by node 1 in rack a and followed by node 2 in rack b; node 3 is in rack c, without replica."""
     lab = FetchLab(make_call)
-    add_nodes(lab, {1: "a", 2: "b", 3: "c"}, "org.apache.kafka.common.replica.RackAwareReplicaSelector")
+    selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+    add_nodes(lab, {1: "a", 2: "b", 3: "c"}, replica_selector_class=selector)
     partition = lab.topic.partitions[0]
     partition.replicas, partition.isr = [1, 2], [1, 2]
     lab.produce(2)
