@@ -80,6 +80,8 @@ class Connection:
             self._buffered_bytes += len(data)
             if self.wants_turn:
                 self._turn(*self._input(), now)
+            else:
+                self.engine.mark_dirty(self)  # the driver may have to stop reading
 
     def resume(self, now: Instant) -> None:
         """The next turn for frames that are already here."""

@@ -13,6 +13,7 @@ MOST_WAITING_BYTES = 256 * 1024  # behind a parked request or a long turn, befor
 MOST_UNSENT_BYTES = 256 * 1024  # for a slow reader, before we stop taking up its requests
 BACKLOG = 1024
 ACCEPT_AGAIN_AFTER_S = 1
+ACCEPT_AGAIN_AFTER_S = 1
 FIRST_READ_BYTES = 64 * 1024
 
 log = logging.getLogger("fakebroker")
@@ -112,6 +113,10 @@ class Server:
 
     async def _hand_over(self, accepted: socket.socket, client: "_Client") -> None:
         await self._loop.connect_accepted_socket(lambda: client, accepted)
+
+    def _accept_on(self, bound: socket.socket, listener: Listener) -> None:
+        if bound in self._sockets:
+            self._loop.add_reader(bound, self._accept, bound, listener)
 
     def _accept_on(self, bound: socket.socket, listener: Listener) -> None:
         if bound in self._sockets:

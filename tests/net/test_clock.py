@@ -1,0 +1,135 @@
+"""The clock on sockets: the machine's time, and what a test does to it."""
+
+import pytest
+
+from fakebroker.core.deadlines import NEVER_MS, Deadline
+from fakebroker.net.clock import LoopClock
+from tests.engine.lab import EngineLab
+
+DAY_MS = 86_400_000
+
+
+class Machine:
+    """A machine whose time the test sets, in seconds."""
+
+    def __init__(self) -> None:
+        self.wall_s, self.mono_s = 1_700_000_000.0, 50.0
+        self.moves = 0
+        self.clock = LoopClock(self.moved, os_wall=lambda: self.wall_s, os_mono=lambda: self.mono_s)
+
+    def moved(self) -> None:
+        self.moves += 1
+
+    def pass_s(self, seconds: float) -> None:
+        self.wall_s += seconds
+        self.mono_s += seconds
+
+    def passed_ms(self) -> tuple[int, int]:
+        """What the broker's clock shows, since the machine was made."""
+        now = self.clock.now()
+        return now.wall_ms - 1_700_000_000_000, now.mono_ms - 50_000
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine()
+
+
+def test_time_is_the_machines(machine: Machine) -> None:
+    """Both readings follow the machine's, to the millisecond; a step of its wall clock is followed too."""
+    machine.pass_s(1.2345)
+    assert machine.passed_ms() == (1234, 1234)
+    machine.wall_s -= 1
+    assert machine.passed_ms() == (234, 1234)
+
+
+def test_advance_moves_wall_time_only(machine: Machine) -> None:
+    """A week passes for stored times, not for the timers that watch over clients; with `timers` for both."""
+    machine.clock.advance(7 * DAY_MS)
+    assert machine.passed_ms() == (7 * DAY_MS, 0)
+    machine.clock.advance(500, timers=True)
+    machine.pass_s(1)
+    assert machine.passed_ms() == (7 * DAY_MS + 1500, 1500)
+    assert machine.moves == 2
+
+
+def test_time_does_not_go_back(machine: Machine) -> None:
+    """Nor stand still by rate: freeze() does that."""
+    with pytest.raises(ValueError, match="cannot go back"):
+        machine.clock.advance(-1)
+    with pytest.raises(ValueError, match="not above 0"):
+        machine.clock.rate = 0
+
+
+def test_freeze_and_resume(machine: Machine) -> None:
+    """Frozen wall time stands, and moves by `advance` only; the other reading goes on."""
+    machine.clock.freeze()
+    machine.pass_s(10)
+    assert machine.passed_ms() == (0, 10_000)
+    machine.clock.advance(5)
+    assert machine.clock.is_frozen
+    assert machine.passed_ms() == (5, 10_000)
+    machine.clock.resume()
+    machine.pass_s(1)
+    assert machine.passed_ms() == (1005, 11_000)
+
+
+def test_rate(machine: Machine) -> None:
+    """An hour of wall time in a minute; changing the rate does not jump."""
+    machine.clock.rate = 60
+    machine.pass_s(60)
+    machine.clock.rate = 0.5
+    assert machine.passed_ms() == (3_600_000, 60_000)
+    machine.pass_s(2)
+    assert machine.passed_ms() == (3_601_000, 62_000)
+    assert machine.clock.rate == 0.5
+
+
+def test_a_rate_set_while_frozen_counts_from_the_resume(machine: Machine) -> None:
+    """Freezing wins over the rate."""
+    machine.clock.freeze()
+    machine.clock.rate = 10
+    machine.pass_s(1)
+    assert machine.passed_ms()[0] == 0
+    machine.clock.resume()
+    machine.pass_s(1)
+    assert machine.passed_ms()[0] == 10_000
+
+
+def test_what_falls_due_runs_before_advance_returns() -> None:
+    """In due order, each at its own moment."""
+    machine, lab = Machine(), EngineLab()
+    machine.clock.engine = lab.engine
+    lab.engine.tick(machine.clock.now())
+    start, rang = machine.clock.now(), []
+    for after_ms in (300, 100, 900):
+        alarm = Deadline(lambda now: rang.append(now.wall_ms - start.wall_ms))
+        lab.cluster.timers.wall.arm(alarm, start.wall_ms + after_ms)
+    machine.clock.advance(500)
+    assert rang == [100, 300]
+
+
+def test_how_long_to_wait(machine: Machine) -> None:
+    """Until the earlier of the two deadlines, each on its own reading at its own pace."""
+    clock = machine.clock
+    wall_ms, mono_ms = clock.now()
+    assert clock.wait_s(NEVER_MS, NEVER_MS) is None
+    assert clock.wait_s(wall_ms + 2000, NEVER_MS) == pytest.approx(2)
+    assert clock.wait_s(wall_ms + 2000, mono_ms + 500) == pytest.approx(0.5)
+    assert clock.wait_s(wall_ms - 5, NEVER_MS) == 0
+    clock.rate = 4
+    assert clock.wait_s(wall_ms + 2000, NEVER_MS) == pytest.approx(0.5)
+    clock.freeze()
+    assert clock.wait_s(wall_ms + 2000, NEVER_MS) is None
+    clock.advance(1000, timers=True)
+    assert clock.wait_s(NEVER_MS, mono_ms + 3000) == pytest.approx(2)
+
+
+def test_reset_gives_the_machines_time_back(machine: Machine) -> None:
+    """After `reset` wall time is the machine's, running, at its pace."""
+    machine.clock.advance(DAY_MS)
+    machine.clock.rate = 3
+    machine.clock.freeze()
+    machine.clock.reset()
+    machine.pass_s(1)
+    assert machine.passed_ms() == (1000, 1000)
