@@ -8,7 +8,7 @@ Left out until there is a transaction coordinator: no partition is ever part of 
 are refused, v3-v10 with 48, v11 with 120, v12+ with 49 (TX-6). The quota delay of PD-28 waits for quotas.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.apis.call import Call
 from fakebroker.core import produce
@@ -42,21 +42,29 @@ _KNOWS_LOG_START = frozenset(
 )
 
 
+class _Part(NamedTuple):
+    """One partition of a request: where its batch goes, or why it goes nowhere."""
+
+    number: int
+    partition: "Partition | None" = None
+    batch: bytes | None = None
+    refusal: AppendError | None = None
+
+
 def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
     """Append to each partition for itself (PD-24)."""
-    response = ProduceResponse()
-    forbidden = request.transactional_id is None and any(
-        produce.is_transactional(data.records) for topic in request.topic_data for data in topic.partition_data
+    entries = _merged(request.topic_data)
+    refusal = produce.refusal_of_all(
+        (data.records for entry in entries for data in entry.partition_data),
+        has_transactional_id=request.transactional_id is not None,
     )
-    for entry in _merged(request.topic_data):
-        topic = _topic(call, entry)
-        answers = []
-        for data in {data.index: data for data in entry.partition_data}.values():  # PD-26: the last one counts
-            if forbidden:
-                code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED  # PD-25
-                answers.append(PartitionProduceResponse(index=data.index, error_code=code, base_offset=-1))
-            else:
-                answers.append(_append(call, request, topic, data.index, data.records, response))
+    parts = [_parts(call, entry, refusal) for entry in entries]
+    if refusal is None and any(produce.fails_all(part.batch) for topic in parts for part in topic):
+        failure = AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, "a batch without a producer id")
+        parts = [_parts(call, entry, failure) for entry in entries]
+    response = ProduceResponse()
+    for entry, topic in zip(entries, parts, strict=True):
+        answers = [_answer(call, part, request.acks, response) for part in topic]
         response.responses.append(
             TopicProduceResponse(name=entry.name, topic_id=entry.topic_id, partition_responses=answers)
         )
@@ -83,29 +91,43 @@ def _topic(call: Call, entry: TopicProduceData) -> "Topic | None":
     return topics.by_id(entry.topic_id) if call.version >= 13 else topics.get(entry.name)
 
 
-def _append(
-    call: Call, request: ProduceRequest, topic: "Topic | None", index: int, records: bytes | None,
-    response: ProduceResponse,
-) -> PartitionProduceResponse:  # fmt: skip
+def _parts(call: Call, entry: TopicProduceData, refusal: AppendError | None) -> list[_Part]:
+    """What to do for each partition of a topic; of one that comes twice the last counts (PD-26)."""
+    topic = _topic(call, entry)
+    records = {data.index: data.records for data in entry.partition_data}
+    if refusal is not None:
+        return [_Part(index, refusal=refusal) for index in records]
+    return [_part(call, topic, index, records[index]) for index in records]
+
+
+def _part(call: Call, topic: "Topic | None", index: int, records: bytes | None) -> _Part:
     partition = topic.partition(index) if topic is not None else None
     if partition is None:
         unknown_id = topic is None and call.version >= 13
         code = ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return PartitionProduceResponse(index=index, error_code=code, base_offset=-1)
+        return _Part(index, refusal=AppendError(code, None))
     try:
         batch = produce.cut_out(records, old_formats=call.version < 3, zstd_allowed=call.version >= 7)
-        if batch is not None and produce.is_transactional(batch):
-            raise _no_transaction(call.version)
     except AppendError as error:
-        return _refused(index, error, -1)
+        return _Part(index, refusal=error)
+    if produce.is_transactional(batch):
+        return _Part(index, refusal=_no_transaction(call.version))
+    return _Part(index, partition, batch)
+
+
+def _answer(call: Call, part: _Part, acks: int, response: ProduceResponse) -> PartitionProduceResponse:
+    partition = part.partition
+    if partition is None:
+        assert part.refusal is not None
+        return _refused(part.number, part.refusal, -1)
     try:
-        appended = produce.append(partition, call.node.id, batch, request.acks, call.now)
+        return _accepted(part.number, produce.append(partition, call.node.id, part.batch, acks, call.now))
     except AppendError as error:
-        answer = _refused(index, error, partition.log.log_start_offset if error.code in _KNOWS_LOG_START else -1)
+        log_start_offset = partition.log.log_start_offset if error.code in _KNOWS_LOG_START else -1
+        answer = _refused(part.number, error, log_start_offset)
         if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER and call.version >= 10:
             _name_leader(call, partition, answer, response)
         return answer
-    return _accepted(index, appended)
 
 
 def _accepted(index: int, appended: Appended | None) -> PartitionProduceResponse:

@@ -8,12 +8,13 @@ from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.batch import (
     CODEC_BITS,
     CRC_START,
+    HEADER_BYTES,
     LOG_APPEND_TIME_BIT,
+    MAGIC_POSITION,
     BatchHeader,
     build_batch,
     crc32c,
     parse_header,
-    peek,
     read_records,
     with_times,
 )
@@ -22,9 +23,7 @@ from fakebroker.records.record_scan import Scan, scan
 
 CODECS = {"uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 ZSTD = 4
-_HEADER_BYTES = 61
-_PRODUCER_ID_END = 51
-_SMALLEST_MESSAGE_BYTES = 12 + 14
+_SMALLEST_MESSAGE_LENGTH = 14
 _KEPT_ATTRIBUTES = 0x7F  # bit 7 does not survive when Kafka writes the attributes anew
 
 
@@ -55,16 +54,35 @@ class CheckedBatch(NamedTuple):
     max_timestamp_ms: int  # of its records; now with LogAppendTime
 
 
+def next_batch(data: bytes, position: int = 0) -> int | None:
+    """The size of the batch or message at `position`, None when there is none as a whole (PD-12).
+
+    Raises AppendError(CORRUPT_MESSAGE) for a size or a magic that cannot be, also of one that is cut off.
+    """
+    left = len(data) - position
+    if left < 12:
+        return None
+    length = int.from_bytes(data[position + 8 : position + 12], "big", signed=True)
+    if length < _SMALLEST_MESSAGE_LENGTH:
+        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"a record size of {length} bytes is too small", told=True)
+    if left <= MAGIC_POSITION:
+        return None
+    if data[position + MAGIC_POSITION] > 2:
+        magic = int.from_bytes(data[position + MAGIC_POSITION : position + MAGIC_POSITION + 1], "big", signed=True)
+        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"Invalid magic found in record: {magic}", told=True)
+    return length + 12 if length + 12 <= left else None
+
+
 def single_batch(data: bytes, *, zstd_allowed: bool = True) -> bytes:
     """The one batch of format 2 that Produce v3+ carries per partition; an incomplete rest is dropped (PD-12, PD-15).
 
-    Raises AppendError: 87 for none, two or another format, 2 for a magic that does not exist, 76 for zstd (PD-13).
+    Raises AppendError: 87 for none, two or another format, 2 for what can be no batch, 76 for zstd (PD-13).
     """
-    size_bytes = _checked_peek(data, 0)
+    size_bytes = next_batch(data)
     if size_bytes is None:
         raise AppendError(ErrorCode.INVALID_RECORD, f"{len(data)} bytes hold no complete record batch")
-    if data[16] != 2:
-        raise AppendError(ErrorCode.INVALID_RECORD, f"a batch of magic {data[16]} where only 2 is allowed")
+    if data[MAGIC_POSITION] != 2:
+        raise AppendError(ErrorCode.INVALID_RECORD, f"a batch of magic {data[MAGIC_POSITION]} where only 2 is allowed")
     if not zstd_allowed:
         codec = data[22] & CODEC_BITS
         if codec > ZSTD:
@@ -73,7 +91,11 @@ def single_batch(data: bytes, *, zstd_allowed: bool = True) -> bytes:
             raise AppendError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7")
     if size_bytes == len(data):
         return data
-    if _checked_peek(data, size_bytes) is not None:
+    try:
+        second = next_batch(data, size_bytes)
+    except AppendError as error:
+        raise AppendError(error.code, error.message) from None
+    if second is not None:
         raise AppendError(ErrorCode.INVALID_RECORD, "more than one record batch")
     return data[:size_bytes]
 
@@ -83,6 +105,8 @@ def check_batch(data: bytes, config: LogConfig, partition: str, now_ms: int) -> 
 
     `partition` is "topic-0", for messages. Raises AppendError.
     """
+    if len(data) < HEADER_BYTES:
+        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"{partition}: a batch of {len(data)} bytes has no whole header")
     try:
         header = parse_header(data)
         _check_header(data, header, config, partition)
@@ -90,33 +114,8 @@ def check_batch(data: bytes, config: LogConfig, partition: str, now_ms: int) -> 
         seen = scan(data, header)
     except InvalidRecord as fault:
         raise AppendError(fault.code, f"{partition}: {fault.message}") from None
-    if header.codec and seen.misplaced is not None:
-        raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{partition}: record {seen.misplaced} has another's offset")
     _check_records(header, seen, config, partition, now_ms)
     return _as_stored(data, header, seen, config, now_ms)
-
-
-def _checked_peek(data: bytes, position: int) -> int | None:
-    """The size of the batch or message at `position`, None when there is none; 2 for what can be no batch (PD-12).
-
-    Seen on 4.3.1: a batch that ends before its producer id is answered -1, one that ends before its records count 2.
-    """
-    if len(data) - position < 12:
-        return None
-    length = int.from_bytes(data[position + 8 : position + 12], "big", signed=True)
-    if length + 12 < _SMALLEST_MESSAGE_BYTES:
-        told = position == 0
-        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"a record size of {length} bytes is too small", told=told)
-    entry = peek(data, position)
-    if entry is None:
-        return None
-    size_bytes, magic = entry
-    if not 0 <= magic <= 2:
-        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"Invalid magic found in record: {magic}", told=True)
-    if size_bytes < _HEADER_BYTES and magic == 2 and position == 0:
-        code = ErrorCode.UNKNOWN_SERVER_ERROR if size_bytes < _PRODUCER_ID_END else ErrorCode.CORRUPT_MESSAGE
-        raise AppendError(code, f"a record batch of {size_bytes} bytes, the header alone has {_HEADER_BYTES}")
-    return size_bytes
 
 
 def _check_header(data: bytes, header: BatchHeader, config: LogConfig, partition: str) -> None:
@@ -192,7 +191,11 @@ def _time_fault(timestamp_ms: int, header: BatchHeader, config: LogConfig, low_m
 
 
 def _as_stored(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, now_ms: int) -> CheckedBatch:
-    """Another codec if the topic wants one (PD-22), the broker's time or the true maximum (PD-20, PD-21)."""
+    """Another codec if the topic wants one (PD-22), the broker's time or the true maximum (PD-20, PD-21).
+
+    Seen on 4.3.1: rewriting fails with -1 for timestamps below -1, and puts offsets right; without rewriting it is
+    offsets out of place in a compressed batch that fail with -1.
+    """
     if config.log_append_time:
         max_timestamp_ms, time_bit = now_ms, LOG_APPEND_TIME_BIT
     else:
@@ -200,8 +203,12 @@ def _as_stored(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, 
         max_timestamp_ms, time_bit = max(true_ms, -1), 0
     codec = header.codec if config.compression_type == "producer" else CODECS[config.compression_type]
     if codec != header.codec:
+        if seen.min_timestamp_ms < -1:
+            raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"timestamp {seen.min_timestamp_ms} cannot be rewritten")
         data = _recoded(data, header, codec, config, now_ms)
         _check_size(len(data), config, "after compression")
+    elif codec and seen.misplaced is not None:
+        raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"record {seen.misplaced} is not at its place")
     elif time_bit != header.attributes & LOG_APPEND_TIME_BIT or max_timestamp_ms != header.max_timestamp_ms:
         attributes = header.attributes & _KEPT_ATTRIBUTES & ~LOG_APPEND_TIME_BIT | time_bit
         data = with_times(data, attributes=attributes, max_timestamp_ms=max_timestamp_ms)

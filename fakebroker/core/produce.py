@@ -1,8 +1,9 @@
 """One partition's share of a Produce request: who may write where, and in which form (PD-3 to PD-14, PD-30)."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fakebroker.core.appends import AppendError, single_batch
+from fakebroker.core.appends import AppendError, next_batch, single_batch
 from fakebroker.core.log import Appended
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 _MAGIC_AT = 16
 _ATTRIBUTES_AT = 22  # the lower byte of batch format 2
 _TRANSACTIONAL = 16
+_PRODUCER_ID_END = 51
 
 
 def is_transactional(records: bytes | None) -> bool:
@@ -22,6 +24,28 @@ def is_transactional(records: bytes | None) -> bool:
     if records is None or len(records) <= _ATTRIBUTES_AT or records[_MAGIC_AT] != 2:
         return False
     return bool(records[_ATTRIBUTES_AT] & _TRANSACTIONAL)
+
+
+def refusal_of_all(parts: Iterable[bytes | None], *, has_transactional_id: bool) -> AppendError | None:
+    """What makes Kafka refuse a whole request while it looks for the first transactional batch in it.
+
+    A size or a magic that cannot be (PD-12), or a transactional batch without a transactional id (PD-25).
+    """
+    for records in parts:
+        try:
+            found = records is not None and next_batch(records) is not None
+        except AppendError as error:
+            return error
+        if found and is_transactional(records):
+            if has_transactional_id:
+                return None
+            return AppendError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "no transactional id")
+    return None
+
+
+def fails_all(batch: bytes | None) -> bool:
+    """Whether a batch ends before its producer id, over which Kafka stumbles with the whole request (code -1)."""
+    return batch is not None and len(batch) < _PRODUCER_ID_END
 
 
 def cut_out(records: bytes | None, *, old_formats: bool, zstd_allowed: bool) -> bytes | None:

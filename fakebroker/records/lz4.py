@@ -21,6 +21,7 @@ _END_MARK: Final = bytes(4)
 _FAST_LEVEL: Final = 9  # Kafka takes its default for "fast"
 _CONTENT_SIZE_FLAG: Final = 0x08
 _DICTIONARY_FLAG: Final = 0x01
+_INDEPENDENT_FLAG: Final = 0x20
 
 
 def pack(data: bytes, level: int | None = None, *, broken_checksum: bool = False) -> bytes:
@@ -44,6 +45,8 @@ def unpack(data: bytes, limit_bytes: int) -> bytes:
         raise BadCompression("lz4 data does not start with a frame")
     if data[4] & _DICTIONARY_FLAG:
         raise BadCompression("an lz4 frame with a dictionary")
+    if not data[4] & _INDEPENDENT_FLAG:
+        raise BadCompression("an lz4 frame of blocks that depend on each other")  # as seen on 4.3.1
     end = 14 if data[4] & _CONTENT_SIZE_FLAG else 6
     right = _header_checksum(data[4:end])
     if data[end : end + 1] == bytes([_header_checksum(data[:end])]):

@@ -199,6 +199,21 @@ def test_other_refusals_tell_nothing(make_call: Make) -> None:
     assert "magic" in (send(lab, bytes(strange)).error_message or "")
 
 
+@pytest.mark.rules("PD-12")
+def test_what_fails_a_whole_request(make_call: Make) -> None:
+    """A magic or size that cannot be is 2, a batch without room for a producer id -1, on all partitions (as 4.3.1)."""
+    lab = Lab(make_call)
+    strange, short = bytearray(batch(T0)), bytearray(batch(T0)[:50])
+    strange[16] = 3
+    short[8:12] = (38).to_bytes(4, "big")
+    for bad, code in ((strange, 2), (b"\0" * 20, 2), (short, -1)):
+        request = request_of((7, batch(T0)), (0, batch(T0)), (1, bytes(bad)))
+        answers = lab.ask(produce, request, 9).responses[0].partition_responses
+        assert [outcome(a) for a in answers] == [(code, -1, -1)] * 3
+        assert all((a.error_message is not None) == (code == 2) for a in answers)
+    assert lab.log.log_end_offset == 0
+
+
 @pytest.mark.rules("PD-25")
 def test_transactional_batches_need_a_transactional_id(make_call: Make) -> None:
     """Without one the whole request is refused with 53, good batches too."""

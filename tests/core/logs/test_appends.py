@@ -50,8 +50,8 @@ def raw(length: int, magic: int = 2, body: bytes = b"") -> bytes:
         (raw(56, -1, b"\0" * 51), ErrorCode.CORRUPT_MESSAGE),
         (raw(13, 2, b"\0" * 50), ErrorCode.CORRUPT_MESSAGE),
         (raw(-1, 2, b"\0" * 60), ErrorCode.CORRUPT_MESSAGE),
-        (raw(20, 2, b"\0" * 15), ErrorCode.UNKNOWN_SERVER_ERROR),
-        (raw(48, 2, b"\0" * 43), ErrorCode.CORRUPT_MESSAGE),
+        (raw(20, 2, b"\0" * 45), ErrorCode.CORRUPT_MESSAGE),
+        (raw(99, 3, b"\0" * 51), ErrorCode.CORRUPT_MESSAGE),
         (batch(T0) + b"\0" * 30, ErrorCode.CORRUPT_MESSAGE),
     ],
 )
@@ -65,7 +65,14 @@ def test_exactly_one_batch(data: bytes, code: ErrorCode) -> None:
 @pytest.mark.rules("PD-12")
 def test_only_magic_and_size_faults_are_told() -> None:
     """The text goes into the answer for a magic or a record size that cannot be."""
-    for data, told in ((raw(56, 3, b"\0" * 51), True), (raw(5), True), (b"", False), (batch(T0) * 2, False)):
+    one = batch(T0)
+    for data, told in (
+        (raw(56, 3, b"\0" * 51), True),
+        (raw(5), True),
+        (b"", False),
+        (one * 2, False),
+        (one + raw(5), False),
+    ):
         with pytest.raises(AppendError) as refusal:
             single_batch(data)
         assert refusal.value.told is told
@@ -139,6 +146,11 @@ def test_size_counts_the_whole_batch() -> None:
     assert refusal_of(one, segment_bytes=len(one) - 1).code == ErrorCode.RECORD_LIST_TOO_LARGE
 
 
+def test_a_batch_shorter_than_its_header() -> None:
+    """Code 2, as seen on 4.3.1."""
+    assert refusal_of(raw(48, 2, b"\0" * 43)).code == ErrorCode.CORRUPT_MESSAGE
+
+
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])
 def test_garbage_in_a_compressed_payload(codec: int) -> None:
     """What the codec cannot unpack is answered -1, as Kafka does; so are offsets out of place inside it."""
@@ -149,6 +161,25 @@ def test_garbage_in_a_compressed_payload(codec: int) -> None:
 
     assert refusal_of(garbage).code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert refusal_of(misplaced).code == ErrorCode.UNKNOWN_SERVER_ERROR
+    result = stored(misplaced, compression_type="uncompressed")
+    assert [r.offset for r in read_records(result)] == [0, 1, 2], "rewriting puts them right"
+
+
+@pytest.mark.parametrize("time_ms", [-2, -5])
+def test_timestamps_below_minus_one_cannot_be_rewritten(time_ms: int) -> None:
+    """They are stored as they are, but a change of codec fails with -1 (seen on 4.3.1)."""
+    assert stored(batch(time_ms, codec=1))
+    assert refusal_of(batch(T0, time_ms), compression_type="gzip").code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert refusal_of(batch(time_ms), compression_type="gzip", log_append_time=True).code == -1
+
+
+@pytest.mark.rules("PD-10", "PD-17")
+def test_bad_records_come_before_offsets_out_of_place() -> None:
+    """A compressed batch with both faults is answered 32 with its records (seen on 4.3.1)."""
+    records = [Record(n, T0 + 9_000_000, b"k", b"v") for n in (0, 2, 2)]
+    sent = build_batch(records, base_offset=0, last_offset_delta=2, codec=1)
+
+    assert len(refusal_of(sent).record_errors) == 3
 
 
 def test_offsets_out_of_place_are_stored_uncompressed() -> None:
