@@ -271,9 +271,10 @@ class GroupMachine(RuleBasedStateMachine):
         sent = self.world.send(conn, name, version, _for_wire(request))
         parked = self._parked(name)
         sent.member = next((member for member, answer in parked.items() if before.get(member) is not answer), None)
-        if sent.answer is None and sent.member in before:
-            for each in earlier:
-                each.is_replaced = each.is_replaced or (each.answer is None and each.member is sent.member)
+        for each in earlier:
+            named = isinstance(each.member, Member) and each.member.member_id == request.get("MemberId")
+            if named and each.answer is None and parked.get(each.member) is not before.get(each.member):
+                each.is_replaced = True
         self._learn()
         return sent
 
