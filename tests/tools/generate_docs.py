@@ -6,6 +6,7 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 
 import fakebroker.release as release_module
@@ -15,6 +16,7 @@ from fakebroker.settings import PROFILES, groups, logs, network, own, remote, re
 from fakebroker.settings.declare import INT_MAX, LONG_MAX, TYPE_NAMES, Setting, Value, render
 from fakebroker.settings.table import CLIENT_METRICS, GROUP, TOPIC, older
 from fakebroker.wire.registry import APIS
+from tests.tools.group_page import groups_page
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCS = ROOT / "docs"
@@ -149,7 +151,11 @@ def _meanings() -> dict[str, str]:
     return dict(re.findall(r"^    (\w+): \w+ = \S+  # (.*)$", source, re.MULTILINE))
 
 
-PAGES: dict[str, Callable[[], str]] = {"settings.md": settings_page, "releases.md": releases_page}
+PAGES: dict[str, Callable[[], str]] = {
+    "settings.md": settings_page,
+    "releases.md": releases_page,
+    "groups.md": partial(groups_page, _NOTE),
+}
 
 
 def main() -> None:
