@@ -27,6 +27,7 @@ class Behaviours:
     sync_matches_unchosen_protocol: bool = True  # SG-4: 3.9.1 refuses a protocol before the first generation
     sync_while_loading_rebalances: bool = False  # SG-2: 3.9.1 answers 27 in place of 14
     join_checks_owner_first: bool = False  # JG-4: 3.9.1 answers 16 before 26, and echoes the member id
+    protocol_ties_in_scala_order: bool = False  # JG-27: 3.9.1 listed the votes in another order
     join_stores_new_group: bool = True  # CR-12: 3.9.1 writes nothing before the group is Stable
     describe_shows_assignments_in_rebalance: bool = True  # DS-4: 3.9.1 only in Stable
     group_operations: int = 3400  # DS-8: 3.9.1 328
@@ -77,6 +78,7 @@ _BEHAVIOURS_3_9 = replace(
     sync_matches_unchosen_protocol=False,
     sync_while_loading_rebalances=True,
     join_checks_owner_first=True,
+    protocol_ties_in_scala_order=True,
     join_stores_new_group=False,
     describe_shows_assignments_in_rebalance=False,
     group_operations=328,

@@ -1,4 +1,4 @@
-"""Java's hash of a string and the order of Java's hash maps, where Kafka's answers depend on them (FC-2, JG-27)."""
+"""The order of Java's and Scala's hash maps, where Kafka's answers depend on it (FC-2, JG-27)."""
 
 from collections.abc import Iterable
 
@@ -27,6 +27,33 @@ def hash_map_order(names: Iterable[str]) -> list[str]:
     while len(names) > buckets * 3 // 4:
         buckets *= 2
     return sorted(names, key=lambda name: _spread(java_hash(name)) & buckets - 1)
+
+
+def hash_trie_order(names: Iterable[str], depth: int = 0) -> list[str]:
+    """The order in which Scala 2.13's immutable HashMap lists these keys.
+
+    A node of the trie sorts by five bits of the hash: first the keys that have theirs for themselves, then the
+    nodes of those that share them.
+    """
+    slots: dict[int, list[str]] = {}
+    for name in names:
+        slots.setdefault(_improve(java_hash(name)) >> 5 * depth & 31, []).append(name)
+    in_order = [slots[slot] for slot in sorted(slots)]
+    alone = [shared[0] for shared in in_order if len(shared) == 1]
+    deepest = depth == _TRIE_DEPTH
+    deeper = [shared if deepest else hash_trie_order(shared, depth + 1) for shared in in_order if len(shared) > 1]
+    return [*alone, *(name for shared in deeper for name in shared)]
+
+
+_TRIE_DEPTH = 6  # seven times five bits
+
+
+def _improve(h: int) -> int:
+    """How Scala spreads the bits of a hash."""
+    h = h + ~(h << 9) & 0xFFFFFFFF
+    h ^= h >> 14
+    h = h + (h << 4) & 0xFFFFFFFF
+    return h ^ h >> 10
 
 
 def _spread(h: int) -> int:

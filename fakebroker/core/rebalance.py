@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.group_messages import JoinAnswer, JoinedMember, SyncAnswer
 from fakebroker.core.group_states import Move, State
-from fakebroker.core.java_hash import hash_map_order
+from fakebroker.core.java_hash import hash_map_order, hash_trie_order
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 
@@ -174,13 +174,14 @@ def joined_members(group: "ClassicGroup") -> list[JoinedMember]:
 
 
 def choose_protocol(group: "ClassicGroup") -> str:
-    """Each member votes for what it likes best of what all support; ties go by Java's hash order (JG-27)."""
+    """Each member votes for what it likes best of what all support; ties go by the order of a hash map (JG-27)."""
     candidates = group.roster.candidates()
     votes: dict[str, int] = {}
     for member in group.members.values():
         name = member.vote(candidates)
         votes[name] = votes.get(name, 0) + 1
-    return max(hash_map_order(votes), key=votes.__getitem__)
+    order = hash_trie_order if group.host.behaviours.protocol_ties_in_scala_order else hash_map_order
+    return max(order(votes), key=votes.__getitem__)
 
 
 # -- the sync phase ----------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fakebroker.core.java_hash import hash_map_order, java_hash, partition_of
+from fakebroker.core.java_hash import hash_map_order, hash_trie_order, java_hash, partition_of
 
 
 @pytest.mark.rules("FC-2", "FC-3")
@@ -41,3 +41,24 @@ def test_a_large_map_has_more_buckets() -> None:
 
     assert hash_map_order(few) == ["q", "b"]
     assert [name for name in hash_map_order(many) if name in few] == ["b", "q"]
+
+
+@pytest.mark.rules("JG-27")
+@pytest.mark.parametrize(
+    ("names", "first"),
+    [
+        ("range sticky", "range"),
+        ("range roundrobin", "roundrobin"),
+        ("range cooperative-sticky", "cooperative-sticky"),
+        ("roundrobin cooperative-sticky", "cooperative-sticky"),
+        ("sticky other", "sticky"),
+        ("range sticky other", "other"),
+        ("b q", "q"),
+        ("a b q p", "a"),
+        ("uniform custom zz range", "custom"),
+        ("zz q other sticky range", "q"),
+    ],
+)
+def test_hash_trie_order(names: str, first: str) -> None:
+    """Among equals Kafka 3.9.1 chose these (asked of it), whatever the order of joining."""
+    assert hash_trie_order(names.split())[0] == hash_trie_order(reversed(names.split()))[0] == first

@@ -7,9 +7,9 @@ import pytest
 from tests.core.groups.lab import Lab
 
 
-def chosen(*lists: str) -> str:
+def chosen(*lists: str, as_release: str = "4.3") -> str:
     """The protocol chosen for members that offer these, in their order of preference."""
-    lab = Lab()
+    lab = Lab(as_release=as_release)
     joins = [lab.join(protocols=[(name, b"") for name in names.split()]) for names in lists]
     lab.wait(10_000)
     return str(joins[0].protocol)
@@ -54,3 +54,10 @@ def test_a_tie_of_all() -> None:
     names = ["range", "sticky", "roundrobin"]
     for order in permutations(names):
         assert chosen(*[" ".join([name, *sorted(set(names) - {name})]) for name in order]) == "sticky"
+
+
+@pytest.mark.rules("JG-27")
+def test_ties_in_3_9() -> None:
+    """Kafka 3.9.1 lists the votes in the order of a Scala map."""
+    assert chosen("range sticky", "sticky range", as_release="3.9") == "range"
+    assert chosen("range roundrobin", "roundrobin range", as_release="3.9") == "roundrobin"
