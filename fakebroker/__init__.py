@@ -5,7 +5,7 @@
 Importing this is cheap; what is named here is loaded when it is first used.
 """
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # typing itself costs more than all of this
 
 if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker as AsyncFakeBroker
@@ -21,9 +21,10 @@ __all__ = ["AsyncFakeBroker", "ErrorCode", "FakeBroker", "KafkaError", "SettingE
 _HOMES = {"AsyncFakeBroker": "fakebroker.broker", "FakeBroker": "fakebroker.broker"}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES.get(name, "fakebroker.errors")), name)
+    found: object = getattr(import_module(_HOMES.get(name, "fakebroker.errors")), name)
+    return found

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.deadlines import DeadlineQueue
 
+MOST_ERRORS = 100  # kept; each holds on to its traceback
+
 log = logging.getLogger("fakebroker")
 
 
@@ -119,8 +121,9 @@ class Engine:
         self.outbox.clear()
 
     def failed(self, error: Exception) -> None:
-        """A bug of ours: logged with its traceback and kept for the test."""
-        self.errors.append(error)
+        """A bug of ours: logged with its traceback and kept for the test, unless there are too many already."""
+        if len(self.errors) < MOST_ERRORS:
+            self.errors.append(error)
         log.error("internal error", exc_info=error)
 
     def mark_dirty(self, connection: Connection) -> None:

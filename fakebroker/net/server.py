@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import socket
 from collections.abc import Callable
 
@@ -12,7 +13,6 @@ from fakebroker.net.clock import LoopClock
 MOST_WAITING_BYTES = 256 * 1024  # behind a parked request or a long turn, before we stop reading
 MOST_UNSENT_BYTES = 256 * 1024  # for a slow reader, before we stop taking up its requests
 BACKLOG = 1024
-ACCEPT_AGAIN_AFTER_S = 1
 ACCEPT_AGAIN_AFTER_S = 1
 FIRST_READ_BYTES = 64 * 1024
 
@@ -113,10 +113,6 @@ class Server:
 
     async def _hand_over(self, accepted: socket.socket, client: "_Client") -> None:
         await self._loop.connect_accepted_socket(lambda: client, accepted)
-
-    def _accept_on(self, bound: socket.socket, listener: Listener) -> None:
-        if bound in self._sockets:
-            self._loop.add_reader(bound, self._accept, bound, listener)
 
     def _accept_on(self, bound: socket.socket, listener: Listener) -> None:
         if bound in self._sockets:
@@ -319,7 +315,7 @@ def _bound_socket(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if is_v6 else socket.AF_INET, backlog=BACKLOG)
     except OSError as error:
-        error.strerror = f"cannot listen on {host}:{port}: {error.strerror}"
+        error.strerror = f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}"
         raise
 
 

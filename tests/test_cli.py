@@ -1,0 +1,122 @@
+"""`fakebroker serve`: the line that says where, the options, the signals, plain errors."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.engine.lab import request
+
+TIMEOUT_S = 30
+
+
+@contextmanager
+def serve(*options: str, end_with: int = signal.SIGTERM) -> Iterator[tuple[str, list[int], "Log"]]:
+    """A broker in a process of its own: its first line, its ports, and what it logs (known after the end)."""
+    command = [sys.executable, "-m", "fakebroker", "serve", *options]
+    log = Log()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        line = process.stdout.readline().rstrip("\n")
+        try:
+            yield line, [int(port) for port in re.findall(r":(\d+)", line)], log
+        finally:
+            process.send_signal(end_with)
+            _, log.text = process.communicate(timeout=TIMEOUT_S)
+            log.status = process.returncode
+
+
+class Log:
+    """What a process left behind."""
+
+    text = ""
+    status = -1
+
+
+def fail(*options: str) -> str:
+    """What a serve that cannot be started says; it must be one line and status 1 or 2."""
+    command = [sys.executable, "-m", "fakebroker", "serve", *options]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    assert run.returncode in (1, 2)
+    assert run.stdout == ""
+    return run.stderr.strip().splitlines()[-1]
+
+
+def ask(port: int, data: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S) as client:
+        client.sendall(data)
+        return client.recv(10_000)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_broker_until_a_signal(number: int) -> None:
+    """The first line says where; it serves; a signal ends it with status 0 and without complaint."""
+    with serve("--listen", "127.0.0.1:0", end_with=number) as (line, ports, log):
+        assert re.fullmatch(r"fakebroker listening on 127\.0\.0\.1:\d+", line)
+        assert ask(ports[0], request("ApiVersions", 0, 9))[4:8] == b"\0\0\0\x09"
+    assert (log.status, log.text) == (0, "")
+
+
+def test_all_options_together() -> None:
+    """Topics, settings, release, seed, several listeners and what they advertise."""
+    options = ["--listen", "127.0.0.1:0", "--listen", "dialect=kip-17,127.0.0.1:0", "--advertise", "kafka.example:1234"]
+    options += ["--topic", "orders:3", "--topic", "a.b_c:1", "--profile", "kafka", "--as", "3.9", "--seed", "7"]
+    options += ["--config", "num.partitions=5", "--config", "offsets.retention.minutes=1"]
+    with serve(*options) as (line, ports, log):
+        assert re.search(r"listening on 127\.0\.0\.1:\d+, 127\.0\.0\.1:\d+ \(kip-17\)", line)
+        answer = ask(ports[0], request("Metadata", 1, 9, topics=None))
+        assert b"kafka.example" in answer
+        assert b"orders" in answer
+        assert b"a.b_c" in answer
+        assert b"127.0.0.1" in ask(ports[1], request("Metadata", 1, 9, topics=None))
+    assert log.status == 0
+
+
+def test_verbose_logs_a_line_per_request() -> None:
+    """Who asked what in which version, and what became of it."""
+    with serve("--listen", "127.0.0.1:0", "--verbose") as (_, ports, log):
+        ask(ports[0], request("Heartbeat", 4, 9, client_id="svc-1", group_id="g", generation_id=1, member_id="m"))
+    (line,) = (line for line in log.text.splitlines() if "Heartbeat" in line)
+    assert re.search(r"/127\.0\.0\.1 .*svc-1: Heartbeat v4 -> errors \[25\]", line)
+
+
+def test_a_closed_connection_is_logged_with_its_reason() -> None:
+    """Without --verbose too: whoever speaks HTTP to the port can read what went wrong."""
+    with serve("--listen", "127.0.0.1:0") as (_, ports, log):
+        assert ask(ports[0], b"GET / HTTP/1.1\r\n\r\n") == b""
+    assert "HTTP" in log.text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--config", "num.partition=3"], "did you mean 'num.partitions'?"),
+        (["--config", "num.partitions=many"], "num.partitions"),
+        (["--config", "num.partitions"], "'num.partitions' is not SETTING=VALUE"),
+        (["--config", "retention.ms=5"], "log.retention.ms"),
+        (["--topic", "orders"], "'orders' is not NAME:PARTITIONS"),
+        (["--topic", "or ders:1"], "INVALID_TOPIC_EXCEPTION"),
+        (["--as", "1.7"], "unknown release '1.7'"),
+        (["--listen", "9092"], "'9092' is not HOST:PORT"),
+        (["--advertise", "here"], "'here' is not HOST:PORT"),
+        (["--listen", "dialect=kip-99,127.0.0.1:0"], "kip-99"),
+        (["--profile", "fast"], "'fast' is not one of 'test', 'kafka'"),
+    ],
+)
+def test_errors_are_one_clear_line(options: list[str], message: str) -> None:
+    """No traceback, and what would be right."""
+    assert message in fail(*options)
+
+
+def test_a_taken_port_is_one_clear_line() -> None:
+    """Who is asked to listen where somebody listens already says so."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert fail("--listen", f"127.0.0.1:{port}") == (
+            f"Error: cannot listen on 127.0.0.1:{port}: Address already in use"
+        )
