@@ -89,3 +89,8 @@ def _response(version: int, answer: JoinAnswer) -> JoinGroupResponse:
             for member_id, instance_id, metadata in answer.members
         ],
     )
+
+
+def error_response(_request: JoinGroupRequest, version: int, code: ErrorCode) -> JoinGroupResponse:
+    """What a handler that failed is answered with: no member id is echoed (AV-10, JG-29)."""
+    return _response(version, JoinAnswer(code, ""))

@@ -54,3 +54,8 @@ def _response(answer: SyncAnswer) -> SyncGroupResponse:
         protocol_name=answer.protocol,
         assignment=answer.assignment,
     )
+
+
+def error_response(_request: SyncGroupRequest, _version: int, code: ErrorCode) -> SyncGroupResponse:
+    """What a handler that failed is answered with (AV-10, SG-8)."""
+    return _response(SyncAnswer(code))

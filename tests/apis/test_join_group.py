@@ -5,7 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from fakebroker.apis.call import Call
+from fakebroker.apis.handlers import handler
 from fakebroker.errors import ErrorCode
+from fakebroker.wire.registry import api
 from tests.apis.group_lab import GroupLab, join
 
 MakeCall = Callable[..., Call]
@@ -143,3 +145,16 @@ def test_the_form_of_an_id(make_call: MakeCall) -> None:
 
     assert re.fullmatch("app" + form, named)
     assert re.fullmatch(form, unnamed)
+
+
+@pytest.mark.rules("AV-10", "JG-29")
+@pytest.mark.parametrize("version", [0, 6, 7, 9])
+def test_the_error_layout(make_call: MakeCall, version: int) -> None:
+    """A handler that fails is answered without a member id, in the layout of any other error."""
+    wire = api("JoinGroup")
+    request = wire.request(**join("g", "somebody"))
+    failed = handler(wire.key).error_response(request, version, ErrorCode.UNKNOWN_SERVER_ERROR)
+    answer, _ = wire.response.decode(failed.encode(version), version)
+
+    assert (answer.error_code, answer.member_id, answer.generation_id) == (-1, "", -1)
+    assert answer.protocol_name == ("" if version < 7 else None)

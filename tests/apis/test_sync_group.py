@@ -5,7 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from fakebroker.apis.call import Call
+from fakebroker.apis.handlers import handler
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.sync_group import SyncGroupRequestAssignment
+from fakebroker.wire.registry import api
 from tests.apis.group_lab import GroupLab, join
 
 MakeCall = Callable[..., Call]
@@ -85,3 +88,13 @@ def test_a_follower_waits(make_call: MakeCall) -> None:
     lab.ask("SyncGroup", 5, **sync("g", a, assignments=[SyncGroupRequestAssignment(member_id=b, assignment=b"x")]))
 
     assert parked.answer.assignment == b"x"
+
+
+@pytest.mark.rules("AV-10", "SG-8")
+def test_the_error_layout(make_call: MakeCall) -> None:
+    """A handler that fails is answered with nulls, not with what the request named."""
+    wire = api("SyncGroup")
+    failed = handler(wire.key).error_response(wire.request(**sync("g")), 5, ErrorCode.UNKNOWN_SERVER_ERROR)
+    answer, _ = wire.response.decode(failed.encode(5), 5)
+
+    assert (answer.error_code, answer.protocol_type, answer.protocol_name, answer.assignment) == (-1, None, None, b"")
