@@ -1,37 +1,64 @@
 """The event loop of brokers that have a loop of their own: it takes up requests in the order in which they came.
 
-A selector returns the sockets that are ready in an order of its own: epoll lists those first that were ready the last
-time, too. So when a client gets an answer, and then another client sends a request and it sends its next one, both
-ready at once, the later request would come first, and a rebalance would take another course. Here whoever was served
-last goes last, and who just connected goes first.
+A selector lists the sockets that are ready in an order of its own. epoll puts those first that were ready the last
+time, too: when a client is given an answer, then another client sends a request, and then the first its next one, and
+both are found at once, the later request comes first, and a rebalance takes another course than it did with Kafka.
 """
 
 import asyncio
+import select
 import selectors
-import socket
-
-
-class FairSelector(selectors.DefaultSelector):
-    """The platform's selector, with the sockets that were not ready the last time in front."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._last: set[int] = set()
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """What is ready, in the order in which to take it up."""
-        ready = super().select(timeout)
-        if len(ready) > 1:
-            ready.sort(key=self._rank)
-        self._last = {key.fd for key, _ in ready}
-        return ready
-
-    def _rank(self, entry: tuple[selectors.SelectorKey, int]) -> int:
-        """Listening sockets and new clients are registered as sockets, asyncio registers its own by their numbers."""
-        key = entry[0]
-        return 0 if isinstance(key.fileobj, socket.socket) else 1 + (key.fd in self._last)
+from contextlib import suppress
+from typing import Any
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """A loop for one broker."""
-    return asyncio.SelectorEventLoop(FairSelector())
+    """A loop for one broker. Where there is no epoll the platform's selector has to do."""
+    make_selector = ArrivalSelector if hasattr(select, "epoll") else selectors.DefaultSelector
+    return asyncio.SelectorEventLoop(make_selector())
+
+
+if hasattr(select, "epoll"):
+
+    class ArrivalSelector(selectors.EpollSelector):
+        """epoll, with the sockets in the order in which they became ready.
+
+        A second epoll watches the same sockets edge-triggered: it lists each arrival once, in the order of arrival.
+        """
+
+        def __init__(self) -> None:
+            super().__init__()
+            self._arrivals = select.epoll()
+            self._places: dict[int, int] = {}  # file descriptor -> number of its latest arrival
+            self._count = 0
+
+        def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
+            """Watch a socket."""
+            key = super().register(fileobj, events, data)
+            self._arrivals.register(key.fd, select.EPOLLIN | select.EPOLLET)
+            return key
+
+        def unregister(self, fileobj: Any) -> selectors.SelectorKey:
+            """Do not watch it any more; it may be closed already."""
+            key = super().unregister(fileobj)
+            with suppress(OSError):
+                self._arrivals.unregister(key.fd)
+            self._places.pop(key.fd, None)
+            return key
+
+        def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+            """What is ready, the earliest arrival first."""
+            ready = super().select(timeout)
+            places, count = self._places, self._count
+            for fd, _ in self._arrivals.poll(0):
+                count += 1
+                places[fd] = count
+            self._count = count
+            if len(ready) > 1:
+                ready.sort(key=lambda entry: places.get(entry[0].fd, 0))
+            return ready
+
+        def close(self) -> None:
+            """Give up both."""
+            self._arrivals.close()
+            super().close()

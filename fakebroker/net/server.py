@@ -32,7 +32,6 @@ class Server:
         self._handovers: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_is_for = (-1, -1)
-        self._recent_accepts = 0  # rounds of the loop, this one and the one before, in which clients connected
 
     def bind(self, listeners: list[Listener]) -> None:
         """Take the ports; a listener on port 0 learns the one it got. Raises OSError naming the address."""
@@ -120,14 +119,9 @@ class Server:
 
     def _accept(self, bound: socket.socket, listener: Listener) -> None:
         """Clients connected. asyncio's own servers would take some rounds of the loop before they read from one, in
-        which a request that another client sent later could be taken up before its first.
-
-        But a socket that was ready in the round before is looked at first in this one, before those that got ready
-        earlier. So clients that come right behind others have to wait until this round is over.
+        which a request that another client sent later could be taken up before its first. What came earlier was taken
+        up before this (loop.py).
         """
-        is_first_in_line = self._recent_accepts > 0
-        self._recent_accepts += 1
-        self.soon(lambda: self.soon(self._accept_is_past))
         for _ in range(BACKLOG):
             try:
                 accepted, peer = bound.accept()
@@ -139,14 +133,7 @@ class Server:
                 self._loop.call_later(ACCEPT_AGAIN_AFTER_S, self._accept_on, bound, listener)
                 return
             accepted.setblocking(False)
-            client = _Client(self, listener, accepted, peer[0])
-            if is_first_in_line:
-                self.soon(client.read_first)
-            else:
-                client.read_first()
-
-    def _accept_is_past(self) -> None:
-        self._recent_accepts -= 1
+            _Client(self, listener, accepted, peer[0]).read_first()
 
     def _set_timer(self, due_ms: tuple[int, int]) -> None:
         """One timer of the loop for the next deadline. It may ring too early, never too late: moving it costs."""

@@ -1,15 +1,20 @@
 """Requests are taken up in the order in which they came, as far as a selector can tell."""
 
+import os
+import select
+import selectors
 import socket
 from collections.abc import Iterator
 
 import pytest
 
 from fakebroker.broker import FakeBroker
-from fakebroker.net.loop import FairSelector
+from fakebroker.net.loop import ArrivalSelector
 from fakebroker.wire.frame import encode_request
 from fakebroker.wire.framing import with_length
 from fakebroker.wire.messages.api_versions import ApiVersionsRequest
+
+pytestmark = pytest.mark.skipif(not hasattr(select, "epoll"), reason="only epoll tells the order of arrival")
 
 
 @pytest.fixture
@@ -22,33 +27,47 @@ def pairs() -> Iterator[list[tuple[socket.socket, socket.socket]]]:
             end.close()
 
 
-def test_who_was_served_last_goes_last(pairs: list[tuple[socket.socket, socket.socket]]) -> None:
-    """Of several sockets that are ready, those that were ready the last time come after the others."""
-    first, second, third = (ours for ours, _ in pairs)
-    with FairSelector() as selector:
+def test_sockets_are_listed_in_the_order_of_arrival(pairs: list[tuple[socket.socket, socket.socket]]) -> None:
+    """Whatever was ready the last time: what came first comes first."""
+    first, second, third = (ours.fileno() for ours, _ in pairs)
+    with ArrivalSelector() as selector:
         for ours, _ in pairs:
-            selector.register(ours.fileno(), 1)
+            selector.register(ours.fileno(), selectors.EVENT_READ)
         pairs[0][1].send(b"x")
-        assert [key.fd for key, _ in selector.select(1)] == [first.fileno()]
+        assert [key.fd for key, _ in selector.select(1)] == [first]
+        pairs[0][0].recv(1)
 
+        for index in (2, 0, 1):
+            pairs[index][1].send(b"x")
+        assert [key.fd for key, _ in selector.select(1)] == [third, first, second]
+
+
+def test_an_arrival_counts_once(pairs: list[tuple[socket.socket, socket.socket]]) -> None:
+    """What was not read stays in its place, before what comes later; what comes again gets a new one."""
+    first, second, third = (ours.fileno() for ours, _ in pairs)
+    with ArrivalSelector() as selector:
+        for ours, _ in pairs:
+            selector.register(ours.fileno(), selectors.EVENT_READ)
+        for index in (1, 0):
+            pairs[index][1].send(b"x")
+        selector.select(1)
         pairs[2][1].send(b"x")
+        assert [key.fd for key, _ in selector.select(1)] == [second, first, third]
+
+        pairs[1][0].recv(1)
         pairs[1][1].send(b"x")
-        order = [key.fd for key, _ in selector.select(1)]
-
-    assert set(order[:2]) == {second.fileno(), third.fileno()}
-    assert order[2] == first.fileno()
+        assert [key.fd for key, _ in selector.select(1)] == [first, third, second]
 
 
-def test_new_clients_go_first(pairs: list[tuple[socket.socket, socket.socket]]) -> None:
-    """Sockets registered as such, listening and fresh ones, come before those that asyncio reads."""
-    with FairSelector() as selector:
-        selector.register(pairs[0][0].fileno(), 1)
-        selector.register(pairs[1][0], 1)
-        for _, theirs in pairs:
-            theirs.send(b"x")
-        order = [key.fd for key, _ in selector.select(1)]
+def test_a_closed_socket_can_be_forgotten(pairs: list[tuple[socket.socket, socket.socket]]) -> None:
+    """asyncio may close a socket before it unregisters it."""
+    with ArrivalSelector() as selector:
+        selector.register(pairs[0][0].fileno(), selectors.EVENT_READ)
+        fd = pairs[0][0].detach()
+        os.close(fd)
+        selector.unregister(fd)
 
-    assert order == [pairs[1][0].fileno(), pairs[0][0].fileno()]
+        assert selector.select(0) == []
 
 
 def read_answer(sock: socket.socket) -> None:
