@@ -6,6 +6,7 @@ from fakebroker.schema.emit_decode import write_decoder
 from fakebroker.schema.emit_encode import write_encoder
 from fakebroker.schema.message import ABSENT, Message, Struct
 from fakebroker.schema.source import Source
+from fakebroker.schema.types import ArrayOf
 
 
 def make_decoder(message: type[Message], version: int) -> Any:
@@ -37,7 +38,8 @@ def make_constructor(cls: type[Struct]) -> None:
     for spec in cls.fields:
         value = spec.name
         if spec.is_mutable:
-            value = f"fresh_{spec.name}() if {spec.name} is ABSENT else {spec.name}"
+            fresh = "[]" if isinstance(spec.type, ArrayOf) else f"fresh_{spec.name}()"
+            value = f"{fresh} if {spec.name} is ABSENT else {spec.name}"
             source.use(f"fresh_{spec.name}", spec.fresh_default)
             source.use("ABSENT", ABSENT)
         source.add(f"self.{spec.name} = {value}")
