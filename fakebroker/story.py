@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 LAST_REQUESTS = 8
 LAST_EVENTS = 20
+SHOWN_LOSSES = 5
 
 
 def story(engine: "Engine") -> str:
@@ -63,11 +64,17 @@ def _tell(event: Event | Connected | Disconnected) -> str:
             what = f"{event.group_id}: {event.before} -> {event.after}, generation {event.generation}"
             return f"{what} ({event.cause})"
         case OffsetsExpired():
-            lost = [f"{each.topic}-{each.partition} at {each.offset} ({each.rule})" for each in event.each()]
-            return f"{event.group_id}: offsets expired: {', '.join(lost)}"
+            return f"{event.group_id}: offsets expired: {_told_losses(event)}"
         case CoordinatorMoved():
             return f"__consumer_offsets-{event.partition}: {event.what} by node {event.node_id}"
     return ""
+
+
+def _told_losses(event: OffsetsExpired) -> str:
+    """The first few losses one by one, the rest as a number."""
+    lost = [f"{each.topic}-{each.partition} at {each.offset} ({each.rule})" for each in event.each()]
+    more = f" and {len(lost) - SHOWN_LOSSES} more" if len(lost) > SHOWN_LOSSES else ""
+    return ", ".join(lost[:SHOWN_LOSSES]) + more
 
 
 def _unanswered(engine: "Engine") -> str:

@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -37,14 +38,26 @@ def play(
     Exits with 1 when anything differs.
     """
     way = _way(tcp, fresh, slack, jitter)
-    logging.getLogger("fakebroker").setLevel(logging.CRITICAL)  # brokers that close connections are part of the play
     try:
         paths = find_dialogues(list(places))
-        outcomes = list(_shown(_play_all(paths, way, jobs if fresh else 1), verbose))
+        with _quiet_broker():
+            outcomes = list(_shown(_play_all(paths, way, jobs if fresh else 1), verbose))
     except DialogueError as error:
         raise click.ClickException(str(error)) from None
     _summarize(outcomes)
     sys.exit(any(not outcome.is_good for outcome in outcomes))
+
+
+@contextmanager
+def _quiet_broker() -> Iterator[None]:
+    """Brokers that close connections are part of the play: no log lines about it meanwhile."""
+    log = logging.getLogger("fakebroker")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 def _way(tcp: str | None, fresh: bool, slack: float, jitter_ms: int) -> Callable[[Path], Outcome]:

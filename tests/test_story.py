@@ -1,0 +1,57 @@
+"""The story that a failed test tells."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from fakebroker.broker import FakeBroker
+
+
+@pytest.fixture
+def broker() -> Iterator[FakeBroker]:
+    with FakeBroker() as running:
+        running.create_topic("orders", partitions=8)
+        yield running
+
+
+def test_nothing_happened_is_a_story_too(broker: FakeBroker) -> None:
+    """Without any request there is a line that says so."""
+    assert broker.story() == "nothing happened"
+
+
+def test_requests_are_told_per_client_the_last_ones_only(broker: FakeBroker) -> None:
+    """Each client has its own list, with errors by name and waits, cut to the last eight."""
+    a, b = broker.client("a"), broker.client("b")
+    a.join("billing")
+    for _ in range(20):
+        a.heartbeat()
+    b.request("Heartbeat", 4, group_id="billing", member_id="?")
+    lines = broker.story().splitlines()
+
+    assert lines[0] == "a: the last 8 of 23 requests"
+    assert all(line.endswith("Heartbeat v4 -> ok") for line in lines[1:9])
+    assert lines[9] == "b: the last 1 of 1 requests"
+    assert lines[10].endswith("Heartbeat v4 -> UNKNOWN_MEMBER_ID")
+    assert lines[11] == "groups and offsets:"
+
+
+def test_a_request_that_was_never_answered_is_told(broker: FakeBroker) -> None:
+    """A parked request is listed with how long it has been waiting, and one whose client went as unanswered."""
+    a, b = broker.client("a"), broker.client("b", versions={"JoinGroup": 3})
+    a.join("billing")
+    a.sync()
+    b.start(b.steps.join("billing"))
+    broker.group("billing").wait(state="PreparingRebalance")
+
+    assert broker.story().splitlines()[-2] == "unanswered:"
+    assert broker.story().splitlines()[-1].startswith("  b: JoinGroup v3, for ")
+
+
+def test_expired_offsets_are_told_with_their_rule(broker: FakeBroker) -> None:
+    """What the cleanup took is part of the story, the first few one by one."""
+    broker.client("c").commit({("orders", index): 7 for index in range(8)}, group_id="simple")
+    broker.clock.advance(days=8)
+
+    told = next(line for line in broker.story().splitlines() if "expired" in line)
+    assert "simple: offsets expired: orders-0 at 7 (EX-3), orders-1 at 7 (EX-3)" in told
+    assert told.endswith("and 3 more")
