@@ -203,8 +203,9 @@ def _as_stored(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, 
         max_timestamp_ms, time_bit = max(true_ms, -1), 0
     codec = header.codec if config.compression_type == "producer" else CODECS[config.compression_type]
     if codec != header.codec:
-        if seen.min_timestamp_ms < -1:
-            raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"timestamp {seen.min_timestamp_ms} cannot be rewritten")
+        earliest_ms = header.max_timestamp_ms if header.is_log_append_time else seen.min_timestamp_ms
+        if earliest_ms < -1:
+            raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"timestamp {earliest_ms} cannot be rewritten")
         data = _recoded(data, header, codec, config, now_ms)
         _check_size(len(data), config, "after compression")
     elif codec and seen.misplaced is not None:

@@ -7,6 +7,7 @@ from fakebroker.core.appends import AppendError, next_batch, single_batch
 from fakebroker.core.log import Appended
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
+from fakebroker.records.batch import split_batches
 from fakebroker.records.conversion import batch_from_message_set
 from fakebroker.records.faults import InvalidRecord
 
@@ -45,16 +46,18 @@ def refusal_of_all(parts: Iterable[bytes | None], *, has_transactional_id: bool)
 
 def fails_all(batch: bytes | None) -> bool:
     """Whether a batch ends before its producer id, over which Kafka stumbles with the whole request (code -1)."""
-    return batch is not None and len(batch) < _PRODUCER_ID_END
+    return batch is not None and len(batch) < _PRODUCER_ID_END and batch[_MAGIC_AT] == 2
 
 
 def cut_out(records: bytes | None, *, old_formats: bool, zstd_allowed: bool) -> bytes | None:
-    """The one batch to append, converted if it came as a message set; None for an empty set (PD-12, PD-13, PD-31).
+    """The one batch to append, or a message set as it came; None for an empty set (PD-12, PD-13, PD-31).
 
     Raises AppendError.
     """
     if old_formats:
-        return _from_old_format(records or b"")
+        if records is None or next_batch(records) is None:
+            return None
+        return single_batch(records) if records[_MAGIC_AT] == 2 else records
     if records is None:
         raise AppendError(ErrorCode.INVALID_RECORD, "null in place of a record batch")
     return single_batch(records, zstd_allowed=zstd_allowed)
@@ -77,14 +80,19 @@ def append(partition: "Partition", node_id: int, batch: bytes | None, acks: int,
             raise AppendError(
                 ErrorCode.NOT_ENOUGH_REPLICAS, f"{len(partition.isr)} replicas in sync, {needed} are needed"
             )
+    if batch[_MAGIC_AT] < 2:
+        batch = _converted(batch, partition)
     return partition.log.append(batch, now)
 
 
-def _from_old_format(records: bytes) -> bytes | None:
-    """Produce v0-v2: a message set becomes one batch; a batch of format 2 is taken as it is (PD-30)."""
+def _converted(records: bytes, partition: "Partition") -> bytes:
+    """A message set as one batch (PD-30). Its messages, or its wrapper, are measured as they came (PD-11)."""
+    largest = partition.log.config.max_message_bytes
+    if any(len(message) > largest for message in split_batches(records)):
+        raise AppendError(ErrorCode.MESSAGE_TOO_LARGE, f"a message is larger than max.message.bytes, {largest}")
     try:
-        if len(records) > _MAGIC_AT and records[_MAGIC_AT] == 2:
-            return single_batch(records)
-        return batch_from_message_set(records)
+        batch = batch_from_message_set(records)
     except InvalidRecord as fault:
         raise AppendError(fault.code, fault.message) from None
+    assert batch is not None, "cut_out lets no empty set pass"
+    return batch

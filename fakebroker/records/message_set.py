@@ -69,7 +69,10 @@ def unwrap(message: Message, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> lis
             raise InvalidRecord(f"a message of format {one.magic} inside one of format {message.magic}")
     if message.magic == 0:
         return inner
-    shift = message.offset - inner[-1].offset
+    last = inner[-1].offset
+    shift = message.offset - last if message.offset else 0  # producers may leave 0 in the wrapper
+    if shift < 0:
+        raise InvalidRecord(f"the wrapper's offset {message.offset} is below {last}, that of its last message")
     time_ms = message.timestamp_ms if message.is_log_append_time else None
     return [
         one._replace(offset=one.offset + shift, timestamp_ms=one.timestamp_ms if time_ms is None else time_ms)

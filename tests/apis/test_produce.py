@@ -288,9 +288,22 @@ def test_odd_message_sets(make_call: Make) -> None:
         assert outcome(send(lab, records, 2)) == (0, -1, -1)
     assert send(lab, one[:-1] + b"!", 2).error_code == ErrorCode.CORRUPT_MESSAGE
     assert send(lab, one + other, 2).error_code == ErrorCode.INVALID_RECORD
+    assert send(lab, one + other, 2, acks=2).error_code == ErrorCode.INVALID_REQUIRED_ACKS
+    assert outcome(send(lab, batch(T0)[:-1], 2)) == (0, -1, -1)
     assert lab.log.log_end_offset == 0
     assert outcome(send(lab, batch(T0), 2)) == (0, 0, -1)
     assert send(lab, one, 3).error_code == ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.rules("PD-11", "PD-30")
+def test_messages_are_measured_as_they_came(make_call: Make) -> None:
+    """Each message of a set, or its wrapper, must fit; so must the batch that becomes of them (seen on 3.9.1)."""
+    lab = Lab(make_call, "3.9", max_message_bytes=120)
+    small, large = Record(0, T0, b"k", b"v"), Record(0, T0, b"k", bytes(120))
+    assert send(lab, build_message_set([small], 1), 2).error_code == 0
+    assert send(lab, build_message_set([small, large], 1), 2).error_code == ErrorCode.MESSAGE_TOO_LARGE
+    assert send(lab, build_message_set([small] * 8, 1), 2).error_code == ErrorCode.MESSAGE_TOO_LARGE
+    assert send(lab, build_message_set([small] * 8, 1, codec=1), 2).error_code == 0
 
 
 @pytest.mark.rules("ID-3")
