@@ -6,9 +6,11 @@ v6: leader epoch. v7: static members. v9: an unknown group is 69. v10: topic ids
 There is no top-level error: what concerns the group stands on every partition that passed its own checks (OC-4).
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from fakebroker.apis.call import Call
+from fakebroker.core.classic_group import ClassicGroup
 from fakebroker.core.commit_rules import refusal_to_commit
 from fakebroker.core.group_states import State
 from fakebroker.core.shard import Shard
@@ -30,137 +32,189 @@ _TOPIC_ID_VERSION = 10
 _NONE = int(ErrorCode.NONE)
 _TOO_LARGE = int(ErrorCode.OFFSET_METADATA_TOO_LARGE)
 _NO_PARTITION = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+_NO_TOPIC_ID = int(ErrorCode.UNKNOWN_TOPIC_ID)
 
 _Row = tuple[int, int, int, int, str | None]
-_Known = tuple[Topic, list[_Row], list[tuple[int, int]]]  # topic, its rows that are left, its part of the answer
+_Asked = tuple[OffsetCommitRequestTopic, Topic | None]  # an entry of the request, and its topic if there is one
 
 
 def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse:
     """Topics first, then the group, then each partition (OC-2..OC-11)."""
     if call.version == _ZOOKEEPER_VERSION:
-        return _refused(request, ErrorCode.UNSUPPORTED_VERSION)
-    response = OffsetCommitResponse()
-    known = _known_partitions(call, request, response)
-    if known:  # else nobody asks the coordinator (OC-3)
-        code = _commit(call, request, known)
-        if code:
-            for _, rows, answers in known:
-                answers += [(row[0], code) for row in rows]
+        return _zookeeper_is_gone(request)
+    asked = _topics(call, request)
+    if not any(topic is not None and _has_known_row(topic, entry.partitions) for entry, topic in asked):
+        return _answer(call, asked, _Judge())  # and nobody asks the coordinator (OC-3)
+    try:
+        shard, group = _admit(call, request)
+    except KafkaError as refused:
+        return _answer(call, asked, _Judge(int(refused.code)))
+    judge = _Judge.accepting(request, shard, call.now.wall_ms)
+    response = _answer(call, asked, judge)
+    if judge.accepted:
+        shard.commit(group, judge.accepted, call.now, own_times=call.version == _OWN_TIMES_VERSION)
+    else:
+        shard.look_at(group, call.now)  # it may have been made for nothing (OC-19)
     return response
 
 
-def _refused(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:
-    """The same code on every partition."""
+def utf16_units(text: str) -> int:
+    """Java's length of a string."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _zookeeper_is_gone(request: OffsetCommitRequest) -> OffsetCommitResponse:
+    code = int(ErrorCode.UNSUPPORTED_VERSION)
     return OffsetCommitResponse(
         topics=[
-            OffsetCommitResponseTopic(
-                name=topic.name, topic_id=topic.topic_id, partitions=[(row[0], int(code)) for row in topic.partitions]
-            )
+            OffsetCommitResponseTopic(name=topic.name, partitions=[(row[0], code) for row in topic.partitions])
             for topic in request.topics
         ]
     )
 
 
-# -- topics ----------------------------------------------------------------------------------------------------------
+# -- topics ------------------------------------------------------------------------------------------------------------
 
 
-def _known_partitions(call: Call, request: OffsetCommitRequest, response: OffsetCommitResponse) -> list[_Known]:
-    """Open an entry of the answer for each topic, put refusals into it, and return what is left (OC-2, OC-15)."""
-    by_id = call.version >= _TOPIC_ID_VERSION
+def _topics(call: Call, request: OffsetCommitRequest) -> list[_Asked]:
+    """The entries of the request with their topics (OC-2, OC-17)."""
     topics = call.cluster.topics
-    entries: dict[str | bytes, OffsetCommitResponseTopic] = {}
-    known: list[_Known] = []
-    for asked in request.topics:
-        key = asked.topic_id if by_id else asked.name
-        entry = entries.get(key)
-        if entry is None:
-            entry = entries[key] = OffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id)
-            response.topics.append(entry)
-        topic = topics.by_id(asked.topic_id) if by_id else topics.get(asked.name)
-        if topic is None:
-            code = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            entry.partitions += [(row[0], int(code)) for row in asked.partitions]
-        else:
-            rows = _known_rows(asked, topic, entry)
-            if rows:
-                known.append((topic, rows, entry.partitions))
-    if len(entries) > 1:
-        response.topics.sort(key=lambda entry: not entry.partitions)  # those with a refusal come first (OC-22)
-    return known if call.cluster.behaviours.commits_answer_duplicates else _last_of_each(known)
+    if call.version >= _TOPIC_ID_VERSION:
+        return [(entry, topics.by_id(entry.topic_id)) for entry in request.topics]
+    return [(entry, topics.get(entry.name)) for entry in request.topics]
 
 
-def _known_rows(asked: OffsetCommitRequestTopic, topic: Topic, entry: OffsetCommitResponseTopic) -> list[_Row]:
+def _has_known_row(topic: Topic, rows: Sequence[_Row]) -> bool:
     count = len(topic.partitions)
-    rows = [row for row in asked.partitions if 0 <= row[0] < count]
-    if len(rows) < len(asked.partitions):
-        entry.partitions += [(row[0], _NO_PARTITION) for row in asked.partitions if not 0 <= row[0] < count]
-    return rows
+    return any(0 <= row[0] < count for row in rows)
 
 
-def _last_of_each(known: list[_Known]) -> list[_Known]:
-    """Of several entries for one partition the last (OC-15, 3.9.1)."""
-    merged: dict[str, tuple[Topic, dict[int, _Row], list[tuple[int, int]]]] = {}
-    for topic, rows, answers in known:
-        merged.setdefault(topic.name, (topic, {}, answers))[1].update((row[0], row) for row in rows)
-    return [(topic, list(rows.values()), answers) for topic, rows, answers in merged.values()]
+def _answer(call: Call, asked: list[_Asked], judge: "_Judge") -> OffsetCommitResponse:
+    """Judge every partition. Entries for one topic are merged; refusals that topics bring come first (OC-15, OC-22)."""
+    by_id = call.version >= _TOPIC_ID_VERSION
+    if not call.cluster.behaviours.commits_answer_duplicates:
+        asked = _last_of_each(asked)
+    entries: dict[str | bytes, OffsetCommitResponseTopic] = {}
+    for entry, topic in asked:
+        if topic is None:
+            code = _NO_TOPIC_ID if by_id else _NO_PARTITION
+            answers = [(row[0], code) for row in entry.partitions]
+            judge.saw_unknown = True
+        else:
+            answers = judge.answers(topic, entry.partitions)
+        key = entry.topic_id if by_id else entry.name
+        earlier = entries.get(key)
+        if earlier is None:
+            entries[key] = OffsetCommitResponseTopic(name=entry.name, topic_id=entry.topic_id, partitions=answers)
+        else:
+            earlier.partitions += answers
+    topics = list(entries.values())
+    if judge.saw_unknown:
+        for topic_answer in topics:
+            topic_answer.partitions.sort(key=_is_known)
+        topics.sort(key=lambda topic_answer: all(map(_is_known, topic_answer.partitions)))
+    return OffsetCommitResponse(topics=topics)
 
 
-# -- the group -------------------------------------------------------------------------------------------------------
+def _is_known(row: tuple[int, int]) -> bool:
+    return row[1] not in (_NO_PARTITION, _NO_TOPIC_ID)
 
 
-def _commit(call: Call, request: OffsetCommitRequest, known: list[_Known]) -> ErrorCode:
-    """Store what is left and put its answers in place, or return why the group takes none of it (OC-5..OC-8)."""
+def _last_of_each(asked: list[_Asked]) -> list[_Asked]:
+    """3.9.1: of several rows for one partition the last (OC-15)."""
+    merged: dict[str, _Asked] = {}
+    for entry, topic in asked:
+        first, _ = merged.setdefault(entry.name, (entry, topic))
+        if first is not entry:
+            first.partitions = [*first.partitions, *entry.partitions]
+    for entry, _ in merged.values():
+        entry.partitions = list({row[0]: row for row in entry.partitions}.values())
+    return list(merged.values())
+
+
+# -- the group ---------------------------------------------------------------------------------------------------------
+
+
+def _admit(call: Call, request: OffsetCommitRequest) -> tuple[Shard, ClassicGroup]:
+    """The group that takes the commit, made if need be (OC-5..OC-8). Raises KafkaError with the code to answer."""
     now, group_id, generation = call.now, request.group_id, request.generation_id_or_member_epoch
-    try:
-        shard = call.node.coordinator.shard(group_id, now)
-    except KafkaError as refused:
-        return refused.code
+    shard = call.node.coordinator.shard(group_id, now)
     group = shard.groups.get(group_id)
     if group is None:
         if generation >= 0:
             says_so = call.version >= _UNKNOWN_GROUP_VERSION and shard.behaviours.commit_to_unknown_group_says_so
-            return ErrorCode.GROUP_ID_NOT_FOUND if says_so else ErrorCode.ILLEGAL_GENERATION
-        group = shard.create_group(group_id, now, for_commit=True)
-    else:
-        refusal = refusal_to_commit(group, request.member_id, request.group_instance_id, generation)
-        if refusal:
-            return refusal
-        if group.state is not State.EMPTY:
-            group.touch(request.member_id, now)
-    offsets = _accepted(request, known, shard, now.wall_ms)
-    if offsets:
-        shard.commit(group, offsets, now, own_times=call.version == _OWN_TIMES_VERSION)
-    else:
-        shard.look_at(group, now)  # it may have been made for nothing (OC-19)
-    return ErrorCode.NONE
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND if says_so else ErrorCode.ILLEGAL_GENERATION)
+        return shard, shard.create_group(group_id, now, for_commit=True)
+    refusal = refusal_to_commit(group, request.member_id, request.group_instance_id, generation)
+    if refusal:
+        raise KafkaError(refusal)
+    if group.state is not State.EMPTY:
+        group.touch(request.member_id, now)
+    return shard, group
 
 
-# -- the partitions --------------------------------------------------------------------------------------------------
+# -- the partitions ----------------------------------------------------------------------------------------------------
 
 
-def _accepted(request: OffsetCommitRequest, known: list[_Known], shard: Shard, now_ms: int) -> list[StoredOffset]:
-    """Judge each partition's metadata (OC-11), and make what is to be stored of the good ones (OC-10, OC-12)."""
-    retention_ms = _own_retention_ms(request, shard)
-    limit = shard.metadata_limit
-    surely_short = limit // 2  # a character is at most two UTF-16 units
-    expire_ms = _expire_ms(now_ms, retention_ms)
-    offsets: list[StoredOffset] = []
-    for topic, rows, answers in known:
-        name = topic.name
-        topic_id = topic.id if retention_ms is None and shard.stores_topic_ids else NO_TOPIC_ID  # CR-5
+class _Judge:
+    """Answers partition by partition. `code`: the group takes nothing; else what it takes is in `accepted`."""
+
+    __slots__ = (
+        "accepted",
+        "code",
+        "expire_ms",
+        "limit",
+        "now_ms",
+        "retention_ms",
+        "saw_unknown",
+        "stores_topic_ids",
+    )
+
+    def __init__(self, code: int = _NONE) -> None:
+        self.code = code
+        self.accepted: list[StoredOffset] = []
+        self.limit = self.now_ms = 0
+        self.retention_ms: int | None = None
+        self.expire_ms = NO_TIMESTAMP
+        self.stores_topic_ids = False
+        self.saw_unknown = False
+
+    @classmethod
+    def accepting(cls, request: OffsetCommitRequest, shard: Shard, now_ms: int) -> "_Judge":
+        """For a group that takes the commit."""
+        judge = cls()
+        judge.limit = shard.metadata_limit
+        judge.now_ms = now_ms
+        retention_ms = judge.retention_ms = _own_retention_ms(request, shard)
+        if retention_ms is None:
+            judge.stores_topic_ids = shard.stores_topic_ids
+        else:
+            judge.expire_ms = _sum_ms(now_ms, retention_ms)
+        return judge
+
+    def answers(self, topic: Topic, rows: Sequence[_Row]) -> list[tuple[int, int]]:
+        """The codes of these partitions (OC-2, OC-4, OC-11)."""
+        name, count, limit, accept = topic.name, len(topic.partitions), self.limit, self.accepted.append
+        surely_short = limit // 2  # a character is at most two UTF-16 units
+        topic_id = topic.id if self.stores_topic_ids else NO_TOPIC_ID
+        now_ms, expire_ms = self.now_ms, self.expire_ms
+        answers = []
         for index, offset, leader_epoch, own_ms, metadata in rows:
-            if metadata is None:
-                metadata = ""
-            elif len(metadata) > surely_short and utf16_units(metadata) > limit:
+            if not 0 <= index < count:
+                answers.append((index, _NO_PARTITION))
+                self.saw_unknown = True
+            elif self.code:
+                answers.append((index, self.code))
+            elif metadata and len(metadata) > surely_short and utf16_units(metadata) > limit:
                 answers.append((index, _TOO_LARGE))
-                continue
-            if own_ms == NO_TIMESTAMP:
-                offsets.append((name, index, offset, leader_epoch, metadata, now_ms, expire_ms, topic_id))
             else:
-                own_expire_ms = _expire_ms(own_ms, retention_ms)
-                offsets.append((name, index, offset, leader_epoch, metadata, own_ms, own_expire_ms, topic_id))
-            answers.append((index, _NONE))
-    return offsets
+                answers.append((index, _NONE))
+                if own_ms == NO_TIMESTAMP:
+                    accept((name, index, offset, leader_epoch, metadata or "", now_ms, expire_ms, topic_id))
+                else:
+                    own_expire_ms = NO_TIMESTAMP if self.retention_ms is None else _sum_ms(own_ms, self.retention_ms)
+                    accept((name, index, offset, leader_epoch, metadata or "", own_ms, own_expire_ms, topic_id))
+        return answers
 
 
 def _own_retention_ms(request: OffsetCommitRequest, shard: Shard) -> int | None:
@@ -170,13 +224,6 @@ def _own_retention_ms(request: OffsetCommitRequest, shard: Shard) -> int | None:
     return shard.cleanup.retention_ms if shard.behaviours.every_offset_expires_by_itself else None
 
 
-def _expire_ms(commit_ms: int, retention_ms: int | None) -> int:
+def _sum_ms(commit_ms: int, retention_ms: int) -> int:
     """64 bits, and it wraps (OC-21)."""
-    if retention_ms is None:
-        return NO_TIMESTAMP
     return (commit_ms + retention_ms + 2**63) % 2**64 - 2**63
-
-
-def utf16_units(text: str) -> int:
-    """Java's length of a string."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
