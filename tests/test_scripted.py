@@ -104,6 +104,24 @@ def test_any_request_in_any_version(stage: Stage) -> None:
         client.request("Heartbeat", group="old")
 
 
+@pytest.mark.rules("TM-8")
+def test_a_member_outlives_its_connection() -> None:
+    """A join parked on a closed connection counts: the member is in the next generation, and goes by its session."""
+    stage = sim_stage()
+    a, b = stage.client("a"), stage.client("b", versions={"JoinGroup": 3})
+    a.join("g")
+    b.start(b.steps.join("g", session_timeout_ms=6000))
+    b.close()
+    joined = a.rejoin()
+    assert (joined.generation_id, len(joined.members)) == (2, 2)
+
+    a.sync()
+    stage.driver.pass_time(5999)
+    assert a.heartbeat().error_code == ErrorCode.NONE
+    stage.driver.pass_time(1)
+    assert a.heartbeat().error_code == ErrorCode.REBALANCE_IN_PROGRESS
+
+
 def test_a_crash_tells_nobody(stage: Stage) -> None:
     """Closing a client leaves its member in the group; what it had under way ends with the connection."""
     a, b = stage.client("a"), stage.client("b")

@@ -1,5 +1,6 @@
 """Plays the client's part of a dialogue and compares what the broker does with the recording."""
 
+import struct
 from functools import partial
 
 from fakebroker.client.connection import ClientConnection, Pending
@@ -64,7 +65,7 @@ class Player:
             where = f"line {line} {self._title(step)}"
             try:
                 problems += [f"{where}: {problem}" for problem in self._play_step(step)]
-            except (FakebrokerError, OSError, LookupError) as error:
+            except (FakebrokerError, OSError, LookupError, ValueError, TypeError, struct.error) as error:
                 problems.append(f"{where}: {_reason(error)}")
                 break
         for client in self._clients.values():

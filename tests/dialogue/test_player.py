@@ -151,3 +151,14 @@ def test_playing_twice_gives_the_same() -> None:
 def test_recordings_are_where_the_tests_expect_them() -> None:
     """The data travels with the project."""
     assert Path(RECORDINGS).is_dir()
+
+
+@pytest.mark.parametrize("batch", [{"records": 5}, {"no_such_field": 1}])
+def test_a_batch_that_cannot_be_built_says_so(batch: dict[str, Any]) -> None:
+    """A mistake in a batch description is a problem of its step."""
+    request = {"Acks": 1, "TopicData": [{"Name": "t", "PartitionData": [{"Index": 0, "Records": {"batch": batch}}]}]}
+    (line,) = play_in_sim(
+        Dialogue("n", "", "Kafka 4.3.1", {}, (Send(1, "a", "Produce", 9, request, {}, True),))
+    ).problems
+
+    assert line.startswith("line 2 send 1 Produce v9: TypeError")
