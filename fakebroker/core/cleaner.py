@@ -25,8 +25,7 @@ class Dirt(NamedTuple):
 
 
 def inspect(log: PartitionLog, now_ms: int) -> Dirt:
-    """Measure the closed segments of a log."""
-    log.settle()
+    """Measure the closed segments of a log. What is not bytes yet is behind them, and stays as it is."""
     config = log.config
     start = max(log.cleaned_until, log.log_start_offset)
     end, next_due_ms = _first_uncleanable(log, now_ms)

@@ -7,6 +7,7 @@ from fakebroker.instant import Instant
 
 def retain(log: PartitionLog, now: Instant) -> None:
     """Delete the segments that are due: below the log start, then by size, then by time."""
+    _settle(log)
     for rule in (_below_start, _over_size, _too_old):
         count = rule(log, now.wall_ms)
         if count:
@@ -18,6 +19,7 @@ def next_due_ms(log: PartitionLog) -> int | None:
 
     Only the oldest segment counts: no segment goes before it.
     """
+    _settle(log)
     if _below_start(log, 0) or _over_size(log, 0):
         return 0
     config = log.config
@@ -27,16 +29,20 @@ def next_due_ms(log: PartitionLog) -> int | None:
     return _last_use_ms(first) + config.retention_ms + 1
 
 
+def _settle(log: PartitionLog) -> None:
+    """Only times and sizes need bytes; what a coordinator writes to a compacted log may stay values."""
+    if log.config.delete:
+        log.settle()
+
+
 def _oldest(log: PartitionLog) -> Segment | None:
     """The oldest segment, None if there is but one and it is empty."""
-    log.settle()
     first: Segment = log.segments.values()[0]
     return first if first.batches or len(log.segments) > 1 else None
 
 
 def _below_start(log: PartitionLog, _now_ms: int) -> int:
     """RT-4: segments wholly below the log start go under every policy."""
-    log.settle()
     count = 0
     for _, end in _deletable(log):
         if end > log.log_start_offset:

@@ -8,7 +8,7 @@ from fakebroker.core import cleaner
 from fakebroker.core.log import PartitionLog
 from fakebroker.core.log_config import LogConfig
 from fakebroker.records.batch import parse_header, read_records
-from tests.core.logs.workshop import DAY_MS, EVERYTHING, NOW, T0, Workshop, keyed
+from tests.core.logs.workshop import DAY_MS, EVERYTHING, NOW, T0, Pairs, Workshop, keyed
 
 BACKOFF_MS = 15_000
 HOUR_MS = 3_600_000
@@ -236,6 +236,21 @@ def test_segments_are_merged_by_size() -> None:
 
 
 pairs = st.tuples(st.sampled_from("abc"), st.sampled_from(["1", None]))
+
+
+def test_values_stay_values() -> None:
+    """The jobs make no bytes of what a coordinator wrote to a compacted log; closed segments are cleaned."""
+    workshop = Workshop()
+    log = compacted(workshop)
+    write(workshop, log, {"a": "1"}, {"a": "2"}, {"b": "1"})
+    pending = Pairs((b"b", b"2"))
+    log.append_records(pending, workshop.now)
+    workshop.advance(DAY_MS)
+
+    assert pending.asked == 0
+    assert [offset for offset, *_ in contents(log)] == [1, 2, 3]
+
+
 passes = st.lists(st.lists(st.lists(pairs, min_size=1, max_size=3), max_size=4), min_size=1, max_size=4)
 
 
