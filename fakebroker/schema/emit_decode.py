@@ -187,6 +187,8 @@ class _Decoder:
             self.source.depth += 1
         self.source.add(f"e = {self.at(self.ahead - less)} + {n}")
         tail = '.decode("utf-8", "replace")' if kind is STRING else ""
+        if kind is STRING and nullable:
+            tail += f' if {n} > {less} else ""'  # such strings (metadata, instance ids) are mostly empty
         self.source.add(f"{target} = {self.data}[{self.at(self.ahead)}:e]{tail}", path)
         self.source.add(f"{self.p} = e")
         if nullable:
