@@ -49,6 +49,7 @@ class Behaviours:
     auto_creation_code: int = 3  # MD-2: what the Metadata that makes a topic answers; before KRaft (2.1.1) 5
     tells_is_default: bool = True  # DC-2: 3.9.1 never does in DescribeConfigs v0, 2.1.1 did
     min_isr_is_cluster_default: bool = True  # DC-6: a new cluster holds min.insync.replicas as dynamic cluster default
+    list_offsets_merges_topics: bool = True  # LO-6, LO-27: 3.9.1 answers each occurrence, and topics without partitions
 
 
 class UnknownRelease(FakebrokerError):
@@ -97,6 +98,7 @@ _BEHAVIOURS_3_9 = replace(
     lists_produce_from_v0=False,
     tells_is_default=False,
     min_isr_is_cluster_default=False,
+    list_offsets_merges_topics=False,
 )
 _BEHAVIOURS_2_1 = replace(
     _BEHAVIOURS_3_9, expiry_era="2.1", group_value_version=2, auto_creation_code=5, tells_is_default=True

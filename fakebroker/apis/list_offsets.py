@@ -30,38 +30,44 @@ _SINCE = {  # special timestamps and the version that brought them
 }
 _READ_COMMITTED = 1
 
+_REPEATED = ErrorCode.INVALID_REQUEST  # LO-6
+
+_Asked = tuple[int, int, int, int]  # index, current leader epoch, timestamp, v0's number of offsets
 _Row = tuple[int, int, list[int], int, int, int]  # index, error, v0's offsets, timestamp, offset, leader epoch
 
 
 def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse:
     """Answer each partition for itself."""
     response = ListOffsetsResponse()
-    if call.version == 0:
-        for topic in request.topics:
-            entry = call.cluster.topics.get(topic.name)
-            rows = [_old_row(call, entry, request.replica_id, *row) for row in topic.partitions]
-            response.topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=rows))
-        return response
-    by_name: dict[str, list[tuple[int, int, int, int]]] = {}
-    for topic in request.topics:
-        by_name.setdefault(topic.name, []).extend(topic.partitions)
-    for name, asked in by_name.items():
-        if asked:  # LO-27
-            partitions = _rows(call, request, name, asked)
-            response.topics.append(ListOffsetsTopicResponse(name=name, partitions=partitions))
+    entries = [(topic.name, topic.partitions) for topic in request.topics]
+    if call.version > 0:
+        counts = Counter((name, row[0]) for name, rows in entries for row in rows)
+        if call.cluster.behaviours.list_offsets_merges_topics:
+            entries = _merged(entries)
+    for name, rows in entries:
+        topic = call.cluster.topics.get(name)
+        if call.version == 0:
+            answers = [_old_row(call, topic, request.replica_id, *row) for row in rows]
+        else:
+            answers = [
+                _row(call, request, topic, row) if counts[name, row[0]] == 1 else _error(row[0], _REPEATED)
+                for row in rows
+            ]
+        response.topics.append(ListOffsetsTopicResponse(name=name, partitions=answers))
     return response
 
 
-def _rows(call: Call, request: ListOffsetsRequest, name: str, asked: list[tuple[int, int, int, int]]) -> list[_Row]:
-    topic = call.cluster.topics.get(name)
-    if len(asked) == 1:
-        return [_row(call, request, topic, asked[0])]
-    counts = Counter(index for index, *_ in asked)
-    rows = [_error(index, ErrorCode.INVALID_REQUEST) for index, count in counts.items() if count > 1]  # LO-6
-    return rows + [_row(call, request, topic, row) for row in asked if counts[row[0]] == 1]
+def _merged(entries: list[tuple[str, list[_Asked]]]) -> list[tuple[str, list[_Asked]]]:
+    """Topics once, a partition asked twice once, topics without partitions not at all (LO-6, LO-27)."""
+    if len(entries) == 1 and len(entries[0][1]) == 1:
+        return entries
+    topics: dict[str, dict[int, _Asked]] = {}
+    for name, rows in entries:
+        topics.setdefault(name, {}).update((row[0], row) for row in rows)
+    return [(name, list(rows.values())) for name, rows in topics.items() if rows]
 
 
-def _row(call: Call, request: ListOffsetsRequest, topic: Topic | None, row: tuple[int, int, int, int]) -> _Row:
+def _row(call: Call, request: ListOffsetsRequest, topic: Topic | None, row: _Asked) -> _Row:
     """The checks in the order of LO-4, then the lookup."""
     index, current_leader_epoch, target, _ = row
     if target < 0 and _SINCE.get(target, 99) > call.version:

@@ -107,6 +107,9 @@ def test_a_partition_asked_twice(make_call: Make) -> None:
 
     assert [topic.name for topic in response.topics] == ["t"]
     assert sorted((row[0], row[1]) for row in response.topics[0].partitions) == [(0, 42), (1, 0)]
+    older = Lab(make_call, "3.9").ask(list_offsets, ListOffsetsRequest(replica_id=-1, topics=topics), 5)
+    rows = [[row[:2] for row in topic.partitions] for topic in older.topics]
+    assert rows == [[(0, 42), (1, 0)], [(0, 42)]], "3.9.1 answers each occurrence"
 
 
 @pytest.mark.rules("LO-8", "LO-10", "LO-13", "LO-23")
@@ -169,6 +172,9 @@ def test_nothing_asked(make_call: Make) -> None:
 
     assert lab.ask(list_offsets, ListOffsetsRequest(replica_id=-1), 7).topics == []
     assert ask(lab, 7) == []
+    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="t")])
+    assert lab.ask(list_offsets, request, 7).topics == []
+    assert [topic.name for topic in Lab(make_call, "3.9").ask(list_offsets, request, 7).topics] == ["t"]
 
 
 @pytest.mark.rules("LO-18", "LO-20")
