@@ -1,17 +1,15 @@
 """The command line. `fakebroker serve` is a broker in a process of its own."""
 
-import asyncio
-import logging
-import signal
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from fakebroker.broker import AsyncFakeBroker
 from fakebroker.errors import FakebrokerError
-from fakebroker.listen import address_text
-from fakebroker.net.loop import new_event_loop
+
+if TYPE_CHECKING:
+    from fakebroker.broker import AsyncFakeBroker
+    from fakebroker.net.ports import Ports
 
 DEFAULT_LISTEN = "127.0.0.1:9092"
 
@@ -54,36 +52,58 @@ def main() -> None:
 @click.option("--as", "as_release", default="4.3", metavar="RELEASE", help="Answer as that Kafka did. [default: 4.3]")
 @click.option("--seed", type=int, default=0, help="All ids handed out follow from it. [default: 0]")
 @click.option("--verbose", is_flag=True, help="Log a line for every request.")
-def serve(topics: tuple[str, ...], config: tuple[str, ...], verbose: bool, **options: Any) -> None:
-    """Run a broker until SIGINT or SIGTERM. Prints a line with "listening on HOST:PORT" when clients can connect."""
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO, stream=sys.stderr)
-    options["listen"] = options["listen"] or [DEFAULT_LISTEN]
-    options["config"] = dict(_pair(text, "=", "SETTING=VALUE") for text in config)
-    if verbose:
-        from fakebroker.verbose import LoggingJournal
-
-        options["journal"] = LoggingJournal()
+def serve(listen: tuple[str, ...], advertise: tuple[str, ...], **options: Any) -> None:
+    """Run a broker until SIGINT or SIGTERM. Prints a line with "listening on HOST:PORT" when clients are served."""
     try:
-        broker = AsyncFakeBroker(**options)
-        for name, partitions in (_pair(text, ":", "NAME:PARTITIONS") for text in topics):
-            broker.create_topic(name, int(partitions))
-        with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            runner.run(_serve(broker))
+        _serve(_take_ports(listen or (DEFAULT_LISTEN,), advertise), **options)
     except (FakebrokerError, ValueError) as error:
         raise click.ClickException(str(error)) from None
     except OSError as error:
         raise click.ClickException(error.strerror or str(error)) from None
 
 
-async def _serve(broker: AsyncFakeBroker) -> None:
-    """From the first accept to a signal."""
+def _take_ports(listen: tuple[str, ...], advertise: tuple[str, ...]) -> "Ports":
+    """The ports are taken before what is heavy is loaded, so that clients can connect at once."""
+    from fakebroker.listen import listeners_for
+    from fakebroker.net.ports import Ports
+
+    ports = Ports(listeners_for((1,), listen, advertise))
+    ports.bind()
+    return ports
+
+
+def _serve(ports: "Ports", topics: tuple[str, ...], config: tuple[str, ...], verbose: bool, **options: Any) -> None:
+    """Make the broker and run it."""
+    import asyncio
+    import logging
+
+    from fakebroker.broker import AsyncFakeBroker
+    from fakebroker.net.loop import new_event_loop
+
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO, stream=sys.stderr)
+    options["config"] = dict(_pair(text, "=", "SETTING=VALUE") for text in config)
+    if verbose:
+        from fakebroker.verbose import LoggingJournal
+
+        options["journal"] = LoggingJournal()
+    broker = AsyncFakeBroker(listen=ports, **options)
+    for name, partitions in (_pair(text, ":", "NAME:PARTITIONS") for text in topics):
+        broker.create_topic(name, int(partitions))
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(_run_until_signal(broker))
+
+
+async def _run_until_signal(broker: "AsyncFakeBroker") -> None:
+    import asyncio
+    import signal
+
+    from fakebroker.listen import places
+
     stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
     await broker.start()
-    places = [f"{address_text(x)}{''.join(f' ({name})' for name in sorted(x.dialects))}" for x in broker.listeners]
-    print(f"fakebroker listening on {', '.join(places)}", flush=True)
+    print(f"fakebroker listening on {places(broker.listeners)}", flush=True)
     await stop.wait()
     broker.errors.clear()  # each was logged when it happened, and a signal ends us with status 0
     await broker.stop()

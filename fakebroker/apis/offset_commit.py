@@ -43,7 +43,7 @@ def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse:
     if call.version == _ZOOKEEPER_VERSION:
         return _zookeeper_is_gone(request)
     asked = _topics(call, request)
-    if not any(topic is not None and _has_known_row(topic, entry.partitions) for entry, topic in asked):
+    if not _is_any_known(asked):
         return _answer(call, asked, _Judge())  # and nobody asks the coordinator (OC-3)
     try:
         shard, group = _admit(call, request)
@@ -84,9 +84,14 @@ def _topics(call: Call, request: OffsetCommitRequest) -> list[_Asked]:
     return [(entry, topics.get(entry.name)) for entry in request.topics]
 
 
-def _has_known_row(topic: Topic, rows: Sequence[_Row]) -> bool:
-    count = len(topic.partitions)
-    return any(0 <= row[0] < count for row in rows)
+def _is_any_known(asked: list[_Asked]) -> bool:
+    for entry, topic in asked:
+        if topic is not None:
+            count = len(topic.partitions)
+            for row in entry.partitions:
+                if 0 <= row[0] < count:
+                    return True
+    return False
 
 
 def _answer(call: Call, asked: list[_Asked], judge: "_Judge") -> OffsetCommitResponse:
