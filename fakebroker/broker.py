@@ -23,6 +23,7 @@ from fakebroker.errors import WaitTimeout
 from fakebroker.listen import bootstrap, listeners_for
 from fakebroker.net.clock import LoopClock
 from fakebroker.net.loop import new_event_loop
+from fakebroker.net.ports import Ports
 from fakebroker.net.server import Server
 from fakebroker.release import release
 from fakebroker.settings import Settings
@@ -45,7 +46,7 @@ class _Broker(ABC):
         seed: int = 0,
         profile: str = "test",
         as_release: str = "4.3",
-        listen: str | Sequence[str] | None = None,
+        listen: str | Sequence[str] | Ports | None = None,
         advertise: str | Sequence[str] | None = None,
         journal: Journal | None = None,
     ) -> None:
@@ -54,15 +55,16 @@ class _Broker(ABC):
         `config` are broker settings by their Kafka names, `profile` ("test" or "kafka") their defaults; `as_release`
         makes it answer as that Kafka did; all it hands out at random follows from `seed`. `listen` is "HOST:PORT",
         or several ("node=2,HOST:PORT", "dialect=kip-17,HOST:PORT"); port 0 takes a free one. `advertise` is what
-        clients are told instead, in the same order.
+        clients are told instead, in the same order. Ports that are taken already may be given, too.
 
         Raises SettingError for bad settings, UnknownRelease, ValueError for bad addresses.
         """
         self._config, self._profile = dict(config or {}), profile
         self._release, self._seed = release(as_release), seed
         self._node_ids = tuple(range(1, nodes + 1))
-        self._listeners = listeners_for(self._node_ids, listen, advertise)
-        self._server = Server(self._settled)
+        ports = listen if isinstance(listen, Ports) else Ports(listeners_for(self._node_ids, listen, advertise))
+        self._listeners = ports.listeners
+        self._server = Server(ports, self._settled)
         self._waiters: list[_Waiter] = []
         self._stage: Stage | None = None  # where scripted clients act
         self._is_running = False
@@ -250,7 +252,7 @@ class FakeBroker(_Broker):
         """Listen; the second time on the same ports, with everything that was there. Raises OSError (port taken)."""
         if self._thread is not None:
             return self
-        self._server.bind(self._listeners)
+        self._server.ports.bind()
         started: Future[None] = Future()
         self._thread = threading.Thread(target=self._live, args=(started,), name="fakebroker", daemon=True)
         self._thread.start()
@@ -335,7 +337,6 @@ class AsyncFakeBroker(_Broker):
     async def start(self) -> Self:
         """Listen; the second time on the same ports, with everything that was there. Raises OSError (port taken)."""
         if not self._is_running:
-            self._server.bind(self._listeners)
             await self._server.serve(self._engine)
             self._is_running = True
         return self

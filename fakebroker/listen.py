@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fakebroker.engine.engine import Address, Listener
+from fakebroker.apis.call import Address, Listener
 
 DEFAULT = "127.0.0.1:0"
 _EVERYWHERE = ("", "0.0.0.0", "::")
@@ -61,6 +61,12 @@ def address_text(listener: Listener) -> str:
     """HOST:PORT to connect to; a listener on every address is reached at the loopback one."""
     host = "127.0.0.1" if listener.host in _EVERYWHERE else listener.host
     return f"[{host}]:{listener.port}" if ":" in host else f"{host}:{listener.port}"
+
+
+def places(listeners: Sequence[Listener]) -> str:
+    """Every listener with its dialects, for people."""
+    texts = [f"{address_text(x)}{''.join(f' ({name})' for name in sorted(x.dialects))}" for x in listeners]
+    return ", ".join(texts)
 
 
 def _several(texts: str | Sequence[str] | None) -> list[str]:

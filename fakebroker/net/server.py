@@ -2,17 +2,16 @@
 
 import asyncio
 import logging
-import os
 import socket
 from collections.abc import Callable
 
 from fakebroker.engine.connection import Connection
 from fakebroker.engine.engine import Address, Engine, Listener
 from fakebroker.net.clock import LoopClock
+from fakebroker.net.ports import BACKLOG, Ports
 
 MOST_WAITING_BYTES = 256 * 1024  # behind a parked request or a long turn, before we stop reading
 MOST_UNSENT_BYTES = 256 * 1024  # for a slow reader, before we stop taking up its requests
-BACKLOG = 1024
 ACCEPT_AGAIN_AFTER_S = 1
 FIRST_READ_BYTES = 64 * 1024
 
@@ -22,34 +21,23 @@ log = logging.getLogger("fakebroker")
 class Server:
     """The sockets of all listeners of an engine. `settled` is called after everything the engine did."""
 
-    def __init__(self, settled: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, ports: Ports, settled: Callable[[], None] = lambda: None) -> None:
+        self.ports = ports
         self.clock = LoopClock(self._clock_moved)
         self.engine: Engine
         self._settled = settled
         self._loop: asyncio.AbstractEventLoop
-        self._sockets: list[socket.socket] = []
         self._clients: set[_Client] = set()
         self._handovers: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_is_for = (-1, -1)
 
-    def bind(self, listeners: list[Listener]) -> None:
-        """Take the ports; a listener on port 0 learns the one it got. Raises OSError naming the address."""
-        try:
-            for listener in listeners:
-                bound = _bound_socket(listener.host, listener.port)
-                self._sockets.append(bound)
-                listener.port = bound.getsockname()[1]
-        except OSError:
-            self._close_sockets()
-            raise
-
     async def serve(self, engine: Engine) -> None:
-        """Accept clients on the ports that `bind` took, in the running loop."""
+        """Accept clients in the running loop. Raises OSError for a port that is taken."""
+        self.ports.bind()
         self._loop = asyncio.get_running_loop()
         self.use(engine)
-        for listener, bound in zip(engine.listeners, self._sockets, strict=True):
-            bound.setblocking(False)
+        for listener, bound in zip(engine.listeners, self.ports.sockets, strict=True):
             self._accept_on(bound, listener)
 
     def use(self, engine: Engine) -> None:
@@ -65,9 +53,9 @@ class Server:
 
     async def stop(self) -> None:
         """Give up the ports and close every connection."""
-        for bound in self._sockets:
+        for bound in self.ports.sockets:
             self._loop.remove_reader(bound)
-        self._close_sockets()
+        self.ports.close()
         self.drop_clients()
         self._cancel_timer()
         await asyncio.gather(*self._handovers)
@@ -114,7 +102,7 @@ class Server:
         await self._loop.connect_accepted_socket(lambda: client, accepted)
 
     def _accept_on(self, bound: socket.socket, listener: Listener) -> None:
-        if bound in self._sockets:
+        if bound in self.ports.sockets:
             self._loop.add_reader(bound, self._accept, bound, listener)
 
     def _accept(self, bound: socket.socket, listener: Listener) -> None:
@@ -161,11 +149,6 @@ class Server:
         self._cancel_timer()
         self.engine.tick(self.clock.now())
         self.settle()
-
-    def _close_sockets(self) -> None:
-        for bound in self._sockets:
-            bound.close()
-        self._sockets.clear()
 
 
 class _Client(asyncio.Protocol):
@@ -294,16 +277,6 @@ class _Client(asyncio.Protocol):
         if not self._is_slow:
             self._connection.resume(self._server.clock.now())
             self._server.settle()
-
-
-def _bound_socket(host: str, port: int) -> socket.socket:
-    """A listening socket; an empty host is every address."""
-    is_v6 = ":" in host
-    try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if is_v6 else socket.AF_INET, backlog=BACKLOG)
-    except OSError as error:
-        error.strerror = f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}"
-        raise
 
 
 def _plain(host: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fakebroker.net.ports import Ports
 from fakebroker.net.server import MOST_WAITING_BYTES, Server, _Client
 from tests.engine.lab import JOIN, EngineLab, correlation_ids, framed, request
 
@@ -68,7 +69,7 @@ class Desk:
         self.lab = EngineLab(**options)
         self.sockets: list[socket.socket] = []
         self.loop = asyncio.new_event_loop()
-        self.server = Bare()
+        self.server = Bare(Ports(self.lab.engine.listeners))
         self.loop.run_until_complete(self._serve())
 
     async def _serve(self) -> None:
