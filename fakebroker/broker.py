@@ -12,7 +12,7 @@ import asyncio
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -256,7 +256,11 @@ class FakeBroker(_Broker):
         started: Future[None] = Future()
         self._thread = threading.Thread(target=self._live, args=(started,), name="fakebroker", daemon=True)
         self._thread.start()
-        started.result()
+        try:
+            started.result()
+        except BaseException:
+            self._thread = None
+            raise
         return self
 
     def stop(self) -> None:
@@ -273,7 +277,12 @@ class FakeBroker(_Broker):
         if self._thread is None or threading.current_thread() is self._thread:
             return self._run(function)
         done: Future[T] = Future()
+        thread = self._thread
         self._loop.call_soon_threadsafe(self._fulfil, done, function)
+        while thread.is_alive() and not done.done():  # it may be stopped by another thread before it gets to this
+            wait([done], timeout=1)
+        if not done.done():
+            raise RuntimeError("the broker was stopped by another thread")
         return done.result()
 
     def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> T:

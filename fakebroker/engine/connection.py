@@ -74,12 +74,15 @@ class Connection:
         """Bytes came in. What is due runs first, then whole frames are taken up."""
         self.engine.tick(now)
         if self.is_quiet:
-            self._turn(data, 0, now)
+            try:
+                self._turn(data, 0, now)
+            except Exception as error:
+                self._broke(error)
         elif self.close_reason is None:
             self._pieces.append(data)
             self._buffered_bytes += len(data)
             if self.wants_turn:
-                self._turn(*self._input(), now)
+                self.resume(now)
             else:
                 self.engine.mark_dirty(self)  # the driver may have to stop reading
 
@@ -87,7 +90,10 @@ class Connection:
         """The next turn for frames that are already here."""
         self.engine.tick(now)
         if self.wants_turn:
-            self._turn(*self._input(), now)
+            try:
+                self._turn(*self._input(), now)
+            except Exception as error:
+                self._broke(error)
 
     @property
     def wants_turn(self) -> bool:
@@ -294,6 +300,11 @@ class Connection:
             self.fail(f"{route}: no answer could be made: {error}")
         else:
             self._send(route, body)
+
+    def _broke(self, error: Exception) -> None:
+        """A bug of ours that is no handler's: nobody knows what has become of the request, so the connection ends."""
+        self.engine.failed(error)
+        self.fail(f"internal error: {error!r}")
 
     def _find_route(self, code: int, frame: bytes) -> Route | None:
         """The route of an API and version asked for the first time on this listener; None: the connection is closed."""

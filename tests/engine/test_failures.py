@@ -235,3 +235,19 @@ def test_a_real_produce_without_acks_gets_no_answer() -> None:
     client.socket.send(request("Heartbeat", 4, 2, **HEARTBEAT))
     assert correlation_ids(client.socket.take()) == [2]
     assert ProduceRequest.api_key == 0
+
+
+def test_a_bug_of_the_engines_own_ends_that_connection_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing gets past the engine: the connection is closed, the test gets the exception."""
+    lab = EngineLab()
+    client, other = lab.client(), lab.client()
+
+    def fail(*_: Any) -> None:
+        raise ZeroDivisionError("in the journal")
+
+    monkeypatch.setattr(lab.journal, "exchange", fail)
+    client.socket.send(request("Heartbeat", 4, **HEARTBEAT))
+    assert "in the journal" in client.close_reason
+    assert ZeroDivisionError in [type(error) for error in lab.engine.errors]
+    monkeypatch.undo()
+    assert other.ask("Heartbeat", 4, **HEARTBEAT).error_code == ErrorCode.UNKNOWN_MEMBER_ID
