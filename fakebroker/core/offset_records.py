@@ -8,11 +8,23 @@ from collections.abc import Sequence
 from typing import Final
 
 from fakebroker.core.offsets import GroupOffsets
+from fakebroker.records.batch import Record, build_batch
 from fakebroker.records.offsets_codec import Format, group_key, group_value, offset_key, offset_value
-from fakebroker.records.offsets_topic import GroupValue, StoredOffset
+from fakebroker.records.offsets_topic import GroupValue, MemberValue, StoredOffset
 
 _NOTHING: Final[dict[int, StoredOffset]] = {}
 Pair = tuple[bytes | None, bytes | None]
+
+
+_ROOM_BYTES = 1024  # more than everything else in a batch with one group
+
+
+def _longest_bytes(member: MemberValue) -> int:
+    """No less than a stored member takes: a character is at most four bytes."""
+    texts = (
+        len(member.member_id) + len(member.group_instance_id or "") + len(member.client_id) + len(member.client_host)
+    )
+    return 4 * texts + len(member.subscription) + len(member.assignment) + 64
 
 
 class OffsetCommits:
@@ -67,6 +79,13 @@ class GroupRecord:
     def records(self) -> list[Pair]:
         """Key and value as bytes."""
         return [(group_key(self.group_id), group_value(self.value, self._format))]
+
+    def is_larger_than(self, limit_bytes: int) -> bool:
+        """Whether the batch with this record would be. It is made only if a look at the values leaves doubt."""
+        longest = sum(map(_longest_bytes, self.value.members)) + 4 * len(self.group_id) + _ROOM_BYTES
+        if longest <= limit_bytes:
+            return False
+        return len(build_batch([Record(0, 0, key, value, ()) for key, value in self.records()])) > limit_bytes
 
     def is_superseded(self) -> bool:
         """Nobody has looked; groups are written seldom."""

@@ -173,9 +173,16 @@ class Shard:
         return self.cluster.new_member_id(prefix)
 
     def write_group(self, group: ClassicGroup, value: GroupValue, now: Instant, done: WriteDone) -> None:
-        """Append the group's record (CR-12). One replica is enough here, so it is done at once."""
-        self.append(GroupRecord(group.group_id, value, self._format), now)
-        done(ErrorCode.NONE, now)
+        """Append the group's record (CR-12). One replica is enough here, so it is done at once.
+
+        The metadata and assignments of all members together may be too large for one record (ST-8).
+        """
+        record = GroupRecord(group.group_id, value, self._format)
+        if record.is_larger_than(self._log.config.max_message_bytes):
+            done(ErrorCode.MESSAGE_TOO_LARGE, now)
+        else:
+            self.append(record, now)
+            done(ErrorCode.NONE, now)
 
     def emit(self, event: Event) -> None:
         """Pass on what happened. A group that changed its state ages differently, so look at it again."""
