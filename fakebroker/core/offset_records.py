@@ -8,23 +8,20 @@ from collections.abc import Sequence
 from typing import Final
 
 from fakebroker.core.offsets import GroupOffsets
-from fakebroker.records.batch import Record, build_batch
+from fakebroker.records.batch import build_batch
 from fakebroker.records.offsets_codec import Format, group_key, group_value, offset_key, offset_value
 from fakebroker.records.offsets_topic import GroupValue, MemberValue, StoredOffset
+from fakebroker.records.record_codec import Record
 
 _NOTHING: Final[dict[int, StoredOffset]] = {}
 Pair = tuple[bytes | None, bytes | None]
-
-
 _ROOM_BYTES = 1024  # more than everything else in a batch with one group
 
 
 def _longest_bytes(member: MemberValue) -> int:
     """No less than a stored member takes: a character is at most four bytes."""
-    texts = (
-        len(member.member_id) + len(member.group_instance_id or "") + len(member.client_id) + len(member.client_host)
-    )
-    return 4 * texts + len(member.subscription) + len(member.assignment) + 64
+    texts = (member.member_id, member.group_instance_id or "", member.client_id, member.client_host)
+    return 4 * sum(map(len, texts)) + len(member.subscription) + len(member.assignment) + 64
 
 
 class OffsetCommits:

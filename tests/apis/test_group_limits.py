@@ -40,7 +40,7 @@ def test_group_ids(make_call: MakeCall, group_id: str) -> None:
     [(LARGEST_METADATA, 0, "Stable"), (LARGEST_METADATA + 1, -1, "PreparingRebalance")],
 )
 def test_metadata_too_large_to_store(make_call: MakeCall, size_bytes: int, code: int, state: str) -> None:
-    """A group whose record does not fit into a batch cannot become Stable: its syncs get -1, to the byte as in Kafka."""
+    """A group whose record does not fit into a batch does not become Stable, its syncs get -1: to the byte as Kafka."""
     lab = GroupLab(make_call)
     group_id = "g" * 12
     sent = lab.send("JoinGroup", 3, client_id="probe", **join(group_id, **with_metadata(size_bytes)))
