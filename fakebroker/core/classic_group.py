@@ -34,7 +34,10 @@ PROTOCOL_TYPE_CONSUMER = "consumer"
 
 
 class ClassicGroup:
-    """One group. `members` is ordered by joining; `subscribed_topics` None means unknown (EX-7)."""
+    """One group. `members` is ordered by joining; `subscribed_topics` None means unknown (EX-7).
+
+    Most of a group is made when its first member comes: simple groups, of which there may be many, never have one.
+    """
 
     def __init__(self, group_id: str, host: GroupHost, now: Instant) -> None:
         self.group_id = group_id
@@ -47,13 +50,13 @@ class ClassicGroup:
         self.subscribed_topics: frozenset[str] | None = None
         self.state_ms = now.wall_ms  # when it entered its state; -1 unknown (ST-4)
         self.mono = host.timers.mono
-        self.roster = Roster()
-        self.members = self.roster.by_id
-        self.static: Mapping[str, str] = self.roster.static
-        self.pending = PendingIds(self.mono, self._pending_timed_out)
+        self.members: dict[str, Member] = {}
+        self.static: dict[str, str] = {}  # instance id -> member id
+        self._roster: Roster | None = None
+        self._pending: PendingIds | None = None
         self.owing_sync: dict[str, None] = {}  # members that have not sent SyncGroup in this generation
-        self.join_timer = Deadline(lambda now: self._handle(Event.JOIN_TIMER)(self, now), self)
-        self.sync_timer = Deadline(lambda now: self._handle(Event.SYNC_TIMER)(self, now), self)
+        self._join_timer: Deadline | None = None
+        self._sync_timer: Deadline | None = None
         self.in_initial_delay = False  # the group was Empty before this rebalance (JG-30)
         self.delay_ms = 0  # length of the running part of the initial delay, and what may still be added to it (JG-31)
         self.delay_left_ms = 0
@@ -245,7 +248,35 @@ class ClassicGroup:
             member.answer_sync = None
             parked(answer)
 
+    @property
+    def roster(self) -> Roster:
+        """The members, and the sums over them."""
+        if self._roster is None:
+            self._roster = Roster(self.members, self.static)
+        return self._roster
+
+    @property
+    def pending(self) -> PendingIds:
+        """The ids that were handed out and have not joined."""
+        if self._pending is None:
+            self._pending = PendingIds(self.mono, self._pending_timed_out)
+        return self._pending
+
     # -- timers --------------------------------------------------------------------------------------------------------
+
+    @property
+    def join_timer(self) -> Deadline:
+        """The initial delay, or the time to rejoin (TM-5)."""
+        if self._join_timer is None:
+            self._join_timer = Deadline(lambda now: self._handle(Event.JOIN_TIMER)(self, now), self)
+        return self._join_timer
+
+    @property
+    def sync_timer(self) -> Deadline:
+        """The time to send SyncGroup (TM-6)."""
+        if self._sync_timer is None:
+            self._sync_timer = Deadline(lambda now: self._handle(Event.SYNC_TIMER)(self, now), self)
+        return self._sync_timer
 
     @property
     def all_joined(self) -> bool:
@@ -380,8 +411,9 @@ class ClassicGroup:
         """All timers die, whatever is parked is answered with `code`."""
         members = list(self.members.values())
         self.move(Move.GONE, now, cause)
-        self.pending.clear()
-        _disarm([self.join_timer, self.sync_timer, *(member.session for member in members)])
+        if self._pending is not None:
+            self._pending.clear()
+        _disarm([self._join_timer, self._sync_timer, *(member.session for member in members)])
         for member in members:
             self.answer_join(member, JoinAnswer(code, member.member_id))
             self.answer_sync(member, SyncAnswer(code))
@@ -392,9 +424,10 @@ def _no_heartbeat(group: ClassicGroup, member: Member, now: Instant) -> ErrorCod
     raise AssertionError(f"{group!r} cannot meet a heartbeat of {member} at {now}")
 
 
-def _disarm(timers: Iterable[Deadline]) -> None:
+def _disarm(timers: Iterable[Deadline | None]) -> None:
     for timer in timers:
-        timer.disarm()
+        if timer is not None:
+            timer.disarm()
 
 
 def _nobody_waits(code: ErrorCode, now: Instant) -> None:

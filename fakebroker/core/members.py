@@ -64,9 +64,9 @@ class Roster:
 
     __slots__ = ("_supporters", "_timeouts", "by_id", "joined_count", "static")
 
-    def __init__(self) -> None:
-        self.by_id: dict[str, Member] = {}
-        self.static: dict[str, str] = {}  # instance id -> member id
+    def __init__(self, by_id: dict[str, Member], static: dict[str, str]) -> None:
+        self.by_id = by_id
+        self.static = static  # instance id -> member id
         self.joined_count = 0  # members whose JoinGroup is parked
         self._supporters: dict[str, int] = {}  # protocol name -> how many members offer it
         self._timeouts: dict[int, int] = {}  # rebalance timeout -> how many members have it

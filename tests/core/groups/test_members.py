@@ -51,7 +51,7 @@ def act(roster: Roster, number: int, kind: str, protocols: Any, which: int) -> N
 @given(actions)
 def test_the_sums_are_right(steps: list[tuple[str, Any, int]]) -> None:
     """After any changes each sum is what counting anew gives."""
-    roster = Roster()
+    roster = Roster({}, {})
     for number, (kind, protocols, which) in enumerate(steps):
         act(roster, number, kind, protocols, which)
         members = roster.by_id.values()
@@ -68,7 +68,7 @@ def test_the_sums_are_right(steps: list[tuple[str, Any, int]]) -> None:
 
 def test_a_renamed_member_keeps_its_place() -> None:
     """Order and everything else stays."""
-    roster = Roster()
+    roster = Roster({}, {})
     for name in "abc":
         roster.add(Member(name, request(name, (), 1, f"i-{name}"), ignore))
     roster.rename(roster.by_id["b"], "x")
