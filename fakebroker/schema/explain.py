@@ -1,5 +1,6 @@
 """Why a codec failed, in words: which message, version, field and value. Only runs when something went wrong."""
 
+from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.errors import WireError
@@ -32,10 +33,10 @@ def encode_failure(message: "Message", version: int, error: Exception) -> WireEr
 def _struct(declaration: "type[Declaration]", value: Any, version: int, path: str) -> str | None:
     if declaration.is_row:
         if not isinstance(value, tuple) or len(value) != len(declaration.fields):
-            return f"{path}: {value!r} is not a tuple of {', '.join(spec.name for spec in declaration.fields)}"
+            return f"{path}: {short(value)} is not a tuple of {', '.join(spec.name for spec in declaration.fields)}"
         values: tuple[Any, ...] = value
     elif not isinstance(value, declaration):
-        return f"{path}: {value!r} is not a {declaration.__name__}"
+        return f"{path}: {short(value)} is not a {declaration.__name__}"
     else:
         values = tuple(getattr(value, spec.name) for spec in declaration.fields)
     for spec, part in zip(declaration.fields, values, strict=True):
@@ -52,7 +53,7 @@ def _field(spec: FieldSpec, value: Any, version: int, path: str) -> str | None:
     if not isinstance(spec.type, ArrayOf):
         return _element(spec.type, value, version, path)
     if not isinstance(value, list | tuple):
-        return f"{path}: {value!r} is not a list"
+        return f"{path}: {short(value)} is not a list"
     problems = (_element(spec.type.element, item, version, f"{path}[{index}]") for index, item in enumerate(value))
     return next((problem for problem in problems if problem), None)
 
@@ -68,26 +69,26 @@ def _primitive(kind: Primitive, value: Any) -> str | None:
     if kind is STRING:
         return _string(value)
     if kind is FLOAT64 or kind is BOOL:
-        return None if isinstance(value, int | float) else f"{value!r} is not a {kind.name}"
+        return None if isinstance(value, int | float) else f"{short(value)} is not a {kind.name}"
     if kind.char and kind is not UUID:
         return _integer(kind, value)
     if not isinstance(value, bytes | bytearray | memoryview):
-        return f"{value!r} is not bytes"
-    return f"{value!r} is not a UUID of 16 bytes" if kind is UUID and len(value) != 16 else None
+        return f"{short(value)} is not bytes"
+    return f"{short(value)} is not a UUID of 16 bytes" if kind is UUID and len(value) != 16 else None
 
 
 def _string(value: Any) -> str | None:
     if not isinstance(value, str):
-        return f"{value!r} is not a str"
+        return f"{short(value)} is not a str"
     size = len(value.encode("utf-8", "surrogatepass"))
     if size > MAX_STRING_BYTES:
         return f"a string of {size} bytes is longer than {MAX_STRING_BYTES}"
-    return f"{value!r} has no UTF-8 encoding" if any("\ud800" <= char <= "\udfff" for char in value) else None
+    return f"{short(value)} has no UTF-8 encoding" if any("\ud800" <= char <= "\udfff" for char in value) else None
 
 
 def _integer(kind: Primitive, value: Any) -> str | None:
     if not isinstance(value, int):
-        return f"{value!r} is not an integer"
+        return f"{short(value)} is not an integer"
     bits = kind.size * 8
     low, high = (0, 2**bits - 1) if kind.name.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     return None if low <= value <= high else f"{value} does not fit {kind.name}"
