@@ -272,9 +272,9 @@ class GroupMachine(RuleBasedStateMachine):
         parked = self._parked(name)
         sent.member = next((member for member, answer in parked.items() if before.get(member) is not answer), None)
         for each in earlier:
-            named = isinstance(each.member, Member) and each.member.member_id == request.get("MemberId")
-            if named and each.answer is None and parked.get(each.member) is not before.get(each.member):
-                each.is_replaced = True
+            member = each.member
+            if isinstance(member, Member) and member.member_id == request.get("MemberId") and each.answer is None:
+                each.is_replaced = each.is_replaced or parked.get(member) is not before.get(member)
         self._learn()
         return sent
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from fakebroker.apis.call import Listener
@@ -48,7 +50,7 @@ class Request:
 class World:
     """One broker of one node. `open` are the requests without an answer on connections that are still there."""
 
-    def __init__(self, config: dict[str, object], as_release: str) -> None:
+    def __init__(self, config: Mapping[str, object], as_release: str) -> None:
         self.config = {name: str(value) for name, value in config.items()}
         self.cluster = Cluster(Settings(config), release(as_release))
         self.engine = Engine(self.cluster, [Listener(1, "127.0.0.1", 9092)], Journal(), Instant(1_767_225_600_000, 0))
@@ -84,10 +86,14 @@ class World:
         return sent
 
     def sleep(self, ms: int) -> None:
-        """Let time pass."""
-        self._steps.append({"do": "sleep", "ms": ms})
-        self.driver.pass_time(ms)
-        self._take_answers()
+        """Let time pass, and take in each answer when it comes."""
+        while ms > 0:
+            began_ms = self.driver.mono_ms
+            self.driver.pass_time(ms, lambda: any(request.pending.is_done for request in self.open))
+            passed_ms = self.driver.mono_ms - began_ms
+            self._steps.append({"do": "sleep", "ms": passed_ms})
+            self._take_answers()
+            ms -= passed_ms
 
     def close(self, conn: str) -> None:
         """The client goes away, its requests are void."""
@@ -104,9 +110,12 @@ class World:
         coordinator, now = self.cluster.nodes[1].coordinator, self.engine.now
         partition = coordinator.partition_of(GROUP, now)
         self.engine.run(lambda now: coordinator.unload(partition, now), now)
-        self.engine.run(lambda now: coordinator.load(partition, now, load_ms) and None, now)
+        self.engine.run(partial(self._load, partition, load_ms), now)
         self.driver.pass_time(1)
         self._take_answers()
+
+    def _load(self, partition: int, load_ms: int, now: Instant) -> None:
+        self.cluster.nodes[1].coordinator.load(partition, now, load_ms)
 
     # -- what can be seen ----------------------------------------------------------------------------------------------
 
