@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.eras import era_in_force, policy_of
-from fakebroker.core.expiry import Aging, judge
+from fakebroker.core.expiry import Aging, due_ms
 from fakebroker.core.group_states import State
 from fakebroker.core.losses import OffsetsExpired
 from fakebroker.core.offset_records import Several, Tombstones
@@ -109,9 +109,9 @@ class Cleanup:
         lost: list[StoredOffset] = []
         next_ms = NEVER
         for offset in offsets:
-            due_ms = judge(aging, offset).due_ms
-            if due_ms > now_ms:
-                next_ms = min(next_ms, due_ms)
+            at_ms = due_ms(aging, offset)
+            if at_ms > now_ms:
+                next_ms = min(next_ms, at_ms)
             elif offsets.pending and offsets.is_pending(*offset[:2]):
                 next_ms = now_ms + 1  # at the next pass, if the transaction is over by then (EX-4)
             else:

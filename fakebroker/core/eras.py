@@ -7,6 +7,7 @@
 kip-211  the text of the proposal: an Empty group goes as a whole; unread topics age in every live group
 """
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from fakebroker.core.expiry import Aging
@@ -25,10 +26,15 @@ def _without_members(group: "ClassicGroup", retention_ms: int) -> Aging | None:
     if group.state != State.EMPTY:
         return None
     if not group.protocol_type:
-        return Aging("EX-3", "a simple group: each offset counts from its commit", retention_ms)
+        return _simple(retention_ms)
     if group.state_ms < 0:
         return Aging("EX-3", "Empty since an unknown time: each offset counts from its commit", retention_ms)
     return Aging("EX-3", "Empty: all its offsets count from then", retention_ms, base_ms=group.state_ms)
+
+
+@cache
+def _simple(retention_ms: int) -> Aging:
+    return Aging("EX-3", "a simple group: each offset counts from its commit", retention_ms)
 
 
 def _era_2_0(group: "ClassicGroup", retention_ms: int) -> Aging:  # noqa: ARG001 - the group does not matter, that is the point

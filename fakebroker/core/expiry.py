@@ -1,8 +1,8 @@
 """Whether and when a committed offset expires: one decision, two callers (KIP-211, EX-2..EX-6).
 
 The policy of an era (`core/eras.py`) looks at a group and says how its offsets age as long as it stays as it is: an
-`Aging`. `judge` applies that to one offset. The cleanup and `explain` ask these two and nobody else, so that what is
-announced is what happens.
+`Aging`. `due_ms` applies that to one offset, and decides; `judge` adds the reasons. The cleanup and `explain` ask these
+and nobody else, so that what is announced is what happens.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -42,16 +42,27 @@ class Judgement(NamedTuple):
     due_ms: int
 
 
-def judge(aging: Aging, offset: StoredOffset) -> Judgement:
-    """When `offset` is due and by which rule; it expires at the first cleanup with now >= due (EX-2)."""
-    topic, _, _, _, _, commit_ms, own_ms, _ = offset
-    if aging.kept or topic in aging.kept_topics:
-        shielded = own_ms != NO_TIMESTAMP and aging.rule == "EX-3"
-        return Judgement("EX-6" if shielded else aging.rule, None, NEVER)
+def due_ms(aging: Aging, offset: StoredOffset) -> int:
+    """When `offset` is due; it expires at the first cleanup with now >= due (EX-2). NEVER while it does not age."""
+    if aging.kept or offset[0] in aging.kept_topics:
+        return NEVER
+    own_ms = offset[6]
     if own_ms != NO_TIMESTAMP and not aging.whole_group:
-        return Judgement("EX-2" if aging.rule == "EX-3" else aging.rule, commit_ms, own_ms)
+        return own_ms
     base_ms = aging.base_ms
-    if base_ms is None:
-        return Judgement(aging.rule, commit_ms, commit_ms + aging.retention_ms)
-    late = commit_ms > base_ms and aging.rule == "EX-3"
-    return Judgement("EX-5" if late else aging.rule, base_ms, base_ms + aging.retention_ms)
+    return (offset[5] if base_ms is None else base_ms) + aging.retention_ms
+
+
+def judge(aging: Aging, offset: StoredOffset) -> Judgement:
+    """When `offset` is due, what it counts from, and by which rule."""
+    _, _, _, _, _, commit_ms, own_ms, _ = offset
+    due = due_ms(aging, offset)
+    has_own = own_ms != NO_TIMESTAMP
+    if due == NEVER:
+        return Judgement("EX-6" if has_own and aging.rule == "EX-3" else aging.rule, None, due)
+    if has_own and not aging.whole_group:
+        return Judgement("EX-2" if aging.rule == "EX-3" else aging.rule, commit_ms, due)
+    if aging.base_ms is None:
+        return Judgement(aging.rule, commit_ms, due)
+    is_late = commit_ms > aging.base_ms and aging.rule == "EX-3"
+    return Judgement("EX-5" if is_late else aging.rule, aging.base_ms, due)

@@ -5,20 +5,20 @@ import time
 import pytest
 
 from fakebroker.core import cleanup
-from fakebroker.core.expiry import Judgement, judge
+from fakebroker.core.expiry import due_ms
 from fakebroker.instant import Instant
 from tests.core.offsets.lab import DAY, HOUR, MINUTE, PASS, START, WEEK, Lab
 
 
-def judged(monkeypatch: pytest.MonkeyPatch) -> list[Judgement]:
+def judged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Every decision that cleanups take from now on."""
-    decisions: list[Judgement] = []
+    decisions: list[int] = []
 
-    def spy(*args: object) -> Judgement:
-        decisions.append(judge(*args))  # type: ignore[arg-type]
+    def spy(*args: object) -> int:
+        decisions.append(due_ms(*args))  # type: ignore[arg-type]
         return decisions[-1]
 
-    monkeypatch.setattr(cleanup, "judge", spy)
+    monkeypatch.setattr(cleanup, "due_ms", spy)
     return decisions
 
 
