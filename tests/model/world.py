@@ -91,8 +91,8 @@ class World:
             began_ms = self.driver.mono_ms
             self.driver.pass_time(ms, lambda: any(request.pending.is_done for request in self.open))
             passed_ms = self.driver.mono_ms - began_ms
-            self._steps.append({"do": "sleep", "ms": passed_ms})
-            self._take_answers()
+            if not self._take_answers():  # else waiting for the answer is what a player does meanwhile
+                self._steps.append({"do": "sleep", "ms": passed_ms})
             ms -= passed_ms
 
     def close(self, conn: str) -> None:
@@ -139,8 +139,10 @@ class World:
         head = {"name": "model", "about": "A failing run of the group model.", "broker": broker, "config": config}
         return "\n".join(json.dumps(self._named(step)) for step in [head, *self._steps])
 
-    def _take_answers(self) -> None:
-        for request in [each for each in self.open if each.pending.is_done]:
+    def _take_answers(self) -> int:
+        """How many requests were answered."""
+        answered = [each for each in self.open if each.pending.is_done]
+        for request in answered:
             self.open.remove(request)
             pending = request.pending
             request.answer = to_json(pending.result(), pending.version)
@@ -151,6 +153,7 @@ class World:
                 name = self._names[member_id] = f"id{len(self._names)}"
                 request.step["save"] = {name: "MemberId"}
             self._steps.append(recv)
+        return len(answered)
 
     def _named(self, data: Any) -> Any:
         """The same with saved ids by name."""
