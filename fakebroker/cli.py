@@ -1,5 +1,6 @@
 """The command line. `fakebroker serve` is a broker in a process of its own."""
 
+import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,8 @@ def main() -> None:
 @click.option("--verbose", is_flag=True, help="Log a line for every request.")
 def serve(listen: tuple[str, ...], advertise: tuple[str, ...], **options: Any) -> None:
     """Run a broker until SIGINT or SIGTERM. Prints a line with "listening on HOST:PORT" when clients are served."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # until the loop has handlers of its own
+        signal.signal(number, lambda *_: sys.exit(0))
     try:
         _serve(_take_ports(listen or (DEFAULT_LISTEN,), advertise), **options)
     except (FakebrokerError, ValueError) as error:
@@ -102,7 +105,6 @@ def _serve(ports: "Ports", topics: tuple[str, ...], config: tuple[str, ...], ver
 
 async def _run_until_signal(broker: "AsyncFakeBroker") -> None:
     import asyncio
-    import signal
 
     from fakebroker.listen import places
 

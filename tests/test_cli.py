@@ -120,3 +120,22 @@ def test_a_taken_port_is_one_clear_line() -> None:
         assert fail("--listen", f"127.0.0.1:{port}") == (
             f"Error: cannot listen on 127.0.0.1:{port}: Address already in use"
         )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_at_the_first_accept(number: int) -> None:
+    """The port is open before everything is loaded; a signal then is as good as later."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "fakebroker", "serve", "--listen", f"127.0.0.1:{port}"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S).close()
+            except ConnectionRefusedError:
+                assert process.poll() is None
+                continue
+            break
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=TIMEOUT_S)
+    assert (process.returncode, errors) == (0, "")
