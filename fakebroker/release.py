@@ -11,7 +11,7 @@ Behaviours exist for 4.3 (default), 3.9, 2.1 and 2.0; another release gets those
 import re
 from dataclasses import dataclass, replace
 
-from fakebroker.errors import FakebrokerError
+from fakebroker.errors import ErrorCode, FakebrokerError
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ class Behaviours:
     tombstone_for_every_group: bool = True  # EX-10: 3.9.1 only if there ever was a generation
     emptied_group_goes_at_once: bool = False  # OD-6, EX-12: 3.9.1 removes a group with its last offset
     commit_to_unknown_group_says_so: bool = True  # OC-6: 69 in v9+; 3.9.1 says 22
+    code_of_large_commits: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR  # OC-14: 3.9.1 says 28
     commits_answer_duplicates: bool = True  # OC-15, OF-12, OD-8: 3.9.1 merges them
     v1_fetch_errors_per_partition: bool = True  # OF-6: 3.9.1 answers with an empty topic list
     txn_commit_creates_group: bool = False  # OC-18: 3.9.1 does, at any generation, and then answers 25
@@ -91,6 +92,7 @@ _BEHAVIOURS_3_9 = replace(
     tombstone_for_every_group=False,
     emptied_group_goes_at_once=True,
     commit_to_unknown_group_says_so=False,
+    code_of_large_commits=ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
     commits_answer_duplicates=False,
     v1_fetch_errors_per_partition=False,
     txn_commit_creates_group=True,

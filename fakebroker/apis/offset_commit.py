@@ -51,11 +51,21 @@ def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse:
         return _answer(call, asked, _Judge(int(refused.code)))
     judge = _Judge.accepting(request, shard, call.now.wall_ms)
     response = _answer(call, asked, judge)
-    if judge.accepted:
-        shard.commit(group, judge.accepted, call.now, own_times=call.version == _OWN_TIMES_VERSION)
-    else:
+    if not judge.accepted:
         shard.look_at(group, call.now)  # it may have been made for nothing (OC-19)
+        return response
+    try:
+        shard.commit(group, judge.accepted, call.now, own_times=call.version == _OWN_TIMES_VERSION)
+    except KafkaError as failed:
+        shard.look_at(group, call.now)
+        _withdraw(response, int(failed.code))
     return response
+
+
+def _withdraw(response: OffsetCommitResponse, code: int) -> None:
+    """What was good so far could not be stored (OC-14)."""
+    for topic in response.topics:
+        topic.partitions = [(index, code if known == _NONE else known) for index, known in topic.partitions]
 
 
 def utf16_units(text: str) -> int:

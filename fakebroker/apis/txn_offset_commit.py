@@ -39,8 +39,18 @@ def handle(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitRespon
     offsets: list[StoredOffset] = []
     response = _answer(request, lambda topic, entry: _accept(call, topic, entry, offsets))
     if offsets:
-        shard.commit_pending(group, (request.producer_id, request.producer_epoch), offsets, call.now)
+        try:
+            shard.commit_pending(group, (request.producer_id, request.producer_epoch), offsets, call.now)
+        except KafkaError as failed:
+            _withdraw(response, failed.code)
     return response
+
+
+def _withdraw(response: TxnOffsetCommitResponse, code: ErrorCode) -> None:
+    """What was good so far could not be stored (OC-14)."""
+    for topic in response.topics:
+        for entry in topic.partitions:
+            entry.error_code = entry.error_code or code
 
 
 def _answer(

@@ -16,12 +16,17 @@ from fakebroker.records.record_codec import Record
 _NOTHING: Final[dict[int, StoredOffset]] = {}
 Pair = tuple[bytes | None, bytes | None]
 _ROOM_BYTES = 1024  # more than everything else in a batch with one group
+_LONGEST_TOPIC = 249  # characters
 
 
 def _longest_bytes(member: MemberValue) -> int:
     """No less than a stored member takes: a character is at most four bytes."""
     texts = (member.member_id, member.group_instance_id or "", member.client_id, member.client_host)
     return 4 * sum(map(len, texts)) + len(member.subscription) + len(member.assignment) + 64
+
+
+def _batch_size(pairs: Sequence[Pair]) -> int:
+    return len(build_batch([Record(n, 0, key, value, ()) for n, (key, value) in enumerate(pairs)]))
 
 
 class OffsetCommits:
@@ -46,6 +51,12 @@ class OffsetCommits:
             (offset_key(self.group_id, stored[0], stored[1]), offset_value(stored, self._format))
             for stored in self.offsets
         ]
+
+    def is_larger_than(self, limit_bytes: int) -> bool:
+        """Whether the batch would be. It is made only if a look at the values leaves doubt."""
+        names = _LONGEST_TOPIC + len(self.group_id)
+        longest = len(self.offsets) * (4 * names + 64) + 4 * sum([len(stored[4]) for stored in self.offsets])
+        return longest + _ROOM_BYTES > limit_bytes and _batch_size(self.records()) > limit_bytes
 
     def is_superseded(self) -> bool:
         """Whether none of them is the group's offset any more. The cache shares the tuples, so a look is enough."""
@@ -80,9 +91,7 @@ class GroupRecord:
     def is_larger_than(self, limit_bytes: int) -> bool:
         """Whether the batch with this record would be. It is made only if a look at the values leaves doubt."""
         longest = sum(map(_longest_bytes, self.value.members)) + 4 * len(self.group_id) + _ROOM_BYTES
-        if longest <= limit_bytes:
-            return False
-        return len(build_batch([Record(0, 0, key, value, ()) for key, value in self.records()])) > limit_bytes
+        return longest > limit_bytes and _batch_size(self.records()) > limit_bytes
 
     def is_superseded(self) -> bool:
         """Nobody has looked; groups are written seldom."""

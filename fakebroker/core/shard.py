@@ -13,7 +13,7 @@ from fakebroker.core.events import Event, Transition
 from fakebroker.core.group_host import WriteDone
 from fakebroker.core.group_states import State
 from fakebroker.core.offset_records import GroupRecord, OffsetCommits, Tombstones
-from fakebroker.errors import ErrorCode
+from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_codec import Format
 from fakebroker.records.offsets_topic import GroupValue, StoredOffset
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fakebroker.core.unsettled import LazyRecords
 
 Place = tuple[str, int]  # topic name and partition index
+_SURELY_FIT = 16  # offsets with the largest metadata there may be, into the smallest batch that is of use
 
 
 class Shard:
@@ -110,9 +111,10 @@ class Shard:
     ) -> None:
         """Append and apply the offsets of one OffsetCommit: one batch, all or nothing (OC-13, CR-14).
 
-        They all age alike, unless the client gave each a commit timestamp (`own_times`, OC-10).
+        They all age alike, unless the client gave each a commit timestamp (`own_times`, OC-10). Raises KafkaError,
+        and changes nothing, if they do not fit into a batch (OC-14).
         """
-        base_offset = self._log.append_records(OffsetCommits(group.group_id, offsets, self._format, group.offsets), now)
+        base_offset = self._log.append_records(self._commits(group, offsets), now)
         group.offsets.replay(offsets, base_offset)
         if own_times:
             self.look_at(group, now)
@@ -122,10 +124,18 @@ class Shard:
     def commit_pending(
         self, group: ClassicGroup, producer: tuple[int, int], offsets: Sequence[StoredOffset], now: Instant
     ) -> None:
-        """Append and apply the offsets of one TxnOffsetCommit; `producer` is id and epoch (OC-16, CR-14)."""
-        records = OffsetCommits(group.group_id, offsets, self._format, group.offsets)
-        base_offset = self._log.append_records(records, now, producer=producer)
+        """Append and apply the offsets of one TxnOffsetCommit; `producer` is id and epoch (OC-16, CR-14).
+
+        Raises KafkaError as `commit` does.
+        """
+        base_offset = self._log.append_records(self._commits(group, offsets), now, producer=producer)
         self.replay_pending(group, producer[0], offsets, base_offset)
+
+    def _commits(self, group: ClassicGroup, offsets: Sequence[StoredOffset]) -> OffsetCommits:
+        records = OffsetCommits(group.group_id, offsets, self._format, group.offsets)
+        if len(offsets) > _SURELY_FIT and records.is_larger_than(self._log.config.max_message_bytes):
+            raise KafkaError(self.behaviours.code_of_large_commits, "the offsets do not fit into a batch")
+        return records
 
     def replay_pending(
         self, group: ClassicGroup, producer_id: int, offsets: Sequence[StoredOffset], base_offset: int

@@ -327,12 +327,39 @@ def test_a_null_group_id_cannot_be_read() -> None:
         OffsetCommitRequest.decode(bytes(data), 8)
 
 
+@pytest.mark.rules("OC-14")
+def test_as_many_as_a_batch_holds() -> None:
+    """Together they must fit into max.message.bytes: of these 16,774 do, one more and none is stored, as in 4.3.1."""
+    lab = Lab()
+
+    def commit(count: int) -> set[int]:
+        rows = [(n % 4, n, -1, -1, "") for n in range(count)]
+        topic = OffsetCommitRequestTopic(name="t", partitions=[*rows, (9, 0, -1, -1, "")])
+        answer = lab.ask("OffsetCommit", 9, group_id="g", topics=[topic])
+        return {code for _, code in answer.topics[0].partitions}
+
+    assert commit(16_775) == {-1, NO_PARTITION}
+    assert lab.offsets() == {}
+    assert commit(16_774) == {OK, NO_PARTITION}
+    assert lab.offsets() == {("t", n % 4): n for n in range(16_770, 16_774)}
+
+
+@pytest.mark.rules("OC-14")
+def test_more_than_a_batch_holds_in_3_9() -> None:
+    """3.9.1 answers 28; large metadata counts like many partitions."""
+    lab = Lab("3.9")
+    lab.cluster.topics.create("wide", 300, 1)
+
+    assert set(lab.commit_codes({("wide", n): n for n in range(300)}, metadata="x" * 4096)) == {28}
+    assert set(lab.commit_codes({("wide", n): n for n in range(250)}, metadata="x" * 4096)) == {OK}
+
+
 def test_a_hundred_thousand_partitions() -> None:
-    """A request of 100,000 entries is answered entry by entry; the last of the same partition counts."""
+    """A request of 100,000 entries is answered entry by entry, though together they are too large to be stored."""
     lab = Lab()
     rows = [(n % 5, n, -1, -1, "") for n in range(100_000)]
     answer = lab.ask("OffsetCommit", 9, group_id="g", topics=[OffsetCommitRequestTopic(name="t", partitions=rows)])
 
     codes = [code for _, code in answer.topics[0].partitions]
-    assert (codes.count(NO_PARTITION), codes.count(OK)) == (20_000, 80_000)
-    assert lab.offsets() == {("t", n): 99_995 + n for n in range(4)}
+    assert (codes.count(NO_PARTITION), codes.count(-1)) == (20_000, 80_000)
+    assert lab.offsets() == {}

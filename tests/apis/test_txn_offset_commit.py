@@ -200,3 +200,13 @@ def test_a_plain_commit_meanwhile() -> None:
             ("t", 2): 70,
             ("t", 3): 80,
         }
+
+
+@pytest.mark.rules("OC-14")
+def test_more_than_a_batch_holds() -> None:
+    """What does not fit into a batch together is refused with -1; nothing is pending then."""
+    lab = Lab()
+    lab.cluster.topics.create("wide", 300, 1)
+
+    assert set(commit(lab, {("wide", n): n for n in range(300)}, metadata="x" * 4096)) == {-1}
+    assert not lab.group().offsets.pending
