@@ -49,6 +49,7 @@ class ClassicGroup:
         self.leader: str | None = None
         self.subscribed_topics: frozenset[str] | None = None
         self.state_ms = now.wall_ms  # when it entered its state; -1 unknown (ST-4)
+        self.cause = ""  # why it entered its state, one English clause
         self.mono = host.timers.mono
         self.members: dict[str, Member] = {}
         self.static: dict[str, str] = {}  # instance id -> member id
@@ -315,6 +316,7 @@ class ClassicGroup:
         self._set_state(MOVES[before, why])
         self.in_initial_delay = why is Move.REBALANCE and before is State.EMPTY
         self.state_ms = now.wall_ms
+        self.cause = cause
         self.host.emit(Transition(self.group_id, before, self.state, self.generation, cause))
 
     def _set_state(self, state: State) -> None:

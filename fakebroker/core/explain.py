@@ -41,6 +41,7 @@ class GroupStory(NamedTuple):
     group_id: str
     state: str
     since_ms: int  # when it entered the state; -1 unknown
+    cause: str  # why it entered the state; "" for one that was loaded or never changed
     why: str
     era: str
     retention_ms: int
@@ -48,6 +49,7 @@ class GroupStory(NamedTuple):
 
     def __str__(self) -> str:
         since = f" since {_time(self.since_ms)}" if self.since_ms >= 0 else ""
+        since += f" ({self.cause})" if self.cause else ""
         rules = f"(era {self.era}, retention {_span(self.retention_ms)})"
         lines = [f"group {self.group_id}: {self.state}{since}; {self.why} {rules}"]
         if not self.offsets:
@@ -76,7 +78,7 @@ def explain(node: "Node", group_id: str, now: "Instant", era: str | None = None)
     stories = [*_lost(losses, group), *_kept(shard, group, aging, now)]
     stories.sort(key=lambda story: (story.topic, story.partition))
     return GroupStory(
-        group_id, str(group.state), group.state_ms, aging.why, chosen, cleanup.retention_ms, tuple(stories)
+        group_id, str(group.state), group.state_ms, group.cause, aging.why, chosen, cleanup.retention_ms, tuple(stories)
     )
 
 
@@ -135,11 +137,11 @@ def _lost(losses: "list[OffsetsExpired]", group: "ClassicGroup | None") -> Itera
 
 def _story_of_the_dead(group_id: str, losses: "list[OffsetsExpired]", era: str, retention_ms: int) -> GroupStory:
     if not losses:
-        return GroupStory(group_id, "Dead", -1, "there is no such group", era, retention_ms, ())
+        return GroupStory(group_id, "Dead", -1, "", "there is no such group", era, retention_ms, ())
     end = losses[-1]
     stories = sorted(_lost(losses, None), key=lambda story: (story.topic, story.partition))
     why = f"gone at the cleanup of {_time(end.pass_ms)}; before, {end.aging.why}"
-    return GroupStory(group_id, "Dead", end.pass_ms, why, era, end.aging.retention_ms, tuple(stories))
+    return GroupStory(group_id, "Dead", end.pass_ms, "", why, era, end.aging.retention_ms, tuple(stories))
 
 
 # -- text --------------------------------------------------------------------------------------------------------------

@@ -130,7 +130,7 @@ def _become_empty(group: "ClassicGroup", now: Instant) -> None:
     group.generation += 1
     group.protocol = None
     group.update_subscribed_topics()
-    group.move(Move.NOBODY_LEFT, now, "the join phase is over and there are no members")
+    group.move(Move.NOBODY_LEFT, now, f"{group.cause}; nobody is there")
     group.store(now)
 
 

@@ -230,6 +230,6 @@ def test_transitions_tell_their_cause(lab: Lab) -> None:
         "the join phase is over",
         "the leader's assignment is stored",
         f"member {a} left",
-        "the join phase is over and there are no members",
+        f"member {a} left; nobody is there",
     ]
     assert [event.generation for event in lab.events] == [0, 1, 1, 1, 2]

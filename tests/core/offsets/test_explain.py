@@ -24,7 +24,8 @@ def test_an_emptied_group() -> None:
     lab.shard()
     lab.wait(2 * MINUTE)
     lab.commit({T0: 42})
-    lab.emptied()
+    member = lab.stable()
+    lab.leave(member)
     lab.wait(DAY)
     lab.commit({("u", 1): 7})
     since, later = "2023-11-14 22:15:20", "2023-11-15 22:15:20"
@@ -32,7 +33,10 @@ def test_an_emptied_group() -> None:
 
     head, *rows = str(lab.explain()).splitlines()
 
-    assert head == f"group g: Empty since {since}; Empty: all its offsets count from then (era 4.3, retention 7 d)"
+    assert head == (
+        f"group g: Empty since {since} (member {member} left; nobody is there);"
+        " Empty: all its offsets count from then (era 4.3, retention 7 d)"
+    )
     assert [re.split("  +", row.strip()) for row in rows] == [
         ["topic", "partition", "offset", "committed", "counts from", "due", "decision", "rule"],
         ["t", "0", "42", since, since, due, goes, "EX-3"],
