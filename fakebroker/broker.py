@@ -192,6 +192,11 @@ class _Broker(ABC):
         finally:
             self._server.settle()
 
+    def _restart_nodes(self) -> None:
+        now = self._server.clock.now()
+        for node in self._engine.cluster.nodes.values():
+            node.restart(now)
+
     def _settled(self) -> None:
         """The engine did something: perhaps somebody waits for just that."""
         if self._waiters:
@@ -253,6 +258,7 @@ class FakeBroker(_Broker):
         if self._thread is not None:
             return self
         self._server.ports.bind()
+        self._restart_nodes()
         started: Future[None] = Future()
         self._thread = threading.Thread(target=self._live, args=(started,), name="fakebroker", daemon=True)
         self._thread.start()
@@ -346,6 +352,7 @@ class AsyncFakeBroker(_Broker):
     async def start(self) -> Self:
         """Listen; the second time on the same ports, with everything that was there. Raises OSError (port taken)."""
         if not self._is_running:
+            self._restart_nodes()
             await self._server.serve(self._engine)
             self._is_running = True
         return self

@@ -106,6 +106,11 @@ class GroupCoordinator:
             shard.unload(now)
             self._tell(partition, "unloaded")
 
+    def restart(self, now: Instant) -> None:
+        """The broker was stopped and started: what it knows of groups is what their logs say (LD-1)."""
+        for partition in list(self.shards):
+            self.load(partition, now)
+
     def _take_over(self, partition: int, now: Instant) -> Shard:
         """The first request for a partition that may be ours."""
         leader = self.topic(now).partitions[partition].leader

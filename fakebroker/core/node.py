@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.coordinator import GroupCoordinator
     from fakebroker.core.fetch_sessions import FetchSessions
+    from fakebroker.instant import Instant
 
 
 class Node:
@@ -36,6 +37,11 @@ class Node:
 
             self._coordinator = GroupCoordinator(self.cluster, self)
         return self._coordinator
+
+    def restart(self, now: "Instant") -> None:
+        """The broker was stopped and starts again: of groups it knows what its logs say."""
+        if self._coordinator is not None:
+            self._coordinator.restart(now)
 
     @property
     def fetch_sessions(self) -> "FetchSessions":

@@ -213,6 +213,24 @@ def test_moving_to_another_broker_and_back() -> None:
     assert refusal(lab, node=2) is ErrorCode.NOT_COORDINATOR
 
 
+@pytest.mark.rules("LD-1", "LD-4", "CLU-34")
+def test_a_restart() -> None:
+    """A broker that was stopped and started knows what its logs say; sessions begin anew."""
+    lab = Lab()
+    member = lab.stable(session_ms=10_000)
+    lab.commit(member_id=member, generation_id_or_member_epoch=1)
+    lab.join(session_ms=10_000)
+    lab.ms += MINUTE  # nothing runs while it is stopped
+    lab.cluster.nodes[1].restart(lab.now)
+
+    assert (lab.group().state, list(lab.group().members)) == (State.STABLE, [member])
+    assert lab.offsets() == {("t", 0): 5}
+    lab.wait(9_999)
+    assert lab.group().state is State.STABLE
+    lab.wait(1)
+    assert lab.group().state is State.EMPTY
+
+
 @pytest.mark.rules("ST-14")
 def test_timers_of_an_unloaded_shard_die() -> None:
     """Nothing of it is armed any more: no session, no cleanup."""
