@@ -66,7 +66,8 @@ def _tell(event: Event | Connected | Disconnected) -> str:
         case OffsetsExpired():
             return f"{event.group_id}: offsets expired: {_told_losses(event)}"
         case CoordinatorMoved():
-            return f"__consumer_offsets-{event.partition}: {event.what} by node {event.node_id}"
+            reason = f": {event.reason}" if event.reason else ""
+            return f"__consumer_offsets-{event.partition}: {event.what} by node {event.node_id}{reason}"
     return ""
 
 

@@ -5,8 +5,8 @@ earliest time at which something of it can be due; an entry that proves too earl
 costs what is due, and passes at which nothing can be due are jumped over.
 """
 
-from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Final
 
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.eras import era_in_force, policy_of
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from fakebroker.core.classic_group import ClassicGroup
     from fakebroker.core.shard import Shard
 
+    _Entry = tuple[int, int, ClassicGroup]  # when to look, a ticket, at what
+
+_SLACK: Final = 1000  # stale entries in the queue that are not worth a thought
+
 
 class Cleanup:
     """The expiry queue of one shard, and the deadline of its next pass that can find something."""
@@ -34,7 +38,7 @@ class Cleanup:
         self._shard = shard
         self._since_ms = since_ms
         self._interval_ms = settings.int("offsets.retention.check.interval.ms")
-        self._queue: list[tuple[int, int, ClassicGroup]] = []
+        self._queue: list[_Entry] = []
         self._tickets = 0
         self._deadline = Deadline(self.run, owner=shard)
 
@@ -45,6 +49,8 @@ class Cleanup:
             self._tickets += 1
             heappush(self._queue, (due_ms, self._tickets, group))
             self._arm(due_ms, now_ms)
+            if len(self._queue) > 2 * len(self._shard.groups) + _SLACK:
+                self._drop_stale_entries()
 
     def committed(self, group: "ClassicGroup", offset: StoredOffset, now_ms: int) -> None:
         """`offset` was just stored, perhaps with others that age as it does."""
@@ -83,11 +89,17 @@ class Cleanup:
         if self._queue:
             self._arm(self._queue[0][0], now.wall_ms)
 
+    def _drop_stale_entries(self) -> None:
+        """Entries of deleted groups, and of groups that were queued for an earlier time, would wait for theirs."""
+        self._queue = [entry for entry in self._queue if _is_live(entry)]
+        heapify(self._queue)
+
     def _due_groups(self, now_ms: int) -> list["ClassicGroup"]:
         groups = []
         while self._queue and self._queue[0][0] <= now_ms:
-            due_ms, _, group = heappop(self._queue)
-            if group.offsets.check_ms == due_ms and group.state is not State.DEAD:
+            entry = heappop(self._queue)
+            if _is_live(entry):
+                group = entry[2]
                 group.offsets.check_ms = NEVER
                 groups.append(group)
         return groups
@@ -127,3 +139,8 @@ class Cleanup:
         pass_ms = self.next_pass_ms(due_ms, now_ms)
         if self._deadline.due_ms is None or pass_ms < self._deadline.due_ms:
             self._shard.timers.wall.arm(self._deadline, pass_ms)
+
+
+def _is_live(entry: "_Entry") -> bool:
+    due_ms, _, group = entry
+    return group.offsets.check_ms == due_ms and group.state is not State.DEAD

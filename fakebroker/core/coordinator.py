@@ -123,15 +123,15 @@ class GroupCoordinator:
         self._loads.pop(shard.partition.index, None)
         try:
             load_groups(shard, now)
-        except WireError:
+        except WireError as error:
             shard.refusal = ErrorCode.NOT_COORDINATOR
-            self._tell(shard.partition.index, "failed")
+            self._tell(shard.partition.index, "failed", str(error))
         else:
             shard.refusal = None
             self._tell(shard.partition.index, "loaded")
 
-    def _tell(self, partition: int, what: str) -> None:
-        self.cluster.outbox.append(CoordinatorMoved(partition, self.node.id, what))
+    def _tell(self, partition: int, what: str, reason: str = "") -> None:
+        self.cluster.outbox.append(CoordinatorMoved(partition, self.node.id, what, reason))
 
     def _on_topic_deleted(self, topic: "Topic", now: Instant) -> None:
         """Its offsets go (EX-12); with `__consumer_offsets` itself everything goes."""

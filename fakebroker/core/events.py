@@ -22,11 +22,15 @@ class Transition(NamedTuple):
 
 
 class CoordinatorMoved(NamedTuple):
-    """A node and a partition of `__consumer_offsets` (LD). `what`: "loading", "loaded", "unloaded" or "failed"."""
+    """A node and a partition of `__consumer_offsets` (LD).
+
+    `what` is "loading", "loaded", "unloaded" or "failed"; only the last has a `reason`.
+    """
 
     partition: int
     node_id: int
     what: str
+    reason: str = ""
 
 
 Event = Transition | OffsetsExpired | CoordinatorMoved

@@ -107,6 +107,17 @@ def test_a_cleanup_that_comes_late() -> None:
     assert lab.cluster.timers.wall.next_due_ms() == START.wall_ms + 2 * PASS
 
 
+def test_deleted_groups_do_not_wait_in_the_queue() -> None:
+    """What is left of groups that were deleted before their time is forgotten, a little at a time."""
+    lab = Lab(settings={"offsets.topic.num.partitions": 1})
+    shard = lab.shard()
+    for n in range(5000):
+        lab.commit({("t", 0): n})
+        shard.delete_group(lab.group(), lab.now)
+
+    assert len(shard.cleanup._queue) <= 1001
+
+
 @pytest.mark.rules("EX-8", "EX-9")
 def test_eight_days_over_many_groups() -> None:
     """10,000 groups are all gone after eight days, in far less than a second of work, and each can be explained."""
