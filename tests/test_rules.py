@@ -19,7 +19,7 @@ RULES: dict[str, str] = json.loads((TESTS / "data" / "rules.json").read_text())
 NOT_IMPLEMENTED = TESTS.parent / "docs" / "not-implemented.md"
 FINISHED = re.compile(
     r"(FC|ST|TM|JG|SG|HB|LG|TR|DG|DS|LS|AV|MD|LD|OC|OF|OD|EX|CR|DR|LO|OE|RB|PD|FT|FS|SE|RT|CO|DL|LE|ID|PI|NT|XT|NP|TP|DC"
-    r"|IA|AC|LC|AD|CM|CP|DK|EL|LR|MS|RA|RC)-\d+"
+    r"|IA|AC|LC|AD|CM|CP|DK|EL|GEN|LR|MS|RA|RC)-\d+"
 )
 ONE = re.compile(r"\b([A-Z]{2,3})-(\d+)\b")
 RANGE = re.compile(r"\b([A-Z]{2,3})-(\d+)\.\.(?:\1-)?(\d+)\b")

@@ -1,6 +1,7 @@
 """Scripted clients over TCP and in the simulator: the same steps, the same answers."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,8 @@ from fakebroker.instant import Instant
 from fakebroker.release import release
 from fakebroker.scripted import Stage
 from fakebroker.settings import Settings
+from fakebroker.wire.messages.join_group import JoinGroupRequestProtocol
+from fakebroker.wire.messages.metadata import MetadataRequestTopic
 
 TOPIC = "orders"
 
@@ -160,3 +163,33 @@ def test_the_client_speaks_what_older_brokers_do(as_release: str) -> None:
 
     assert client.join("g", [TOPIC]).error_code == 0
     assert client.leave().error_code == 0
+
+
+@pytest.mark.rules("GEN-8", "GEN-9")
+def test_answers_keep_the_order_of_the_request_and_throttle_nobody() -> None:
+    """Where Kafka's order is that of a hash map, ours is the request's; members come in the order of joining."""
+    client = sim_stage().client("c")
+    groups = ["z", "a", "m"]
+    for name in groups:
+        client.request("JoinGroup", 3, **wishes(name))
+    for member in range(3):
+        other = client.stage.client(f"late-{member}")
+        other.start(other.steps.request("JoinGroup", 3, **wishes("z")))
+    described = client.request("DescribeGroups", 5, groups=groups)
+    listed = client.request("Metadata", 9, topics=[MetadataRequestTopic(name=name) for name in groups])
+
+    assert [group.group_id for group in described.groups] == groups
+    assert [m.client_id for m in described.groups[0].members] == ["c", "late-0", "late-1", "late-2"]
+    assert [topic.name for topic in listed.topics] == groups
+    assert (described.throttle_time_ms, listed.throttle_time_ms) == (0, 0)
+
+
+def wishes(group_id: str) -> dict[str, Any]:
+    """The fields of a JoinGroup request of a new member."""
+    return {
+        "group_id": group_id,
+        "session_timeout_ms": 10_000,
+        "rebalance_timeout_ms": 10_000,
+        "protocol_type": "consumer",
+        "protocols": [JoinGroupRequestProtocol(name="range", metadata=b"")],
+    }
