@@ -7,6 +7,7 @@ from fakebroker.core.log_config import LogConfig
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.batch import (
     CODEC_BITS,
+    CONTROL_BIT,
     CRC_START,
     HEADER_BYTES,
     LOG_APPEND_TIME_BIT,
@@ -110,74 +111,61 @@ def check_batch(data: bytes, config: LogConfig, partition: str, now_ms: int) -> 
     try:
         header = parse_header(data)
         _check_header(data, header, config, partition)
-        _check_counts(header)
         seen = scan(data, header)
     except InvalidRecord as fault:
         raise AppendError(fault.code, f"{partition}: {fault.message}") from None
-    _check_records(header, seen, config, partition, now_ms)
+    _check_records(data, header, seen, config, partition, now_ms)
     return _as_stored(data, header, seen, config, now_ms)
 
 
 def _check_header(data: bytes, header: BatchHeader, config: LogConfig, partition: str) -> None:
-    """Base offset, size, checksum, codec, in this order (PD-10, PD-11, PD-14)."""
-    if header.base_offset:
-        raise AppendError(ErrorCode.INVALID_RECORD, f"{partition}: base offset {header.base_offset} in a new batch")
-    _check_size(len(data), config, partition)
-    crc = crc32c(data[CRC_START:])
-    if crc != header.crc:
-        raise AppendError(
-            ErrorCode.CORRUPT_MESSAGE, f"{partition}: checksum {header.crc:#010x}, the bytes give {crc:#010x}"
-        )
-    if header.codec > ZSTD:
+    """Base offset, size, checksum, codec, counts, in this order (PD-10, PD-11, PD-14)."""
+    base_offset, _, _, _, crc, attributes, last_offset_delta, _, _, producer_id, _, base_sequence, count = header
+    if base_offset:
+        raise AppendError(ErrorCode.INVALID_RECORD, f"{partition}: base offset {base_offset} in a new batch")
+    if len(data) > config.max_message_bytes:
+        raise _too_large(data, config, partition)
+    found = crc32c(data[CRC_START:])
+    if found != crc:
+        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"{partition}: checksum {crc:#010x}, the bytes give {found:#010x}")
+    if attributes & CODEC_BITS > ZSTD:
         raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{partition}: there is no compression type {header.codec}")
-
-
-def _check_size(size_bytes: int, config: LogConfig, partition: str) -> None:
-    if size_bytes > config.max_message_bytes:
-        raise AppendError(
-            ErrorCode.MESSAGE_TOO_LARGE,
-            f"{partition}: a batch of {size_bytes} bytes, max.message.bytes is {config.max_message_bytes}",
-        )
-
-
-def _check_counts(header: BatchHeader) -> None:
-    """What must add up in the header alone (PD-14)."""
-    count = header.records_count
-    if count <= 0 or header.last_offset_delta + 1 != count:
-        raise InvalidRecord(f"{count} records with a last offset delta of {header.last_offset_delta}")
-    if header.is_control:
+    if count <= 0 or last_offset_delta + 1 != count:
+        raise InvalidRecord(f"{count} records with a last offset delta of {last_offset_delta}")
+    if attributes & CONTROL_BIT:
         raise InvalidRecord("a control batch from a client")
-    if header.producer_id >= 0 and header.base_sequence < 0:
-        raise InvalidRecord(f"producer {header.producer_id} with base sequence {header.base_sequence}")
+    if producer_id >= 0 and base_sequence < 0:
+        raise InvalidRecord(f"producer {producer_id} with base sequence {base_sequence}")
 
 
-def _check_records(header: BatchHeader, seen: Scan, config: LogConfig, partition: str, now_ms: int) -> None:
+def _too_large(data: bytes, config: LogConfig, partition: str) -> AppendError:
+    return AppendError(
+        ErrorCode.MESSAGE_TOO_LARGE,
+        f"{partition}: a batch of {len(data)} bytes, max.message.bytes is {config.max_message_bytes}",
+    )
+
+
+def _check_records(
+    data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, partition: str, now_ms: int
+) -> None:
     """Keys and times; every bad record is named (PD-16 to PD-21)."""
     low_ms, high_ms = now_ms - config.timestamp_before_max_ms, now_ms + config.timestamp_after_max_ms
     in_range = config.log_append_time or (low_ms <= seen.min_timestamp_ms and seen.max_timestamp_ms <= high_ms)
-    if in_range and not header.is_log_append_time and not (config.compact and seen.null_keys):
+    if in_range and not header.attributes & LOG_APPEND_TIME_BIT and not (config.compact and seen.has_null_key):
         return
-    keyless = set(seen.null_keys) if config.compact else set()
     errors: list[tuple[int, str]] = []
     code = ErrorCode.INVALID_RECORD
-    for index, timestamp_ms in enumerate(_timestamps(header, seen)):
-        if index in keyless:
+    for index, record in enumerate(read_records(data)):
+        if config.compact and record.key is None:
             errors.append((index, f"{partition}: compacted topics need a key in every record"))
             continue
-        fault = _time_fault(timestamp_ms, header, config, low_ms, high_ms)
+        fault = _time_fault(record.timestamp_ms, header, config, low_ms, high_ms)
         if fault is not None:
             code = ErrorCode.INVALID_TIMESTAMP
             errors.append((index, fault))
     if errors:
         what = "their timestamps" if code == ErrorCode.INVALID_TIMESTAMP else "missing keys"
         raise AppendError(code, f"{len(errors)} records are refused for {what}", errors)
-
-
-def _timestamps(header: BatchHeader, seen: Scan) -> list[int]:
-    """Each record's time as a reader sees it (RB-6)."""
-    if header.is_log_append_time:
-        return [header.max_timestamp_ms] * header.records_count
-    return [header.base_timestamp_ms + delta for delta in seen.timestamp_deltas]
 
 
 def _time_fault(timestamp_ms: int, header: BatchHeader, config: LogConfig, low_ms: int, high_ms: int) -> str | None:
@@ -196,21 +184,24 @@ def _as_stored(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, 
     Seen on 4.3.1: rewriting fails with -1 for timestamps below -1, and puts offsets right; without rewriting it is
     offsets out of place in a compressed batch that fail with -1.
     """
+    has_append_time = header.attributes & LOG_APPEND_TIME_BIT
     if config.log_append_time:
         max_timestamp_ms, time_bit = now_ms, LOG_APPEND_TIME_BIT
     else:
-        true_ms = header.max_timestamp_ms if header.is_log_append_time else seen.max_timestamp_ms
-        max_timestamp_ms, time_bit = max(true_ms, -1), 0
-    codec = header.codec if config.compression_type == "producer" else CODECS[config.compression_type]
-    if codec != header.codec:
-        earliest_ms = header.max_timestamp_ms if header.is_log_append_time else seen.min_timestamp_ms
+        true_ms = header.max_timestamp_ms if has_append_time else seen.max_timestamp_ms
+        max_timestamp_ms, time_bit = true_ms if true_ms > -1 else -1, 0
+    sent_codec = header.attributes & CODEC_BITS
+    codec = sent_codec if config.compression_type == "producer" else CODECS[config.compression_type]
+    if codec != sent_codec:
+        earliest_ms = header.max_timestamp_ms if has_append_time else seen.min_timestamp_ms
         if earliest_ms < -1:
             raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"timestamp {earliest_ms} cannot be rewritten")
         data = _recoded(data, header, codec, config, now_ms)
-        _check_size(len(data), config, "after compression")
+        if len(data) > config.max_message_bytes:
+            raise _too_large(data, config, "after compression")
     elif codec and seen.misplaced is not None:
         raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"record {seen.misplaced} is not at its place")
-    elif time_bit != header.attributes & LOG_APPEND_TIME_BIT or max_timestamp_ms != header.max_timestamp_ms:
+    elif time_bit != has_append_time or max_timestamp_ms != header.max_timestamp_ms:
         attributes = header.attributes & _KEPT_ATTRIBUTES & ~LOG_APPEND_TIME_BIT | time_bit
         data = with_times(data, attributes=attributes, max_timestamp_ms=max_timestamp_ms)
     if len(data) > config.segment_bytes:

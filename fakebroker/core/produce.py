@@ -1,13 +1,14 @@
 """One partition's share of a Produce request: who may write where, and in which form (PD-3 to PD-14, PD-30)."""
 
 from collections.abc import Iterable
+from struct import Struct
 from typing import TYPE_CHECKING
 
 from fakebroker.core.appends import AppendError, next_batch, single_batch
 from fakebroker.core.log import Appended
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
-from fakebroker.records.batch import split_batches
+from fakebroker.records.batch import HEADER_BYTES, split_batches
 from fakebroker.records.conversion import batch_from_message_set
 from fakebroker.records.faults import InvalidRecord
 
@@ -18,6 +19,15 @@ _MAGIC_AT = 16
 _ATTRIBUTES_AT = 22  # the lower byte of batch format 2
 _TRANSACTIONAL = 16
 _PRODUCER_ID_END = 51
+_LENGTH_MAGIC_ATTRIBUTES = Struct(">i4xB5xB").unpack_from
+
+
+def is_plain_batch(records: bytes | None) -> bool:
+    """Whether produced data is exactly one batch of format 2, in no transaction, as far as its first bytes tell."""
+    if records is None or len(records) < HEADER_BYTES:
+        return False
+    length, magic, attributes = _LENGTH_MAGIC_ATTRIBUTES(records, 8)
+    return length + 12 == len(records) and magic == 2 and not attributes & _TRANSACTIONAL
 
 
 def is_transactional(records: bytes | None) -> bool:

@@ -1,15 +1,17 @@
 """One flat loop over the records of a batch: what Kafka looks at on the way in, and nothing more (PD-14, PD-16, PD-17).
 
 Every record that is produced passes here. The loop reads varints of one and two bytes in place and copies nothing; a
-record with anything else in it (headers, big values, faults) goes to the exact decoder.
+record with anything else in it (headers, big values, faults) goes to the exact decoder. Where records follow that are
+laid out alike, their headers are looked at column by column, all at once.
 """
 
 from typing import NamedTuple
 
-from fakebroker.records.batch import BatchHeader, parse_header, payload_of
+from fakebroker.records.batch import CODEC_BITS, HEADER_BYTES, BatchHeader, parse_header, payload_of
 from fakebroker.records.compression import DECOMPRESSED_LIMIT_BYTES
 from fakebroker.records.faults import InvalidRecord
 from fakebroker.records.record_codec import decode_record
+from fakebroker.records.record_runs import NO_RUN, run_behind
 
 _SMALLEST_RECORD_BYTES = 7
 
@@ -17,10 +19,9 @@ _SMALLEST_RECORD_BYTES = 7
 class Scan(NamedTuple):
     """What a batch holds, seen from outside of keys and values. Times are the records' own, whatever bit 3 says."""
 
-    timestamp_deltas: list[int]  # to the header's base timestamp, one for each record
     min_timestamp_ms: int  # -1 without records
     max_timestamp_ms: int
-    null_keys: list[int]  # indexes of the records without a key
+    has_null_key: bool
     misplaced: int | None  # the first record whose offset delta is not its index, or None
 
 
@@ -35,87 +36,90 @@ def scan(batch: bytes, header: BatchHeader | None = None, limit_bytes: int = DEC
     that to the caller. Everything else must add up exactly.
     """
     header = header or parse_header(batch)
-    payload = payload_of(batch, header, limit_bytes)
-    if not 0 <= header.records_count <= len(payload) // _SMALLEST_RECORD_BYTES:
-        raise InvalidRecord(f"{header.records_count} records in {len(payload)} bytes")
-    deltas: list[int] = []
-    null_keys: list[int] = []
-    end, misplaced = _scan_records(payload, header.records_count, deltas, null_keys)
-    if end != len(payload):
-        raise InvalidRecord(f"{len(payload) - end} bytes are left over behind {header.records_count} records")
-    if not deltas:
-        return Scan(deltas, -1, -1, null_keys, None)
-    base_ms = header.base_timestamp_ms
-    min_ms, max_ms = base_ms + min(deltas), base_ms + max(deltas)
+    count = header.records_count
+    if header.attributes & CODEC_BITS or header.length + 12 != len(batch):
+        data, start = payload_of(batch, header, limit_bytes), 0
+    else:
+        data, start = batch, HEADER_BYTES  # where they are
+    size_bytes = len(data) - start
+    if not 0 <= count <= size_bytes // _SMALLEST_RECORD_BYTES:
+        raise InvalidRecord(f"{count} records in {size_bytes} bytes")
+    end, low_delta, high_delta, has_null_key, misplaced = _scan_records(data, start, count)
+    if end != len(data):
+        raise InvalidRecord(f"{len(data) - end} bytes are left over behind {count} records")
+    if not count:
+        return Scan(-1, -1, False, None)
+    min_ms, max_ms = header.base_timestamp_ms + low_delta, header.base_timestamp_ms + high_delta
     if min_ms < -(1 << 63) or max_ms >= 1 << 63:
         raise InvalidRecord(f"timestamps from {min_ms} to {max_ms} ms have no 64 bits")
-    return Scan(deltas, min_ms, max_ms, null_keys, misplaced)
+    return Scan(min_ms, max_ms, has_null_key, misplaced)
 
 
-def _scan_records(data: bytes, count: int, deltas: list[int], null_keys: list[int]) -> tuple[int, int | None]:
-    """Fill the lists; return the position behind the last record, and the first misplaced one.
+def _scan_records(data: bytes, at: int, count: int) -> tuple[int, int, int, bool, int | None]:
+    """The position behind the last record, lowest and highest timestamp delta, and the rest of a Scan.
 
-    Long because it is flat: a call for each of the five varints would double the cost of Produce. `start` and `size`
-    (twice the length, being zigzag) must agree with where the fields end, so an odd size never passes.
+    Long because it is flat: a call for each of the five varints would double the cost of Produce. Numbers are left in
+    zigzag: twice the value, odd below zero. A size must agree with where the fields end, so an odd one never passes.
     """
-    misplaced: int | None = None
-    at = 0
-    for index in range(count):
+    low, high, odd_keys, misplaced = NO_RUN[1], NO_RUN[2], 0, None
+    index = step = 0
+    while index < count:
         record = at
         try:
             size = data[at]
-            at += 1
             if size > 127:
-                second = data[at]
-                if second > 127:
-                    raise _Unusual
-                size = size & 127 | second << 7
                 at += 1
-            start = at
-            delta = data[at + 1]  # behind the attributes, which have no meaning
+                if (second := data[at]) > 127:
+                    raise _Unusual
+                size += (second << 7) - 128
+            end = at + 1 + (size >> 1)
+            delta = data[at + 2]  # behind the attributes, which have no meaning
             if delta > 127:
                 at += 1
-                second = data[at + 1]
-                if second > 127:
+                if (second := data[at + 2]) > 127:
                     raise _Unusual
-                delta = delta & 127 | second << 7
-            offset = data[at + 2]
+                delta += (second << 7) - 128
+            offset = data[at + 3]
             if offset > 127:
                 at += 1
-                second = data[at + 2]
-                if second > 127:
+                if (second := data[at + 3]) > 127:
                     raise _Unusual
-                offset = offset & 127 | second << 7
-            key = data[at + 3]
-            at += 4
+                offset += (second << 7) - 128
+            key = data[at + 4]
+            at += 5
             if key > 127:
-                second = data[at]
-                if second > 127:
+                if (second := data[at]) > 127:
                     raise _Unusual
-                key = key & 127 | second << 7
+                key += (second << 7) - 128
                 at += 1
             if not key & 1:  # odd is below zero: null
                 at += key >> 1
             value = data[at]
             at += 1
             if value > 127:
-                second = data[at]
-                if second > 127:
+                if (second := data[at]) > 127:
                     raise _Unusual
-                value = value & 127 | second << 7
+                value += (second << 7) - 128
                 at += 1
-            if not value & 1:
-                at += value >> 1
-            at += 1
-            if data[at - 1] or (at - start) << 1 != size:
+            at += 1 if value & 1 else 1 + (value >> 1)
+            if at != end or data[at - 1] or offset != index + index or (size | delta) & 1:
                 raise _Unusual
-            deltas.append((delta >> 1) ^ -(delta & 1))
+            if at - record != step:
+                step = at - record
+            elif data[at : at + 1] == data[record : record + 1]:
+                alike, least, most = run_behind(data, record, step, index, count - index - 1)
+                index, at = index + alike, at + alike * step
+                low, high = min(low, least), max(high, most)
         except (IndexError, _Unusual):
             at, delta, place, blob, *_ = decode_record(data, record, index)
-            deltas.append(delta)
-            offset, key = place + place, blob is None
-        if key & 1:
-            null_keys.append(index)
-        if offset != index + index and misplaced is None:
-            misplaced = index
-    return at, misplaced
+            delta += delta
+            key, step = blob is None, 0
+            if place != index and misplaced is None:
+                misplaced = index
+        odd_keys |= key
+        if delta > high:
+            high = delta
+        if delta < low:
+            low = delta
+        index += 1
+    return at, low >> 1, high >> 1, bool(odd_keys & 1), misplaced

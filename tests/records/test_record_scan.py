@@ -19,9 +19,8 @@ def test_sees_what_reading_sees(content: list, codec: int) -> None:
     records = as_records(content)
     seen = scan(build_batch(records, codec=codec))
     times_ms = [record.timestamp_ms for record in records]
-    assert [records[0].timestamp_ms + delta for delta in seen.timestamp_deltas] == times_ms
     assert (seen.min_timestamp_ms, seen.max_timestamp_ms) == (min(times_ms), max(times_ms))
-    assert seen.null_keys == [n for n, record in enumerate(records) if record.key is None]
+    assert seen.has_null_key == any(record.key is None for record in records)
     assert seen.misplaced is None
 
 
@@ -36,8 +35,7 @@ def test_the_true_maximum_wins_over_the_header() -> None:
 @pytest.mark.parametrize("count", [200, 20000])
 def test_offset_deltas_of_two_and_three_bytes(count: int) -> None:
     """Deltas beyond 63 and beyond 8191 are read as well."""
-    seen = scan(build_batch(plain_records([(None, b"v")] * count, 5)))
-    assert (len(seen.timestamp_deltas), len(seen.null_keys), seen.misplaced) == (count, count, None)
+    assert scan(build_batch(plain_records([(None, b"v")] * count, 5))) == Scan(5, 5, True, None)
 
 
 @pytest.mark.parametrize("deltas", [[1, 0], [0, 5], [0, 0], [0, 1, 3]])
@@ -60,7 +58,7 @@ def test_counts_must_fit() -> None:
     ):
         with pytest.raises(InvalidRecord, match=what):
             scan(assemble(parse_header(batch)._replace(records_count=count), batch[61:]))
-    assert scan(build_batch([], base_offset=3, last_offset_delta=0)) == Scan([], -1, -1, [], None)
+    assert scan(build_batch([], base_offset=3, last_offset_delta=0)) == Scan(-1, -1, False, None)
 
 
 @pytest.mark.rules("PD-14")
@@ -78,29 +76,58 @@ def test_any_payload_passes_or_raises_our_error(payload: bytes, count: int, code
     """Garbage is refused by name; what the loop accepts, the exact decoder accepts too."""
     header = BatchHeader(0, 0, 0, 2, 0, codec, 0, 0, 0, -1, -1, -1, count)
     batch = assemble(header, compress(codec, payload) if packed else payload)
+    if looked_at(batch) is not None:
+        assert looked_at(batch) == read(batch)
+
+
+def looked_at(batch: bytes) -> Scan | None:
+    """What the loop sees, None for a refusal."""
     try:
-        seen = scan(batch, limit_bytes=1 << 20)
+        return scan(batch, limit_bytes=1 << 20)
     except InvalidRecord:
-        return
-    assert [record.timestamp_ms for record in read_records(batch)] == seen.timestamp_deltas
+        return None
+
+
+def read(batch: bytes) -> Scan | None:
+    """The same by the exact decoder."""
+    try:
+        records = list(read_records(batch))
+    except InvalidRecord:
+        return None
+    times_ms = [record.timestamp_ms for record in records] or [-1]
+    misplaced = next((n for n, record in enumerate(records) if record.offset != n), None)
+    return Scan(min(times_ms), max(times_ms), any(record.key is None for record in records), misplaced)
 
 
 @given(st.data())
 def test_loop_and_decoder_agree_on_damaged_records(data: st.DataObject) -> None:
-    """A byte changed anywhere: both refuse, or both see the same times."""
+    """A byte changed anywhere: both refuse, or both see the same."""
     batch = build_batch([Record(n, n * 100, b"k" * n, b"v" * (n * 50)) for n in range(6)])
+    assert_agreement_when_damaged(batch, data)
+
+
+def assert_agreement_when_damaged(batch: bytes, data: st.DataObject) -> None:
     payload = bytearray(batch[61:])
     payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))
     damaged = assemble(parse_header(batch), bytes(payload))
-    try:
-        expected = [record.timestamp_ms for record in read_records(damaged)]
-    except InvalidRecord:
-        expected = None
-    try:
-        seen = scan(damaged).timestamp_deltas
-    except InvalidRecord:
-        seen = None
-    assert seen == expected
+    assert looked_at(damaged) == read(damaged)
+
+
+KEYS = st.sampled_from([None, b"", b"key", b"k" * 70])
+VALUES = st.sampled_from([None, b"", b"value", b"v" * 70])
+
+
+@given(st.lists(st.tuples(st.integers(1, 90), KEYS, VALUES, st.integers(-3, 20)), min_size=1, max_size=4), st.data())
+def test_runs_of_records_alike_are_seen_as_one_by_one(runs: list[tuple], data: st.DataObject) -> None:
+    """Records laid out alike are looked at all at once; whole or with any byte damaged nothing else comes of it."""
+    records: list[Record] = []
+    for count, key, value, step_ms in runs:
+        start_ms = records[-1].timestamp_ms if records else 1000
+        records += [Record(len(records) + n, start_ms + n * step_ms, key, value) for n in range(count)]
+    batch = build_batch(records)
+    assert looked_at(batch) is not None
+    assert looked_at(batch) == read(batch)
+    assert_agreement_when_damaged(batch, data)
 
 
 def test_times_beyond_64_bits_are_refused() -> None:
