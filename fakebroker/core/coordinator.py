@@ -86,7 +86,11 @@ class GroupCoordinator:
 
     def _load(self, partition: int, now: Instant, for_ms: int, since: Instant) -> Shard:
         self.unload(partition, now)
-        shard = self.shards[partition] = Shard(self.node, self.topic(now).partitions[partition], since)
+        owned = self.topic(now).partitions[partition]
+        is_new = not owned.has_log
+        shard = self.shards[partition] = Shard(self.node, owned, since)
+        if is_new and not for_ms:
+            return shard
         self._tell(partition, "loading")
         if for_ms > 0:
             shard.refusal = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS

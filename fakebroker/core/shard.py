@@ -71,9 +71,7 @@ class Shard:
         places: dict[Place, None] = dict.fromkeys(stored[:2] for stored in group.offsets)
         if group.offsets.pending:
             places.update(dict.fromkeys(group.offsets.pending.places()))
-        tombstones = Tombstones(group.group_id, list(places), self.needs_tombstone(group))
-        if len(tombstones):
-            self.append(tombstones, now)
+        self.append(Tombstones(group.group_id, list(places), self.needs_tombstone(group)), now)
         group.offsets.replay_tombstones(places)
         self.forget(group, now, "deleted")
 
@@ -173,8 +171,9 @@ class Shard:
             self.delete_offsets(group, places, now)
 
     def append(self, records: "LazyRecords", now: Instant) -> None:
-        """Append the records of one write."""
-        self._log.append_records(records, now)
+        """Append the records of one write, if it has any."""
+        if len(records):
+            self._log.append_records(records, now)
 
     # -- GroupHost -----------------------------------------------------------------------------------------------
 

@@ -128,6 +128,17 @@ def test_the_last_offset_of_a_group_in_3_9() -> None:
     assert not lab.exists()
 
 
+@pytest.mark.rules("OD-6", "EX-10")
+def test_a_group_without_offsets_in_3_9() -> None:
+    """3.9.1 removes it too, and writes nothing if it never had a generation."""
+    lab = Lab("3.9")
+    lab.shard().create_group("g", lab.now)
+    delete(lab, {"t": [0]})
+
+    assert not lab.exists()
+    assert lab.batches() == []
+
+
 @pytest.mark.rules("OD-7", "CR-18")
 def test_pending_offsets_go_too() -> None:
     """A pending offset of the partition is dropped with the stored one, at once and for good."""
