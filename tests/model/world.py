@@ -119,6 +119,10 @@ class World:
 
     # -- what can be seen ----------------------------------------------------------------------------------------------
 
+    def is_known(self, member_id: str) -> bool:
+        """Whether a client has been told the id."""
+        return member_id in self._names
+
     @property
     def shard(self) -> Shard | None:
         """Where the group lives; None while it is being loaded."""
