@@ -121,7 +121,8 @@ class KafkaPythonConsumer:
         )
 
     def poll(self) -> Iterable[Sent]:
-        for records in self._consumer.poll(timeout_ms=100, max_records=500).values():
+        # kafka-python 3.0.12 never finishes a join that outlasts a poll: no heartbeat, no fetch after it.
+        for records in self._consumer.poll(timeout_ms=1000, max_records=500).values():
             for r in records:
                 yield Sent(r.partition, r.key, r.value, tuple(r.headers), r.timestamp)
 
