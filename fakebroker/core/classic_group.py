@@ -373,9 +373,9 @@ class ClassicGroup:
         self.generation = value.generation
         self.protocol_type = value.protocol_type or None
         self.protocol = value.protocol
-        self.leader = value.leader
         for stored in value.members:
             self._restore_member(stored, now)
+        self.leader = value.leader if value.leader in self.members else next(iter(self.members), None)
         self.update_subscribed_topics()
         if self.members:
             self.move(Move.LOADED, now, "loaded from the log")

@@ -43,6 +43,18 @@ def test_a_group_without_members_is_empty(lab: Lab) -> None:
     assert group.state_ms == lab.group.state_ms
 
 
+@pytest.mark.rules("LD-3")
+def test_a_leader_that_is_no_member(lab: Lab) -> None:
+    """A record that names one is no reason to fail: the first member leads."""
+    a, b = lab.stable({}, {})
+    other = Lab()
+    other.group.restore(lab.written[-1]._replace(leader="nobody"), other.now)
+    assert other.group.leader == a
+
+    assert other.join(a).is_parked
+    assert other.join(b).generation == 2
+
+
 @pytest.mark.rules("LD-3", "CR-8")
 def test_an_unknown_state_time_stays_unknown(lab: Lab) -> None:
     """-1 is kept; a protocol type "" is none."""
