@@ -65,8 +65,16 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     report = yield
     if report.failed and report.when in ("setup", "call"):
         for broker in _brokers_of(item):
-            report.sections.append((f"fakebroker {broker.bootstrap}", broker.story()))
+            report.sections.append((f"fakebroker {broker.bootstrap}", _story(broker)))
     return report
+
+
+def _story(broker: "FakeBroker") -> str:
+    """The broker's story; a report must not fail because a broker cannot tell any more."""
+    try:
+        return broker.story()
+    except Exception as error:
+        return f"no story: {error!r}"
 
 
 def _start(**options: Any) -> "FakeBroker":

@@ -157,3 +157,18 @@ def test_the_plugin_is_found_without_being_named(pytester: pytest.Pytester) -> N
     result = pytester.runpytest_subprocess("--fixtures", "-q")
 
     result.stdout.fnmatch_lines(["fakebroker -- *", "fakebroker_factory -- *"])
+
+
+def test_a_broker_that_cannot_tell_does_not_spoil_the_report(run: Runner) -> None:
+    """If telling the story fails, the report says so and the test's own failure is still there."""
+    result = run(
+        """
+        def test_fails(fakebroker):
+            del fakebroker.journal._ring
+            fakebroker.journal.clear = lambda: None
+            assert 1 == 2
+        """
+    )
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*assert 1 == 2", "no story: AttributeError*"])

@@ -8,6 +8,7 @@ from fakebroker.dialogue.batches import build, read_batches
 from fakebroker.dialogue.compare import differences
 from fakebroker.dialogue.driver import Driver
 from fakebroker.dialogue.names import Names, dig
+from fakebroker.dialogue.ready import Preparation
 from fakebroker.dialogue.script import (
     Close,
     Closed,
@@ -150,8 +151,6 @@ class Player:
         raise StepFailed(f"Kafka closes the connection, but {self._outcome(request)}")
 
     def _make_ready(self, step: Ready) -> None:
-        from fakebroker.dialogue.ready import Preparation
-
         preparation = Preparation(self.call, self._names, step, self._driver.wall_ms)
         preparation.create_topics()
         end_ms = self._driver.mono_ms + READY_WITHIN_MS
