@@ -12,7 +12,7 @@ sends its beginning.
 
 from fakebroker.apis.call import Call
 from fakebroker.core.fetch_sessions import FINAL_EPOCH, FULL_EPOCH, FetchSession, Key, name_of
-from fakebroker.core.fetching import Asked, FetchTerms, Read, Servable, WaitingFetch, read_all
+from fakebroker.core.fetching import Asked, FetchTerms, Read, Servable, WaitingFetch, read_all, read_partition
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
@@ -36,6 +36,31 @@ _HINTED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
 
 def handle(call: Call, request: FetchRequest) -> FetchResponse | None:
     """Read at once, or wait until there is enough."""
+    return _one_good_read(call, request) or _all_asked(call, request)
+
+
+def _one_good_read(call: Call, request: FetchRequest) -> FetchResponse | None:
+    """One partition without a session, when there is enough to read, at little cost; None leaves it to `_all_asked`."""
+    if len(request.topics) != 1 or len(request.topics[0].partitions) != 1 or call.version < 10:
+        return None
+    if request.session_epoch != FINAL_EPOCH or request.session_id or request.isolation_level not in (0, 1):
+        return None
+    (asked,) = _asked(call, request)
+    topic = call.cluster.topics.get(asked.topic)
+    partition = topic.partition(asked.partition) if topic else None
+    if partition is None:
+        return None
+    terms = _terms(call, request)
+    read = read_partition(call.cluster, asked, partition, terms, min(asked.max_bytes, terms.max_bytes))
+    if not read.batches or (terms.min_bytes > 1 and sum(map(len, read.batches)) < terms.min_bytes):
+        return None
+    answer = FetchableTopicResponse(
+        topic=asked.topic, topic_id=asked.topic_id, partitions=[_partition_data(asked.partition, read)]
+    )
+    return FetchResponse(responses=[answer], node_endpoints=[])
+
+
+def _all_asked(call: Call, request: FetchRequest) -> FetchResponse | None:
     if request.isolation_level not in (0, 1):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"isolation level {request.isolation_level}")
     try:
@@ -78,7 +103,8 @@ def _asked(call: Call, request: FetchRequest) -> list[Asked]:
     asked: list[Asked] = []
     for entry in request.topics:
         name = name_of(call.cluster.topics, entry.topic_id) if call.version >= 13 else entry.topic
-        asked += [Asked(name, entry.topic_id, row[0], row[2], row[5], row[1], row[3]) for row in entry.partitions]
+        for index, leader_epoch, offset, last_epoch, _, max_bytes, *_ in entry.partitions:
+            asked.append(Asked(name, entry.topic_id, index, offset, max_bytes, leader_epoch, last_epoch))
     if len(asked) > 1:
         return list({(one.topic_id, one.topic, one.partition): one for one in asked}.values())
     return asked
@@ -182,12 +208,14 @@ class _Fetch:
 
 
 def _terms(call: Call, request: FetchRequest) -> FetchTerms:
-    version = call.version
-    max_bytes = min(request.max_bytes, call.node.settings.int("fetch.max.bytes"))
+    version, node = call.version, call.node
+    min_bytes, max_bytes, limit_bytes = request.min_bytes, request.max_bytes, node.settings.int("fetch.max.bytes")
+    if max_bytes > limit_bytes:
+        max_bytes = limit_bytes
     return FetchTerms(
-        node_id=call.node.id,
+        node_id=node.id,
         max_wait_ms=request.max_wait_ms,
-        min_bytes=min(request.min_bytes, max_bytes),
+        min_bytes=min_bytes if min_bytes < max_bytes else max_bytes,
         max_bytes=max_bytes,
         read_committed=request.isolation_level == 1,
         replica_id=request.replica_state.replica_id if version >= 15 else request.replica_id,
@@ -227,7 +255,7 @@ def _partition_data(index: int, read: Read) -> PartitionData:
         ]
     if read.diverging is not None:
         data.diverging_epoch = EpochEndOffset(epoch=read.diverging[0], end_offset=read.diverging[1])
-    if read.code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE:
+    if read.code and read.code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE:
         data.records = None
     return data
 

@@ -90,7 +90,12 @@ def read_all(cluster: "Cluster", servable: Sequence[Servable], terms: FetchTerms
 
 
 def read_partition(
-    cluster: "Cluster", asked: Asked, partition_: "Partition", terms: FetchTerms, max_bytes: int, at_least_one: bool
+    cluster: "Cluster",
+    asked: Asked,
+    partition_: "Partition",
+    terms: FetchTerms,
+    max_bytes: int,
+    at_least_one: bool = True,
 ) -> Read:
     """One partition: batches that fit into `max_bytes`, or the error that reading it meets."""
     code = refusal(cluster, asked, partition_, terms)
