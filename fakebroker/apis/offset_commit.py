@@ -44,12 +44,12 @@ def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse:
         return _zookeeper_is_gone(request)
     asked = _topics(call, request)
     if not _is_any_known(asked):
-        return _answer(call, asked, _Judge())  # and nobody asks the coordinator (OC-3)
+        return _answer(call, asked, _Judge(call.version))  # and nobody asks the coordinator (OC-3)
     try:
         shard, group = _admit(call, request)
     except KafkaError as refused:
-        return _answer(call, asked, _Judge(int(refused.code)))
-    judge = _Judge.accepting(request, shard, call.now.wall_ms)
+        return _answer(call, asked, _Judge(call.version, int(refused.code)))
+    judge = _Judge.accepting(call, request, shard)
     response = _answer(call, asked, judge)
     if not judge.accepted:
         shard.look_at(group, call.now)  # it may have been made for nothing (OC-19)
@@ -105,30 +105,35 @@ def _is_any_known(asked: list[_Asked]) -> bool:
 
 
 def _answer(call: Call, asked: list[_Asked], judge: "_Judge") -> OffsetCommitResponse:
-    """Judge every partition. Entries for one topic are merged; refusals that topics bring come first (OC-15, OC-22)."""
-    by_id = call.version >= _TOPIC_ID_VERSION
-    if not call.cluster.behaviours.commits_answer_duplicates:
+    """Judge every partition, entry by entry; one without partitions is left out, unless there is no such topic."""
+    merges = not call.cluster.behaviours.commits_answer_duplicates
+    if merges:
         asked = _last_of_each(asked)
-    entries: dict[str | bytes, OffsetCommitResponseTopic] = {}
-    for entry, topic in asked:
-        if topic is None:
-            code = _NO_TOPIC_ID if by_id else _NO_PARTITION
-            answers = [(row[0], code) for row in entry.partitions]
-            judge.saw_unknown = True
-        else:
-            answers = judge.answers(topic, entry.partitions)
-        key = entry.topic_id if by_id else entry.name
-        earlier = entries.get(key)
-        if earlier is None:
-            entries[key] = OffsetCommitResponseTopic(name=entry.name, topic_id=entry.topic_id, partitions=answers)
-        else:
-            earlier.partitions += answers
-    topics = list(entries.values())
-    if judge.saw_unknown:
-        for topic_answer in topics:
-            topic_answer.partitions.sort(key=_is_known)
-        topics.sort(key=lambda topic_answer: all(map(_is_known, topic_answer.partitions)))
+    topics = [
+        OffsetCommitResponseTopic(
+            name=entry.name, topic_id=entry.topic_id, partitions=judge.answers(topic, entry.partitions)
+        )
+        for entry, topic in asked
+        if entry.partitions or topic is None
+    ]
+    if merges or judge.saw_unknown:
+        topics = _merged(topics)
     return OffsetCommitResponse(topics=topics)
+
+
+def _merged(topics: list[OffsetCommitResponseTopic]) -> list[OffsetCommitResponseTopic]:
+    """One entry for each topic; what topics and partitions themselves refuse comes first (OC-15, OC-22).
+
+    So Kafka's answer looks as soon as there is such a refusal.
+    """
+    merged: dict[tuple[str, bytes], OffsetCommitResponseTopic] = {}
+    for topic in topics:
+        first = merged.setdefault((topic.name, topic.topic_id), topic)
+        if first is not topic:
+            first.partitions += topic.partitions
+    for topic in merged.values():
+        topic.partitions.sort(key=_is_known)
+    return sorted(merged.values(), key=lambda topic: bool(topic.partitions) and all(map(_is_known, topic.partitions)))
 
 
 def _is_known(row: tuple[int, int]) -> bool:
@@ -136,14 +141,16 @@ def _is_known(row: tuple[int, int]) -> bool:
 
 
 def _last_of_each(asked: list[_Asked]) -> list[_Asked]:
-    """3.9.1: of several rows for one partition the last (OC-15)."""
+    """3.9.1: of several rows for one partition that exists the last (OC-15)."""
     merged: dict[str, _Asked] = {}
     for entry, topic in asked:
         first, _ = merged.setdefault(entry.name, (entry, topic))
         if first is not entry:
             first.partitions = [*first.partitions, *entry.partitions]
-    for entry, _ in merged.values():
-        entry.partitions = list({row[0]: row for row in entry.partitions}.values())
+    for entry, topic in merged.values():
+        count = 0 if topic is None else len(topic.partitions)
+        last = {row[0]: row for row in entry.partitions if 0 <= row[0] < count}
+        entry.partitions = [row for row in entry.partitions if last.get(row[0], row) is row]
     return list(merged.values())
 
 
@@ -177,6 +184,7 @@ class _Judge:
     __slots__ = (
         "accepted",
         "code",
+        "code_of_no_topic",
         "expire_ms",
         "limit",
         "now_ms",
@@ -185,8 +193,9 @@ class _Judge:
         "stores_topic_ids",
     )
 
-    def __init__(self, code: int = _NONE) -> None:
+    def __init__(self, version: int, code: int = _NONE) -> None:
         self.code = code
+        self.code_of_no_topic = _NO_TOPIC_ID if version >= _TOPIC_ID_VERSION else _NO_PARTITION
         self.accepted: list[StoredOffset] = []
         self.limit = self.now_ms = 0
         self.retention_ms: int | None = None
@@ -195,9 +204,9 @@ class _Judge:
         self.saw_unknown = False
 
     @classmethod
-    def accepting(cls, request: OffsetCommitRequest, shard: Shard, now_ms: int) -> "_Judge":
+    def accepting(cls, call: Call, request: OffsetCommitRequest, shard: Shard) -> "_Judge":
         """For a group that takes the commit."""
-        judge = cls()
+        judge, now_ms = cls(call.version), call.now.wall_ms
         judge.limit = shard.metadata_limit
         judge.now_ms = now_ms
         retention_ms = judge.retention_ms = _own_retention_ms(request, shard)
@@ -207,8 +216,11 @@ class _Judge:
             judge.expire_ms = _sum_ms(now_ms, retention_ms)
         return judge
 
-    def answers(self, topic: Topic, rows: Sequence[_Row]) -> list[tuple[int, int]]:
-        """The codes of these partitions (OC-2, OC-4, OC-11)."""
+    def answers(self, topic: Topic | None, rows: Sequence[_Row]) -> list[tuple[int, int]]:
+        """The codes of these partitions (OC-2, OC-4, OC-11, OC-17)."""
+        if topic is None:
+            self.saw_unknown = True
+            return [(row[0], self.code_of_no_topic) for row in rows]
         name, count, limit, accept = topic.name, len(topic.partitions), self.limit, self.accepted.append
         surely_short = limit // 2  # a character is at most two UTF-16 units
         topic_id = topic.id if self.stores_topic_ids else NO_TOPIC_ID

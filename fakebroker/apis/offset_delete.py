@@ -10,10 +10,13 @@ from fakebroker.core.shard import Shard
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.offset_delete import (
     OffsetDeleteRequest,
+    OffsetDeleteRequestTopic,
     OffsetDeleteResponse,
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
+
+_Judged = tuple[str, list[tuple[int, ErrorCode]]]  # a topic and its partitions with their codes
 
 
 def handle(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
@@ -32,26 +35,43 @@ def handle(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
 
 
 def _delete(call: Call, request: OffsetDeleteRequest, shard: Shard, group: ClassicGroup) -> OffsetDeleteResponse:
-    response = OffsetDeleteResponse()
-    doomed: list[tuple[str, int]] = []
-    for name, indexes in _asked(call, request):
-        codes = [(index, _judge(call, group, name, index)) for index in indexes]
-        doomed += [(name, index) for index, code in codes if not code]
-        response.topics.append(
+    judged = [
+        (topic.name, [(i, _judge(call, group, topic.name, i)) for i in _indexes(topic)]) for topic in request.topics
+    ]
+    doomed = dict.fromkeys((name, index) for name, codes in judged for index, code in codes if not code)
+    shard.delete_offsets(group, doomed, call.now)
+    return OffsetDeleteResponse(
+        topics=[
             OffsetDeleteResponseTopic(
                 name=name,
                 partitions=[OffsetDeleteResponsePartition(partition_index=i, error_code=code) for i, code in codes],
             )
-        )
-    shard.delete_offsets(group, dict.fromkeys(doomed), call.now)
-    return response
+            for name, codes in _as_kafka_lists(call, judged)
+        ]
+    )
 
 
-def _asked(call: Call, request: OffsetDeleteRequest) -> list[tuple[str, list[int]]]:
-    asked = [(topic.name, [partition.partition_index for partition in topic.partitions]) for topic in request.topics]
-    if call.cluster.behaviours.commits_answer_duplicates:
-        return asked
-    return [(name, list(dict.fromkeys(indexes))) for name, indexes in asked]  # 3.9.1 (OD-8)
+def _indexes(topic: OffsetDeleteRequestTopic) -> list[int]:
+    return [entry.partition_index for entry in topic.partitions]
+
+
+def _as_kafka_lists(call: Call, judged: list[_Judged]) -> list[_Judged]:
+    """Topics as they came, without those that have no partitions; as soon as anything is unknown, one entry for each.
+
+    3.9.1 always does the latter, and lists each partition once (OD-8).
+    """
+    topics, once = call.cluster.topics, not call.cluster.behaviours.commits_answer_duplicates
+    judged = [(name, codes) for name, codes in judged if codes or name not in topics]
+    if not once and not any(name not in topics or any(map(_is_unknown, codes)) for name, codes in judged):
+        return judged
+    merged: dict[str, list[tuple[int, ErrorCode]]] = {}
+    for name, codes in judged:
+        merged.setdefault(name, []).extend(codes)
+    return [(name, list(dict.fromkeys(codes)) if once else codes) for name, codes in merged.items()]
+
+
+def _is_unknown(judged: tuple[int, ErrorCode]) -> bool:
+    return judged[1] is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _judge(call: Call, group: ClassicGroup, topic_name: str, index: int) -> ErrorCode:

@@ -267,19 +267,34 @@ def test_a_commit_is_visible_at_once() -> None:
 
 @pytest.mark.rules("OC-15")
 def test_a_partition_twice() -> None:
-    """Two entries for one partition are two in the answer, in one topic entry; the last value counts."""
-    lab = Lab()
+    """Two entries for one partition are two in the answer; the last value counts.
 
-    assert lab.commit([("t", 0, 5), ("u", 0, 1), ("t", 0, 6)]) == [("t", 0, OK), ("t", 0, OK), ("u", 0, OK)]
+    Topic entries are answered as they came, but merged as soon as a topic or partition is unknown, as seen in 4.3.1.
+    """
+    lab = Lab()
+    twice = [("t", 0, 5), ("u", 0, 1), ("t", 0, 6)]
+
+    assert lab.commit(twice) == [("t", 0, OK), ("u", 0, OK), ("t", 0, OK)]
     assert lab.offsets() == {("t", 0): 6, ("u", 0): 1}
     assert len(lab.records()) == 3
+    assert lab.commit([*twice, ("u", 9, 1)]) == [("u", 9, NO_PARTITION), ("u", 0, OK), ("t", 0, OK), ("t", 0, OK)]
+
+
+@pytest.mark.rules("OC-3", "OC-15")
+def test_a_topic_without_partitions() -> None:
+    """It is in the answer only if it does not exist, as seen in 4.3.1."""
+    topics = [OffsetCommitRequestTopic(name="t"), OffsetCommitRequestTopic(name="none")]
+    answer = Lab().ask("OffsetCommit", 9, group_id="g", topics=topics)
+
+    assert [(topic.name, topic.partitions) for topic in answer.topics] == [("none", [])]
 
 
 @pytest.mark.rules("OC-15")
 def test_a_partition_twice_in_3_9() -> None:
-    """3.9.1 answers and stores only the last of them."""
+    """3.9.1 answers and stores only the last of them; those that do not exist are answered each."""
     lab = Lab("3.9")
 
+    assert lab.commit([("t", 9, 5), ("t", 9, 6)]) == [("t", 9, NO_PARTITION), ("t", 9, NO_PARTITION)]
     assert lab.commit([("t", 0, 5), ("t", 0, 6)]) == [("t", 0, OK)]
     assert lab.offsets() == {("t", 0): 6}
     assert len(lab.records()) == 1

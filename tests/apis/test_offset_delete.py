@@ -165,6 +165,24 @@ def test_a_partition_twice(as_release: str, answers: int) -> None:
 
 
 @pytest.mark.rules("OD-8")
+def test_a_topic_in_several_entries() -> None:
+    """They are answered as they came, or as one if a partition is unknown, as seen in 4.3.1."""
+    lab = Lab()
+    lab.commit()
+
+    def topics(*indexes: int) -> list[int]:
+        entries = [
+            OffsetDeleteRequestTopic(name="t", partitions=[OffsetDeleteRequestPartition(partition_index=index)])
+            for index in indexes
+        ]
+        answer = lab.ask("OffsetDelete", 0, group_id="g", topics=[*entries, OffsetDeleteRequestTopic(name="u")])
+        return [len(topic.partitions) for topic in answer.topics]
+
+    assert topics(0, 1) == [1, 1]
+    assert topics(0, 9) == [2]
+
+
+@pytest.mark.rules("OD-8")
 def test_tombstones_only_where_something_is() -> None:
     """Deleting what is not stored writes nothing."""
     lab = Lab()
