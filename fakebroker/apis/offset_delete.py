@@ -39,7 +39,8 @@ def _delete(call: Call, request: OffsetDeleteRequest, shard: Shard, group: Class
         (topic.name, [(i, _judge(call, group, topic.name, i)) for i in _indexes(topic)]) for topic in request.topics
     ]
     doomed = dict.fromkeys((name, index) for name, codes in judged for index, code in codes if not code)
-    shard.delete_offsets(group, doomed, call.now)
+    if doomed:
+        shard.delete_offsets(group, doomed, call.now)
     return OffsetDeleteResponse(
         topics=[
             OffsetDeleteResponseTopic(

@@ -130,11 +130,13 @@ def test_the_last_offset_of_a_group_in_3_9() -> None:
 
 @pytest.mark.rules("OD-6", "EX-10")
 def test_a_group_without_offsets_in_3_9() -> None:
-    """3.9.1 removes it too, and writes nothing if it never had a generation."""
+    """3.9.1 removes it too, if any partition exists, and writes nothing if it never had a generation."""
     lab = Lab("3.9")
     lab.shard().create_group("g", lab.now)
-    delete(lab, {"t": [0]})
+    delete(lab, {"t": [9]})
+    assert lab.exists()
 
+    delete(lab, {"t": [0]})
     assert not lab.exists()
     assert lab.batches() == []
 
