@@ -217,10 +217,13 @@ class Journal:
     def _append_big(
         self, peer: Peer, request: bytes, response: "_Bytes | None", received: Instant, answered: Instant
     ) -> None:
-        kept_request = _cut(request)
-        kept_response = None if response is None else _cut(response)
+        kept_request, size = _cut(request)
+        self._bytes += size
+        kept_response = None
+        if response is not None:
+            kept_response, size = _cut(response)
+            self._bytes += size
         self._ring.append((peer, kept_request, kept_response, received, answered))
-        self._bytes += len(_kept(kept_request)) + (len(_kept(kept_response)) if kept_response else 0)
 
     def _forget(self) -> None:
         """Drop the oldest entries: a sixteenth more than must be, so that this is not done every time."""
@@ -232,12 +235,12 @@ class Journal:
                 self._bytes -= len(_kept(entry[1])) + (len(_kept(entry[2])) if entry[2] else 0)
 
 
-def _cut(frame: _Bytes) -> _Bytes:
-    return (
-        frame
-        if isinstance(frame, Frame) or len(frame) <= BIG_BYTES
-        else Frame(bytes(frame[:KEPT_OF_BIG_BYTES]), len(frame))
-    )
+def _cut(frame: _Bytes) -> tuple[_Bytes, int]:
+    """What is kept of a frame, and how many bytes that is."""
+    if isinstance(frame, Frame):
+        return frame, len(frame.kept)
+    size = len(frame)
+    return (frame, size) if size <= BIG_BYTES else (Frame(frame[:KEPT_OF_BIG_BYTES], size), KEPT_OF_BIG_BYTES)
 
 
 def _kept(frame: _Bytes) -> bytes:
