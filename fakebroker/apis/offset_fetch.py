@@ -116,20 +116,21 @@ def _merged(asked: Asked) -> Asked:
 def _topics_by_id(
     call: Call, offsets: GroupOffsets, group: OffsetFetchRequestGroup, require_stable: bool
 ) -> list[OffsetFetchResponseTopics]:
-    """v10: topics by their ids, both ways (OF-14)."""
+    """v10: topics by their ids, both ways; unknown ones come last, as in 4.3.1 (OF-14)."""
     topics = call.cluster.topics
     if group.topics is None:
         known = [(topics.get(name), rows) for name, rows in all_rows(offsets, require_stable)]
         return [OffsetFetchResponseTopics(topic_id=topic.id, partitions=rows) for topic, rows in known if topic]
-    answers = []
+    answers, unknown = [], []
     for asked in group.topics:
         topic = topics.by_id(asked.topic_id)
         if topic is None:
             rows = [no_offset(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in asked.partition_indexes]
+            unknown.append(OffsetFetchResponseTopics(topic_id=asked.topic_id, partitions=rows))
         else:
             rows = rows_of(offsets, topic.name, asked.partition_indexes, require_stable, topic.id)
-        answers.append(OffsetFetchResponseTopics(topic_id=asked.topic_id, partitions=rows))
-    return answers
+            answers.append(OffsetFetchResponseTopics(topic_id=asked.topic_id, partitions=rows))
+    return answers + unknown
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------

@@ -287,8 +287,8 @@ def test_topic_ids() -> None:
     assert fetch(lab, 10, {"none": [0, 1], "t": [0]}) == (
         OK,
         [
-            (unknown, [(0, NOTHING, -1, "", NO_TOPIC), (1, NOTHING, -1, "", NO_TOPIC)]),
             (lab.topics["t"].id, [(0, NOTHING, -1, "", OK)]),
+            (unknown, [(0, NOTHING, -1, "", NO_TOPIC), (1, NOTHING, -1, "", NO_TOPIC)]),
         ],
     )
 
