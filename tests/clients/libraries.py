@@ -119,10 +119,12 @@ class KafkaPythonConsumer:
             **QUICK,
             **options,
         )
+        # A leader that learns of the topic's partitions only after its first join rejoins; kafka-python 3.0.12 never
+        # finishes such a join if it outlasts a poll: no heartbeat and no fetch afterwards.
+        self._consumer.partitions_for_topic(topic)
 
     def poll(self) -> Iterable[Sent]:
-        # kafka-python 3.0.12 never finishes a join that outlasts a poll: no heartbeat, no fetch after it.
-        for records in self._consumer.poll(timeout_ms=1000, max_records=500).values():
+        for records in self._consumer.poll(timeout_ms=100, max_records=500).values():
             for r in records:
                 yield Sent(r.partition, r.key, r.value, tuple(r.headers), r.timestamp)
 
