@@ -64,17 +64,19 @@ class Segment:
         self, batch: bytes, base_offset: int, max_timestamp_ms: int, wall_ms: int, index_interval_bytes: int
     ) -> None:
         """Take a stored batch at the end. `max_timestamp_ms` is NOTHING for one that no search by time may find."""
-        ends = self.ends
-        if not ends:
-            self.first_timestamp_ms = max_timestamp_ms
+        ends, end = self.ends, len(batch)
         if self.unindexed_bytes > index_interval_bytes:
             self.index_entries += 1
-            self.unindexed_bytes = 0
-        size = len(batch)
-        self.unindexed_bytes += size
+            self.unindexed_bytes = end
+        else:
+            self.unindexed_bytes += end
+        if ends:
+            end += ends[-1]
+        else:
+            self.first_timestamp_ms = max_timestamp_ms
         self.batches.append(batch)
         self.offsets.append(base_offset)
-        ends.append((ends[-1] if ends else 0) + size)
+        ends.append(end)
         self.times.add(max_timestamp_ms)
         self.modified_ms = wall_ms
 

@@ -5,7 +5,7 @@ be rewritten without touching it (RB-2).
 """
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import google_crc32c
@@ -27,7 +27,7 @@ DELETE_HORIZON_BIT = 64
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _PREFIX = struct.Struct(">qiibI")
 _TAIL = struct.Struct(">hiqqqhii")
-_OFFSET_LENGTH_EPOCH = struct.Struct(">qii")
+_OFFSET_LENGTH_EPOCH = struct.Struct(">q4si")
 _LENGTH_MAGIC = struct.Struct(">i4xb")
 
 
@@ -136,16 +136,13 @@ def check_crc(batch: bytes, header: BatchHeader) -> None:
         raise CorruptBatch(f"the batch's checksum is {header.crc:#010x}, its bytes give {crc:#010x}")
 
 
-def crc32c(data: bytes) -> int:
-    """CRC-32C (Castagnoli)."""
-    crc: int = google_crc32c.value(data)
-    return crc
+crc32c: Callable[[bytes], int] = google_crc32c.value
+"""CRC-32C (Castagnoli)."""
 
 
 def with_base_offset(batch: bytes, base_offset: int, leader_epoch: int) -> bytes:
     """The same batch at another place in the log (RB-5). The checksum stays right."""
-    length = int.from_bytes(batch[8:12], "big")
-    return b"".join((_OFFSET_LENGTH_EPOCH.pack(base_offset, length, leader_epoch), memoryview(batch)[16:]))
+    return _OFFSET_LENGTH_EPOCH.pack(base_offset, batch[8:12], leader_epoch) + memoryview(batch)[16:]
 
 
 def with_times(batch: bytes, *, attributes: int, max_timestamp_ms: int) -> bytes:

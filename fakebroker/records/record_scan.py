@@ -104,9 +104,10 @@ def _scan_records(data: bytes, at: int, count: int) -> tuple[int, int, int, bool
             at += 1 if value & 1 else 1 + (value >> 1)
             if at != end or data[at - 1] or offset != index + index or (size | delta) & 1:
                 raise _Unusual
-            if at - record != step:
+            if at - record != step and index:
                 step = at - record
-            elif data[at : at + 1] == data[record : record + 1]:
+            elif data[at : at + 1] == data[record : record + 1]:  # a run begins, perhaps
+                step = at - record
                 alike, least, most = run_behind(data, record, step, index, count - index - 1)
                 index, at = index + alike, at + alike * step
                 low, high = min(low, least), max(high, most)
