@@ -39,6 +39,7 @@ class Behaviours:
     offset_value_version: int = 4  # CR-5: of a committed offset without an expire timestamp
     group_value_version: int = 3  # CR-8
     tombstone_for_every_group: bool = True  # EX-10: 3.9.1 only if there ever was a generation
+    groups_expire_in_one_batch: bool = True  # CR-14: 3.9.1 writes the tombstones of each group by themselves
     emptied_group_goes_at_once: bool = False  # OD-6, EX-12: 3.9.1 removes a group with its last offset
     commit_to_unknown_group_says_so: bool = True  # OC-6: 69 in v9+; 3.9.1 says 22
     code_of_large_commits: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR  # OC-14: 3.9.1 says 28
@@ -90,6 +91,7 @@ _BEHAVIOURS_3_9 = replace(
     expiry_era="3.9",
     offset_value_version=3,
     tombstone_for_every_group=False,
+    groups_expire_in_one_batch=False,
     emptied_group_goes_at_once=True,
     commit_to_unknown_group_says_so=False,
     code_of_large_commits=ErrorCode.INVALID_COMMIT_OFFSET_SIZE,

@@ -13,7 +13,7 @@ from fakebroker.core.eras import era_in_force, policy_of
 from fakebroker.core.expiry import Aging, due_ms
 from fakebroker.core.group_states import State
 from fakebroker.core.losses import OffsetsExpired
-from fakebroker.core.offset_records import Several, Tombstones
+from fakebroker.core.offset_records import Tombstones
 from fakebroker.core.offsets import NEVER
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import NO_TIMESTAMP, StoredOffset
@@ -84,8 +84,7 @@ class Cleanup:
         farewells: list[Tombstones] = []
         for group in self._due_groups(now.wall_ms):
             self._visit(group, now, farewells)
-        if farewells:
-            self._shard.append(Several(farewells), now)
+        self._shard.append_all(farewells, now)
         if self._queue:
             self._arm(self._queue[0][0], now.wall_ms)
 

@@ -12,7 +12,7 @@ from fakebroker.core.cleanup import Cleanup
 from fakebroker.core.events import Event, Transition
 from fakebroker.core.group_host import WriteDone
 from fakebroker.core.group_states import State
-from fakebroker.core.offset_records import GroupRecord, OffsetCommits, Tombstones
+from fakebroker.core.offset_records import GroupRecord, OffsetCommits, Several, Tombstones
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_codec import Format
@@ -152,23 +152,36 @@ class Shard:
 
     def delete_offsets(self, group: ClassicGroup, places: Iterable[Place], now: Instant) -> None:
         """Remove the offsets of these partitions; tombstones only where something is stored or pending (OD-8)."""
+        self.append(self._delete_offsets(group, places, now), now)
+
+    def _delete_offsets(self, group: ClassicGroup, places: Iterable[Place], now: Instant) -> Tombstones:
         offsets = group.offsets
         present = [place for place in places if offsets.get(*place) is not None or offsets.is_pending(*place)]
         offsets.replay_tombstones(present)
         if self.behaviours.emptied_group_goes_at_once and group.state is State.EMPTY and offsets.is_empty():
-            self.append(Tombstones(group.group_id, present, self.needs_tombstone(group)), now)
             self.forget(group, now, "Empty, and its last offset was deleted")
-        elif present:
-            self.append(Tombstones(group.group_id, present), now)
+            return Tombstones(group.group_id, present, self.needs_tombstone(group))
+        if present:
             self.look_at(group, now)
+        return Tombstones(group.group_id, present)
 
     def topic_deleted(self, topic: str, now: Instant) -> None:
         """Drop the topic's offsets in all groups (EX-12)."""
+        tombstones = []
         for group in list(self.groups.values()):
             places: dict[Place, None] = dict.fromkeys((topic, index) for index in group.offsets.topics.get(topic, ()))
             if group.offsets.pending:
                 places.update((place, None) for place in group.offsets.pending.places() if place[0] == topic)
-            self.delete_offsets(group, places, now)
+            tombstones.append(self._delete_offsets(group, places, now))
+        self.append_all(tombstones, now)
+
+    def append_all(self, tombstones: Sequence[Tombstones], now: Instant) -> None:
+        """Append what several groups lost at once: one batch (CR-14); 3.9.1 writes one for each group."""
+        if self.behaviours.groups_expire_in_one_batch:
+            self.append(Several(tombstones), now)
+        else:
+            for each in tombstones:
+                self.append(each, now)
 
     def append(self, records: "LazyRecords", now: Instant) -> None:
         """Append the records of one write, if it has any."""

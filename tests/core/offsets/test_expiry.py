@@ -275,6 +275,22 @@ def test_tombstones_of_a_cleanup() -> None:
     assert len(lab.batches()) == before + 1
 
 
+@pytest.mark.rules("EX-8", "EX-12", "CR-14")
+@pytest.mark.parametrize(("as_release", "batches"), [("4.3", 1), ("3.9", 3)])
+def test_tombstones_of_several_groups(as_release: str, batches: int) -> None:
+    """What a pass or the end of a topic takes from several groups is one batch; in 3.9.1 one for each group."""
+    lab = Lab(as_release, settings={"offsets.topic.num.partitions": 1})
+    for commit, cause in (
+        ({"version": 3, "retention_time_ms": 0}, lambda: lab.wait(PASS)),
+        ({}, lambda: lab.cluster.topics.delete("t", lab.now)),
+    ):
+        for group_id in ("a", "b", "c"):
+            lab.commit(group_id=group_id, **commit)  # type: ignore[arg-type]
+        before = len(lab.batches("a"))
+        cause()
+        assert len(lab.batches("a")) - before == batches
+
+
 @pytest.mark.rules("EX-9")
 def test_an_empty_group_without_offsets_goes_at_once() -> None:
     """It needs no retention: the first cleanup takes a group that never committed or was emptied without offsets."""
