@@ -7,8 +7,8 @@ MOCK: groups are answered in request order, members in the order in which they j
 """
 
 from fakebroker.apis.call import Call
-from fakebroker.core.classic_group import ClassicGroup
-from fakebroker.core.group_states import State
+from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.groups.states import State
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.describe_groups import (
     DescribedGroup,

@@ -11,8 +11,8 @@ sends its beginning.
 """
 
 from fakebroker.apis.call import Call
-from fakebroker.core.fetch_sessions import FINAL_EPOCH, FULL_EPOCH, FetchSession, Key, name_of
-from fakebroker.core.fetching import Asked, FetchTerms, Read, Servable, WaitingFetch, read_all, read_partition
+from fakebroker.core.logs.fetch_sessions import FINAL_EPOCH, FULL_EPOCH, FetchSession, Key, name_of
+from fakebroker.core.logs.fetching import Asked, FetchTerms, Read, Servable, WaitingFetch, read_all, read_partition
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant

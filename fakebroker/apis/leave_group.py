@@ -4,7 +4,7 @@ v3 many members at once, by member id or by instance id; v4 flexible; v5 the rea
 """
 
 from fakebroker.apis.call import Call
-from fakebroker.core.group_messages import Leaver
+from fakebroker.core.groups.messages import Leaver
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 

@@ -11,7 +11,7 @@ do not occur.
 from collections import Counter
 
 from fakebroker.apis.call import Call
-from fakebroker.core import lookups
+from fakebroker.core.logs import lookups
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.list_offsets import (

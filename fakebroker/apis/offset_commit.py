@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from fakebroker.apis.call import Call
-from fakebroker.core.classic_group import ClassicGroup
-from fakebroker.core.commit_rules import refusal_to_commit
-from fakebroker.core.group_states import State
-from fakebroker.core.shard import Shard
+from fakebroker.core.coordinator.shard import Shard
+from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.groups.states import State
+from fakebroker.core.offsets.commit_rules import refusal_to_commit
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.offsets_topic import NO_TIMESTAMP, NO_TOPIC_ID, StoredOffset

@@ -4,9 +4,9 @@ What concerns the group is said at the top, and then no partition is listed (OD-
 """
 
 from fakebroker.apis.call import Call
-from fakebroker.core.classic_group import ClassicGroup
-from fakebroker.core.commit_rules import is_subscribed, refusal_to_delete_offsets
-from fakebroker.core.shard import Shard
+from fakebroker.core.coordinator.shard import Shard
+from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.offsets.commit_rules import is_subscribed, refusal_to_delete_offsets
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.offset_delete import (
     OffsetDeleteRequest,

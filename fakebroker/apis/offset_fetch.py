@@ -8,7 +8,7 @@ v9: member id and epoch, which classic groups ignore (OF-11). v10: topic ids in 
 from collections.abc import Iterable, Sequence
 
 from fakebroker.apis.call import Call
-from fakebroker.core.offsets import GroupOffsets
+from fakebroker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.offsets_topic import NO_EPOCH, NO_TOPIC_ID
 from fakebroker.wire.messages.offset_fetch import (

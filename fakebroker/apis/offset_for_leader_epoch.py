@@ -4,7 +4,7 @@ v1 the epoch in the answer; v2 current leader epoch; v3 replica id, which is ign
 """
 
 from fakebroker.apis.call import Call
-from fakebroker.core.lookups import check_leader
+from fakebroker.core.logs.lookups import check_leader
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,

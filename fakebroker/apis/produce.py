@@ -11,9 +11,9 @@ are refused, v3-v10 with 48, v11 with 120, v12+ with 49 (TX-6). The quota delay 
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.apis.call import Call
-from fakebroker.core import produce
-from fakebroker.core.appends import AppendError
-from fakebroker.core.log import Appended
+from fakebroker.core.logs import produce
+from fakebroker.core.logs.appends import AppendError
+from fakebroker.core.logs.log import Appended
 from fakebroker.errors import CloseConnection, ErrorCode
 from fakebroker.wire.messages.produce import (
     BatchIndexAndErrorMessage,

@@ -6,7 +6,7 @@ Followers that come before the leader are parked.
 """
 
 from fakebroker.apis.call import Call
-from fakebroker.core.group_messages import SyncAnswer, SyncRequest
+from fakebroker.core.groups.messages import SyncAnswer, SyncRequest
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 from fakebroker.apis.call import Call
 from fakebroker.apis.offset_commit import utf16_units
-from fakebroker.core.classic_group import ClassicGroup
-from fakebroker.core.commit_rules import refusal_to_commit_in_transaction
-from fakebroker.core.shard import Shard
+from fakebroker.core.coordinator.shard import Shard
+from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.offsets.commit_rules import refusal_to_commit_in_transaction
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.offsets_topic import NO_TIMESTAMP, NO_TOPIC_ID, StoredOffset
 from fakebroker.wire.messages.txn_offset_commit import (

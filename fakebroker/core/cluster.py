@@ -6,9 +6,9 @@ from random import Random
 
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import Event
-from fakebroker.core.log_jobs import LogJobs
-from fakebroker.core.losses import Losses
+from fakebroker.core.logs.jobs import LogJobs
 from fakebroker.core.node import Node
+from fakebroker.core.offsets.losses import Losses
 from fakebroker.core.topics import Topics
 from fakebroker.release import Behaviours, Release
 from fakebroker.settings import Settings

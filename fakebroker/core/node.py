@@ -6,8 +6,8 @@ from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
-    from fakebroker.core.coordinator import GroupCoordinator
-    from fakebroker.core.fetch_sessions import FetchSessions
+    from fakebroker.core.coordinator.coordinator import GroupCoordinator
+    from fakebroker.core.logs.fetch_sessions import FetchSessions
     from fakebroker.instant import Instant
 
 
@@ -33,7 +33,7 @@ class Node:
     def coordinator(self) -> "GroupCoordinator":
         """What this broker knows of groups."""
         if self._coordinator is None:
-            from fakebroker.core.coordinator import GroupCoordinator
+            from fakebroker.core.coordinator.coordinator import GroupCoordinator
 
             self._coordinator = GroupCoordinator(self.cluster, self)
         return self._coordinator
@@ -47,7 +47,7 @@ class Node:
     def fetch_sessions(self) -> "FetchSessions":
         """The fetch sessions of this broker's connections (FS)."""
         if self._fetch_sessions is None:
-            from fakebroker.core.fetch_sessions import FetchSessions
+            from fakebroker.core.logs.fetch_sessions import FetchSessions
 
             self._fetch_sessions = FetchSessions(self.cluster)
         return self._fetch_sessions

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from fakebroker.core.log_config import LogConfig
+from fakebroker.core.logs.config import LogConfig
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.settings import Reader, SettingError, Settings, Source, Synonym, find_topic
 from fakebroker.settings.declare import Setting, Value, parse, render

@@ -10,7 +10,7 @@ from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
-    from fakebroker.core.log import PartitionLog
+    from fakebroker.core.logs.log import PartitionLog
 
 CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
@@ -37,7 +37,7 @@ class Partition:
     def log(self) -> "PartitionLog":
         """The records; made on first use (FC-5)."""
         if self._log is None:
-            from fakebroker.core.log import PartitionLog
+            from fakebroker.core.logs.log import PartitionLog
 
             self._log = PartitionLog(self)
         return self._log

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from fakebroker.core.eras import ERAS
 from fakebroker.core.events import Transition
-from fakebroker.core.explain import GroupStory, explain, side_by_side
-from fakebroker.core.group_states import State
+from fakebroker.core.groups.states import State
+from fakebroker.core.offsets.eras import ERAS
+from fakebroker.core.offsets.explain import GroupStory, explain, side_by_side
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.errors import ErrorCode, KafkaError, WireError
 from fakebroker.instant import Instant
@@ -15,9 +15,9 @@ from fakebroker.records.offsets_topic import CommittedOffset
 from fakebroker.views.view import WAIT_S, View
 
 if TYPE_CHECKING:
-    from fakebroker.core.classic_group import ClassicGroup
     from fakebroker.core.cluster import Cluster
-    from fakebroker.core.members import Member
+    from fakebroker.core.groups.classic_group import ClassicGroup
+    from fakebroker.core.groups.members import Member
     from fakebroker.core.node import Node
     from fakebroker.door import Door
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from fakebroker.apis import fetch
 from fakebroker.apis.call import Call
 from fakebroker.core.cluster import Cluster
-from fakebroker.core.log import PartitionLog
+from fakebroker.core.logs.log import PartitionLog
 from fakebroker.instant import Instant
 from fakebroker.records.batch import build_batch, split_batches
 from fakebroker.records.record_codec import Record

@@ -6,7 +6,7 @@ from typing import Any
 from fakebroker.apis.call import Call
 from fakebroker.apis.handlers import handler
 from fakebroker.core.cluster import Cluster
-from fakebroker.core.coordinator import GroupCoordinator
+from fakebroker.core.coordinator.coordinator import GroupCoordinator
 from fakebroker.core.java_hash import partition_of
 from fakebroker.instant import Instant
 from fakebroker.release import release

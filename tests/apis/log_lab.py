@@ -6,7 +6,7 @@ from typing import Any
 
 from fakebroker.apis.call import Call
 from fakebroker.core.cluster import Cluster
-from fakebroker.core.log import PartitionLog
+from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.topics import Partition
 from fakebroker.instant import Instant
 from fakebroker.records.batch import build_batch

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from fakebroker.apis import fetch
-from fakebroker.core.log import PartitionLog
+from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.node import Node
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant

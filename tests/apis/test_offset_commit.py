@@ -2,7 +2,7 @@
 
 import pytest
 
-from fakebroker.core.group_states import State
+from fakebroker.core.groups.states import State
 from fakebroker.errors import WireError
 from fakebroker.records.offsets_topic import CommittedOffset
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fakebroker.core.group_states import State
+from fakebroker.core.groups.states import State
 from fakebroker.records.batch import parse_header
 from fakebroker.records.offsets_codec import read_entry
 from fakebroker.records.offsets_topic import OffsetEntry

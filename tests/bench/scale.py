@@ -5,8 +5,8 @@ import time
 import tracemalloc
 
 from fakebroker import FakeBroker
-from fakebroker.core.classic_group import ClassicGroup
-from fakebroker.core.log import PartitionLog
+from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.logs.log import PartitionLog
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import GroupValue, MemberValue
 from tests.bench import requests as r

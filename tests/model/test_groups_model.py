@@ -21,10 +21,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from fakebroker.core.classic_group import ClassicGroup
-from fakebroker.core.group_states import State
-from fakebroker.core.members import Member
-from fakebroker.core.shard import Shard
+from fakebroker.core.coordinator.shard import Shard
+from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.groups.members import Member
+from fakebroker.core.groups.states import State
 from tests.model.world import GROUP, TOPIC, Request, World
 
 MINUTES = float(os.environ.get("FAKEBROKER_MODEL_MINUTES", "0"))

@@ -8,9 +8,9 @@ from typing import Any
 
 from fakebroker.apis.call import Listener
 from fakebroker.client.connection import ClientConnection, Pending
-from fakebroker.core.classic_group import ClassicGroup
 from fakebroker.core.cluster import Cluster
-from fakebroker.core.shard import Shard
+from fakebroker.core.coordinator.shard import Shard
+from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.dialogue.sim_driver import SimDriver
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal

@@ -1,7 +1,7 @@
 """The page docs/groups.md: the state machine of classic groups, drawn from the tables the code runs on."""
 
-from fakebroker.core.group_states import Event, State
-from fakebroker.core.group_table import HANDLERS, MOVES
+from fakebroker.core.groups.states import Event, State
+from fakebroker.core.groups.table import HANDLERS, MOVES
 
 _EVENTS = {
     Event.ASK_FOR_ID: "JoinGroup without id, v4+",
@@ -25,7 +25,7 @@ def groups_page(note: str) -> str:
         "# Classic groups",
         note,
         "",
-        "The state machine is two tables in `fakebroker/core/group_table.py`; this page is drawn from them.",
+        "The state machine is two tables in `fakebroker/core/groups/table.py`; this page is drawn from them.",
         "",
         "## States",
         "",

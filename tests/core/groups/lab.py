@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from fakebroker.core.classic_group import ClassicGroup
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import Event, Transition
-from fakebroker.core.group_host import WriteDone
-from fakebroker.core.group_messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
+from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.groups.host import WriteDone
+from fakebroker.core.groups.messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import GroupValue

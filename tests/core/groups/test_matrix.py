@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fakebroker.core.group_messages import Leaver
+from fakebroker.core.groups.messages import Leaver
 from fakebroker.errors import ErrorCode
 from tests.core.groups.lab import COMPLETING, EMPTY, PREPARING, STABLE, Lab
 

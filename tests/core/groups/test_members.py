@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.core.group_messages import JoinRequest
-from fakebroker.core.members import Member, Roster
+from fakebroker.core.groups.members import Member, Roster
+from fakebroker.core.groups.messages import JoinRequest
 from fakebroker.instant import Instant
 
 names = st.sampled_from("abcd")

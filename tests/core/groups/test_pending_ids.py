@@ -3,7 +3,7 @@
 import pytest
 
 from fakebroker.core.deadlines import DeadlineQueue
-from fakebroker.core.pending_ids import PendingIds
+from fakebroker.core.groups.pending_ids import PendingIds
 from fakebroker.instant import Instant
 
 

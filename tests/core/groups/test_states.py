@@ -2,8 +2,8 @@
 
 import pytest
 
-from fakebroker.core.group_states import Event, Move, State
-from fakebroker.core.group_table import HANDLERS, MOVES
+from fakebroker.core.groups.states import Event, Move, State
+from fakebroker.core.groups.table import HANDLERS, MOVES
 from fakebroker.errors import ErrorCode
 from tests.core.groups.lab import COMPLETING, EMPTY, PREPARING, STABLE, Lab
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.core.appends import CODECS, AppendError, check_batch, single_batch
-from fakebroker.core.log_config import LogConfig
+from fakebroker.core.logs.appends import CODECS, AppendError, check_batch, single_batch
+from fakebroker.core.logs.config import LogConfig
 from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import assemble, build_batch, crc32c, parse_header, payload_of, read_records
 from fakebroker.records.record_codec import Record

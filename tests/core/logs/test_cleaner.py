@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.core import cleaner
-from fakebroker.core.log import PartitionLog
-from fakebroker.core.log_config import LogConfig
+from fakebroker.core.logs import cleaner
+from fakebroker.core.logs.config import LogConfig
+from fakebroker.core.logs.log import PartitionLog
 from fakebroker.records.batch import parse_header, read_records
 from tests.core.logs.workshop import DAY_MS, EVERYTHING, NOW, T0, Pairs, Workshop, keyed
 

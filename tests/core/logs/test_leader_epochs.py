@@ -2,7 +2,7 @@
 
 import pytest
 
-from fakebroker.core.leader_epochs import LeaderEpochs
+from fakebroker.core.logs.leader_epochs import LeaderEpochs
 
 
 def history(*entries: tuple[int, int]) -> LeaderEpochs:

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from fakebroker.core.appends import AppendError
-from fakebroker.core.log import Appended
+from fakebroker.core.logs.appends import AppendError
+from fakebroker.core.logs.log import Appended
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.records.batch import parse_header, read_records
@@ -225,7 +225,7 @@ def test_segments_of_values_are_cut_as_if_they_had_been_bytes() -> None:
 @pytest.mark.rules("CR-14", "CO-1")
 def test_writes_that_nobody_read_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond a number of records the oldest writes become bytes, or go if compaction would remove them anyway."""
-    monkeypatch.setattr("fakebroker.core.unsettled.RECORDS_MAX", 2)
+    monkeypatch.setattr("fakebroker.core.logs.unsettled.RECORDS_MAX", 2)
     log = Workshop().log(cleanup_policy="compact")
     writes = [Pairs((b"k%d" % n, b"v")) for n in range(4)]
     writes[0].superseded = True

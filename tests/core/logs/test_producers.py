@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.core.appends import AppendError
-from fakebroker.core.log import Appended, PartitionLog
+from fakebroker.core.logs.appends import AppendError
+from fakebroker.core.logs.log import Appended, PartitionLog
 from fakebroker.errors import ErrorCode
 from tests.core.logs.workshop import DAY_MS, NOW, T0, Workshop, batch
 

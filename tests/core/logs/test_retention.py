@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from fakebroker.core import retention
-from fakebroker.core.log import PartitionLog
+from fakebroker.core.logs import retention
+from fakebroker.core.logs.log import PartitionLog
 from tests.core.logs.workshop import DAY_MS, NOW, T0, Workshop, batch
 
 INTERVAL_MS = 300_000

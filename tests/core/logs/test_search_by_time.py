@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakebroker.core.log import Found, PartitionLog
+from fakebroker.core.logs.log import Found, PartitionLog
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from tests.core.logs.workshop import EVERYTHING, NOW, T0, Workshop, batch

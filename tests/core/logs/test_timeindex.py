@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.core.timeindex import NOTHING, TimeIndex
+from fakebroker.core.logs.timeindex import NOTHING, TimeIndex
 
 times = st.lists(st.integers(-3, 30), max_size=30)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fakebroker.core.cluster import Cluster
-from fakebroker.core.log import Appended, PartitionLog
+from fakebroker.core.logs.log import Appended, PartitionLog
 from fakebroker.core.topics import Topic
 from fakebroker.instant import Instant
 from fakebroker.records.batch import build_batch

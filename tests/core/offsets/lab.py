@@ -5,15 +5,15 @@ from typing import Any, cast
 
 from fakebroker.apis.call import Call, Listener
 from fakebroker.apis.handlers import handler
-from fakebroker.core.classic_group import ClassicGroup
 from fakebroker.core.cluster import Cluster
-from fakebroker.core.coordinator import GroupCoordinator
-from fakebroker.core.explain import GroupStory, explain
-from fakebroker.core.group_messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
-from fakebroker.core.group_states import State
-from fakebroker.core.loading import load_groups
-from fakebroker.core.losses import OffsetExpired, OffsetsExpired
-from fakebroker.core.shard import Shard
+from fakebroker.core.coordinator.coordinator import GroupCoordinator
+from fakebroker.core.coordinator.loading import load_groups
+from fakebroker.core.coordinator.shard import Shard
+from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.groups.messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
+from fakebroker.core.groups.states import State
+from fakebroker.core.offsets.explain import GroupStory, explain
+from fakebroker.core.offsets.losses import OffsetExpired, OffsetsExpired
 from fakebroker.core.topics import Partition, Topic
 from fakebroker.instant import Instant
 from fakebroker.records.batch import read_records

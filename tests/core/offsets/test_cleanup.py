@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from fakebroker.core import cleanup
-from fakebroker.core.expiry import due_ms
+from fakebroker.core.offsets import cleanup
+from fakebroker.core.offsets.expiry import due_ms
 from fakebroker.instant import Instant
 from tests.core.offsets.lab import DAY, HOUR, MINUTE, PASS, START, WEEK, Lab
 

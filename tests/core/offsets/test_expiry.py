@@ -2,7 +2,7 @@
 
 import pytest
 
-from fakebroker.core.group_states import State
+from fakebroker.core.groups.states import State
 from fakebroker.records.consumer_protocol import Subscription, encode_subscription
 from fakebroker.records.offsets_codec import read_entry
 from fakebroker.records.offsets_topic import GroupEntry, OffsetEntry

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakebroker.core.eras import ERAS
-from fakebroker.core.explain import OffsetStory, side_by_side
-from fakebroker.core.group_states import State
-from fakebroker.core.losses import Losses, OffsetsExpired
+from fakebroker.core.groups.states import State
+from fakebroker.core.offsets.eras import ERAS
+from fakebroker.core.offsets.explain import OffsetStory, side_by_side
+from fakebroker.core.offsets.losses import Losses, OffsetsExpired
 from fakebroker.errors import FakebrokerError
 from tests.core.offsets.lab import DAY, HOUR, MINUTE, PASS, START, WEEK, Lab
 

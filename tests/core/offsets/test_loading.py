@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.core.coordinator.loading import load_groups
+from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.events import CoordinatorMoved
-from fakebroker.core.group_states import State
-from fakebroker.core.loading import load_groups
-from fakebroker.core.shard import Shard
+from fakebroker.core.groups.states import State
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.offsets_codec import Format, group_key, group_value, offset_key, offset_value, read_entry
 from fakebroker.records.offsets_topic import GroupEntry, GroupValue, MemberValue, OffsetEntry

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fakebroker.core.pending_offsets import PendingOffsets
+from fakebroker.core.offsets.pending import PendingOffsets
 from tests.core.offsets.lab import NO_ID
 
 PLACE = ("t", 0)

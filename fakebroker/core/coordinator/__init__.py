@@ -1,0 +1,1 @@
+"""Who owns which groups, and how they get into memory."""

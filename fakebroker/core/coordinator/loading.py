@@ -1,0 +1,90 @@
+"""Reading a partition of `__consumer_offsets`: the groups are what its records say, and nothing else (LD-1..LD-5)."""
+
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.offsets.group_offsets import GroupOffsets
+from fakebroker.errors import WireError
+from fakebroker.instant import Instant
+from fakebroker.records.batch import parse_header, read_records
+from fakebroker.records.faults import InvalidRecord
+from fakebroker.records.offsets_codec import read_entry
+from fakebroker.records.offsets_topic import GroupEntry, GroupValue, OffsetEntry
+
+if TYPE_CHECKING:
+    from fakebroker.core.coordinator.shard import Shard
+
+_MARKER_KEY = Struct(">hh")  # version, type: 0 abort, 1 commit (CR-18)
+_COMMIT = 1
+
+
+class _Replay:
+    """What the records read so far add up to."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, GroupValue] = {}
+        self.offsets: dict[str, GroupOffsets] = {}
+
+    def apply(self, entry: OffsetEntry | GroupEntry, log_offset: int, producer_id: int | None) -> None:
+        """One record; `producer_id` if it belongs to a transaction."""
+        if isinstance(entry, OffsetEntry):
+            self._apply_offset(entry, log_offset, producer_id)
+        elif entry.value is not None:
+            self.groups[entry.group_id] = entry.value
+        else:
+            self.groups.pop(entry.group_id, None)
+
+    def _apply_offset(self, entry: OffsetEntry, log_offset: int, producer_id: int | None) -> None:
+        offsets = self.offsets.setdefault(entry.group_id, GroupOffsets())
+        if entry.value is None:
+            offsets.replay_tombstones([(entry.topic, entry.partition)])
+        elif producer_id is not None:
+            offsets.replay_pending(producer_id, [entry.value], log_offset)
+        else:
+            offsets.replay([entry.value], log_offset)
+
+    def apply_marker(self, producer_id: int, commit: bool) -> None:
+        """The end of a transaction."""
+        for offsets in self.offsets.values():
+            offsets.replay_marker(producer_id, commit)
+
+
+def load_groups(shard: "Shard", now: Instant) -> None:
+    """Fill the shard from its log. Raises WireError naming the record that cannot be read (LD-5)."""
+    replay = _Replay()
+    for batch in shard.partition.log.batches():
+        try:
+            _replay_batch(batch, replay)
+        except (WireError, InvalidRecord) as error:
+            raise WireError(
+                f"{shard.partition.log.name}: batch at {parse_header(batch).base_offset}: {error}"
+            ) from error
+    for group_id in replay.groups | {name: None for name, offsets in replay.offsets.items() if not offsets.is_empty()}:
+        offsets = replay.offsets.get(group_id, GroupOffsets())
+        shard.adopt(_group(shard, group_id, replay.groups.get(group_id), offsets, now), now)
+
+
+def _replay_batch(batch: bytes, replay: _Replay) -> None:
+    header = parse_header(batch)
+    producer_id = header.producer_id if header.is_transactional else None
+    for record in read_records(batch):
+        if header.is_control:
+            if record.key is None or len(record.key) < _MARKER_KEY.size:
+                raise WireError("a transaction marker without a type")
+            replay.apply_marker(header.producer_id, _MARKER_KEY.unpack_from(record.key)[1] == _COMMIT)
+        else:
+            entry = read_entry(record.key, record.value)
+            if entry is not None:
+                replay.apply(entry, record.offset, producer_id)
+
+
+def _group(
+    shard: "Shard", group_id: str, value: GroupValue | None, offsets: GroupOffsets, now: Instant
+) -> ClassicGroup:
+    """LD-3: as stored; offsets without a group record make a simple group that is Empty since now."""
+    group = ClassicGroup(group_id, shard, now)
+    group.offsets = offsets
+    if value is not None:
+        group.restore(value, now)
+    return group

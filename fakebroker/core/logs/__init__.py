@@ -1,0 +1,1 @@
+"""Partition logs: what is stored, found, produced, fetched and thrown away."""

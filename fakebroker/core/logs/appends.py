@@ -1,0 +1,225 @@
+"""What a broker checks before it stores a produced batch, and what it changes in it (PD-10 to PD-22, RB-5)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fakebroker.core.logs.config import LogConfig
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.records.batch import (
+    CODEC_BITS,
+    CONTROL_BIT,
+    CRC_START,
+    HEADER_BYTES,
+    LOG_APPEND_TIME_BIT,
+    MAGIC_POSITION,
+    BatchHeader,
+    build_batch,
+    crc32c,
+    parse_header,
+    read_records,
+    with_times,
+)
+from fakebroker.records.faults import InvalidRecord
+from fakebroker.records.record_scan import Scan, scan
+
+CODECS = {"uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
+ZSTD = 4
+_SMALLEST_MESSAGE_LENGTH = 14
+_KEPT_ATTRIBUTES = 0x7F  # bit 7 does not survive when Kafka writes the attributes anew
+
+
+class AppendError(KafkaError):
+    """A batch that is not appended. `record_errors` names single records: (index in the batch, text) (PD-17).
+
+    `told` says whether Produce puts the message into its answer; for most codes it is null there.
+    """
+
+    def __init__(
+        self,
+        code: ErrorCode,
+        message: str | None,
+        record_errors: Sequence[tuple[int, str]] = (),
+        *,
+        told: bool = False,
+    ) -> None:
+        super().__init__(code, message)
+        self.record_errors = record_errors
+        self.told = told or bool(record_errors)
+
+
+class CheckedBatch(NamedTuple):
+    """A batch that may be stored."""
+
+    data: bytes  # as it is stored, but for base offset and leader epoch
+    header: BatchHeader  # as the client sent it
+    max_timestamp_ms: int  # of its records; now with LogAppendTime
+
+
+def next_batch(data: bytes, position: int = 0) -> int | None:
+    """The size of the batch or message at `position`, None when there is none as a whole (PD-12).
+
+    Raises AppendError(CORRUPT_MESSAGE) for a size or a magic that cannot be, also of one that is cut off.
+    """
+    left = len(data) - position
+    if left < 12:
+        return None
+    length = int.from_bytes(data[position + 8 : position + 12], "big", signed=True)
+    if length < _SMALLEST_MESSAGE_LENGTH:
+        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"a record size of {length} bytes is too small", told=True)
+    if left <= MAGIC_POSITION:
+        return None
+    if data[position + MAGIC_POSITION] > 2:
+        magic = int.from_bytes(data[position + MAGIC_POSITION : position + MAGIC_POSITION + 1], "big", signed=True)
+        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"Invalid magic found in record: {magic}", told=True)
+    return length + 12 if length + 12 <= left else None
+
+
+def single_batch(data: bytes, *, zstd_allowed: bool = True) -> bytes:
+    """The one batch of format 2 that Produce v3+ carries per partition; an incomplete rest is dropped (PD-12, PD-15).
+
+    Raises AppendError: 87 for none, two or another format, 2 for what can be no batch, 76 for zstd (PD-13).
+    """
+    size_bytes = next_batch(data)
+    if size_bytes is None:
+        raise AppendError(ErrorCode.INVALID_RECORD, f"{len(data)} bytes hold no complete record batch")
+    if data[MAGIC_POSITION] != 2:
+        raise AppendError(ErrorCode.INVALID_RECORD, f"a batch of magic {data[MAGIC_POSITION]} where only 2 is allowed")
+    if not zstd_allowed:
+        codec = data[22] & CODEC_BITS
+        if codec > ZSTD:
+            raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"there is no compression type {codec}")
+        if codec == ZSTD:
+            raise AppendError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7")
+    if size_bytes == len(data):
+        return data
+    try:
+        second = next_batch(data, size_bytes)
+    except AppendError as error:
+        raise AppendError(error.code, error.message) from None
+    if second is not None:
+        raise AppendError(ErrorCode.INVALID_RECORD, "more than one record batch")
+    return data[:size_bytes]
+
+
+def check_batch(data: bytes, config: LogConfig, partition: str, now_ms: int) -> CheckedBatch:
+    """Check one whole batch of format 2 and bring it into the form in which it is stored.
+
+    `partition` is "topic-0", for messages. Raises AppendError.
+    """
+    if len(data) < HEADER_BYTES:
+        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"{partition}: a batch of {len(data)} bytes has no whole header")
+    try:
+        header = parse_header(data)
+        _check_header(data, header, config, partition)
+        seen = scan(data, header)
+    except InvalidRecord as fault:
+        raise AppendError(fault.code, f"{partition}: {fault.message}") from None
+    _check_records(data, header, seen, config, partition, now_ms)
+    return _as_stored(data, header, seen, config, now_ms)
+
+
+def _check_header(data: bytes, header: BatchHeader, config: LogConfig, partition: str) -> None:
+    """Base offset, size, checksum, codec, counts, in this order (PD-10, PD-11, PD-14)."""
+    base_offset, _, _, _, crc, attributes, last_offset_delta, _, _, producer_id, _, base_sequence, count = header
+    if base_offset:
+        raise AppendError(ErrorCode.INVALID_RECORD, f"{partition}: base offset {base_offset} in a new batch")
+    if len(data) > config.max_message_bytes:
+        raise _too_large(data, config, partition)
+    found = crc32c(data[CRC_START:])
+    if found != crc:
+        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"{partition}: checksum {crc:#010x}, the bytes give {found:#010x}")
+    if attributes & CODEC_BITS > ZSTD:
+        raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{partition}: there is no compression type {header.codec}")
+    if count <= 0 or last_offset_delta + 1 != count:
+        raise InvalidRecord(f"{count} records with a last offset delta of {last_offset_delta}")
+    if attributes & CONTROL_BIT:
+        raise InvalidRecord("a control batch from a client")
+    if producer_id >= 0 and base_sequence < 0:
+        raise InvalidRecord(f"producer {producer_id} with base sequence {base_sequence}")
+
+
+def _too_large(data: bytes, config: LogConfig, partition: str) -> AppendError:
+    return AppendError(
+        ErrorCode.MESSAGE_TOO_LARGE,
+        f"{partition}: a batch of {len(data)} bytes, max.message.bytes is {config.max_message_bytes}",
+    )
+
+
+def _check_records(
+    data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, partition: str, now_ms: int
+) -> None:
+    """Keys and times; every bad record is named (PD-16 to PD-21)."""
+    low_ms, high_ms = now_ms - config.timestamp_before_max_ms, now_ms + config.timestamp_after_max_ms
+    in_range = config.log_append_time or (low_ms <= seen.min_timestamp_ms and seen.max_timestamp_ms <= high_ms)
+    if in_range and not header.attributes & LOG_APPEND_TIME_BIT and not (config.compact and seen.has_null_key):
+        return
+    errors: list[tuple[int, str]] = []
+    code = ErrorCode.INVALID_RECORD
+    for index, record in enumerate(read_records(data)):
+        if config.compact and record.key is None:
+            errors.append((index, f"{partition}: compacted topics need a key in every record"))
+            continue
+        fault = _time_fault(record.timestamp_ms, header, config, low_ms, high_ms)
+        if fault is not None:
+            code = ErrorCode.INVALID_TIMESTAMP
+            errors.append((index, fault))
+    if errors:
+        what = "their timestamps" if code == ErrorCode.INVALID_TIMESTAMP else "missing keys"
+        raise AppendError(code, f"{len(errors)} records are refused for {what}", errors)
+
+
+def _time_fault(timestamp_ms: int, header: BatchHeader, config: LogConfig, low_ms: int, high_ms: int) -> str | None:
+    if not config.log_append_time and timestamp_ms != -1:
+        if low_ms <= timestamp_ms <= high_ms:
+            return None
+        return f"timestamp {timestamp_ms} is outside of what is allowed now, {low_ms} to {high_ms}"
+    if header.is_log_append_time:
+        return "a client must not set the timestamp type LogAppendTime"
+    return None
+
+
+def _as_stored(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, now_ms: int) -> CheckedBatch:
+    """Another codec if the topic wants one (PD-22), the broker's time or the true maximum (PD-20, PD-21).
+
+    Seen on 4.3.1: rewriting fails with -1 for timestamps below -1, and puts offsets right; without rewriting it is
+    offsets out of place in a compressed batch that fail with -1.
+    """
+    has_append_time = header.attributes & LOG_APPEND_TIME_BIT
+    if config.log_append_time:
+        max_timestamp_ms, time_bit = now_ms, LOG_APPEND_TIME_BIT
+    else:
+        true_ms = header.max_timestamp_ms if has_append_time else seen.max_timestamp_ms
+        max_timestamp_ms, time_bit = true_ms if true_ms > -1 else -1, 0
+    sent_codec = header.attributes & CODEC_BITS
+    codec = sent_codec if config.compression_type == "producer" else CODECS[config.compression_type]
+    if codec != sent_codec:
+        earliest_ms = header.max_timestamp_ms if has_append_time else seen.min_timestamp_ms
+        if earliest_ms < -1:
+            raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"timestamp {earliest_ms} cannot be rewritten")
+        data = _recoded(data, header, codec, config, now_ms)
+        if len(data) > config.max_message_bytes:
+            raise _too_large(data, config, "after compression")
+    elif codec and seen.misplaced is not None:
+        raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"record {seen.misplaced} is not at its place")
+    elif time_bit != has_append_time or max_timestamp_ms != header.max_timestamp_ms:
+        attributes = header.attributes & _KEPT_ATTRIBUTES & ~LOG_APPEND_TIME_BIT | time_bit
+        data = with_times(data, attributes=attributes, max_timestamp_ms=max_timestamp_ms)
+    if len(data) > config.segment_bytes:
+        raise AppendError(
+            ErrorCode.RECORD_LIST_TOO_LARGE, f"a batch of {len(data)} bytes, segment.bytes is {config.segment_bytes}"
+        )
+    return CheckedBatch(data, header, max_timestamp_ms)
+
+
+def _recoded(data: bytes, header: BatchHeader, codec: int, config: LogConfig, now_ms: int) -> bytes:
+    records = [record._replace(offset=index) for index, record in enumerate(read_records(data))]
+    return build_batch(
+        records,
+        codec=codec,
+        level=config.compression_level,
+        log_append_time_ms=now_ms if config.log_append_time else None,
+        transactional=header.is_transactional,
+        producer_id=header.producer_id,
+        producer_epoch=header.producer_epoch,
+        base_sequence=header.base_sequence,
+    )

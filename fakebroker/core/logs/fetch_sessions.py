@@ -1,0 +1,175 @@
+"""Fetch sessions, KIP-227 (FS): a broker remembers what a client fetches, and answers only what is new."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from fakebroker.core.logs.fetching import Asked, Read
+from fakebroker.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from fakebroker.core.cluster import Cluster
+    from fakebroker.core.topics import Topics
+
+NO_SESSION = 0
+FULL_EPOCH = 0  # makes a session
+FINAL_EPOCH = -1  # needs none
+_LAST_EPOCH = 2**31 - 1
+_EVICTION_AGE_MS = 120_000
+
+Key = tuple[str | bytes, int]
+"""A partition in a session: topic name or id, as the session goes by (FS-9), and index."""
+
+
+def key_of(asked: Asked) -> Key:
+    """What a session knows the partition by."""
+    return (asked.topic_id if any(asked.topic_id) else asked.topic, asked.partition)
+
+
+def name_of(topics: "Topics", topic_id: bytes) -> str:
+    """The name of the topic of that id, "" if there is none."""
+    topic = topics.by_id(topic_id)
+    return "" if topic is None else topic.name
+
+
+class SessionPartition:
+    """One partition of a session: as last asked for, and as last answered (FS-3)."""
+
+    __slots__ = ("asked", "high_watermark", "log_start_offset")
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        self.high_watermark = -1
+        self.log_start_offset = -1
+
+    def take(self, read: Read) -> bool:
+        """Remember an answer; whether it has to be sent (FS-5)."""
+        is_news = bool(
+            read.batches
+            or read.code
+            or read.diverging
+            or read.preferred_replica >= 0
+            or read.high_watermark != self.high_watermark
+            or read.log_start_offset != self.log_start_offset
+        )
+        self.high_watermark = -1 if read.code else read.high_watermark
+        self.log_start_offset = read.log_start_offset
+        return is_news
+
+
+class FetchSession:
+    """What one client fetches from one broker. `epoch` is the one its next request has to carry."""
+
+    __slots__ = ("created_ms", "epoch", "id", "partitions", "used_ms", "uses_ids")
+
+    def __init__(self, session_id: int, uses_ids: bool, now_ms: int) -> None:
+        self.id = session_id
+        self.uses_ids = uses_ids
+        self.epoch = 1
+        self.partitions: dict[Key, SessionPartition] = {}  # in the order in which they are served (FS-6)
+        self.created_ms = self.used_ms = now_ms
+
+    def update(self, asked: Iterable[Asked], forgotten: Iterable[Key]) -> None:
+        """Add or change the partitions that a request lists, and drop those it forgets (FS-4)."""
+        partitions = self.partitions
+        for one in asked:
+            known = partitions.get(key_of(one))
+            if known is None:
+                partitions[key_of(one)] = SessionPartition(one)
+            else:
+                known.asked = one._replace(topic=one.topic or known.asked.topic)
+        for key in forgotten:
+            partitions.pop(key, None)
+
+    def asked(self, topics: "Topics") -> list[Asked]:
+        """Every partition, as if it had been asked for again; an id that was unknown may be known by now (FS-7)."""
+        for known in self.partitions.values():
+            if not known.asked.topic:
+                known.asked = known.asked._replace(topic=name_of(topics, known.asked.topic_id))
+        return [known.asked for known in self.partitions.values()]
+
+    def news(self, answers: Iterable[tuple[Asked, Read]]) -> Iterator[tuple[Asked, Read]]:
+        """Those answers that have to be sent. Partitions with records move behind all others (FS-5, FS-6)."""
+        partitions = self.partitions
+        for asked, read in answers:
+            key = key_of(asked)
+            known = partitions.get(key)
+            if known is None:  # forgotten by another request while this one waited
+                continue
+            if known.take(read):
+                if read.batches:
+                    partitions[key] = partitions.pop(key)
+                yield asked, read
+
+
+class FetchSessions:
+    """The sessions of one broker."""
+
+    def __init__(self, cluster: "Cluster") -> None:
+        self._random = cluster.random
+        self._settings = cluster.settings
+        self._sessions: dict[int, FetchSession] = {}  # the one unused for longest first
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def get(self, session_id: int) -> FetchSession | None:
+        """The session of that id, or None."""
+        return self._sessions.get(session_id)
+
+    def close(self, session_id: int) -> None:
+        """Forget a session; nothing happens if there is none (FS-1)."""
+        self._sessions.pop(session_id, None)
+
+    def resume(self, session_id: int, epoch: int, uses_ids: bool) -> FetchSession:
+        """The session that an incremental request goes on with. Raises KafkaError: 70, 71 or 106 (FS-9)."""
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"no fetch session {session_id}")
+        if session.epoch != epoch:
+            raise KafkaError(
+                ErrorCode.INVALID_FETCH_SESSION_EPOCH, f"fetch session {session_id}: epoch {epoch}, not {session.epoch}"
+            )
+        if session.uses_ids != uses_ids:
+            raise KafkaError(
+                ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR, f"fetch session {session_id} mixes topic names and ids"
+            )
+        return session
+
+    def advance(self, session: FetchSession, now_ms: int) -> None:
+        """An incremental request was accepted: the next one carries the next epoch (FS-3, FS-10)."""
+        session.epoch = 1 if session.epoch == _LAST_EPOCH else session.epoch + 1
+        session.used_ms = now_ms
+        self._sessions[session.id] = self._sessions.pop(session.id)
+
+    def create(self, answers: Iterable[tuple[Asked, Read]], uses_ids: bool, now_ms: int) -> int:
+        """Make a session of what a full request was answered; its id, or 0 without a place for it (FS-2, FS-12)."""
+        session = FetchSession(self._new_id(), uses_ids, now_ms)
+        for asked, read in answers:
+            known = session.partitions[key_of(asked)] = SessionPartition(asked)
+            known.take(read)
+        if not self._make_room(len(session.partitions), now_ms):
+            return NO_SESSION
+        self._sessions[session.id] = session
+        return session.id
+
+    def _new_id(self) -> int:
+        while True:
+            session_id = self._random.randrange(1, 2**31)
+            if session_id not in self._sessions:
+                return session_id
+
+    def _make_room(self, size: int, now_ms: int) -> bool:
+        """Whether a session of `size` partitions finds a place, if need be that of an idle or a smaller one (FS-12)."""
+        slots = self._settings.int("max.incremental.fetch.session.cache.slots")
+        if len(self._sessions) < slots:
+            return True
+        idlest = next(iter(self._sessions.values()), None)
+        if idlest is not None and now_ms - idlest.used_ms > _EVICTION_AGE_MS:
+            self.close(idlest.id)
+            return True
+        old = [each for each in self._sessions.values() if now_ms - each.created_ms > _EVICTION_AGE_MS]
+        smallest = min(old, key=lambda each: len(each.partitions), default=None)
+        if smallest is None or len(smallest.partitions) >= size:
+            return False
+        self.close(smallest.id)
+        return True

@@ -1,0 +1,150 @@
+"""What a broker does to its logs by the clock: retention, compaction, forgetting old producers (RT, CO, ID-11).
+
+Each job has its own interval, counted from the broker's start. A job that can have nothing to do sleeps past its ticks,
+so a jump of the clock over a week does not run thousands of them; writing to a log, or altering a setting, wakes it.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fakebroker.core.deadlines import Deadline
+from fakebroker.instant import Instant
+
+if TYPE_CHECKING:
+    from fakebroker.core.cluster import Cluster
+    from fakebroker.core.logs.log import PartitionLog
+    from fakebroker.core.topics import Topic
+
+_PRODUCER_CHECK_INTERVAL_MS = 600_000  # producer.id.expiration.check.interval.ms, which Kafka does not show
+
+
+class Job:
+    """Something done at fixed intervals, but only when there can be something to do.
+
+    `work(now)` does it and returns the earliest wall time at which there can be more, None for "when I am woken".
+    """
+
+    def __init__(
+        self, cluster: "Cluster", work: Callable[[Instant], int | None], first_after_ms: int, interval_ms: int
+    ) -> None:
+        self._cluster = cluster
+        self._work = work
+        self._first_after_ms = first_after_ms
+        self._interval_ms = max(interval_ms, 1)
+        self._start_ms: int | None = None
+        self._deadline = Deadline(self._run, self)
+
+    def start(self, wall_ms: int) -> None:
+        """Count intervals from here; the first call decides."""
+        if self._start_ms is None:
+            self._start_ms = wall_ms
+
+    def wake(self, earliest_ms: int, wall_ms: int) -> None:
+        """There can be something to do from `earliest_ms` on; `wall_ms` is now."""
+        self.start(wall_ms)
+        tick_ms = self._tick_from(max(earliest_ms, wall_ms))
+        due_ms = self._deadline.due_ms
+        if due_ms is None or tick_ms < due_ms:
+            self._cluster.timers.wall.arm(self._deadline, tick_ms)
+
+    def _run(self, now: Instant) -> None:
+        next_ms = self._work(now)
+        if next_ms is not None:
+            self.wake(max(next_ms, now.wall_ms + 1), now.wall_ms)
+
+    def _tick_from(self, wall_ms: int) -> int:
+        """The first tick at or after `wall_ms`."""
+        first_ms = (self._start_ms or 0) + self._first_after_ms
+        passed = -(-(wall_ms - first_ms) // self._interval_ms)  # rounded up
+        return first_ms + max(passed, 0) * self._interval_ms
+
+
+class LogJobs:
+    """The jobs of one cluster, and the logs that have ever been written to."""
+
+    def __init__(self, cluster: "Cluster") -> None:
+        self._cluster = cluster
+        self._logs: dict[PartitionLog, None] = {}
+        settings = cluster.settings
+        self.retention = Job(
+            cluster,
+            self._retain,
+            settings.int("log.initial.task.delay.ms"),
+            settings.int("log.retention.check.interval.ms"),
+        )
+        self.cleaner = Job(cluster, self._clean, 0, settings.int("log.cleaner.backoff.ms"))
+        self.expiry = Job(cluster, self._expire, _PRODUCER_CHECK_INTERVAL_MS, _PRODUCER_CHECK_INTERVAL_MS)
+        cluster.topics.on_deleted.append(self._forget)
+
+    def start(self, now: Instant) -> None:
+        """The broker starts now: intervals count from here."""
+        for job in (self.retention, self.cleaner, self.expiry):
+            job.start(now.wall_ms)
+
+    def segment_began(self, log: "PartitionLog", wall_ms: int) -> None:
+        """`log` writes into an empty segment: one more that can fall due, and those before it are closed."""
+        self._logs[log] = None
+        self._job_of(log).wake(wall_ms, wall_ms)
+
+    def grew(self, log: "PartitionLog", wall_ms: int) -> None:
+        """A log whose size matters (RT-3) was written to, or its start moved (RT-4)."""
+        self._job_of(log).wake(wall_ms, wall_ms)
+
+    def producer_wrote(self, timestamp_ms: int, wall_ms: int) -> None:
+        """A producer's last batch has this timestamp now, which may be earlier than before (ID-11)."""
+        expiration_ms = self._cluster.settings.int("producer.id.expiration.ms")
+        self.expiry.wake(timestamp_ms + expiration_ms, wall_ms)
+
+    def settings_changed(self, now: Instant) -> None:
+        """Broker or topic settings were altered: look at everything at the next tick."""
+        for job in (self.retention, self.cleaner, self.expiry):
+            job.wake(now.wall_ms, now.wall_ms)
+
+    def _job_of(self, log: "PartitionLog") -> Job:
+        """Compacted logs are the cleaner's, also where they have a retention."""
+        return self.cleaner if log.config.compact else self.retention
+
+    def _retain(self, now: Instant) -> int | None:
+        return self._retain_those(now, compact=False)
+
+    def _retain_those(self, now: Instant, *, compact: bool) -> int | None:
+        from fakebroker.core.logs import retention
+
+        due: list[int] = []
+        for log in self._logs:
+            if log.config.compact == compact:
+                retention.retain(log, now)
+                due_ms = retention.next_due_ms(log)
+                if due_ms is not None:
+                    due.append(due_ms)
+                log.is_size_watched = True
+        return min(due, default=None)
+
+    def _clean(self, now: Instant) -> int | None:
+        from fakebroker.core.logs import cleaner
+
+        due: list[int] = []
+        if self._cluster.settings.bool("log.cleaner.enable"):
+            for log in self._logs:
+                if log.config.compact:
+                    dirt = cleaner.inspect(log, now.wall_ms)
+                    if cleaner.is_due(log, dirt):
+                        cleaner.clean(log, dirt, now)
+                        dirt = cleaner.inspect(log, now.wall_ms)
+                    if dirt.next_due_ms is not None:
+                        due.append(dirt.next_due_ms)
+        next_ms = self._retain_those(now, compact=True)
+        return min(due if next_ms is None else [*due, next_ms], default=None)
+
+    def _expire(self, now: Instant) -> int | None:
+        expiration_ms = self._cluster.settings.int("producer.id.expiration.ms")
+        last: list[int] = []
+        for log in self._logs:
+            log.producers.expire(now.wall_ms, expiration_ms)
+            last += [state.last_timestamp_ms for state in log.producers if state.current_transaction_offset is None]
+        return min(last) + expiration_ms if last else None
+
+    def _forget(self, topic: "Topic", _now: Instant) -> None:
+        for partition in topic.partitions:
+            if partition.has_log:
+                self._logs.pop(partition.log, None)

@@ -1,0 +1,443 @@
+"""The log of one partition: stored batches in segments, where it starts and ends, and what may be read of it.
+
+Everything that is appended is checked first and stored then; a refused batch leaves no trace. Batches are kept as the
+bytes that came in, with base offset and leader epoch patched (RB-5).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from sortedcontainers import SortedDict
+
+from fakebroker.core.logs.appends import AppendError, CheckedBatch, check_batch
+from fakebroker.core.logs.config import LogConfig
+from fakebroker.core.logs.leader_epochs import LeaderEpochs
+from fakebroker.core.logs.producers import Producers
+from fakebroker.core.logs.segment import Segment
+from fakebroker.core.logs.times import LogTimes
+from fakebroker.core.logs.unsettled import LazyRecords, Unsettled, Write
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.instant import Instant
+from fakebroker.records.batch import parse_header, read_records, with_base_offset
+from fakebroker.records.faults import InvalidRecord
+from fakebroker.records.markers import build_marker, coordinator_epoch_of
+from fakebroker.records.record_codec import Record
+from fakebroker.records.rewrite import cut_batch
+from fakebroker.records.search import find_record, max_timestamp_from
+
+if TYPE_CHECKING:
+    from fakebroker.core.topics import Partition
+
+
+class Appended(NamedTuple):
+    """Where a batch went: what Produce answers (PD-2, PD-9)."""
+
+    base_offset: int
+    log_append_time_ms: int  # -1 with CreateTime
+    log_start_offset: int
+
+
+class Found(NamedTuple):
+    """A record found by its time: what ListOffsets answers (LO-9)."""
+
+    timestamp_ms: int
+    offset: int
+    leader_epoch: int
+
+
+class PartitionLog:
+    """One log. Offsets: `log_start_offset` <= `last_stable_offset` <= `high_watermark` <= `log_end_offset`.
+
+    `waiters` are called with the time whenever more can be read, or the log changed otherwise; who waits puts itself
+    in and takes itself out.
+    """
+
+    def __init__(self, partition: "Partition") -> None:
+        self.partition = partition
+        self.name = f"{partition.topic.name}-{partition.index}"
+        self.log_start_offset = 0
+        self.log_end_offset = 0
+        self.high_watermark = 0
+        self.last_stable_offset = 0
+        self.high_watermark_limit: int | None = None  # what replicas have, where they lag behind
+        self.producers = Producers()
+        self.waiters: dict[object, Callable[[Instant], None]] = {}
+        self.segments: SortedDict[int, Segment] = SortedDict()
+        self._active = Segment(0, 0)
+        self.segments[0] = self._active
+        self._epochs = LeaderEpochs()
+        self._times: LogTimes | None = None
+        self._unsettled = Unsettled()
+        self._jobs = partition.topic.cluster.log_jobs
+        self.cleaned_until = 0  # where the cleaner stopped last
+        self.is_size_watched = False  # the retention job sleeps and wants to hear of growth (RT-3)
+
+    @property
+    def config(self) -> LogConfig:
+        """The topic's settings as they are now."""
+        return self.partition.topic.config.log
+
+    @property
+    def epochs(self) -> LeaderEpochs:
+        """The history of leader epochs, with the one in force (LE-3, OE-7)."""
+        epochs = self._epochs
+        epoch = self.partition.leader_epoch
+        if epoch != epochs.latest():
+            epochs.begin(epoch, self.log_end_offset)
+        return epochs
+
+    # -- writing -------------------------------------------------------------------------------------------------
+
+    def append(self, data: bytes, now: Instant) -> Appended:
+        """Check and store one batch from a client. Raises AppendError and changes nothing when it is refused.
+
+        `data` is exactly one batch of format 2 (`appends.single_batch` cuts it out). Order of checks: PD-10, ID-2.
+        """
+        config = self.config
+        batch = check_batch(data, config, self.name, now.wall_ms)
+        header = batch.header
+        if header.producer_id >= 0:
+            repeated = self._check_producer(batch)
+            if repeated is not None:
+                return repeated
+        base_offset = self._store(batch.data, header.last_offset_delta, batch.max_timestamp_ms, now)
+        if header.producer_id >= 0 and self.producers.written(header, base_offset, batch.max_timestamp_ms):
+            self._jobs.producer_wrote(batch.max_timestamp_ms, now.wall_ms)
+        self._moved(now)
+        return Appended(base_offset, now.wall_ms if config.log_append_time else -1, self.log_start_offset)
+
+    def append_records(self, records: LazyRecords, now: Instant, producer: tuple[int, int] | None = None) -> int:
+        """Append the coordinator's own records as one batch of the present time; returns its base offset.
+
+        Their bytes are made when somebody reads, measures or searches the log. `producer` is id and epoch of the
+        transaction they belong to.
+        """
+        base_offset = self.log_end_offset
+        write = Write(base_offset, records, self.epochs.latest(), now.wall_ms)
+        if producer is not None:
+            self.settle()
+            batch = write.batch(producer)
+            self._put(batch, len(records) - 1, now.wall_ms, now.wall_ms)
+            self.producers.written(parse_header(batch), base_offset, now.wall_ms)
+        else:
+            self.log_end_offset = base_offset + len(records)
+            if self._unsettled.add(write):
+                self._settle(self._unsettled.take_surplus())
+        self._moved(now)
+        return base_offset
+
+    def append_marker(
+        self, producer_id: int, producer_epoch: int, now: Instant, *, commit: bool, coordinator_epoch: int
+    ) -> int:
+        """Append the marker that ends a producer's transaction here, open or not (TX-3, WM-4); returns its offset."""
+        marker = build_marker(
+            producer_id,
+            producer_epoch,
+            commit=commit,
+            coordinator_epoch=coordinator_epoch,
+            timestamp_ms=now.wall_ms,
+        )
+        offset = self._store(marker, 0, now.wall_ms, now)
+        self.producers.ended(producer_id, producer_epoch, coordinator_epoch, now.wall_ms)
+        self._jobs.producer_wrote(now.wall_ms, now.wall_ms)
+        self._moved(now)
+        return offset
+
+    def settle(self) -> None:
+        """Turn what was kept as values into stored bytes, exactly as if it had been written so."""
+        if self._unsettled:
+            self._settle(self._unsettled.take())
+
+    def truncate(self, offset: int, now: Instant) -> None:
+        """Cut off all records at and behind `offset`, inside a batch too: what a test does to a log, not an API."""
+        self.settle()
+        if offset >= self.log_end_offset:
+            return
+        while self._active.base_offset > offset:
+            del self.segments[self._active.base_offset]
+            self._active = self._last_segment(offset)
+        segment = self._active
+        place = segment.place_of(offset)
+        rest = cut_batch(segment.batches[place], offset) if place < len(segment.batches) else None
+        segment.truncate(place)
+        self.log_end_offset = segment.last_offset + 1
+        if rest is not None:
+            self._put(rest, parse_header(rest).last_offset_delta, max_timestamp_from(rest, 0), now.wall_ms)
+        self.log_end_offset = offset
+        self.log_start_offset = min(self.log_start_offset, offset)
+        self.cleaned_until = min(self.cleaned_until, offset)
+        self._epochs.cut_end(offset)
+        self._times = None
+        self._reload_producers()
+        self._moved(now)
+
+    def corrupt(self, offset: int) -> None:
+        """Change one byte, the last, of the stored batch that holds `offset`: what clients then do is to be tested.
+
+        Raises KafkaError(OFFSET_OUT_OF_RANGE) if no batch holds it.
+        """
+        self.settle()
+        segment: Segment = self.segments.values()[max(self.segments.bisect_right(offset) - 1, 0)]
+        place = segment.place_of(offset)
+        if place == len(segment.batches) or segment.offsets[place] > offset:
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{self.name}: no batch holds offset {offset}")
+        batch = segment.batches[place]
+        segment.batches[place] = batch[:-1] + bytes([batch[-1] ^ 0xFF])
+
+    def advance_log_start(self, offset: int, now: Instant) -> None:
+        """Forget the records below `offset`, also inside a batch (DL-1). Nothing happens if they are gone already.
+
+        Raises KafkaError(OFFSET_OUT_OF_RANGE) above the high watermark (DL-2).
+        """
+        if not 0 <= offset <= self.high_watermark:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"{self.name}: offset {offset}, the high watermark is {self.high_watermark}",
+            )
+        if offset > self.log_start_offset:
+            self._start_at(offset)
+            self._jobs.grew(self, now.wall_ms)
+            self._moved(now)
+
+    def delete_segments(self, count: int, now: Instant) -> None:
+        """Delete the `count` oldest segments; the log starts behind them. The active one is rolled first (RT-2)."""
+        self.settle()
+        if count == len(self.segments) and self._active.batches:
+            self._roll(self.log_end_offset, now.wall_ms)
+        for _ in range(min(count, len(self.segments) - 1)):
+            self.segments.popitem(0)
+        self._times = None
+        first_offset: int = self.segments.keys()[0]
+        if first_offset > self.log_start_offset:
+            self._start_at(first_offset)
+        self._moved(now)
+
+    def replace_segments(self, old: Sequence[Segment], new: Sequence[Segment], now: Instant) -> None:
+        """Put cleaned segments in the place of closed ones (CO-4). Offsets stay."""
+        for segment in old:
+            del self.segments[segment.base_offset]
+        for segment in new:
+            self.segments[segment.base_offset] = segment
+        self._times = None
+        self._moved(now)
+
+    def limit_high_watermark(self, offset: int | None, now: Instant) -> None:
+        """Hold the high watermark at `offset`, as followers that lag do; None lets it follow the log's end again."""
+        self.high_watermark_limit = offset
+        self._moved(now)
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def read(self, offset: int, max_bytes: int, end: int, *, at_least_one: bool = True) -> list[bytes]:
+        """Stored batches from the one that holds `offset`, whole, up to `end` and the end of its segment.
+
+        They fit into `max_bytes`, but for the first with `at_least_one` (FT-6, FT-9, FT-16, SE-2). Empty when nothing
+        is there. Whether `offset` is in range the caller has checked (FT-10).
+        """
+        self.settle()
+        segment: Segment = self._active
+        if offset >= segment.base_offset:
+            return segment.read(offset, max_bytes, end, at_least_one=at_least_one)
+        at = max(self.segments.bisect_right(offset) - 1, 0)
+        for segment in self.segments.values()[at:]:
+            if segment.base_offset >= end:
+                break
+            if segment.place_of(offset) < len(segment.batches):
+                return segment.read(offset, max_bytes, end, at_least_one=at_least_one)
+        return []
+
+    def readable_bytes(self, offset: int, end: int) -> int:
+        """How many bytes lie between the two offsets, over all segments (FT-4)."""
+        self.settle()
+        if offset >= self._active.base_offset:
+            return self._active.bytes_between(offset, end)
+        at = max(self.segments.bisect_right(offset) - 1, 0)
+        return sum(segment.bytes_between(offset, end) for segment in self.segments.values()[at:])
+
+    def batches(self) -> Iterator[bytes]:
+        """Every stored batch that ends at or behind the log start, in order."""
+        self.settle()
+        for segment in self.segments.values():
+            yield from segment.batches[segment.place_of(self.log_start_offset) :]
+
+    def records(self, start: int = 0, end: int | None = None) -> Iterator[Record]:
+        """Every record with an offset in [start, end), from the log start on; those of markers are left out.
+
+        `end` is the log's end unless given. Raises InvalidRecord at a batch that a test corrupted.
+        """
+        start, end = max(start, self.log_start_offset), self.log_end_offset if end is None else end
+        for batch in self.batches():
+            header = parse_header(batch)
+            if header.base_offset >= end:
+                return
+            if header.last_offset >= start and not header.is_control:
+                yield from (record for record in read_records(batch) if start <= record.offset < end)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all segments, deleted records included as long as their segment exists."""
+        self.settle()
+        return sum(segment.size_bytes for segment in self.segments.values())
+
+    # -- searching by time ---------------------------------------------------------------------------------------
+
+    def find_by_timestamp(self, target_ms: int, end: int) -> Found | None:
+        """The first record from the log start on whose timestamp is >= `target_ms` (LO-11), None at or behind `end`.
+
+        Raises KafkaError(CORRUPT_MESSAGE) when the batch was corrupted by a test.
+        """
+        self.settle()
+        place = self._log_times().first_reaching(target_ms)
+        if place is None:
+            return None
+        segment, at = place
+        found = self._search(segment.batches[at], target_ms, self.log_start_offset)
+        if found is None:
+            found = self._search_behind(segment, at, target_ms)
+        return found if found is not None and found.offset < end else None
+
+    def find_max_timestamp(self, end: int) -> Found | None:
+        """The first record with the largest timestamp of all, deleted or not (LO-16); None at or behind `end`."""
+        self.settle()
+        place = self._log_times().largest()
+        if place is None:
+            return None
+        segment, at = place
+        found = self._search(segment.batches[at], segment.times.maxima[at], 0)
+        return found if found is not None and found.offset < end else None
+
+    def segment_starts(self, now_ms: int) -> list[tuple[int, int]]:
+        """(first offset, time of the last write) of each segment, oldest first, and (end, now) behind records (LO-18).
+
+        A log that was never written to counts as written to now (LO-20).
+        """
+        self.settle()
+        start = self.log_start_offset
+        starts = [(max(s.base_offset, start), s.modified_ms or now_ms) for s in self.segments.values()]
+        if self._active.batches:
+            starts.append((self.log_end_offset, now_ms))
+        return starts
+
+    @property
+    def active_segment(self) -> Segment:
+        """The segment that takes the next batch."""
+        self.settle()
+        return self._active
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    def _check_producer(self, batch: CheckedBatch) -> Appended | None:
+        try:
+            repeated = self.producers.check(batch.header)
+        except KafkaError as error:
+            raise AppendError(error.code, error.message) from None
+        if repeated is None:
+            return None
+        return Appended(repeated.first_offset, repeated.max_timestamp_ms, self.log_start_offset)
+
+    def _store(self, data: bytes, last_offset_delta: int, max_timestamp_ms: int, now: Instant) -> int:
+        if self._unsettled:
+            self.settle()
+        base_offset = self.log_end_offset
+        stored = with_base_offset(data, base_offset, self.epochs.latest())
+        self._put(stored, last_offset_delta, max_timestamp_ms, now.wall_ms)
+        return base_offset
+
+    def _put(self, stored: bytes, last_offset_delta: int, max_timestamp_ms: int, wall_ms: int) -> None:
+        """Put a finished batch at the end, in a new segment if it is time for one (SE-1)."""
+        config = self.config
+        segment = self._active
+        base_offset = self.log_end_offset
+        end_offset = base_offset + last_offset_delta
+        if segment.is_full_for(len(stored), max_timestamp_ms, end_offset, wall_ms, config):
+            segment = self._roll(base_offset, wall_ms)
+        elif not segment.batches:
+            segment.created_ms = wall_ms
+            self._jobs.segment_began(self, wall_ms)
+        elif self.is_size_watched and config.retention_bytes >= 0:
+            self.is_size_watched = False
+            self._jobs.grew(self, wall_ms)
+        segment.add(stored, base_offset, max_timestamp_ms, wall_ms, config.index_interval_bytes)
+        self.log_end_offset = end_offset + 1
+        if self._times is not None:
+            self._times.added(max_timestamp_ms)
+
+    def _settle(self, writes: Iterator[Write]) -> None:
+        """Store batches at the places that were given to them when they were written."""
+        end = self.log_end_offset
+        for write in writes:
+            self.log_end_offset = write.base_offset
+            self._put(write.batch(), len(write.records) - 1, write.wall_ms, write.wall_ms)
+        self.log_end_offset = end
+
+    def _roll(self, base_offset: int, wall_ms: int) -> Segment:
+        segment = self._active = self.segments[base_offset] = Segment(base_offset, wall_ms)
+        if self._times is not None:
+            self._times.rolled(segment)
+        self._jobs.segment_began(self, wall_ms)
+        return segment
+
+    def _last_segment(self, offset: int) -> Segment:
+        if not self.segments:
+            self.segments[offset] = Segment(offset, 0)
+        last: Segment = self.segments.values()[-1]
+        return last
+
+    def _start_at(self, offset: int) -> None:
+        self.log_start_offset = offset
+        self.epochs.cut_start(offset)
+        self._times = None
+
+    def _moved(self, now: Instant) -> None:
+        """Offsets have moved: work out up to where may be read, and tell those who wait."""
+        limit = self.high_watermark_limit
+        self.high_watermark = self.log_end_offset if limit is None else min(limit, self.log_end_offset)
+        first_open = self.producers.first_open_offset
+        self.last_stable_offset = self.high_watermark if first_open is None else min(first_open, self.high_watermark)
+        self.wake(now)
+
+    def wake(self, now: Instant) -> None:
+        """Let everybody who waits look again: the log, its leader or its topic has changed."""
+        if self.waiters:
+            for wake in list(self.waiters.values()):
+                wake(now)
+
+    def _log_times(self) -> LogTimes:
+        times = self._times
+        if times is None:
+            times = self._times = LogTimes(self.segments.values(), self.log_start_offset)
+        return times
+
+    def _search(self, batch: bytes, target_ms: int, from_offset: int) -> Found | None:
+        try:
+            hit = find_record(batch, target_ms, from_offset)
+        except InvalidRecord as fault:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.name}: {fault.message}") from None
+        if hit is None:
+            return None
+        offset, timestamp_ms = hit
+        return Found(timestamp_ms, offset, parse_header(batch).leader_epoch)
+
+    def _search_behind(self, segment: Segment, place: int, target_ms: int) -> Found | None:
+        """Batch by batch, behind one whose header promised a time that no record has (a client set bit 3, PD-21)."""
+        at = self.segments.index(segment.base_offset)
+        for other in self.segments.values()[at:]:
+            for batch in other.batches[place + 1 if other is segment else 0 :]:
+                if parse_header(batch).max_timestamp_ms >= target_ms:
+                    found = self._search(batch, target_ms, self.log_start_offset)
+                    if found is not None:
+                        return found
+        return None
+
+    def _reload_producers(self) -> None:
+        """What producers have written, read again from the stored batches."""
+        self.producers.clear()
+        for segment in self.segments.values():
+            for batch in segment.batches:
+                header = parse_header(batch)
+                if header.is_control:
+                    marker = next(read_records(batch))
+                    epoch = coordinator_epoch_of(marker.value)
+                    self.producers.ended(header.producer_id, header.producer_epoch, epoch, marker.timestamp_ms)
+                elif header.producer_id >= 0:
+                    self.producers.written(header, header.base_offset, header.max_timestamp_ms)

@@ -1,0 +1,108 @@
+"""One partition's share of a Produce request: who may write where, and in which form (PD-3 to PD-14, PD-30)."""
+
+from collections.abc import Iterable
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from fakebroker.core.logs.appends import AppendError, next_batch, single_batch
+from fakebroker.core.logs.log import Appended
+from fakebroker.errors import ErrorCode
+from fakebroker.instant import Instant
+from fakebroker.records.batch import HEADER_BYTES, split_batches
+from fakebroker.records.conversion import batch_from_message_set
+from fakebroker.records.faults import InvalidRecord
+
+if TYPE_CHECKING:
+    from fakebroker.core.topics import Partition
+
+_MAGIC_AT = 16
+_ATTRIBUTES_AT = 22  # the lower byte of batch format 2
+_TRANSACTIONAL = 16
+_PRODUCER_ID_END = 51
+_LENGTH_MAGIC_ATTRIBUTES = Struct(">i4xB5xB").unpack_from
+
+
+def is_plain_batch(records: bytes | None) -> bool:
+    """Whether produced data is exactly one batch of format 2, in no transaction, as far as its first bytes tell."""
+    if records is None or len(records) < HEADER_BYTES:
+        return False
+    length, magic, attributes = _LENGTH_MAGIC_ATTRIBUTES(records, 8)
+    return length + 12 == len(records) and magic == 2 and not attributes & _TRANSACTIONAL
+
+
+def is_transactional(records: bytes | None) -> bool:
+    """Whether produced data is a transactional batch, judged by its first bytes."""
+    if records is None or len(records) <= _ATTRIBUTES_AT or records[_MAGIC_AT] != 2:
+        return False
+    return bool(records[_ATTRIBUTES_AT] & _TRANSACTIONAL)
+
+
+def refusal_of_all(parts: Iterable[bytes | None], *, has_transactional_id: bool) -> AppendError | None:
+    """What makes Kafka refuse a whole request while it looks for the first transactional batch in it.
+
+    A size or a magic that cannot be (PD-12), or a transactional batch without a transactional id (PD-25).
+    """
+    for records in parts:
+        try:
+            found = records is not None and next_batch(records) is not None
+        except AppendError as error:
+            return error
+        if found and is_transactional(records):
+            if has_transactional_id:
+                return None
+            return AppendError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "no transactional id")
+    return None
+
+
+def fails_all(batch: bytes | None) -> bool:
+    """Whether a batch ends before its producer id, over which Kafka stumbles with the whole request (code -1)."""
+    return batch is not None and len(batch) < _PRODUCER_ID_END and batch[_MAGIC_AT] == 2
+
+
+def cut_out(records: bytes | None, *, old_formats: bool, zstd_allowed: bool) -> bytes | None:
+    """The one batch to append, or a message set as it came; None for an empty set (PD-12, PD-13, PD-31).
+
+    Raises AppendError.
+    """
+    if old_formats:
+        if records is None or next_batch(records) is None:
+            return None
+        return single_batch(records) if records[_MAGIC_AT] == 2 else records
+    if records is None:
+        raise AppendError(ErrorCode.INVALID_RECORD, "null in place of a record batch")
+    return single_batch(records, zstd_allowed=zstd_allowed)
+
+
+def append(partition: "Partition", node_id: int, batch: bytes | None, acks: int, now: Instant) -> Appended | None:
+    """Append what `cut_out` gave to the leader's log; None if there was nothing. Raises AppendError (PD-10)."""
+    if acks not in (-1, 0, 1):
+        raise AppendError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {acks}")
+    topic = partition.topic
+    if topic.is_internal:
+        raise AppendError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic.name} is written by coordinators only")
+    if partition.leader != node_id:
+        raise AppendError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"broker {node_id} does not lead {partition.log.name}")
+    if batch is None:
+        return None
+    if acks == -1:
+        needed = min(topic.config.int("min.insync.replicas"), len(partition.replicas))
+        if len(partition.isr) < needed:
+            raise AppendError(
+                ErrorCode.NOT_ENOUGH_REPLICAS, f"{len(partition.isr)} replicas in sync, {needed} are needed"
+            )
+    if batch[_MAGIC_AT] < 2:
+        batch = _converted(batch, partition)
+    return partition.log.append(batch, now)
+
+
+def _converted(records: bytes, partition: "Partition") -> bytes:
+    """A message set as one batch (PD-30). Its messages, or its wrapper, are measured as they came (PD-11)."""
+    largest = partition.log.config.max_message_bytes
+    if any(len(message) > largest for message in split_batches(records)):
+        raise AppendError(ErrorCode.MESSAGE_TOO_LARGE, f"a message is larger than max.message.bytes, {largest}")
+    try:
+        batch = batch_from_message_set(records)
+    except InvalidRecord as fault:
+        raise AppendError(fault.code, fault.message) from None
+    assert batch is not None, "cut_out lets no empty set pass"
+    return batch

@@ -1,0 +1,131 @@
+"""A segment: a run of stored batches that begins, ends and is deleted together (SE, RT)."""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from struct import Struct
+
+from fakebroker.core.logs.config import LogConfig
+from fakebroker.core.logs.timeindex import NOTHING, TimeIndex
+
+_OFFSET_INDEX_ENTRY_BYTES = 8
+_TIME_INDEX_ENTRY_BYTES = 12
+_RELATIVE_OFFSET_MAX = 2**31 - 1
+_LAST_OFFSET_DELTA = Struct(">23xi")
+
+
+def last_offset(batch: bytes, base_offset: int) -> int:
+    """The offset of the last record a stored batch had when it was written (RC-2)."""
+    delta: int = _LAST_OFFSET_DELTA.unpack_from(batch)[0]
+    return base_offset + delta
+
+
+class Segment:
+    """Stored batches in offset order, and arrays beside them that bisect can search.
+
+    A batch's place is its index in all of them. Batches are the bytes that a fetch hands out.
+    """
+
+    __slots__ = (
+        "base_offset",
+        "batches",
+        "created_ms",
+        "ends",
+        "first_timestamp_ms",
+        "index_entries",
+        "modified_ms",
+        "offsets",
+        "times",
+        "unindexed_bytes",
+    )
+
+    def __init__(self, base_offset: int, created_ms: int) -> None:
+        self.base_offset = base_offset
+        self.created_ms = created_ms
+        self.modified_ms = created_ms  # what Kafka's file would tell: when it was last written to
+        self.batches: list[bytes] = []
+        self.offsets = array("q")  # base offset of each batch
+        self.ends = array("q")  # the segment's size in bytes up to and with each batch
+        self.times = TimeIndex()  # of the batches' largest timestamps
+        self.first_timestamp_ms = NOTHING  # the first batch's largest, from which segment.ms counts
+        self.index_entries = 0  # Kafka's index files: they can be full (SE-1)
+        self.unindexed_bytes = 0
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all batches."""
+        return self.ends[-1] if self.ends else 0
+
+    @property
+    def last_offset(self) -> int:
+        """The last offset in it; the one before its base offset when it is empty."""
+        return last_offset(self.batches[-1], self.offsets[-1]) if self.batches else self.base_offset - 1
+
+    def add(
+        self, batch: bytes, base_offset: int, max_timestamp_ms: int, wall_ms: int, index_interval_bytes: int
+    ) -> None:
+        """Take a stored batch at the end. `max_timestamp_ms` is NOTHING for one that no search by time may find."""
+        ends, end = self.ends, len(batch)
+        if self.unindexed_bytes > index_interval_bytes:
+            self.index_entries += 1
+            self.unindexed_bytes = end
+        else:
+            self.unindexed_bytes += end
+        if ends:
+            end += ends[-1]
+        else:
+            self.first_timestamp_ms = max_timestamp_ms
+        self.batches.append(batch)
+        self.offsets.append(base_offset)
+        ends.append(end)
+        self.times.add(max_timestamp_ms)
+        self.modified_ms = wall_ms
+
+    def is_full_for(self, size: int, max_timestamp_ms: int, end_offset: int, wall_ms: int, config: LogConfig) -> bool:
+        """Whether a batch of `size` bytes that ends at `end_offset` has to go into a new segment (SE-1, LO-30)."""
+        ends = self.ends
+        if not ends:
+            return False
+        if ends[-1] + size > config.segment_bytes:
+            return True
+        if self.first_timestamp_ms >= 0:
+            waited_ms = max_timestamp_ms - self.first_timestamp_ms
+        else:
+            waited_ms = wall_ms - self.created_ms
+        if waited_ms > config.roll_ms or end_offset - self.base_offset > _RELATIVE_OFFSET_MAX:
+            return True
+        entries = self.index_entries
+        return entries > 0 and (
+            entries >= config.segment_index_bytes // _OFFSET_INDEX_ENTRY_BYTES
+            or entries >= config.segment_index_bytes // _TIME_INDEX_ENTRY_BYTES - 1
+        )
+
+    def place_of(self, offset: int) -> int:
+        """The first batch that ends at or behind `offset`; the number of batches if none does."""
+        place = bisect_right(self.offsets, offset) - 1
+        if place < 0:
+            return 0
+        return place if last_offset(self.batches[place], self.offsets[place]) >= offset else place + 1
+
+    def read(self, offset: int, max_bytes: int, end: int, *, at_least_one: bool) -> list[bytes]:
+        """Whole batches from `offset` on that begin before `end` and fit into `max_bytes` (FT-6, FT-9)."""
+        first = self.place_of(offset)
+        start = self.ends[first - 1] if first else 0
+        beyond = bisect_left(self.offsets, end)
+        fitting = bisect_right(self.ends, start + max_bytes)
+        if fitting <= first and at_least_one:
+            fitting = first + 1
+        return self.batches[first : min(beyond, fitting)]
+
+    def bytes_between(self, offset: int, end: int) -> int:
+        """Bytes of the batches that a read of [offset, end) without a limit gives."""
+        first, beyond = self.place_of(offset), bisect_left(self.offsets, end)
+        if beyond <= first:
+            return 0
+        return self.ends[beyond - 1] - (self.ends[first - 1] if first else 0)
+
+    def truncate(self, place: int) -> None:
+        """Keep the first `place` batches."""
+        del self.batches[place:], self.offsets[place:], self.ends[place:]
+        self.times.truncate(place)
+        if not place:
+            self.first_timestamp_ms = NOTHING

@@ -1,0 +1,1 @@
+"""Committed offsets: the cache, what is stored, and when they expire."""

@@ -1,0 +1,145 @@
+"""When groups are looked at for expiry, and what happens then (EX-1, EX-8, EX-9).
+
+Kafka visits every group every `offsets.retention.check.interval.ms`. Here a queue holds one lazy entry per group, the
+earliest time at which something of it can be due; an entry that proves too early is put back where it belongs. A pass
+costs what is due, and passes at which nothing can be due are jumped over.
+"""
+
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Final
+
+from fakebroker.core.deadlines import Deadline
+from fakebroker.core.groups.states import State
+from fakebroker.core.offsets.eras import era_in_force, policy_of
+from fakebroker.core.offsets.expiry import Aging, due_ms
+from fakebroker.core.offsets.group_offsets import NEVER
+from fakebroker.core.offsets.losses import OffsetsExpired
+from fakebroker.core.offsets.records import Tombstones
+from fakebroker.instant import Instant
+from fakebroker.records.offsets_topic import NO_TIMESTAMP, StoredOffset
+
+if TYPE_CHECKING:
+    from fakebroker.core.coordinator.shard import Shard
+    from fakebroker.core.groups.classic_group import ClassicGroup
+
+    _Entry = tuple[int, int, ClassicGroup]  # when to look, a ticket, at what
+
+_SLACK: Final = 1000  # stale entries in the queue that are not worth a thought
+
+
+class Cleanup:
+    """The expiry queue of one shard, and the deadline of its next pass that can find something."""
+
+    def __init__(self, shard: "Shard", since_ms: int) -> None:
+        settings = shard.settings
+        self.era = era_in_force(settings, shard.behaviours)
+        self.retention_ms = settings.int("offsets.retention.minutes") * 60_000
+        self._policy = policy_of(self.era)
+        self._shard = shard
+        self._since_ms = since_ms
+        self._interval_ms = settings.int("offsets.retention.check.interval.ms")
+        self._queue: list[_Entry] = []
+        self._tickets = 0
+        self._deadline = Deadline(self.run, owner=shard)
+
+    def touch(self, group: "ClassicGroup", due_ms: int, now_ms: int) -> None:
+        """Something of the group may be due at `due_ms`, or right away if that has passed: look at it by then."""
+        if due_ms < group.offsets.check_ms:
+            group.offsets.check_ms = due_ms
+            self._tickets += 1
+            heappush(self._queue, (due_ms, self._tickets, group))
+            self._arm(due_ms, now_ms)
+            if len(self._queue) > 2 * len(self._shard.groups) + _SLACK:
+                self._drop_stale_entries()
+
+    def committed(self, group: "ClassicGroup", offset: StoredOffset, now_ms: int) -> None:
+        """`offset` was just stored, perhaps with others that age as it does."""
+        _, _, _, _, _, base_ms, expire_ms, _ = offset
+        if group.state is State.EMPTY and group.protocol_type:
+            base_ms = group.state_ms
+        due_ms = base_ms + self.retention_ms
+        if expire_ms != NO_TIMESTAMP:
+            due_ms = min(due_ms, expire_ms)
+        self.touch(group, due_ms, now_ms)
+
+    def next_pass_ms(self, due_ms: int, now_ms: int) -> int:
+        """The first cleanup after `now_ms` that sees what is due at `due_ms` (EX-1)."""
+        since_ms, interval_ms = self._since_ms, self._interval_ms
+        passes = max(-((since_ms - due_ms) // interval_ms), (now_ms - since_ms) // interval_ms + 1, 1)
+        return since_ms + passes * interval_ms
+
+    def aging(self, group: "ClassicGroup") -> Aging:
+        """How the group's offsets age as long as it stays as it is."""
+        return self._policy(group, self.retention_ms)
+
+    def stop(self) -> None:
+        """The shard is unloaded."""
+        self._deadline.disarm()
+        self._queue.clear()
+
+    # -- the pass ------------------------------------------------------------------------------------------------
+
+    def run(self, now: Instant) -> None:
+        """Expire what is due; remove groups that are left without anything (EX-8, EX-9). One batch of tombstones."""
+        farewells: list[Tombstones] = []
+        for group in self._due_groups(now.wall_ms):
+            self._visit(group, now, farewells)
+        self._shard.append_all(farewells, now)
+        if self._queue:
+            self._arm(self._queue[0][0], now.wall_ms)
+
+    def _drop_stale_entries(self) -> None:
+        """Entries of deleted groups, and of groups that were queued for an earlier time, would wait for theirs."""
+        self._queue = [entry for entry in self._queue if _is_live(entry)]
+        heapify(self._queue)
+
+    def _due_groups(self, now_ms: int) -> list["ClassicGroup"]:
+        groups = []
+        while self._queue and self._queue[0][0] <= now_ms:
+            entry = heappop(self._queue)
+            if _is_live(entry):
+                group = entry[2]
+                group.offsets.check_ms = NEVER
+                groups.append(group)
+        return groups
+
+    def _visit(self, group: "ClassicGroup", now: Instant, tombstones: list[Tombstones]) -> None:
+        lost, next_ms = self._expire(group, now)
+        vanishes = group.state is State.EMPTY and group.offsets.is_empty()
+        if vanishes:
+            leaves_tombstone = self._shard.needs_tombstone(group)
+            self._shard.forget(group, now, "Empty and without offsets")
+        elif next_ms < NEVER:
+            self.touch(group, next_ms, now.wall_ms)
+        if lost or (vanishes and leaves_tombstone):
+            tombstones.append(Tombstones(group.group_id, lost, vanishes and leaves_tombstone))
+
+    def _expire(self, group: "ClassicGroup", now: Instant) -> tuple[list[StoredOffset], int]:
+        """Drop the group's due offsets: which, and when the next one is due."""
+        aging, offsets, now_ms = self.aging(group), group.offsets, now.wall_ms
+        lost: list[StoredOffset] = []
+        next_ms = NEVER
+        for offset in offsets:
+            at_ms = due_ms(aging, offset)
+            if at_ms > now_ms:
+                next_ms = min(next_ms, at_ms)
+            elif offsets.pending and offsets.is_pending(*offset[:2]):
+                next_ms = now_ms + 1  # at the next pass, if the transaction is over by then (EX-4)
+            else:
+                lost.append(offset)
+        if lost:
+            offsets.replay_tombstones(lost)
+            loss = OffsetsExpired(group.group_id, group.state, now_ms, aging, lost)
+            self._shard.emit(loss)
+            self._shard.cluster.losses.add(loss)
+        return lost, next_ms
+
+    def _arm(self, due_ms: int, now_ms: int) -> None:
+        pass_ms = self.next_pass_ms(due_ms, now_ms)
+        if self._deadline.due_ms is None or pass_ms < self._deadline.due_ms:
+            self._shard.timers.wall.arm(self._deadline, pass_ms)
+
+
+def _is_live(entry: "_Entry") -> bool:
+    due_ms, _, group = entry
+    return group.offsets.check_ms == due_ms and group.state is not State.DEAD

@@ -1,0 +1,98 @@
+"""The rules of offset expiry through the ages: one small policy per era (EX-3, EX-17, EX-18).
+
+2.0      before KIP-211: every offset dies on its own timer, whatever its group does
+2.1      KIP-211 as first released: a group with members loses nothing
+3.9      the rules of today; an offset whose topic nobody reads any more ages in a live group too (since 2.4)
+4.3      the same
+kip-211  the text of the proposal: an Empty group goes as a whole; unread topics age in every live group
+"""
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from fakebroker.core.groups.states import State
+from fakebroker.core.offsets.expiry import Aging
+from fakebroker.errors import FakebrokerError
+
+if TYPE_CHECKING:
+    from fakebroker.core.groups.classic_group import ClassicGroup
+    from fakebroker.core.offsets.expiry import Policy
+    from fakebroker.release import Behaviours
+    from fakebroker.settings import Settings
+
+
+def _without_members(group: "ClassicGroup", retention_ms: int) -> Aging | None:
+    """The first and the third row of EX-3: nobody is there."""
+    if group.state != State.EMPTY:
+        return None
+    if not group.protocol_type:
+        return _simple(retention_ms)
+    if group.state_ms < 0:
+        return Aging("EX-3", "Empty since an unknown time: each offset counts from its commit", retention_ms)
+    return Aging("EX-3", "Empty: all its offsets count from then", retention_ms, base_ms=group.state_ms)
+
+
+@cache
+def _simple(retention_ms: int) -> Aging:
+    return Aging("EX-3", "a simple group: each offset counts from its commit", retention_ms)
+
+
+def _era_2_0(group: "ClassicGroup", retention_ms: int) -> Aging:  # noqa: ARG001 - the group does not matter, that is the point
+    return Aging("EX-17", "each offset dies on its own timer, live members or not", retention_ms)
+
+
+def _era_2_1(group: "ClassicGroup", retention_ms: int) -> Aging:
+    empty = _without_members(group, retention_ms)
+    return empty or Aging("EX-18", f"{group.state}: a group with members loses nothing", retention_ms, kept=True)
+
+
+def _era_4_3(group: "ClassicGroup", retention_ms: int) -> Aging:
+    empty = _without_members(group, retention_ms)
+    if empty is not None:
+        return empty
+    topics = group.subscribed_topics
+    if group.protocol_type != "consumer":
+        why = f"{group.state} with protocol type {group.protocol_type!r}: nothing expires"
+    elif group.state != State.STABLE:
+        why = f"{group.state}: nothing expires during a rebalance"
+    elif topics is None:
+        why = "Stable, but what its members read is unknown: nothing expires"
+    else:
+        why = "Stable: topics that a member reads are kept, others count from their commits"
+        return Aging("EX-3", why, retention_ms, kept_topics=topics)
+    return Aging("EX-3", why, retention_ms, kept=True)
+
+
+def _era_of_the_text(group: "ClassicGroup", retention_ms: int) -> Aging:
+    empty = _without_members(group, retention_ms)
+    if empty is not None:
+        return empty._replace(rule="EX-14", whole_group=empty.base_ms is not None)
+    topics = group.subscribed_topics
+    if topics is None:
+        why = f"{group.state}, and what its members read is unknown: nothing expires"
+        return Aging("EX-14", why, retention_ms, kept=True)
+    why = f"{group.state}: topics that a member reads are kept, others count from their commits"
+    return Aging("EX-14", why, retention_ms, kept_topics=topics)
+
+
+ERAS: "dict[str, Policy]" = {
+    "2.0": _era_2_0,
+    "2.1": _era_2_1,
+    "3.9": _era_4_3,
+    "4.3": _era_4_3,
+    "kip-211": _era_of_the_text,
+}
+
+
+def era_in_force(settings: "Settings", behaviours: "Behaviours") -> str:
+    """The era of the release, unless `fakebroker.expiry.era` says another."""
+    chosen = settings.str("fakebroker.expiry.era")
+    return behaviours.expiry_era if chosen == "release" else chosen
+
+
+def policy_of(era: str) -> "Policy":
+    """The policy of that era. Raises FakebrokerError naming those there are."""
+    policy = ERAS.get(era)
+    if policy is None:
+        raise FakebrokerError(f"no era of offset expiry {era!r}; there are: {', '.join(ERAS)}")
+    return policy
