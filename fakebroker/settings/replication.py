@@ -114,7 +114,7 @@ ROWS = (
     Setting("replica.lag.time.max.ms", LONG, 30000, None, READ_ONLY,
             "how long a follower may lag before it is out of sync"),
     Setting("replica.selector.class", STRING, None, None, READ_ONLY,
-            "which replica a consumer is sent to (CLU-56)"),
+            "which replica a consumer is sent to (CLU-56)", acts=True),
     Setting("replica.socket.receive.buffer.bytes", INT, 65536, None, READ_ONLY,
             "how followers fetch; brokers share one log here"),
     Setting("replica.socket.timeout.ms", INT, 30000, None, READ_ONLY,
