@@ -12,7 +12,8 @@ from fakebroker.core.offsets.eras import ERAS
 from fakebroker.core.offsets.explain import OffsetStory, side_by_side
 from fakebroker.core.offsets.losses import Losses, OffsetsExpired
 from fakebroker.errors import FakebrokerError
-from tests.core.offsets.lab import DAY, HOUR, MINUTE, PASS, START, WEEK, Lab
+from tests.core.offsets.histories import DURATIONS, STEPS, take
+from tests.core.offsets.lab import DAY, MINUTE, START, WEEK, Lab
 
 T0 = ("t", 0)
 
@@ -122,42 +123,10 @@ def test_losses_are_bounded() -> None:
 
 # -- what explain announces is what happens ----------------------------------------------------------------------------
 
-_DURATIONS = st.sampled_from([1, MINUTE, PASS, HOUR, DAY, 3 * DAY, WEEK - HOUR])
-_RETENTIONS = st.sampled_from([-1, 0, MINUTE, 2 * DAY, 20 * DAY])
-_STEPS = st.one_of(
-    st.tuples(st.just("commit"), st.sampled_from(["t", "u"]), st.integers(0, 2), _RETENTIONS),
-    st.tuples(st.just("wait"), _DURATIONS),
-    st.tuples(st.just("join"), st.sampled_from([("t",), ("u",), ("t", "u")])),
-    st.tuples(st.just("leave")),
-    st.tuples(st.just("pend"), st.sampled_from(["t", "u"])),
-    st.tuples(st.just("end"), st.booleans()),
-)
-
-
-def take(lab: Lab, step: tuple[Any, ...]) -> None:
-    """One step of a history; what does not fit the state is left out."""
-    kind, *args = step
-    group = lab.shard().group("g")
-    members = list(group.members) if group else []
-    if kind == "wait":
-        lab.wait(args[0])
-    elif kind == "commit":
-        topic, partition, retention_ms = args
-        who = {"member_id": members[0], "generation_id_or_member_epoch": group.generation} if group and members else {}
-        lab.commit({(topic, partition): 1}, version=4, retention_time_ms=retention_ms, **who)
-    elif kind == "join" and not members:
-        lab.stable(topics=args[0])
-    elif kind == "leave" and members:
-        lab.leave(members[0])
-    elif kind == "pend":
-        lab.pend({(args[0], 0): 9})
-    elif kind == "end":
-        lab.shard().replay_marker(7, args[0], lab.now)
-
 
 @pytest.mark.rules("EX-2", "EX-3", "EX-4", "EX-8")
 @settings(max_examples=60, deadline=None)
-@given(st.sampled_from(sorted(ERAS)), st.lists(_STEPS, max_size=12), _DURATIONS)
+@given(st.sampled_from(sorted(ERAS)), st.lists(STEPS, max_size=12), DURATIONS)
 def test_what_is_announced_happens(era: str, history: list[tuple[Any, ...]], after_ms: int) -> None:
     """After any history: what explain says goes by a time goes by then, at the cleanup it names, and nothing else."""
     lab = Lab(settings={"fakebroker.expiry.era": era})

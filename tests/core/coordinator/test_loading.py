@@ -16,8 +16,8 @@ from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.offsets_codec import Format, group_key, group_value, offset_key, offset_value, read_entry
 from fakebroker.records.offsets_topic import GroupEntry, GroupValue, MemberValue, OffsetEntry
 from fakebroker.settings import Settings
+from tests.core.offsets.histories import take
 from tests.core.offsets.lab import DAY, HOUR, MINUTE, NO_ID, PASS, START, WEEK, Lab, Pair, Pairs, Place, state_of
-from tests.core.offsets.test_explain import take
 
 
 def offset(value: int, place: Place = ("t", 0), record_format: Format = Format()) -> Pair:
