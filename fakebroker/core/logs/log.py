@@ -120,8 +120,9 @@ class PartitionLog:
             self._put(batch, len(records) - 1, now.wall_ms, now.wall_ms)
             self.producers.written(parse_header(batch), base_offset, now.wall_ms)
         else:
-            self.log_end_offset = base_offset + len(records)
-            if self._unsettled.add(write):
+            count = len(records)
+            self.log_end_offset = base_offset + count
+            if self._unsettled.add(write, count):
                 self._settle(self._unsettled.take_surplus())
         self._moved(now)
         return base_offset

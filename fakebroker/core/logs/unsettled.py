@@ -8,6 +8,7 @@ from fakebroker.records.batch import build_batch, plain_records
 
 Pair = tuple[bytes | None, bytes | None]
 RECORDS_MAX = 100_000  # kept as values; beyond it the oldest go, or become bytes
+SLACK = 5_000  # so many more before that happens, so that they go many at a time
 
 
 class LazyRecords(Protocol):
@@ -58,11 +59,11 @@ class Unsettled:
     def __bool__(self) -> bool:
         return bool(self._writes)
 
-    def add(self, write: Write) -> bool:
-        """Keep one more; returns whether they are too many now."""
+    def add(self, write: Write, count: int) -> bool:
+        """Keep one more, of so many records; returns whether there are so many now that some should go."""
         self._writes.append(write)
-        self._count += len(write.records)
-        return self._count > RECORDS_MAX
+        self._count += count
+        return self._count > RECORDS_MAX + SLACK
 
     def take(self) -> Iterator[Write]:
         """All of them; each is gone when it is handed out."""
