@@ -76,13 +76,8 @@ def _take_ports(listen: tuple[str, ...], advertise: tuple[str, ...]) -> "Ports":
 
 
 def _serve(ports: "Ports", topics: tuple[str, ...], config: tuple[str, ...], verbose: bool, **options: Any) -> None:
-    """Make the broker and run it.
-
-    A broker makes few cycles and keeps many objects: looking for the first among the second seldom makes commits a
-    quarter cheaper. This process is ours alone, so it may be set.
-    """
+    """Make the broker and run it."""
     import asyncio
-    import gc
     import logging
 
     from fakebroker.broker import AsyncFakeBroker
@@ -97,10 +92,20 @@ def _serve(ports: "Ports", topics: tuple[str, ...], config: tuple[str, ...], ver
     broker = AsyncFakeBroker(listen=ports, **options)
     for name, partitions in (_pair(text, ":", "NAME:PARTITIONS") for text in topics):
         broker.create_topic(name, int(partitions))
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
+    settle_collector()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(_run_until_signal(broker))
+
+
+def settle_collector() -> None:
+    """Look for garbage seldom: a broker makes few cycles and keeps many objects, and commits become a half cheaper.
+
+    For a process that is the broker's alone.
+    """
+    import gc
+
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 async def _run_until_signal(broker: "AsyncFakeBroker") -> None:

@@ -85,7 +85,7 @@ def start_and_memory(rounds: int) -> list[str]:
     ratios, memory = [], []
     for _ in range(rounds):
         ours, bare = fakebroker(), bare_asyncio()
-        ratios.append(ours.started_ms / bare.started_ms)
+        ratios.append(ours.accepted_ms / bare.accepted_ms)
         memory.append(ours.rss_mb())
         ours.stop()
         bare.stop()

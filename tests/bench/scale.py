@@ -5,6 +5,7 @@ import time
 import tracemalloc
 
 from fakebroker import FakeBroker
+from fakebroker.cli import settle_collector
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.instant import Instant
@@ -143,6 +144,7 @@ def memory() -> str:
 
 def report() -> str:
     """The page's section on growth."""
+    settle_collector()  # as `fakebroker serve` does
     parts = [
         "## Growth",
         "",

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -24,7 +25,7 @@ class Echo(asyncio.Protocol):
     def connection_made(self, transport): self.transport = transport
     def data_received(self, data): self.transport.write(data)
 async def main():
-    server = await asyncio.get_running_loop().create_server(Echo, "127.0.0.1", 0)
+    server = await asyncio.get_running_loop().create_server(Echo, "127.0.0.1", {port})
     print("listening on %s:%s" % server.sockets[0].getsockname()[:2], flush=True)
     await server.serve_forever()
 asyncio.run(main())
@@ -32,17 +33,24 @@ asyncio.run(main())
 
 
 class Target:
-    """One running broker process. `started_ms` is the time from spawning it to its first accepted connection line."""
+    """One running broker process.
+
+    A "{port}" in its command becomes a free port; then `accepted_ms` is the time from spawning it to the first
+    connection it accepts.
+    """
 
     def __init__(self, name: str, command: list[str]) -> None:
         self.name = name
+        port = free_port()
+        is_chosen = any("{port}" in word for word in command)
+        command = [word.replace("{port}", str(port)) for word in command]
         began = time.perf_counter()
         self._process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT
         )
+        self.accepted_ms = first_accept_ms(port, began) if is_chosen else 0.0
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
-        self.started_ms = (time.perf_counter() - began) * 1000
         match = re.search(r"listening on (\S+):(\d+)", line)
         if match is None:
             raise RuntimeError(f"{name} did not start: {line!r}")
@@ -74,8 +82,26 @@ class Target:
             self._process.wait()
 
 
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+def first_accept_ms(port: int, began: float) -> float:
+    """Milliseconds since `began` when the port first accepts a connection."""
+    while time.perf_counter() - began < 30:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            time.sleep(0.001)
+        else:
+            return (time.perf_counter() - began) * 1000
+    raise TimeoutError(f"nobody listens on port {port} after 30 s")
+
+
 def fakebroker(*options: str) -> Target:
-    return Target("fakebroker", [sys.executable, "-m", "fakebroker", "serve", "--listen", "127.0.0.1:0", *options])
+    return Target("fakebroker", [sys.executable, "-m", "fakebroker", "serve", "--listen", "127.0.0.1:{port}", *options])
 
 
 def rdkafka_mock() -> Target:
