@@ -24,7 +24,7 @@ pytestmark = [
 
 @pytest.mark.timeout(300)
 def test_the_java_client_lives_its_story(fakebroker: FakeBroker) -> None:
-    """Every codec, a third member, resume, offsets by time, a static member's restart and all four assignors."""
+    """Every codec, a third member, resume, offsets by time (in random logs, too), a static member's restart and all four assignors."""
     command = [
         "java",
         "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
@@ -37,5 +37,5 @@ def test_the_java_client_lives_its_story(fakebroker: FakeBroker) -> None:
 
     assert run.returncode == 0, run.stdout + run.stderr
     assert [line.split()[1] for line in run.stdout.splitlines() if line.startswith("ok ")] == [
-        "none", "gzip", "snappy", "lz4", "zstd", "third", "resume", "times", "static", "assignors",
+        "none", "gzip", "snappy", "lz4", "zstd", "third", "resume", "times", "random-times", "static", "assignors",
     ]  # fmt: skip

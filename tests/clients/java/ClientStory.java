@@ -21,13 +21,14 @@ public class ClientStory {
     public static void main(String[] args) throws Exception {
         bootstrap = args[0];
         List<String> chapters = args.length > 1 ? List.of(args).subList(1, args.length)
-            : List.of("none", "gzip", "snappy", "lz4", "zstd", "third", "resume", "times", "static", "assignors");
+            : List.of("none", "gzip", "snappy", "lz4", "zstd", "third", "resume", "times", "random-times", "static", "assignors");
         for (String chapter : chapters) {
             long began = System.currentTimeMillis();
             switch (chapter) {
                 case "third" -> thirdMember();
                 case "resume" -> resume();
                 case "times" -> offsetsByTime();
+                case "random-times" -> offsetsByTimeInRandomLogs();
                 case "static" -> staticMember();
                 case "assignors" -> assignors();
                 default -> roundTrip(chapter);
@@ -190,6 +191,33 @@ public class ClientStory {
         asked.replaceAll((p, t) -> START_MS + 10_000);
         check(m.consumer.offsetsForTimes(asked).values().stream().allMatch(Objects::isNull), "nothing after the end");
         m.consumer.close();
+    }
+
+    /** Logs with times out of order, equal and far apart: the answer is that of a plain scan. */
+    static void offsetsByTimeInRandomLogs() throws Exception {
+        Random random = new Random(7);
+        for (int round = 0; round < 12; round++) {
+            String topic = topic("random-times-" + round);
+            String codec = List.of("none", "gzip", "lz4", "zstd").get(round % 4);
+            List<Long> times = new ArrayList<>();
+            Map<String, Object> config = Map.of("bootstrap.servers", bootstrap, "compression.type", codec, "batch.size", 200 + random.nextInt(2_000));
+            try (var producer = new KafkaProducer<>(config, new StringSerializer(), new StringSerializer())) {
+                for (int n = 1 + random.nextInt(200); n > 0; n--) {
+                    times.add(START_MS + random.nextInt(300));
+                    producer.send(new ProducerRecord<>(topic, 0, times.get(times.size() - 1), "k", "v"));
+                }
+            }
+            TopicPartition partition = new TopicPartition(topic, 0);
+            try (var consumer = new Member(topic, topic).consumer) {
+                for (long asked = START_MS - 1; asked < START_MS + 302; asked += 1 + random.nextInt(20)) {
+                    final long target = asked;
+                    OffsetAndTimestamp found = consumer.offsetsForTimes(Map.of(partition, target)).get(partition);
+                    int first = IntStream.range(0, times.size()).filter(i -> times.get(i) >= target).findFirst().orElse(-1);
+                    check(first < 0 ? found == null : found != null && found.offset() == first && found.timestamp() == times.get(first),
+                        "round " + round + ", time " + target + ": found " + found + ", a scan finds " + first);
+                }
+            }
+        }
     }
 
     static void staticMember() throws Exception {
