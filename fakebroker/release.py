@@ -36,9 +36,11 @@ class Behaviours:
     share_key_refusal: int = 42  # FC-8: 3.9.1 answers 15 to a key of type 2 that is not one
     expiry_era: str = "4.3"  # EX-17, EX-18: whose rules of offset expiry hold
     every_offset_expires_by_itself: bool = False  # EX-17: before 2.1 each stored offset carries an expire timestamp
+    own_commit_times_are_stored: bool = True  # OC-10: 2.0.1 only reckons the expire timestamp from them
     offset_value_version: int = 4  # CR-5: of a committed offset without an expire timestamp
     group_value_version: int = 3  # CR-8
     tombstone_for_every_group: bool = True  # EX-10: 3.9.1 only if there ever was a generation
+    base_sequence_of_groups: int = 0  # CR-14: up to 3.9.1 -1 in batches with tombstones or a group
     groups_expire_in_one_batch: bool = True  # CR-14: 3.9.1 writes the tombstones of each group by themselves
     emptied_group_goes_at_once: bool = False  # OD-6, EX-12: 3.9.1 removes a group with its last offset
     commit_to_unknown_group_says_so: bool = True  # OC-6: 69 in v9+; 3.9.1 says 22
@@ -91,6 +93,7 @@ _BEHAVIOURS_3_9 = replace(
     expiry_era="3.9",
     offset_value_version=3,
     tombstone_for_every_group=False,
+    base_sequence_of_groups=-1,
     groups_expire_in_one_batch=False,
     emptied_group_goes_at_once=True,
     commit_to_unknown_group_says_so=False,
@@ -111,6 +114,7 @@ _BEHAVIOURS_2_0 = replace(
     _BEHAVIOURS_2_1,
     expiry_era="2.0",
     every_offset_expires_by_itself=True,
+    own_commit_times_are_stored=False,
     offset_value_version=1,
     group_value_version=1,
 )

@@ -190,6 +190,7 @@ class _Judge:
         "now_ms",
         "retention_ms",
         "saw_unknown",
+        "stores_own_times",
         "stores_topic_ids",
     )
 
@@ -201,6 +202,7 @@ class _Judge:
         self.retention_ms: int | None = None
         self.expire_ms = NO_TIMESTAMP
         self.stores_topic_ids = False
+        self.stores_own_times = True
         self.saw_unknown = False
 
     @classmethod
@@ -214,6 +216,7 @@ class _Judge:
             judge.stores_topic_ids = shard.stores_topic_ids
         else:
             judge.expire_ms = _sum_ms(now_ms, retention_ms)
+            judge.stores_own_times = shard.behaviours.own_commit_times_are_stored
         return judge
 
     def answers(self, topic: Topic | None, rows: Sequence[_Row]) -> list[tuple[int, int]]:
@@ -240,7 +243,8 @@ class _Judge:
                     accept((name, index, offset, leader_epoch, metadata or "", now_ms, expire_ms, topic_id))
                 else:
                     own_expire_ms = NO_TIMESTAMP if self.retention_ms is None else _sum_ms(own_ms, self.retention_ms)
-                    accept((name, index, offset, leader_epoch, metadata or "", own_ms, own_expire_ms, topic_id))
+                    stored_ms = own_ms if self.stores_own_times else now_ms
+                    accept((name, index, offset, leader_epoch, metadata or "", stored_ms, own_expire_ms, topic_id))
         return answers
 
 

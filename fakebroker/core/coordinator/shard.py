@@ -184,9 +184,9 @@ class Shard:
                 self.append(each, now)
 
     def append(self, records: "LazyRecords", now: Instant) -> None:
-        """Append the records of one write, if it has any."""
+        """Append the records of one write other than a commit, if it has any."""
         if len(records):
-            self._log.append_records(records, now)
+            self._log.append_records(records, now, base_sequence=self.behaviours.base_sequence_of_groups)
 
     # -- GroupHost -----------------------------------------------------------------------------------------------
 

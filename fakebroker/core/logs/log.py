@@ -106,14 +106,21 @@ class PartitionLog:
         self._moved(now)
         return Appended(base_offset, now.wall_ms if config.log_append_time else -1, self.log_start_offset)
 
-    def append_records(self, records: LazyRecords, now: Instant, producer: tuple[int, int] | None = None) -> int:
+    def append_records(
+        self,
+        records: LazyRecords,
+        now: Instant,
+        producer: tuple[int, int] | None = None,
+        *,
+        base_sequence: int = 0,
+    ) -> int:
         """Append the coordinator's own records as one batch of the present time; returns its base offset.
 
         Their bytes are made when somebody reads, measures or searches the log. `producer` is id and epoch of the
-        transaction they belong to.
+        transaction they belong to. Kafka's coordinators have base sequence 0 in most batches, producer or not.
         """
         base_offset = self.log_end_offset
-        write = Write(base_offset, records, self.epochs.latest(), now.wall_ms)
+        write = Write(base_offset, records, self.epochs.latest(), now.wall_ms, base_sequence)
         if producer is not None:
             self.settle()
             batch = write.batch(producer)

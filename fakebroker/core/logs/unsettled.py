@@ -30,12 +30,10 @@ class Write(NamedTuple):
     records: LazyRecords
     leader_epoch: int
     wall_ms: int
+    base_sequence: int
 
     def batch(self, producer: tuple[int, int] | None = None) -> bytes:
-        """Its batch, in the transaction of `producer` (id and epoch) if there is one.
-
-        The base sequence is 0 also without a producer, as seen in 4.3.1.
-        """
+        """Its batch, in the transaction of `producer` (id and epoch) if there is one."""
         producer_id, producer_epoch = producer or (-1, -1)
         return build_batch(
             plain_records(self.records.records(), self.wall_ms, self.base_offset),
@@ -43,7 +41,7 @@ class Write(NamedTuple):
             transactional=producer is not None,
             producer_id=producer_id,
             producer_epoch=producer_epoch,
-            base_sequence=0,
+            base_sequence=self.base_sequence,
         )
 
 

@@ -13,6 +13,7 @@ from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.events import CoordinatorMoved
 from fakebroker.core.groups.states import State
 from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.records.batch import parse_header
 from fakebroker.records.offsets_codec import Format, group_key, group_value, offset_key, offset_value, read_entry
 from fakebroker.records.offsets_topic import GroupEntry, GroupValue, MemberValue, OffsetEntry
 from fakebroker.settings import Settings
@@ -303,6 +304,20 @@ def test_formats_of_releases(as_release: str, offset_version: int, group_version
 
     assert values[0][:2] == pack(">h", offset_version)
     assert values[-1][:2] == pack(">h", group_version)
+
+
+@pytest.mark.rules("CR-14")
+@pytest.mark.parametrize(("as_release", "beside_groups"), [("4.3", 0), ("3.9", -1), ("2.0", -1)])
+def test_base_sequences_of_releases(as_release: str, beside_groups: int) -> None:
+    """There is no producer; the sequence is 0 all the same, but up to 3.9.1 not beside groups and tombstones."""
+    lab = Lab(as_release)
+    lab.commit(version=2)
+    lab.emptied()
+    lab.shard().delete_group(lab.group(), lab.now)
+    headers = [parse_header(batch) for batch in lab.batches()]
+
+    assert {header.producer_id for header in headers} == {-1}
+    assert [header.base_sequence for header in headers] == [0, *[beside_groups] * (len(headers) - 1)]
 
 
 # -- state == state rebuilt from the log -------------------------------------------------------------------------------

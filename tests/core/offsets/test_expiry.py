@@ -432,7 +432,7 @@ def test_before_the_proposal() -> None:
         if isinstance(entry, OffsetEntry) and entry.topic == "u" and entry.value
     }
     assert stored[0][-2] == START.wall_ms + DAY
-    assert stored[1][-2] == START.wall_ms - 6 * DAY + retention_ms
+    assert stored[1][-3:-1] == (START.wall_ms, START.wall_ms - 6 * DAY + retention_ms)
     lab.wait(DAY)
     assert lab.offsets() == {T0: 5}
     lab.wait(retention_ms)
