@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.bench import scale
+from tests.bench import clients, scale
 from tests.bench.cases import CASES, Case
 from tests.bench.driver import Rate, load, median_and_spread
 from tests.bench.joining import ms_to_stable
@@ -118,14 +118,18 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only the cases whose name contains this text; writes no page")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.5)
+    parser.add_argument("--kafka", help="HOST:PORT of a real Kafka to measure the clients against, too")
+    parser.add_argument("--kafka-is", default="4.3.1", help="what it is, for the page")
     options = parser.parse_args()
     wanted = [case for case in CASES if options.only.lower() in case.name.lower()]
     rows = [measure(case, options.rounds, options.seconds) for case in wanted]
     if options.only:
         return
+    real = ["what", "fakebroker", "librdkafka's mock", f"Kafka ({options.kafka_is})" if options.kafka else "Kafka"]
     work = ["case", "connections x in flight", "ours/s", "us", "mock/s", "us", "ratio (spread)", "goal"]
     sections = [
         section("Work, next to librdkafka's mock cluster (C, one thread)", work, rows),
+        section("Real clients, 1 KiB records", real, clients.report(options.kafka, line)),
         section("Start, memory, forming", ["what", "measured (spread)", "goal"], start_and_memory(options.rounds)),
         scale.report(),
     ]

@@ -1,0 +1,155 @@
+"""What users feel: real clients end to end, next to librdkafka's mock and, if one is named, a real Kafka.
+
+make bench ARGS="--kafka 127.0.0.1:9092"
+"""
+
+import re
+import shutil
+import subprocess
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.bench.targets import Target, fakebroker, rdkafka_mock
+
+JARS = Path(__file__).resolve().parents[2] / ".java" / "lib"
+VALUE = b"v" * 1024
+
+
+def confluent_produce(bootstrap: str) -> float:
+    """Messages per second of 30,000 of 1 KiB into one partition."""
+    import confluent_kafka
+
+    producer = confluent_kafka.Producer({"bootstrap.servers": bootstrap, "queue.buffering.max.messages": 100_000})
+    topic = warm_topic(bootstrap)
+    began = time.perf_counter()
+    for _ in range(30_000):
+        producer.produce(topic, VALUE, partition=0)
+    assert producer.flush(60) == 0
+    return 30_000 / (time.perf_counter() - began)
+
+
+def confluent_consume(bootstrap: str) -> float:
+    """Messages per second of 30,000 of 1 KiB from one partition."""
+    import confluent_kafka
+
+    topic = warm_topic(bootstrap)
+    producer = confluent_kafka.Producer({"bootstrap.servers": bootstrap, "queue.buffering.max.messages": 100_000})
+    for _ in range(30_000):
+        producer.produce(topic, VALUE, partition=0)
+    producer.flush(60)
+    consumer = confluent_kafka.Consumer({"bootstrap.servers": bootstrap, "group.id": uuid.uuid4().hex})
+    consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
+    began, read = time.perf_counter(), 0
+    while read < 30_000 and time.perf_counter() - began < 60:
+        read += len(consumer.consume(1000, timeout=1))
+    elapsed = time.perf_counter() - began
+    consumer.close()
+    return read / elapsed
+
+
+def first_message_ms(bootstrap: str) -> float:
+    """Milliseconds from subscribing as the only member of a new group to the first message."""
+    import confluent_kafka
+
+    topic = warm_topic(bootstrap)
+    producer = confluent_kafka.Producer({"bootstrap.servers": bootstrap})
+    producer.produce(topic, VALUE)
+    producer.flush(10)
+    config = {"bootstrap.servers": bootstrap, "group.id": uuid.uuid4().hex, "auto.offset.reset": "earliest"}
+    consumer = confluent_kafka.Consumer(config)
+    began = time.perf_counter()
+    consumer.subscribe([topic])
+    assert consumer.poll(20) is not None
+    elapsed_ms = (time.perf_counter() - began) * 1000
+    consumer.close()
+    return elapsed_ms
+
+
+def synchronous_commits(bootstrap: str) -> float:
+    """Commits per second, one after the other."""
+    import confluent_kafka
+
+    topic = warm_topic(bootstrap)
+    consumer = confluent_kafka.Consumer({"bootstrap.servers": bootstrap, "group.id": uuid.uuid4().hex})
+    consumer.commit(offsets=[confluent_kafka.TopicPartition(topic, 0, 0)], asynchronous=False)
+    began = time.perf_counter()
+    for n in range(2_000):
+        consumer.commit(offsets=[confluent_kafka.TopicPartition(topic, 0, n)], asynchronous=False)
+    rate = 2_000 / (time.perf_counter() - began)
+    consumer.close()
+    return rate
+
+
+def kafka_python_produce(bootstrap: str) -> float:
+    """Messages per second of 10,000 of 1 KiB into one partition."""
+    import kafka
+
+    producer = kafka.KafkaProducer(bootstrap_servers=bootstrap)
+    topic = warm_topic(bootstrap)
+    began = time.perf_counter()
+    for _ in range(10_000):
+        producer.send(topic, VALUE, partition=0)
+    producer.flush()
+    rate = 10_000 / (time.perf_counter() - began)
+    producer.close()
+    return rate
+
+
+def java_produce(bootstrap: str) -> float:
+    """Records per second of ProducerPerformance: 100,000 of 1 KiB."""
+    topic = warm_topic(bootstrap)
+    arguments = ["--topic", topic, "--num-records", "100000", "--record-size", "1024", "--throughput", "-1"]
+    printed = java("org.apache.kafka.tools.ProducerPerformance", *arguments, "--bootstrap-server", bootstrap)
+    return float(re.findall(r"100000 records sent, ([\d.]+) records/sec", printed)[-1])
+
+
+def java(*command: str) -> str:
+    java_command = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", f"{JARS}/*", *command]
+    return subprocess.run(java_command, capture_output=True, text=True, check=True, timeout=120).stdout
+
+
+def warm_topic(bootstrap: str) -> str:
+    """A new topic whose partition answers: made by asking for it."""
+    import confluent_kafka
+
+    topic = "bench-" + uuid.uuid4().hex
+    producer = confluent_kafka.Producer({"bootstrap.servers": bootstrap})
+    producer.produce(topic, b"first", partition=0)
+    assert producer.flush(30) == 0
+    return topic
+
+
+MEASURES: list[tuple[str, str, Callable[[str], float], bool]] = [
+    ("confluent-kafka, produce", "msg/s", confluent_produce, True),
+    ("confluent-kafka, consume", "msg/s", confluent_consume, False),  # the mock keeps 5 MB of a log
+    ("confluent-kafka, subscribe to first message", "ms", first_message_ms, True),
+    ("confluent-kafka, synchronous commits", "/s", synchronous_commits, True),
+    ("kafka-python, produce", "msg/s", kafka_python_produce, False),  # cannot bootstrap from the mock
+]
+
+
+def report(kafka: str | None, line: Callable[[list[str]], str]) -> list[str]:
+    """A row per measure: ours, the mock's, and Kafka's if there is one."""
+    ours, mock = fakebroker(), rdkafka_mock()
+    measures = list(MEASURES)
+    if shutil.which("java") and list(JARS.glob("kafka-tools-*.jar")):
+        measures.append(("Java ProducerPerformance", "records/s", java_produce, False))
+    rows = []
+    for name, unit, measure, mock_can in measures:
+        addresses = [address_of(ours), address_of(mock) if mock_can else None, kafka]
+        cells = [f"{best(measure, a):,.0f} {unit}" if a else "-" for a in addresses]
+        rows.append(line([name, *cells]))
+    ours.stop()
+    mock.stop()
+    return rows
+
+
+def best(measure: Callable[[str], float], bootstrap: str) -> float:
+    """The median of three turns."""
+    return sorted(measure(bootstrap) for _ in range(3))[1]
+
+
+def address_of(target: Target) -> str:
+    return f"{target.address[0]}:{target.address[1]}"
