@@ -24,7 +24,7 @@ pytestmark = [
 
 @pytest.mark.timeout(300)
 def test_the_java_client_lives_its_story(fakebroker: FakeBroker) -> None:
-    """Codecs, a third member, resume, offsets by time (in random logs, too), a static member's restart, four assignors."""
+    """Codecs, a third member, resume, offsets by time in ordinary and random logs, a static member, four assignors."""
     command = [
         "java",
         "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
