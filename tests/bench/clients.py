@@ -139,15 +139,15 @@ def report(kafka: str | None, line: Callable[[list[str]], str]) -> list[str]:
     rows = []
     for name, unit, measure, mock_can in measures:
         addresses = [address_of(ours), address_of(mock) if mock_can else None, kafka]
-        cells = [f"{best(measure, a):,.0f} {unit}" if a else "-" for a in addresses]
+        cells = [f"{median(measure, a):,.0f} {unit}" if a else "-" for a in addresses]
         rows.append(line([name, *cells]))
     ours.stop()
     mock.stop()
     return rows
 
 
-def best(measure: Callable[[str], float], bootstrap: str) -> float:
-    """The median of three turns."""
+def median(measure: Callable[[str], float], bootstrap: str) -> float:
+    """Of three turns."""
     return sorted(measure(bootstrap) for _ in range(3))[1]
 
 

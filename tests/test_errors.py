@@ -1,0 +1,41 @@
+"""Error codes by Kafka's names, and which of them clients may retry (section 23 of the specification)."""
+
+import pytest
+
+from fakebroker.errors import ErrorCode, KafkaError
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "retriable"),
+    [
+        ("UNKNOWN_SERVER_ERROR", -1, False),
+        ("NONE", 0, False),
+        ("OFFSET_OUT_OF_RANGE", 1, False),
+        ("CORRUPT_MESSAGE", 2, True),
+        ("NOT_LEADER_OR_FOLLOWER", 6, True),
+        ("COORDINATOR_LOAD_IN_PROGRESS", 14, True),
+        ("NOT_COORDINATOR", 16, True),
+        ("ILLEGAL_GENERATION", 22, False),
+        ("REBALANCE_IN_PROGRESS", 27, False),
+        ("FETCH_SESSION_ID_NOT_FOUND", 70, True),
+        ("MEMBER_ID_REQUIRED", 79, False),
+        ("FENCED_INSTANCE_ID", 82, False),
+        ("UNSTABLE_OFFSET_COMMIT", 88, True),
+        ("UNKNOWN_TOPIC_ID", 100, True),
+        ("INVALID_REGULAR_EXPRESSION", 128, False),
+    ],
+)
+def test_codes_are_kafkas(name: str, number: int, retriable: bool) -> None:
+    """Name, number and retriability are those of the Java client."""
+    code = ErrorCode(number)
+
+    assert (code.name, code.retriable) == (name, retriable)
+
+
+def test_an_error_says_its_code_and_its_text() -> None:
+    """What a test sees when a call of the object model is refused."""
+    assert (
+        str(KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "no topic 'x'"))
+        == "UNKNOWN_TOPIC_OR_PARTITION: no topic 'x'"
+    )
+    assert str(KafkaError(ErrorCode.NOT_COORDINATOR)) == "NOT_COORDINATOR"
