@@ -107,7 +107,7 @@ class Topics:
         self._cluster = cluster
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[bytes, Topic] = {}
-        self._alike: dict[str, set[str]] = {}  # collision key -> names
+        self._alike: dict[str, dict[str, None]] = {}  # collision key -> names in the order of their creation
         self.on_deleted: list[Callable[[Topic, Instant], None]] = []
         self.on_leader_changed: list[Callable[[Partition, Instant], None]] = []
 
@@ -144,7 +144,7 @@ class Topics:
     def add(self, topic: Topic) -> None:
         """Let a planned topic exist."""
         self._by_name[topic.name] = self._by_id[topic.id] = topic
-        self._alike.setdefault(collision_key(topic.name), set()).add(topic.name)
+        self._alike.setdefault(collision_key(topic.name), {})[topic.name] = None
 
     def plan(
         self,
@@ -168,7 +168,7 @@ class Topics:
         """Forget a topic and tell `on_deleted`. KeyError if there is none."""
         topic = self._by_name.pop(name)
         del self._by_id[topic.id]
-        self._alike[collision_key(name)].remove(name)
+        del self._alike[collision_key(name)][name]
         for callback in self.on_deleted:
             callback(topic, now)
         for partition in topic.partitions:
