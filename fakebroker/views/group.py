@@ -220,7 +220,7 @@ def _members(count: int) -> str:
 def _member(group: "ClassicGroup", member: "Member") -> MemberView:
     try:
         topics = tuple(decode_subscription(member.metadata(group.protocol)).topics)
-        assignment = {topic: list(indexes) for topic, indexes in decode_assignment(member.assignment).partitions}
+        assignment = dict(decode_assignment(member.assignment).assigned_partitions)
     except WireError:
         topics, assignment = (), {}
     return MemberView(member.member_id, member.client_id, member.client_host, member.instance_id, topics, assignment)

@@ -1,6 +1,5 @@
 """Reading a partition of `__consumer_offsets`: the groups are what its records say, and nothing else (LD-1..LD-5)."""
 
-from struct import Struct
 from typing import TYPE_CHECKING
 
 from fakebroker.core.groups.classic_group import ClassicGroup
@@ -9,14 +8,12 @@ from fakebroker.errors import WireError
 from fakebroker.instant import Instant
 from fakebroker.records.batch import parse_header, read_records
 from fakebroker.records.faults import InvalidRecord
+from fakebroker.records.markers import ControlRecordType, control_record_type
 from fakebroker.records.offsets_codec import read_entry
 from fakebroker.records.offsets_topic import GroupEntry, GroupValue, OffsetEntry
 
 if TYPE_CHECKING:
     from fakebroker.core.coordinator.shard import Shard
-
-_MARKER_KEY = Struct(">hh")  # version, type: 0 abort, 1 commit (CR-18)
-_COMMIT = 1
 
 
 class _Replay:
@@ -70,9 +67,8 @@ def _replay_batch(batch: bytes, replay: _Replay) -> None:
     producer_id = header.producer_id if header.is_transactional else None
     for record in read_records(batch):
         if header.is_control:
-            if record.key is None or len(record.key) < _MARKER_KEY.size:
-                raise WireError("a transaction marker without a type")
-            replay.apply_marker(header.producer_id, _MARKER_KEY.unpack_from(record.key)[1] == _COMMIT)
+            commits = control_record_type(record.key) == ControlRecordType.COMMIT
+            replay.apply_marker(header.producer_id, commits)
         else:
             entry = read_entry(record.key, record.value)
             if entry is not None:
