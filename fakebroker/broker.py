@@ -29,7 +29,7 @@ from fakebroker.release import release
 from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
-    from fakebroker.scripted import ScriptedClient, Stage
+    from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
     from fakebroker.views import ClockView, CoordinatorView, GroupView, TopicView
 
 T = TypeVar("T")
@@ -66,7 +66,7 @@ class _Broker(ABC):
         self._listeners = ports.listeners
         self._server = Server(ports, self._settled)
         self._waiters: list[_Waiter] = []
-        self._stage: Stage | None = None  # where scripted clients act
+        self._scripted_clients: ScriptedClients | None = None  # where scripted clients act
         self._is_running = False
         self.journal = Journal() if journal is None else journal
         self.errors: list[Exception] = []  # bugs of the broker's own; `stop` raises them again
@@ -128,13 +128,13 @@ class _Broker(ABC):
         `versions` pins APIs to versions. Its steps block until the broker has answered: do not take them in the loop
         of an AsyncFakeBroker, but with `asyncio.to_thread`. All clients of a broker belong to one thread at a time.
         """
-        from fakebroker.dialogue.tcp_driver import TcpDriver
-        from fakebroker.scripted import Stage
+        from fakebroker.testclient.scripted_client import ScriptedClients
+        from fakebroker.testclient.tcp_driver import TcpDriver
 
-        if self._stage is None:
+        if self._scripted_clients is None:
             listener = self._listeners[0]
-            self._stage = Stage(TcpDriver(listener.host, listener.port))
-        return self._stage.client(client_id, versions)
+            self._scripted_clients = ScriptedClients(TcpDriver(listener.host, listener.port))
+        return self._scripted_clients.client(client_id, versions)
 
     def create_topic(
         self,
@@ -217,9 +217,9 @@ class _Broker(ABC):
 
     def _close_clients(self) -> None:
         """The scripted clients' connections end with the broker."""
-        if self._stage is not None:
-            self._stage.close()
-            self._stage = None
+        if self._scripted_clients is not None:
+            self._scripted_clients.close()
+            self._scripted_clients = None
 
     def _raise_errors(self) -> None:
         """Raise what the broker's own code raised, once."""

@@ -7,11 +7,11 @@ expire, a coordinator loads. What is printed: each answer, the journal, every ba
 import sys
 from random import Random
 
-from fakebroker.client.consumer import Flow
+from fakebroker.client.steps import Flow
 from fakebroker.core.logs.log import PartitionLog
-from fakebroker.dialogue.sim_driver import SimDriver
 from fakebroker.errors import FakebrokerError
-from fakebroker.scripted import ScriptedClient, Stage
+from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
+from fakebroker.testclient.sim_driver import SimDriver
 from tests.engine.lab import EngineLab
 
 DAY_MS = 86_400_000
@@ -34,8 +34,8 @@ class Workload:
         self.lab = EngineLab(profile="kafka", settings=SETTINGS, seed=seed)
         for topic, partitions in TOPICS.items():
             self.lab.cluster.topics.create(topic, partitions, None, {"retention.ms": str(DAY_MS)})
-        self.stage = Stage(SimDriver(self.lab.engine))
-        self.clients = [self.stage.client(f"client-{number}") for number in range(6)]
+        self.scripted = ScriptedClients(SimDriver(self.lab.engine))
+        self.clients = [self.scripted.client(f"client-{number}") for number in range(6)]
         self.random = Random(5)
         self.heard: list[str] = []
 
@@ -45,28 +45,28 @@ class Workload:
             client = self.random.choice(self.clients)
             self.take(client, self.next_step(client))
             if self.random.random() < 0.2:
-                self.stage.driver.pass_time(self.random.choice((1, 100, 3_000, 3_000, 3_000, 7_200_000)))
+                self.scripted.driver.pass_time(self.random.choice((1, 100, 3_000, 3_000, 3_000, 7_200_000)))
             if self.random.random() < 0.05:
                 self.load_coordinator()
-        self.stage.driver.pass_time(8 * DAY_MS)
+        self.scripted.driver.pass_time(8 * DAY_MS)
         assert self.lab.engine.errors == []
         return self.heard + [repr(entry) for entry in self.lab.journal.entries()] + self.stored()
 
     def take(self, client: ScriptedClient, flow: Flow[object]) -> None:
         """One step of a client; one that is not answered within a minute is left parked."""
         step = client.start(flow)
-        self.stage.driver.pass_time(60_000, lambda: self.is_over(step))
+        self.scripted.driver.pass_time(60_000, lambda: self.is_over(step))
         try:
             self.heard.append(repr(vars(step).get("_value")) if step.is_done else "parked")
         except FakebrokerError as error:
             self.heard.append(str(error))
         if not step.is_done:
             client.close()
-            self.clients[self.clients.index(client)] = self.stage.client(f"again-{len(self.heard)}")
+            self.clients[self.clients.index(client)] = self.scripted.client(f"again-{len(self.heard)}")
 
     def is_over(self, step: object) -> bool:
         """Whether the answer is there."""
-        self.stage.advance()
+        self.scripted.advance()
         return bool(step.is_done)  # type: ignore[attr-defined]
 
     def next_step(self, client: ScriptedClient) -> Flow[object]:

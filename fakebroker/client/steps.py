@@ -59,7 +59,7 @@ class Membership:
         return bool(self.member_id) and self.leader == self.member_id
 
 
-class Consumer:
+class ClientSteps:
     """One client on one connection. `versions` pins APIs to versions, e.g. {"JoinGroup": 4}."""
 
     def __init__(self, client_id: str | None = "consumer", versions: Mapping[str, int] | None = None) -> None:
