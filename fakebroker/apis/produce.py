@@ -11,6 +11,7 @@ are refused, v3-v10 with 48, v11 with 120, v12+ with 49 (TX-6). The quota delay 
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.apis.call import Call
+from fakebroker.apis.leader_hint import name_leader
 from fakebroker.core.logs import produce
 from fakebroker.core.logs.appends import AppendError
 from fakebroker.core.logs.log import Appended
@@ -157,7 +158,7 @@ def _answer(call: Call, part: _Part, acks: int, response: ProduceResponse) -> Pa
         log_start_offset = partition.log.log_start_offset if error.code in _KNOWS_LOG_START else -1
         answer = _refused(part.number, error, log_start_offset)
         if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER and call.version >= 10:
-            _name_leader(call, partition, answer, response)
+            name_leader(call, partition, answer, response, leader=LeaderIdAndEpoch, endpoint=NodeEndpoint)
         return answer
 
 
@@ -194,19 +195,6 @@ def _no_transaction(version: int) -> AppendError:
         return AppendError(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "the transactional id is not known")
     code = ErrorCode.TRANSACTION_ABORTABLE if version == 11 else ErrorCode.INVALID_TXN_STATE
     return AppendError(code, "the partition is not part of the transaction", told=True)
-
-
-def _name_leader(
-    call: Call, partition: "Partition", answer: PartitionProduceResponse, response: ProduceResponse
-) -> None:
-    """Beside 6: who leads, and where that one is (PD-8)."""
-    answer.current_leader = LeaderIdAndEpoch(leader_id=partition.leader, leader_epoch=partition.leader_epoch)
-    address = call.address_of(partition.leader)
-    if address is not None and all(node.node_id != partition.leader for node in response.node_endpoints):
-        rack = call.cluster.nodes[partition.leader].rack
-        response.node_endpoints.append(
-            NodeEndpoint(node_id=partition.leader, host=address.host, port=address.port, rack=rack)
-        )
 
 
 def _without_answer(call: Call, response: ProduceResponse) -> None:

@@ -56,6 +56,41 @@ class Partition:
                 callback(self, now)
             self.wake(now)
 
+    def elect(self, node_id: int, now: Instant) -> None:
+        """Make a replica the leader that was not in sync: an unclean election. It alone is in sync then (KIP-460)."""
+        self.isr = [node_id]
+        self.lead(node_id, now)
+
+    def reassign(self, replicas: Sequence[int], now: Instant) -> None:
+        """Move to other brokers, at once (KIP-455).
+
+        Another leader, or replicas taken away, begin a leader epoch (CLU-24).
+        """
+        loses_replicas = any(node_id not in replicas for node_id in self.replicas)
+        self.replicas = list(replicas)
+        self.isr = self.topic.cluster.live(replicas)
+        if self.leader not in self.isr:
+            self.lead(self.isr[0] if self.isr else -1, now)
+        elif loses_replicas:
+            self.leader_epoch += 1
+            self.wake(now)
+
+    def error_for_access(self, node_id: int, leader_epoch: int = -1, *, only_leader: bool = True) -> ErrorCode:
+        """Why broker `node_id` may not serve this partition, or NONE. For every API that reads or writes records.
+
+        `leader_epoch` is the one that the client believes in, -1 if it does not say; with `only_leader` false followers
+        serve as well. Checked in the order of Kafka's `Partition.getLocalLog`: NOT_LEADER_OR_FOLLOWER without a replica
+        here, FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER for followers (KIP-320, LO-5, CLU-53).
+        """
+        if node_id not in self.replicas:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if leader_epoch != -1 and leader_epoch != self.leader_epoch:
+            is_older = leader_epoch < self.leader_epoch
+            return ErrorCode.FENCED_LEADER_EPOCH if is_older else ErrorCode.UNKNOWN_LEADER_EPOCH
+        if only_leader and node_id != self.leader:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.NONE
+
     def wake(self, now: Instant) -> None:
         """Let those who wait for its records look again: leader or topic have changed (CLU-55)."""
         if self._log is not None:

@@ -25,7 +25,7 @@ ANSWER_S = 30.0
 
 
 class ScriptedClients:
-    """The scripted clients of one broker: one driver carries their bytes; every step that is not finished is known here."""
+    """The scripted clients of one broker. One driver carries their bytes; unfinished steps are known here."""
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver

@@ -77,6 +77,12 @@ class PartitionLog:
         """The topic's settings as they are now."""
         return self.partition.topic.config.log
 
+    def last_fetchable_offset(self, *, is_consumer: bool, read_committed: bool) -> int:
+        """The offset up to which a reader may read: consumers never see what may still be lost (FT-14, LO-10)."""
+        if not is_consumer:
+            return self.log_end_offset
+        return self.last_stable_offset if read_committed else self.high_watermark
+
     @property
     def epochs(self) -> LeaderEpochs:
         """The history of leader epochs, with the one in force (LE-3, OE-7)."""

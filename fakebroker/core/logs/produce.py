@@ -80,8 +80,9 @@ def append(partition: "Partition", node_id: int, batch: bytes | None, acks: int,
     topic = partition.topic
     if topic.is_internal:
         raise AppendError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic.name} is written by coordinators only")
-    if partition.leader != node_id:
-        raise AppendError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"broker {node_id} does not lead {partition.log.name}")
+    code = partition.error_for_access(node_id)
+    if code:
+        raise AppendError(code, f"broker {node_id} does not lead {partition.log.name}")
     if batch is None:
         return None
     if acks == -1:
