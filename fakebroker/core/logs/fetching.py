@@ -192,10 +192,10 @@ class DelayedFetch:
 
     def begin(self, now: Instant) -> bool:
         """Start to wait; False if there is enough already, then nothing was started."""
-        if any(self._is_enough(place) for place in range(len(self._targets))):
+        if any(self._is_enough(index) for index in range(len(self._targets))):
             return False
-        for place, (_, partition_) in enumerate(self._targets):
-            partition_.log.waiters[self] = partial(self._changed, place)
+        for index, (_, partition_) in enumerate(self._targets):
+            partition_.log.waiters[self] = partial(self._changed, index)
         self._timers.mono.arm(self._deadline, now.mono_ms + self._params.max_wait_ms)
         return True
 
@@ -205,17 +205,17 @@ class DelayedFetch:
         for _, partition_ in self._targets:
             partition_.log.waiters.pop(self, None)
 
-    def _changed(self, place: int, now: Instant) -> None:
-        if self._is_enough(place):
+    def _changed(self, index: int, now: Instant) -> None:
+        if self._is_enough(index):
             self._end(now)
 
     def _end(self, now: Instant) -> None:
         self.stop()
         self._done(now)
 
-    def _is_enough(self, place: int) -> bool:
-        """Whether the fetch is over, after the log at `place` has changed."""
-        asked, partition_ = self._targets[place]
+    def _is_enough(self, index: int) -> bool:
+        """Whether the fetch is over, after the log of the target at `index` has changed."""
+        asked, partition_ = self._targets[index]
         if error_for_fetch(self._cluster, asked, partition_, self._params):
             return True
         log = partition_.log
@@ -228,6 +228,6 @@ class DelayedFetch:
             if segments.bisect_right(offset) != segments.bisect_right(end):
                 return True  # a rest of an older segment is handed out at once (SE-2)
             available = min(log.readable_bytes(offset, end), asked.max_bytes)
-        self._total += available - self._available[place]
-        self._available[place] = available
+        self._total += available - self._available[index]
+        self._available[index] = available
         return self._total >= self._params.min_bytes
