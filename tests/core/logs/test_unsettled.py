@@ -44,7 +44,7 @@ def take(lab: Lab, number: int, step: tuple[Any, ...]) -> None:
     members = list(group.members) if group else []
     if kind == "commit":
         who = {"member_id": members[0], "generation_id_or_member_epoch": group.generation} if group and members else {}
-        lab.commit({place: number for place in args[1]}, group_id=args[0], **who)
+        lab.commit(dict.fromkeys(args[1], number), group_id=args[0], **who)
     elif kind == "join" and not members:
         lab.stable(args[0])
     elif kind == "leave" and members:
