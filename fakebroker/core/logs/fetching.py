@@ -197,6 +197,7 @@ class WaitingFetch:
     def begin(self, now: Instant) -> bool:
         """Start to wait; False if there is enough already, then nothing was started."""
         if any(self._is_enough(place) for place in range(len(self._servable))):
+            self._deadline.end()
             return False
         for place, (_, partition_) in enumerate(self._servable):
             partition_.log.waiters[self] = partial(self._changed, place)
@@ -204,8 +205,8 @@ class WaitingFetch:
         return True
 
     def stop(self) -> None:
-        """Stop waiting: no timer and no log knows of it any more."""
-        self._deadline.disarm()
+        """Stop waiting for good: no timer and no log knows of it any more."""
+        self._deadline.end()
         for _, partition_ in self._servable:
             partition_.log.waiters.pop(self, None)
 

@@ -67,7 +67,7 @@ class PartitionLog:
         self.segments[0] = self._active
         self._epochs = LeaderEpochs()
         self._times: LogTimes | None = None
-        self._unsettled = Unsettled(self._settle, partition.topic.cluster.unsettled)
+        self._unsettled = Unsettled(partition.topic.cluster.unsettled)
         self._jobs = partition.topic.cluster.log_jobs
         self.cleaned_until = 0  # where the cleaner stopped last
         self.is_size_watched = False  # the retention job sleeps and wants to hear of growth (RT-3)
@@ -128,7 +128,7 @@ class PartitionLog:
             self.producers.written(parse_header(batch), base_offset, now.wall_ms)
         else:
             self.log_end_offset = base_offset + len(records)
-            self._unsettled.add(write)
+            self._unsettled.add(write, self)
         self._moved(now)
         return base_offset
 
@@ -153,6 +153,10 @@ class PartitionLog:
         """Turn what was kept as values into stored bytes, exactly as if it had been written so."""
         if self._unsettled:
             self._settle(self._unsettled.take())
+
+    def shrink_unsettled(self, most_bytes: int) -> None:
+        """Make do with so much memory for what is not bytes yet; the oldest goes, or becomes bytes."""
+        self._settle(self._unsettled.take_surplus(most_bytes))
 
     def forget_unsettled(self) -> None:
         """The topic is deleted: what is not bytes yet never will be."""

@@ -6,7 +6,7 @@ others become bytes. A load gives the same with and without that: of each key th
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from fakebroker.records.batch import build_batch, plain_records
@@ -56,6 +56,13 @@ class Write(NamedTuple):
         )
 
 
+class Log(Protocol):
+    """What a log does with its writes."""
+
+    def shrink_unsettled(self, most_bytes: int) -> None:
+        """Drop or store the oldest until the rest takes no more than `most_bytes`."""
+
+
 class UnsettledLogs:
     """Every log of a broker that holds writes, and the bound on what they take together."""
 
@@ -64,7 +71,7 @@ class UnsettledLogs:
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
         self.memory_bytes = 0  # of all writes in all logs
-        self._logs: dict[Unsettled, None] = {}
+        self._logs: dict[Unsettled, Log] = {}
 
     def make_room(self) -> None:
         """Let the oldest writes of the largest logs go until the bound is kept, and a little more."""
@@ -72,39 +79,36 @@ class UnsettledLogs:
         while self.memory_bytes > target_bytes:
             largest = max(self._logs, key=_memory_bytes)
             surplus_bytes = self.memory_bytes - target_bytes
-            largest.shrink(max(largest.memory_bytes - surplus_bytes, largest.memory_bytes // 2))
+            most_bytes = max(largest.memory_bytes - surplus_bytes, largest.memory_bytes // 2)
+            self._logs[largest].shrink_unsettled(most_bytes)
 
-    def began(self, log: "Unsettled") -> None:
+    def began(self, writes: "Unsettled", log: Log) -> None:
         """The log has its first write."""
-        self._logs[log] = None
+        self._logs[writes] = log
 
-    def ended(self, log: "Unsettled") -> None:
+    def ended(self, writes: "Unsettled") -> None:
         """The log has none any more."""
-        self._logs.pop(log, None)
+        self._logs.pop(writes, None)
 
 
 class Unsettled:
-    """The writes of one log in order, oldest first. False when there are none.
+    """The writes of one log in order, oldest first, and what they take. False when there are none."""
 
-    `store` puts writes into the log as batches. `memory_bytes` is what the writes take.
-    """
+    __slots__ = ("_all", "_writes", "memory_bytes")
 
-    __slots__ = ("_all", "_store", "_writes", "memory_bytes")
-
-    def __init__(self, store: Callable[[Iterator[Write]], None], all_logs: UnsettledLogs) -> None:
+    def __init__(self, all_logs: UnsettledLogs) -> None:
         self.memory_bytes = 0
         self._all = all_logs
-        self._store = store
         self._writes: deque[Write] = deque()
 
     def __bool__(self) -> bool:
         return bool(self._writes)
 
-    def add(self, write: Write) -> None:
-        """Keep one more; if all logs together have too much now, some go."""
+    def add(self, write: Write, log: Log) -> None:
+        """Keep one more, of `log`; if all logs together have too much now, some go."""
         all_logs, size_bytes = self._all, write.memory_bytes
         if not self._writes:
-            all_logs.began(self)
+            all_logs.began(self, log)
         self._writes.append(write)
         self.memory_bytes += size_bytes
         all_logs.memory_bytes += size_bytes
@@ -121,12 +125,10 @@ class Unsettled:
         while self._writes:
             self._take_oldest()
 
-    def shrink(self, most_bytes: int) -> None:
-        """Drop or store the oldest until the rest takes no more than `most_bytes`."""
-        self._store(self._take_surplus(most_bytes))
-
-    def _take_surplus(self, most_bytes: int) -> Iterator[Write]:
-        """The oldest, but for those that compaction would drop unseen. The newest may not have been applied yet."""
+    def take_surplus(self, most_bytes: int) -> Iterator[Write]:
+        """The oldest, until the rest takes no more than `most_bytes`; those that compaction would drop unseen are not
+        handed out. The newest may not have been applied yet, so nobody can tell.
+        """
         while self._writes and self.memory_bytes > most_bytes:
             oldest = self._take_oldest()
             if not self._writes or not oldest.records.is_superseded():
