@@ -7,6 +7,7 @@ from random import Random
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import Event
 from fakebroker.core.logs.jobs import LogJobs
+from fakebroker.core.logs.unsettled import UnsettledLogs
 from fakebroker.core.node import Node
 from fakebroker.core.offsets.losses import Losses
 from fakebroker.core.topics import Topics
@@ -32,6 +33,7 @@ class Cluster:
         self.timers = Timers()
         self.outbox: list[Event] = []
         self.losses = Losses()
+        self.unsettled = UnsettledLogs(settings.int("fakebroker.unread.writes.max.bytes"))
         self.cluster_id = urlsafe_b64encode(self.new_uuid()).rstrip(b"=").decode()
         self.nodes: dict[int, Node] = {}
         for node_id in node_ids:

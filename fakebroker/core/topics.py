@@ -47,6 +47,10 @@ class Partition:
         """Whether anybody has looked at its records yet."""
         return self._log is not None
 
+    def forget_log(self) -> None:
+        """The topic is deleted: its records go."""
+        self._log = None
+
     def lead(self, node_id: int, now: Instant) -> None:
         """Make a node the leader, or -1 for none. Each change is a new leader epoch (CLU-24)."""
         if node_id != self.leader:
@@ -126,6 +130,14 @@ class Topic:
         """More partitions, empty, at epoch 0; the present ones are not touched (NP-4)."""
         first = len(self.partitions)
         self.partitions += [Partition(self, first + i, nodes) for i, nodes in enumerate(replicas)]
+
+    def end(self) -> None:
+        """It is deleted, or will never exist. Topic, partitions and logs know each other: without this the memory of
+        the records would wait for the cycle collector.
+        """
+        for partition in self.partitions:
+            partition.forget_log()
+        self.partitions.clear()
 
     def __repr__(self) -> str:
         return f"<Topic {self.name} of {len(self.partitions)} partitions>"
@@ -208,6 +220,7 @@ class Topics:
             callback(topic, now)
         for partition in topic.partitions:
             partition.wake(now)
+        topic.end()
 
     def internal(self, name: str) -> Topic:
         """An internal topic, made when it is first needed (FC-5).

@@ -48,6 +48,7 @@ class Shard:
         self.metadata_limit = self.settings.int("offset.metadata.max.bytes")
         self.stores_topic_ids = self.behaviours.offset_value_version >= 4
         self._log = partition.log
+        self._latest: dict[str, int] = {}  # group -> offset of its latest record, unless that is a tombstone
         self._format = Format(self.behaviours.offset_value_version, self.behaviours.group_value_version)
 
     # -- groups --------------------------------------------------------------------------------------------------
@@ -71,7 +72,7 @@ class Shard:
         places: dict[Place, None] = dict.fromkeys(stored[:2] for stored in group.offsets)
         if group.offsets.pending:
             places.update(dict.fromkeys(group.offsets.pending.places()))
-        self.append(Tombstones(group.group_id, list(places), self.needs_tombstone(group)), now)
+        self.append(self.tombstones(group, list(places), self.needs_tombstone(group)), now)
         group.offsets.replay_tombstones(places)
         self.forget(group, now, "deleted")
 
@@ -160,10 +161,10 @@ class Shard:
         offsets.replay_tombstones(present)
         if self.behaviours.emptied_group_goes_at_once and group.state is State.EMPTY and offsets.is_empty():
             self.forget(group, now, "Empty, and its last offset was deleted")
-            return Tombstones(group.group_id, present, self.needs_tombstone(group))
+            return self.tombstones(group, present, self.needs_tombstone(group))
         if present:
             self.look_at(group, now)
-        return Tombstones(group.group_id, present)
+        return self.tombstones(group, present)
 
     def topic_deleted(self, topic: str, now: Instant) -> None:
         """Drop the topic's offsets in all groups (EX-12)."""
@@ -174,6 +175,27 @@ class Shard:
                 places.update((place, None) for place in group.offsets.pending.places() if place[0] == topic)
             tombstones.append(self._delete_offsets(group, places, now))
         self.append_all(tombstones, now)
+
+    def tombstones(
+        self, group: ClassicGroup, places: Sequence[Place | StoredOffset], whole_group: bool = False
+    ) -> Tombstones:
+        """The records by which these offsets go, and the group; to be appended before anything else is written.
+
+        They may be dropped once all of it is there again, unless an open transaction had offsets in the log before
+        them: those a load would find without the tombstone (OF-9).
+        """
+        if whole_group:
+            self._latest.pop(group.group_id, None)
+        return Tombstones(group.group_id, places, whole_group, None if self.open_transactions else self)
+
+    def has_offset(self, group_id: str, topic: str, partition: int) -> bool:
+        """Whether the group has a committed offset for the partition."""
+        group = self.groups.get(group_id)
+        return group is not None and partition in group.offsets.topics.get(topic, ())
+
+    def has_group_record(self, group_id: str) -> bool:
+        """Whether the latest record of the group itself is in the log since this shard began, and no tombstone."""
+        return group_id in self._latest
 
     def append_all(self, tombstones: Sequence[Tombstones], now: Instant) -> None:
         """Append what several groups lost at once: one batch (CR-14); 3.9.1 writes one for each group."""
@@ -199,10 +221,11 @@ class Shard:
 
         The metadata and assignments of all members together may be too large for one record (ST-8).
         """
-        record = GroupRecord(group.group_id, value, self._format)
+        record = GroupRecord(group.group_id, value, self._format, self._log.log_end_offset, self._latest)
         if record.is_larger_than(self._log.config.max_message_bytes):
             done(ErrorCode.MESSAGE_TOO_LARGE, now)
         else:
+            self._latest[group.group_id] = record.offset
             self.append(record, now)
             done(ErrorCode.NONE, now)
 

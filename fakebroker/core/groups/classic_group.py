@@ -229,7 +229,7 @@ class ClassicGroup:
             self.answer_join(member, JoinAnswer(ErrorCode.UNKNOWN_MEMBER_ID, ""))
         if member.answer_sync is not None:
             self.answer_sync(member, SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID))
-        member.session.disarm()
+        member.session.end()
         self.roster.remove(member)
         self.owing_sync.pop(member.member_id, None)
         if self.leader == member.member_id:
@@ -415,7 +415,8 @@ class ClassicGroup:
         self.move(Move.GONE, now, cause)
         if self._pending is not None:
             self._pending.clear()
-        _disarm([self._join_timer, self._sync_timer, *(member.session for member in members)])
+            self._pending = None
+        _end_timers([self._join_timer, self._sync_timer, *(member.session for member in members)])
         for member in members:
             self.answer_join(member, JoinAnswer(code, member.member_id))
             self.answer_sync(member, SyncAnswer(code))
@@ -426,10 +427,10 @@ def _no_heartbeat(group: ClassicGroup, member: Member, now: Instant) -> ErrorCod
     raise AssertionError(f"{group!r} cannot meet a heartbeat of {member} at {now}")
 
 
-def _disarm(timers: Iterable[Deadline | None]) -> None:
+def _end_timers(timers: Iterable[Deadline | None]) -> None:
     for timer in timers:
         if timer is not None:
-            timer.disarm()
+            timer.end()
 
 
 def _nobody_waits(code: ErrorCode, now: Instant) -> None:

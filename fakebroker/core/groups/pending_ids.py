@@ -27,7 +27,7 @@ class PendingIds:
         """It joined, left or was refused."""
         timer = self._timers.pop(member_id, None)
         if timer is not None:
-            timer.disarm()
+            timer.end()
 
     def clear(self) -> None:
         """The group is gone."""

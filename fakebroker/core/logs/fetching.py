@@ -193,6 +193,7 @@ class DelayedFetch:
     def begin(self, now: Instant) -> bool:
         """Start to wait; False if there is enough already, then nothing was started."""
         if any(self._is_enough(index) for index in range(len(self._targets))):
+            self._deadline.end()
             return False
         for index, (_, partition_) in enumerate(self._targets):
             partition_.log.waiters[self] = partial(self._changed, index)
@@ -200,8 +201,8 @@ class DelayedFetch:
         return True
 
     def stop(self) -> None:
-        """Stop waiting: no timer and no log knows of it any more."""
-        self._deadline.disarm()
+        """Stop waiting for good: no timer and no log knows of it any more."""
+        self._deadline.end()
         for _, partition_ in self._targets:
             partition_.log.waiters.pop(self, None)
 

@@ -67,7 +67,7 @@ class PartitionLog:
         self.segments[0] = self._active
         self._epochs = LeaderEpochs()
         self._times: LogTimeIndex | None = None
-        self._unsettled = Unsettled()
+        self._unsettled = Unsettled(partition.topic.cluster.unsettled)
         self._jobs = partition.topic.cluster.log_jobs
         self.cleaned_until = 0  # where the cleaner stopped last
         self.is_size_watched = False  # the retention job sleeps and wants to hear of growth (RT-3)
@@ -126,17 +126,15 @@ class PartitionLog:
         transaction they belong to. Kafka's coordinators have base sequence 0 in most batches, producer or not.
         """
         base_offset = self.log_end_offset
-        write = Write(base_offset, records, self.epochs.latest(), now.wall_ms, base_sequence)
+        write = Write(base_offset, records, self.epochs.latest(), now.wall_ms, base_sequence, records.memory_bytes())
         if producer is not None:
             self.settle()
             batch = write.batch(producer)
             self._put(batch, len(records) - 1, now.wall_ms, now.wall_ms)
             self.producers.written(parse_header(batch), base_offset, now.wall_ms)
         else:
-            count = len(records)
-            self.log_end_offset = base_offset + count
-            if self._unsettled.add(write, count):
-                self._settle(self._unsettled.take_surplus())
+            self.log_end_offset = base_offset + len(records)
+            self._unsettled.add(write, self)
         self._moved(now)
         return base_offset
 
@@ -161,6 +159,14 @@ class PartitionLog:
         """Turn what was kept as values into stored bytes, exactly as if it had been written so."""
         if self._unsettled:
             self._settle(self._unsettled.take())
+
+    def shrink_unsettled(self, most_bytes: int) -> None:
+        """Make do with so much memory for what is not bytes yet; the oldest goes, or becomes bytes."""
+        self._settle(self._unsettled.take_surplus(most_bytes))
+
+    def forget_unsettled(self) -> None:
+        """The topic is deleted: what is not bytes yet never will be."""
+        self._unsettled.clear()
 
     def truncate(self, offset: int, now: Instant) -> None:
         """Cut off all records from `offset` on, inside a batch too: what a test does to a log, not an API."""

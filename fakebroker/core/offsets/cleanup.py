@@ -112,7 +112,7 @@ class Cleanup:
         elif next_ms < NEVER:
             self.touch(group, next_ms, now.wall_ms)
         if lost or (vanishes and leaves_tombstone):
-            tombstones.append(Tombstones(group.group_id, lost, vanishes and leaves_tombstone))
+            tombstones.append(self._shard.tombstones(group, lost, vanishes and leaves_tombstone))
 
     def _expire(self, group: "ClassicGroup", now: Instant) -> tuple[list[StoredOffset], int]:
         """Drop the group's due offsets: which, and when the next one is due."""
