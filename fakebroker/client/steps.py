@@ -1,8 +1,8 @@
 """A scripted client: group member, producer and reader in steps that a test takes one by one.
 
 Every step is a flow: a generator that yields a request under way (`Pending`) and is sent the answer. Whoever runs it
-does the input and output, and waits as it likes: a player in virtual time, a door over TCP. Steps return the answers
-as they are, error codes and all; only the handshake for a member id (79) is followed by itself.
+does the input and output, and waits as it likes: a player in virtual time, a scripted client over TCP. Steps return
+the answers as they are, error codes and all; only MEMBER_ID_REQUIRED is followed by a second JoinGroup (KIP-394).
 """
 
 from collections.abc import Generator, Mapping, Sequence

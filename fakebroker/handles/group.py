@@ -9,17 +9,17 @@ from fakebroker.core.offsets.eras import ERAS
 from fakebroker.core.offsets.explain import GroupStory, explain, side_by_side
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.errors import ErrorCode, KafkaError, WireError
+from fakebroker.handles.handle import WAIT_S, Handle
 from fakebroker.instant import Instant
 from fakebroker.records.consumer_protocol import decode_assignment, decode_subscription
 from fakebroker.records.offsets_topic import CommittedOffset
-from fakebroker.views.view import WAIT_S, View
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.groups.classic_group import ClassicGroup
     from fakebroker.core.groups.members import Member
     from fakebroker.core.node import Node
-    from fakebroker.door import Door
+    from fakebroker.handles.access import EngineAccess
 
 T = TypeVar("T")
 
@@ -35,11 +35,11 @@ class MemberView(NamedTuple):
     assignment: dict[str, list[int]]
 
 
-class GroupView(View):
+class GroupHandle(Handle):
     """One consumer group by id, whether it exists or not; one that does not is "Dead" and without members."""
 
-    def __init__(self, door: "Door", group_id: str) -> None:
-        super().__init__(door)
+    def __init__(self, access: "EngineAccess", group_id: str) -> None:
+        super().__init__(access)
         self.group_id = group_id
 
     def __repr__(self) -> str:
@@ -102,7 +102,7 @@ class GroupView(View):
     @property
     def transitions(self) -> list[Transition]:
         """What happened to its state and why, oldest first, as far as the journal reaches back."""
-        return self._door.call(self._transitions)
+        return self._access.call(self._transitions)
 
     def wait(
         self,
@@ -114,14 +114,14 @@ class GroupView(View):
     ) -> Any:
         """Wait until the group is as described: in `state`, with so many members, at least in this generation.
 
-        Gives this view (AsyncFakeBroker: an awaitable of it). Raises ValueError for a state that does not exist and
+        Gives this handle (AsyncFakeBroker: an awaitable of it). Raises ValueError for a state that does not exist and
         WaitTimeout, which says what the group was instead.
         """
         if state is not None and state not in set(State):
             raise ValueError(f"{state!r} is no state of a group; those are {', '.join(State)}")
         wanted = _Wanted(state, members, generation)
 
-        def probe() -> "GroupView | None":
+        def probe() -> "GroupHandle | None":
             return self if wanted.holds(self._group_now()) else None
 
         def failure() -> str:
@@ -133,10 +133,10 @@ class GroupView(View):
             ]
             return "\n".join(lines)
 
-        return self._door.wait(probe, timeout_s, failure)
+        return self._access.wait(probe, timeout_s, failure)
 
     def _group_now(self) -> "ClassicGroup | None":
-        engine = self._door.engine
+        engine = self._access.engine
         return self._group(engine.cluster, engine.now)
 
     def _group(self, cluster: "Cluster", now: Instant) -> "ClassicGroup | None":
@@ -150,7 +150,7 @@ class GroupView(View):
         return self._look(look)
 
     def _transitions(self) -> list[Transition]:
-        events = [recorded.event for recorded in self._door.engine.journal.events(Transition)]
+        events = [recorded.event for recorded in self._access.engine.journal.events(Transition)]
         return [event for event in events if isinstance(event, Transition) and event.group_id == self.group_id]
 
 
