@@ -54,6 +54,12 @@ class Connection(Protocol):
     def fail(self, reason: str) -> None:
         """Close the connection; `reason` goes to the log."""
 
+    def not_served(self, call: "Call", what: str) -> None:
+        """Warn whoever runs the broker that the client of `call` waits in vain; `what` begins with the API's name."""
+
+    def looked_up(self, call: "Call", group_id: str) -> None:
+        """The client of `call` learns who coordinates a group."""
+
     def address_of(self, node_id: int) -> Address | None:
         """Where this client reaches a node: that node's listener of the same kind as the one it came in on."""
 
@@ -104,6 +110,17 @@ class Call:
     def close(self, reason: str) -> None:
         """Close the connection in place of an answer; a handler still running raises CloseConnection instead."""
         self.connection.fail(reason)
+
+    def not_served(self, what: str) -> None:
+        """Warn, once for this client and API, that it asks for something that is not there.
+
+        `what` begins with the API's name: "InitProducerId with a transactional id: transactions are not served yet".
+        """
+        self.connection.not_served(self, what)
+
+    def looked_up(self, group_id: str) -> None:
+        """The client learns who coordinates a group: one that then asks nothing of it is waiting for something else."""
+        self.connection.looked_up(self, group_id)
 
     def on_close(self, callback: Callable[[Instant], None]) -> None:
         """Run `callback` if the client goes away while this request is parked; forgotten once it is answered."""

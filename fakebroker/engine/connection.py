@@ -7,15 +7,18 @@ driver gives the next turn when the other connections have had theirs.
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.apis.call import Address, Call, Listener
 from fakebroker.engine.dispatch import Dispatcher, Route
 from fakebroker.engine.journal import Connected, Disconnected, Frame, Peer
+from fakebroker.engine.printable import LINE_CHARACTERS, printable
+from fakebroker.engine.unserved import who
 from fakebroker.errors import CloseConnection, ErrorCode, KafkaError, WireError
 from fakebroker.instant import Instant
-from fakebroker.wire.frame import decode_request_header
+from fakebroker.wire.frame import client_id_of, decode_request_header
 from fakebroker.wire.framing import hint
 
 if TYPE_CHECKING:
@@ -184,9 +187,18 @@ class Connection:
             self.close_reason = reason
             self.is_quiet = False
             self._is_turn_over = True
-            log.warning("closing the connection from %s: %s", self.peer.client_host, reason)
+            client = who(self._call.client_id, self.peer)
+            log.warning("closing the connection from %s: %s", client, printable(reason, LINE_CHARACTERS))
             self._drop_input()
             self.engine.mark_dirty(self)
+
+    def not_served(self, call: Call, what: str) -> None:
+        """The client of `call` asked for something that is not there; `what` begins with the API's name."""
+        self.engine.unserved.warn(call.client_id, self.peer, call.api_key, what)
+
+    def looked_up(self, call: Call, group_id: str) -> None:
+        """The client of `call` learns who coordinates a group."""
+        self.engine.unserved.looked_up(call.client_id, self.peer, group_id)
 
     def address_of(self, node_id: int) -> Address | None:
         """Where this client reaches a node: that node's listener of the kind that the client came in on."""
@@ -341,7 +353,7 @@ class Connection:
         try:
             return self._dispatcher.find(code)
         except CloseConnection as error:
-            self.fail(f"{error}{hint(frame)}")
+            self._refuse_unserved(code >> 16, frame, str(error))
         except Exception as error:
             self.engine.failed(error)
             self.fail(f"its handler could not be loaded: {error}")
@@ -352,6 +364,15 @@ class Connection:
         header, _ = decode_request_header(frame)
         self._raw_client_id = frame[8:offset]
         self._call.client_id = header.client_id
+
+    def _refuse_unserved(self, api_key: int, frame: bytes, reason: str) -> None:
+        """Close for an API or version that is not served, naming the client if this is a request of Kafka's."""
+        other_protocol = hint(frame)
+        if not other_protocol:
+            with suppress(WireError):
+                self._call.client_id = client_id_of(frame)
+            self.engine.unserved.closed(self._call.client_id, self.peer, api_key, reason)
+        self.fail(reason + other_protocol)
 
     def _new_call(self, before: Call | None = None) -> Call:
         """The call for the next requests; one serves them all until one is parked or answered by `reply`."""

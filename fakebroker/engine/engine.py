@@ -9,6 +9,7 @@ from fakebroker.apis.call import Listener as Listener
 from fakebroker.engine.connection import Connection
 from fakebroker.engine.dispatch import Dispatcher
 from fakebroker.engine.journal import Journal, Peer
+from fakebroker.engine.unserved import Unserved
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Engine:
         self.now = now  # of what is being done, or was done last
         self.connections: dict[int, Connection] = {}
         self.errors: list[Exception] = []  # bugs of ours: what handlers and timers raised
+        self.unserved = Unserved(self)
         self.outbox = cluster.outbox
         self._timers = cluster.timers
         self.largest_frame_bytes = cluster.settings.int("socket.request.max.bytes")
@@ -40,12 +42,14 @@ class Engine:
         self._connection_count = 0
         cluster.log_jobs.start(now)
 
-    def connect(self, listener: Listener, client_host: str, local_address: Address, now: Instant) -> Connection:
+    def connect(
+        self, listener: Listener, client_host: str, local_address: Address, now: Instant, client_port: int = 0
+    ) -> Connection:
         """A client connected to a listener. `client_host` as Kafka writes it ("/127.0.0.1")."""
         self.tick(now)
         self._connection_count += 1
         dispatcher = self._dispatchers[self.listeners.index(listener)]
-        peer = Peer(self._connection_count, client_host, listener.node_id, dispatcher.overlays)
+        peer = Peer(self._connection_count, client_host, listener.node_id, dispatcher.overlays, client_port)
         connection = Connection(self, listener, peer, local_address, dispatcher)
         self.connections[peer.connection_id] = connection
         return connection

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from fakebroker.core.events import Event
+from fakebroker.engine.printable import printable
 from fakebroker.errors import WireError
 from fakebroker.instant import Instant
 from fakebroker.schema import Message, Struct
@@ -35,6 +36,15 @@ class Peer(NamedTuple):
     client_host: str
     node_id: int
     overlays: Mapping[tuple[int, int], Overlay] = MappingProxyType({})  # of the listener's dialects
+    client_port: int = 0  # 0: nobody knows it
+
+    @property
+    def address(self) -> str:
+        """HOST:PORT of the client, for people."""
+        host = self.client_host.removeprefix("/")
+        if not self.client_port:
+            return host
+        return f"[{host}]:{self.client_port}" if ":" in host else f"{host}:{self.client_port}"
 
 
 class Connected(NamedTuple):
@@ -143,7 +153,8 @@ class Exchange:
 
     def __repr__(self) -> str:
         answer = "no answer" if self.response_frame is None else f"errors {list(self.errors)}" if self.errors else "ok"
-        return f"#{self.seq} {self.client_id}: {self.api} v{self.version} -> {answer} after {self.waited_ms} ms"
+        client = self.client_id if self.client_id is None else printable(self.client_id)
+        return f"#{self.seq} {client}: {self.api} v{self.version} -> {answer} after {self.waited_ms} ms"
 
 
 _Bytes = bytes | Frame

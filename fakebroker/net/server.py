@@ -121,7 +121,7 @@ class Server:
                 self._loop.call_later(ACCEPT_AGAIN_AFTER_S, self._accept_on, bound, listener)
                 return
             accepted.setblocking(False)
-            _Client(self, listener, accepted, peer[0]).read_first()
+            _Client(self, listener, accepted, *peer[:2]).read_first()
 
     def _set_timer(self, due_ms: tuple[int, int]) -> None:
         """One timer of the loop for the next deadline. It may ring too early, never too late: moving it costs."""
@@ -154,7 +154,9 @@ class Server:
 class _Client(asyncio.Protocol):
     """One client's socket: watched until its first bytes are here, then asyncio's."""
 
-    def __init__(self, server: Server, listener: Listener, accepted: socket.socket, peer_host: str) -> None:
+    def __init__(
+        self, server: Server, listener: Listener, accepted: socket.socket, peer_host: str, peer_port: int = 0
+    ) -> None:
         self._server = server
         self._socket = accepted
         self._transport: asyncio.Transport | None = None
@@ -162,7 +164,7 @@ class _Client(asyncio.Protocol):
         self._is_aborted = False
         host, port = accepted.getsockname()[:2]
         self._connection: Connection = server.engine.connect(
-            listener, "/" + _plain(peer_host), Address(_plain(host), port), server.clock.now()
+            listener, "/" + _plain(peer_host), Address(_plain(host), port), server.clock.now(), peer_port
         )
         self._connection.driver = self
         self._is_ordinary = True  # reading, and the client has not ended

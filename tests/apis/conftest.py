@@ -18,6 +18,8 @@ class FakeConnection:
         self.replies: list[Any] = []
         self.watched: list[tuple[Call, Callable[[Instant], None]]] = []
         self.close_reason: str | None = None
+        self.not_served_here: list[str] = []
+        self.lookups: list[str] = []
         self._addresses = addresses
 
     def answer(self, call: Call, response: Any) -> None:
@@ -30,6 +32,12 @@ class FakeConnection:
 
     def fail(self, reason: str) -> None:
         self.close_reason = reason
+
+    def not_served(self, _call: Call, what: str) -> None:
+        self.not_served_here.append(what)
+
+    def looked_up(self, _call: Call, group_id: str) -> None:
+        self.lookups.append(group_id)
 
     def address_of(self, node_id: int) -> Address | None:
         return self._addresses.get(node_id)
