@@ -9,6 +9,7 @@ from fakebroker.engine.connection import Connection
 from fakebroker.engine.engine import Address, Engine, Listener
 from fakebroker.net.clock import LoopClock
 from fakebroker.net.ports import BACKLOG, Ports
+from fakebroker.net.preload import Preload
 
 MOST_WAITING_BYTES = 256 * 1024  # behind a parked request or a long turn, before we stop reading
 MOST_UNSENT_BYTES = 256 * 1024  # for a slow reader, before we stop taking up its requests
@@ -29,12 +30,14 @@ class Server:
         self._loop: asyncio.AbstractEventLoop
         self._clients: set[_Client] = set()
         self._handovers: set[asyncio.Task[None]] = set()
+        self._preload = Preload()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_is_for = (-1, -1)
 
     async def serve(self, engine: Engine) -> None:
         """Accept clients in the running loop. Raises OSError for a port that is taken."""
         self.ports.bind()
+        self._preload.prepare()
         self._loop = asyncio.get_running_loop()
         self.use(engine)
         for listener, bound in zip(engine.listeners, self.ports.sockets, strict=True):
@@ -53,6 +56,7 @@ class Server:
 
     async def stop(self) -> None:
         """Give up the ports and close every connection."""
+        self._preload.stop()
         for bound in self.ports.sockets:
             self._loop.remove_reader(bound)
         self.ports.close()
@@ -117,10 +121,12 @@ class Server:
                 return
             except OSError as error:  # no file descriptors left, most likely
                 log.warning("cannot accept a client: %s", error)
+                self._preload.finish()
                 self._loop.remove_reader(bound)
                 self._loop.call_later(ACCEPT_AGAIN_AFTER_S, self._accept_on, bound, listener)
                 return
             accepted.setblocking(False)
+            self._preload.begin(self._loop)
             _Client(self, listener, accepted, *peer[:2]).read_first()
 
     def _set_timer(self, due_ms: tuple[int, int]) -> None:

@@ -11,7 +11,10 @@ import pytest
 
 from fakebroker import FakeBroker
 
-pytestmark = pytest.mark.clients
+pytestmark = [
+    pytest.mark.clients,
+    pytest.mark.filterwarnings("ignore"),  # what the libraries warn of at import is not ours to mend
+]
 
 JARS = Path(__file__).resolve().parents[2] / ".java" / "lib"
 TRANSACTIONAL = [
@@ -67,7 +70,6 @@ def aiokafka_producer(bootstrap: str) -> None:
     asyncio.run(start())
 
 
-@pytest.mark.filterwarnings("default::DeprecationWarning")  # of kafka-python, when it reads its own version
 @pytest.mark.parametrize("producer", [confluent_producer, kafka_python_producer, aiokafka_producer])
 def test_a_transactional_producer(
     producer: Callable[[str], None], fakebroker: FakeBroker, caplog: pytest.LogCaptureFixture
