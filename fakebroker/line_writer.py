@@ -15,7 +15,8 @@ from fakebroker.engine.printable import LINE_CHARACTERS, printable
 
 MOST_WAITING_BYTES = 1 << 20
 LAST_WORDS_S = 0.5  # how long the end of the process waits for a slow reader
-_CHUNK_BYTES = 1 << 16
+PAUSE_S = 0.02
+_CHUNK_BYTES = 1 << 18
 
 
 class LineWriter:
@@ -27,7 +28,8 @@ class LineWriter:
         self._lines: deque[bytes] = deque()
         self._waiting_bytes = 0
         self._lost = 0  # lines since the last that was taken
-        self._is_writing = False
+        self._is_idle = True  # nothing to write and nothing being written
+        self._is_ending = False
         self._changed = threading.Condition()
         threading.Thread(target=self._write_for_ever, name="fakebroker-lines", daemon=True).start()
 
@@ -42,26 +44,34 @@ class LineWriter:
                 self._add(f"{self._lost} lines lost: nobody read them in time\n".encode())
                 self._lost = 0
             self._add(data)
-            self._changed.notify_all()
+            if self._is_idle:
+                self._is_idle = False
+                self._changed.notify_all()
 
     def flush(self, timeout_s: float = LAST_WORDS_S) -> None:
         """Wait until all is written, or until the time is over: a reader that does not read stops nobody."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._lines and not self._is_writing, timeout_s)
+            self._is_ending = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._is_idle, timeout_s)
+            self._is_ending = False
 
     def _add(self, data: bytes) -> None:
         self._lines.append(data)
         self._waiting_bytes += len(data)
 
     def _write_for_ever(self) -> None:
+        """The first line at once; of many then a few at a time, as every change of threads holds up the event loop."""
         while True:
             with self._changed:
-                self._is_writing = False
-                self._changed.notify_all()
-                self._changed.wait_for(lambda: self._lines)
-                self._is_writing = True
+                if not self._lines:
+                    self._is_idle = True
+                    self._changed.notify_all()
+                    self._changed.wait_for(lambda: self._lines)
                 chunk = self._take()
             self._write(chunk)
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_ending, PAUSE_S)
 
     def _take(self) -> bytes:
         """The lines that wait, but not too many at once: what is taken and not written is lost at the end."""

@@ -19,8 +19,8 @@ import fakebroker
 # The packages that requests are served with, those that the others need first: so every step is short.
 PACKAGES = ("schema", "records", "wire", "core", "apis")
 FOREIGN = ("difflib", "encodings.utf_16_be", "encodings.utf_16_le")  # what those import late, or Python for them
-FIRST_AFTER_S = 0.2  # the first clients are in a hurry
-PAUSE_S = 0.02
+FIRST_AFTER_S = 1.0  # the first clients are in a hurry, and most tests are over by then
+PAUSE_S = 0.05
 
 _loaded = False  # modules belong to the process: all its brokers have them
 

@@ -104,12 +104,12 @@ from pkgutil import walk_packages
 import fakebroker
 from fakebroker import FakeBroker
 from fakebroker.net import preload
+preload.FIRST_AFTER_S = preload.PAUSE_S = 0
 with FakeBroker() as broker:
     started = set(sys.modules)
     assert "fakebroker.apis.heartbeat" not in started
     listener = broker.listeners[0]
     client = socket.create_connection((listener.host, listener.port))
-    broker.call(lambda: setattr(preload, "PAUSE_S", 0))
     while not preload._loaded:
         time.sleep(0.01)
     assert broker._server._preload._spare_fd is None
