@@ -9,7 +9,7 @@ import os
 import select
 import threading
 from collections import deque
-from typing import TextIO
+from typing import Any, TextIO
 
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 
@@ -113,9 +113,13 @@ class LineHandler(logging.Handler):
 
 
 class _OneLine(logging.Formatter):
-    """A record on one line, whatever is in it; only the traceback of an error has lines of its own."""
+    """A record on one line, whatever is in it; a traceback follows on indented lines, which look like no record."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The text of a record, its message escaped and cut."""
         record.msg, record.args = printable(record.getMessage(), LINE_CHARACTERS), None
         return super().format(record)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 (the name is of logging)
+        """The traceback; texts of exceptions may repeat what a client sent."""
+        return "\n".join("  " + printable(line, LINE_CHARACTERS) for line in super().formatException(ei).split("\n"))

@@ -54,6 +54,12 @@ class _Gone:
     def fail(self, _reason: str) -> None:
         """It is closed."""
 
+    def not_served(self, _call: Call, _what: str) -> None:
+        """It waits for nothing any more."""
+
+    def looked_up(self, _call: Call, _group_id: str) -> None:
+        """It will not ask that coordinator."""
+
     def address_of(self, _node_id: int) -> None:
         """A client that has gone reaches nothing."""
 
