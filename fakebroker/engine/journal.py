@@ -27,6 +27,7 @@ from fakebroker.wire.registry import api as find_api
 BIG_BYTES = 8 * 1024
 KEPT_OF_BIG_BYTES = 512
 _NUMBERS = Layout(">hhi")
+_NAME_LENGTH = Layout(">h")
 
 
 class Peer(NamedTuple):
@@ -224,6 +225,21 @@ class Journal:
         """The events, oldest first; of one class, e.g. `Transition`."""
         found = (e for e in self.entries() if isinstance(e, Recorded))
         return [e for e in found if kind is None or isinstance(e.event, kind)]
+
+    def asked_by(self, client_id: str | None) -> Iterator[tuple[int, int]]:
+        """Connection id and API key of the requests of one client that are still known, oldest first; none is decoded.
+
+        A client id that is not UTF-8, or too long to be kept whole, is not found.
+        """
+        name = b"" if client_id is None else client_id.encode("utf-8", "replace")
+        if len(name) > KEPT_OF_BIG_BYTES:
+            return
+        name = _NAME_LENGTH.pack(-1 if client_id is None else len(name)) + name
+        for entry in self._ring:
+            if len(entry) == 5:
+                frame = _kept(entry[1])
+                if frame.startswith(name, _NUMBERS.size):
+                    yield entry[0].connection_id, _NUMBERS.unpack_from(frame)[0]
 
     def _append_big(
         self, peer: Peer, request: bytes, response: "_Bytes | None", received: Instant, answered: Instant

@@ -11,19 +11,20 @@ import logging
 from typing import TYPE_CHECKING
 
 from fakebroker.core.deadlines import Deadline
-from fakebroker.engine.journal import Disconnected, Exchange, Peer
+from fakebroker.engine.journal import Peer
 from fakebroker.engine.printable import printable
 
 if TYPE_CHECKING:
     from fakebroker.engine.engine import Engine
 
 MOST_WARNINGS = 100
-MOST_LOOKUPS = 1_000  # groups of clients that are watched for what they do next
+MOST_JUDGED = 100
 SUSPICIOUS_LOOKUPS = 3  # a librdkafka consumer that does nothing makes two
 SILENCE_MS = 3_000  # a client that wants something of its coordinator asks at once
 PAGE = "See docs/not-implemented.md"
 
-_API_VERSIONS, _METADATA, _FIND_COORDINATOR = 18, 3, 10
+_API_VERSIONS, _METADATA, _FIND_COORDINATOR, _CONSUMER_GROUP_HEARTBEAT = 18, 3, 10, 68
+_ASKED_OF_A_COORDINATOR = frozenset({_API_VERSIONS, _METADATA})  # before the client knows that it is of no use
 # Produce may come from another client of the same name; what a consumer asks for when it goes on is not in here.
 _ASKED_BY_A_STUCK_CONSUMER = frozenset({0, _METADATA, _FIND_COORDINATOR, _API_VERSIONS, 19, 20, 22})
 
@@ -116,7 +117,7 @@ class Unserved:
         self.lines: list[str] = []
         self._engine = engine
         self._told: set[tuple[str | None, int]] = set()
-        self._lookups: dict[tuple[str | None, str], int] = {}  # by client id and group, the oldest first
+        self._lookups: dict[str | None, int] = {}  # by client id, how often it was told a coordinator
 
     def warn(self, client_id: str | None, peer: Peer, api_key: int, what: str) -> None:
         """`what` is a clause that begins with the API's name; told once for each client id and API."""
@@ -131,11 +132,14 @@ class Unserved:
             self.lines.append(f"{who(client_id, peer)}: {reason}")
 
     def looked_up(self, client_id: str | None, peer: Peer, group_id: str) -> None:
-        """A client was told the coordinator of a group; one that then stays silent is warned of in `SILENCE_MS`."""
-        count = self._lookups.get((client_id, group_id), 0) + 1
-        if count == 1 and len(self._lookups) >= MOST_LOOKUPS:
-            del self._lookups[next(iter(self._lookups))]
-        self._lookups[client_id, group_id] = count
+        """A client was told the coordinator of a group; one that then stays silent is warned of in `SILENCE_MS`.
+
+        Each client id is judged once, and the first `MOST_JUDGED` only: it takes a look at the whole journal.
+        """
+        count = self._lookups.get(client_id, 0) + 1
+        if count > SUSPICIOUS_LOOKUPS or (count == 1 and len(self._lookups) >= MOST_JUDGED):
+            return
+        self._lookups[client_id] = count
         if count == SUSPICIOUS_LOOKUPS:
             check = Deadline(lambda _now: self._judge(client_id, peer, group_id))
             self._engine.cluster.timers.mono.arm(check, self._engine.now.mono_ms + SILENCE_MS)
@@ -150,33 +154,23 @@ class Unserved:
         """Warn of a client that dropped a connection on which it read only ApiVersions, and asked for nothing that a
         consumer would go on with.
         """
-        if self._has_gone_on(client_id) or not self._dropped_its_coordinator(client_id):
+        if self._has_parked(client_id):
             return
-        self.warn(
-            client_id,
-            peer,
-            68,
-            f'FindCoordinator of group "{printable(group_id)}" several times and then for nothing of that group, as '
-            "librdkafka does with group.protocol=consumer when it finds no ConsumerGroupHeartbeat in ApiVersions: "
-            f"{_NEW_GROUPS}; it will wait for ever",
-        )
-
-    def _has_gone_on(self, client_id: str | None) -> bool:
-        engine = self._engine
-        parked = (connection.parked_call for connection in engine.connections.values())
-        return any(call is not None and call.client_id == client_id for call in parked) or any(
-            exchange.header.api_key not in _ASKED_BY_A_STUCK_CONSUMER
-            for exchange in engine.journal.requests()
-            if exchange.client_id == client_id
-        )
-
-    def _dropped_its_coordinator(self, client_id: str | None) -> bool:
         asked: dict[int, set[int]] = {}  # by connection, the API keys
-        gone: set[int] = set()
-        for entry in self._engine.journal.entries():
-            if isinstance(entry, Exchange):
-                if entry.client_id == client_id:
-                    asked.setdefault(entry.peer.connection_id, set()).add(entry.header.api_key)
-            elif isinstance(entry.event, Disconnected):
-                gone.add(entry.event.peer.connection_id)
-        return any(keys <= {_API_VERSIONS, _METADATA} for each, keys in asked.items() if each in gone)
+        for connection_id, api_key in self._engine.journal.asked_by(client_id):
+            asked.setdefault(connection_id, set()).add(api_key)
+        if any(not keys <= _ASKED_BY_A_STUCK_CONSUMER for keys in asked.values()):
+            return
+        if any(keys <= _ASKED_OF_A_COORDINATOR for each, keys in asked.items() if each not in self._engine.connections):
+            self.warn(
+                client_id,
+                peer,
+                _CONSUMER_GROUP_HEARTBEAT,
+                f'FindCoordinator of group "{printable(group_id)}" several times and then for nothing of that group, '
+                "as librdkafka does with group.protocol=consumer when it finds no ConsumerGroupHeartbeat in ApiVersions: "
+                f"{_NEW_GROUPS}; it will wait for ever",
+            )
+
+    def _has_parked(self, client_id: str | None) -> bool:
+        calls = (connection.parked_call for connection in self._engine.connections.values())
+        return any(call is not None and call.client_id == client_id for call in calls)

@@ -122,13 +122,17 @@ def test_a_consumer_that_does_nothing_is_not_warned(caplog: pytest.LogCaptureFix
     assert caplog.messages == []
 
 
-def test_many_groups_are_not_remembered_for_ever() -> None:
-    """A client that looks up a million groups costs no more than the last thousand."""
+def test_each_client_is_judged_once_and_not_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look at the whole journal is not for every lookup: thousands of groups or clients must not cost seconds."""
     lab = EngineLab()
+    judged: list[str | None] = []
+    monkeypatch.setattr(lab.engine.unserved, "_judge", lambda client_id, *_: judged.append(client_id))
     client = lab.client()
-    for number in range(unserved.MOST_LOOKUPS + 10):
-        look_up(client, f"g-{number}")
-    assert len(lab.engine.unserved._lookups) == unserved.MOST_LOOKUPS
+    for number in range(unserved.MOST_JUDGED + 10):
+        for group in ("g-1", "g-2", "g-2", "g-3", "g-4", "g-5", "g-6"):
+            look_up(client, group, f"svc-{number}")
+    lab.network.advance(unserved.SILENCE_MS)
+    assert judged == [f"svc-{number}" for number in range(unserved.MOST_JUDGED)]
 
 
 def test_every_api_of_kafka_has_messages_or_a_reason() -> None:
