@@ -167,8 +167,8 @@ class Unserved:
                 peer,
                 _CONSUMER_GROUP_HEARTBEAT,
                 f'FindCoordinator of group "{printable(group_id)}" several times and then for nothing of that group, '
-                "as librdkafka does with group.protocol=consumer when it finds no ConsumerGroupHeartbeat in ApiVersions: "
-                f"{_NEW_GROUPS}; it will wait for ever",
+                "as librdkafka does with group.protocol=consumer when it finds no ConsumerGroupHeartbeat in ApiVersions"
+                f": {_NEW_GROUPS}; it will wait for ever",
             )
 
     def _has_parked(self, client_id: str | None) -> bool:

@@ -99,7 +99,7 @@ def test_a_transactional_java_producer(fakebroker: FakeBroker) -> None:
         "1",
     ]
     command += ["--throughput", "-1", "--transactional-id", "tx", "--producer-props", "client.id=svc-1"]
-    command += ["max.block.ms=1000", f"bootstrap.servers={fakebroker.bootstrap}"]
+    command += ["max.block.ms=5000", f"bootstrap.servers={fakebroker.bootstrap}"]
     subprocess.run(command, capture_output=True, timeout=80, check=False)
     assert wait_for_warnings(fakebroker, 2) == TRANSACTIONAL
 
