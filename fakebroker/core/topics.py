@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.core.topic_config import TopicConfig, check_config
-from fakebroker.core.topic_rules import check_assignments, check_name, collision_key, place
+from fakebroker.core.topic_rules import check_assignments, check_name, check_partitions, collision_key, place
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 
@@ -118,6 +118,11 @@ class Topic:
         self.partitions = [Partition(self, index, nodes) for index, nodes in enumerate(replicas)]
 
     @property
+    def records_count(self) -> int:
+        """How many records Kafka's controller writes to make it."""
+        return 1 + len(self.partitions) + len(self.config.own)
+
+    @property
     def replication_factor(self) -> int:
         """How many replicas the first partition has."""
         return len(self.partitions[0].replicas)
@@ -206,9 +211,10 @@ class Topics:
         settings = self._cluster.settings
         check_config(settings, config or {})
         if assignments is None:
-            assignments = self._place(partitions, replication_factor)
+            assignments = self._place(partitions, replication_factor, len(config or {}))
         else:
-            check_assignments(assignments, list(self._cluster.nodes), len(assignments[0]) if assignments else 0)
+            check_partitions(len(assignments), len(config or {}))
+            check_assignments(assignments, list(self._cluster.nodes), len(assignments[0]))
         return Topic(self._cluster, name, TopicConfig(settings, config), assignments)
 
     def delete(self, name: str, now: Instant) -> None:
@@ -226,12 +232,15 @@ class Topics:
         """An internal topic, made when it is first needed (FC-5).
 
         MOCK: with fewer brokers than its replication factor it gets as many replicas as there are brokers; Kafka
-        would not make it.
+        would not make it. Raises KafkaError(COORDINATOR_NOT_AVAILABLE) if its settings allow none.
         """
         topic = self._by_name.get(name)
         if topic is None:
             partitions, replication_factor, config = _internal_shape(self._cluster, name)
-            topic = self.create(name, partitions, min(replication_factor, len(self._cluster.nodes)), config)
+            try:
+                topic = self.create(name, partitions, min(replication_factor, len(self._cluster.nodes)), config)
+            except KafkaError as error:
+                raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name}: {error.message}") from None
         return topic
 
     def check_new(self, name: str) -> None:
@@ -244,7 +253,7 @@ class Topics:
         for other in self._alike.get(collision_key(name), ()):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name!r} is too like the topic {other!r}")
 
-    def _place(self, partitions: int | None, replication_factor: int | None) -> list[list[int]]:
+    def _place(self, partitions: int | None, replication_factor: int | None, configs: int) -> list[list[int]]:
         settings, node_ids = self._cluster.settings, list(self._cluster.nodes)
         if replication_factor is None:
             replication_factor = settings.int("default.replication.factor")
@@ -255,8 +264,7 @@ class Topics:
             )
         if partitions is None:
             partitions = settings.int("num.partitions")
-        if partitions < 1:
-            raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"a topic cannot have {partitions} partitions")
+        check_partitions(partitions, configs)
         return place(0, partitions, replication_factor, node_ids)
 
 
