@@ -1,6 +1,6 @@
 """Topics and their partitions: what exists, under which id, where."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.core.topic_config import TopicConfig, check_config
@@ -151,7 +151,8 @@ class Topic:
 class Topics:
     """All topics, in the order in which they were made.
 
-    `on_deleted` is called with each deleted topic, after it is gone from here: committed offsets go (EX-12).
+    `on_deleted` is called with each deleted topic, after it is gone from here: committed offsets go (EX-12). What takes
+    long is done in steps (`delete_in_steps`).
     `on_leader_changed` is called with each partition that has a new leader, or none.
     """
 
@@ -160,7 +161,7 @@ class Topics:
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[bytes, Topic] = {}
         self._alike: dict[str, dict[str, None]] = {}  # collision key -> names in the order of their creation
-        self.on_deleted: list[Callable[[Topic, Instant], None]] = []
+        self.on_deleted: list[Callable[[Topic, Instant], Iterable[int] | None]] = []
         self.on_leader_changed: list[Callable[[Partition, Instant], None]] = []
 
     def __iter__(self) -> Iterator[Topic]:
@@ -219,13 +220,22 @@ class Topics:
 
     def delete(self, name: str, now: Instant) -> None:
         """Forget a topic and tell `on_deleted`. KeyError if there is none."""
+        for _ in self.delete_in_steps(name, now):
+            pass
+
+    def delete_in_steps(self, name: str, now: Instant) -> Iterator[int]:
+        """The same in steps; each tells how many groups it looked at. The topic is gone at the first.
+
+        The caller takes all of them, with pauses if they are many.
+        """
         topic = self._by_name.pop(name)
         del self._by_id[topic.id]
         del self._alike[collision_key(name)][name]
-        for callback in self.on_deleted:
-            callback(topic, now)
         for partition in topic.partitions:
             partition.wake(now)
+        yield 0
+        for clear_away in self.on_deleted:
+            yield from clear_away(topic, now) or ()
         topic.end()
 
     def internal(self, name: str) -> Topic:

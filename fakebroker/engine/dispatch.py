@@ -1,6 +1,6 @@
 """From an API key and version to the functions that read, answer and write it; made when first asked for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,8 @@ from fakebroker.errors import CloseConnection, ErrorCode, WireError
 from fakebroker.release import Release
 from fakebroker.wire.dialects import Overlay, overlays_of, versions_with
 from fakebroker.wire.registry import APIS, Api
+
+EncodeSteps = Generator[None, None, list[bytes]]
 
 FETCH = 1
 API_VERSIONS = 18
@@ -23,6 +25,7 @@ class Route:
     """
 
     __slots__ = (
+        "_encode_in_steps",
         "api_key",
         "decode",
         "encode",
@@ -32,6 +35,7 @@ class Route:
         "has_tagged_header",
         "name",
         "request",
+        "response",
         "version",
     )
 
@@ -41,6 +45,7 @@ class Route:
         self.version = version
         self.name = api.name
         self.request = request
+        self.response = response
         self.decode: Callable[[bytes, int], tuple[Any, int]] = request.decoder(version)
         make: Any = response.piecer if api.key == FETCH else response.encoder
         self.encode: Callable[[Any], bytes | list[bytes]] = make(version)  # pieces, where an answer carries records
@@ -48,8 +53,15 @@ class Route:
         self.error_response: Callable[[Any, int, ErrorCode], Any] = getattr(
             module, "error_response", partial(refusal, response)
         )
+        self._encode_in_steps: Callable[[Any], EncodeSteps] | None = None
         self.has_tagged_header = request.flexible.includes(version)
         self.has_tagged_answer = response.flexible.includes(version) and api.key != API_VERSIONS  # AV-5
+
+    def encode_in_steps(self, response: Any) -> EncodeSteps:
+        """The pieces of a long answer."""
+        if self._encode_in_steps is None:
+            self._encode_in_steps = self.response.stepwise_encoder(self.version)
+        return self._encode_in_steps(response)
 
     def explain(self, frame: bytes, offset: int, error: Exception) -> str:
         """What is wrong with a body that `decode` raised `error` for."""

@@ -29,6 +29,7 @@ class Server:
         self._loop: asyncio.AbstractEventLoop
         self._clients: set[_Client] = set()
         self._handovers: set[asyncio.Task[None]] = set()
+        self._has_turn = False  # the next step of long work is scheduled
         self._timer: asyncio.TimerHandle | None = None
         self._timer_is_for = (-1, -1)
 
@@ -44,6 +45,7 @@ class Server:
         """Go on with another engine on the same ports; whoever is connected is disconnected."""
         self.drop_clients()
         self.engine = self.clock.engine = engine
+        engine.on_work = self._work_soon
         self.settle()
 
     def drop_clients(self) -> None:
@@ -57,6 +59,7 @@ class Server:
             self._loop.remove_reader(bound)
         self.ports.close()
         self.drop_clients()
+        self.engine.end_works(self.clock.now())
         self._cancel_timer()
         await asyncio.gather(*self._handovers)
         await asyncio.sleep(0)  # the transports' own callbacks
@@ -74,6 +77,20 @@ class Server:
     def soon(self, action: Callable[[], None]) -> None:
         """Run `action` when the other clients have had their turns."""
         self._loop.call_soon(action)
+
+    def _work_soon(self) -> None:
+        if not self._has_turn:
+            self._has_turn = True
+            self.soon(self._work)
+
+    def _work(self) -> None:
+        """One step of long work in each round of the loop."""
+        self._has_turn = False
+        if self.engine.works:
+            self.engine.step(self.clock.now())
+            self.settle()
+        if self.engine.works:
+            self._work_soon()
 
     def joined(self, client: "_Client") -> None:
         """A client connected."""

@@ -122,7 +122,7 @@ def test_present_partitions_stay(ask: Ask, cluster: Cluster) -> None:
 def test_most_partitions(
     ask: Ask, cluster: Cluster, asked: list[tuple[str, int]], codes: dict[str, int], validate_only: bool
 ) -> None:
-    """As asked of 4.3.1: 10,000 new partitions in one request; the topic that would exceed them and all after it are -1."""
+    """As asked of 4.3.1: 10,000 new partitions in one request; the topic that exceeds them and all after are -1."""
     cluster.topics.create("u")
     cluster.topics.create("v")
     topics = [(name, count, None) for name, count in asked]
