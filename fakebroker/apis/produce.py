@@ -16,7 +16,7 @@ from fakebroker.apis.leader_hint import name_leader
 from fakebroker.core.logs import produce
 from fakebroker.core.logs.appends import AppendError, AppendRefusal
 from fakebroker.core.logs.log import Appended
-from fakebroker.core.logs.looks import Looks
+from fakebroker.core.logs.looks import SHORT_BATCH_BYTES, Looks
 from fakebroker.errors import CloseConnection, ErrorCode
 from fakebroker.records.record_scan import LongScan
 from fakebroker.wire.messages.produce import (
@@ -176,10 +176,11 @@ def _append(
     call: Call, partition: "Partition", batch: bytes | None, acks: int, looks: Looks
 ) -> Generator[None, None, Appended | None]:
     """Raises AppendError."""
-    try:
-        return produce.append(partition, call.node.id, batch, acks, call.now, looks.short)
-    except LongScan:
-        assert batch is not None
+    if batch is None or len(batch) <= SHORT_BATCH_BYTES:
+        try:
+            return produce.append(partition, call.node.id, batch, acks, call.now, looks.short)
+        except LongScan:
+            assert batch is not None
     if produce.is_message_set(batch):  # converting it needs its records at once
         return produce.append(partition, call.node.id, batch, acks, call.now, looks.at_once)
     look = yield from looks.ahead(batch, partition.log.config, partition.log.name)

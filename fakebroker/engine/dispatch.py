@@ -15,6 +15,7 @@ from fakebroker.wire.registry import APIS, Api
 EncodeSteps = Generator[None, None, list[bytes]]
 
 FETCH = 1
+JOIN_GROUP = 11  # its leader is told what all members sent
 API_VERSIONS = 18
 
 
@@ -47,8 +48,8 @@ class Route:
         self.request = request
         self.response = response
         self.decode: Callable[[bytes, int], tuple[Any, int]] = request.decoder(version)
-        make: Any = response.piecer if api.key == FETCH else response.encoder
-        self.encode: Callable[[Any], bytes | list[bytes]] = make(version)  # pieces, where an answer carries records
+        make: Any = response.piecer if api.key in (FETCH, JOIN_GROUP) else response.encoder
+        self.encode: Callable[[Any], bytes | list[bytes]] = make(version)  # pieces, where an answer may be large
         self.handle: Callable[[Call, Any], Any] = module.handle
         self.error_response: Callable[[Any, int, ErrorCode], Any] = getattr(
             module, "error_response", partial(refusal, response)

@@ -103,9 +103,11 @@ def _pack_gzip(data: bytes, level: int | None) -> bytes:
 
 
 def _unpack_gzip(data: bytes, limit_bytes: int) -> Unpacking:
-    unpacked: list[bytes] = []
+    unpacked = bytearray()
     room = limit_bytes
-    while not unpacked or data[:2] == _GZIP_MAGIC:  # members may follow one another; Java ignores other bytes, too
+    is_first = True
+    while is_first or data[:2] == _GZIP_MAGIC:  # members may follow one another; Java ignores other bytes, too
+        is_first = False
         unpacker = zlib.decompressobj(31)
         while not unpacker.eof:
             try:
@@ -117,12 +119,12 @@ def _unpack_gzip(data: bytes, limit_bytes: int) -> Unpacking:
                 raise too_large("gzip", limit_bytes)
             if not part and not unpacker.eof:
                 raise BadCompression("gzip data ends too early")
-            unpacked.append(part)
+            unpacked += part
             data = unpacker.unconsumed_tail
             if len(part) == STEP_BYTES:
                 yield
         data = unpacker.unused_data
-    return b"".join(unpacked)
+    return unpacked
 
 
 def _pack_snappy(data: bytes, _level: int | None) -> bytes:

@@ -14,12 +14,21 @@ from fakebroker.records.faults import InvalidRecord, TooLarge
 from fakebroker.records.record_codec import decode_record
 from fakebroker.records.record_runs import NO_RUN, run_behind
 
-RECORDS_PER_STEP = 50_000
+RECORDS_PER_STEP = 20_000
+_BYTES_PER_STEP = 1 << 20  # of unusual records
 
 _SMALLEST_RECORD_BYTES = 7
 
-# Position behind the last record of some, lowest and highest timestamp delta, has_null_key and misplaced of Scan.
-_Part = tuple[int, int, int, bool, int | None]
+
+class _Part(NamedTuple):
+    """What was seen of some records that follow one another."""
+
+    end: int  # the position behind the last
+    next: int  # the index of the record there
+    low_delta: int  # lowest and highest timestamp delta
+    high_delta: int
+    has_null_key: bool
+    misplaced: int | None
 
 
 class Scan(NamedTuple):
@@ -52,7 +61,7 @@ def scan(batch: bytes, header: BatchHeader | None = None, limit_bytes: int = DEC
     else:
         data, start = batch, HEADER_BYTES  # where they are
     _check_count(header, len(data) - start)
-    return _result(header, data, start, [_scan_records(data, start, 0, header.records_count)])
+    return _result(header, data, start, [_scan_records(data, start, 0, header.records_count, len(data))])
 
 
 def short_scan(batch: bytes, header: BatchHeader) -> Scan:
@@ -77,11 +86,11 @@ def scan_in_steps(
         yield
     count = header.records_count
     _check_count(header, len(data))
-    at = 0
+    at = index = 0
     parts: list[_Part] = []
-    for index in range(0, count, RECORDS_PER_STEP):
-        parts.append(_scan_records(data, at, index, min(index + RECORDS_PER_STEP, count)))
-        at = parts[-1][0]
+    while index < count:
+        parts.append(_scan_records(data, at, index, min(index + RECORDS_PER_STEP, count), at + _BYTES_PER_STEP))
+        at, index = parts[-1].end, parts[-1].next
         yield
     return _result(header, data, 0, parts)
 
@@ -93,27 +102,23 @@ def _check_count(header: BatchHeader, size_bytes: int) -> None:
 
 def _result(header: BatchHeader, data: bytes, start: int, parts: Sequence[_Part]) -> Scan:
     """What the parts of a batch say together; they must end where the data ends."""
-    end = parts[-1][0] if parts else start
+    end = parts[-1].end if parts else start
     if end != len(data):
         raise InvalidRecord(f"{len(data) - end} bytes are left over behind {header.records_count} records")
     size_bytes = end - start
     if not header.records_count:
         return Scan(-1, -1, False, None, size_bytes)
-    _, low_delta, high_delta, has_null_key, misplaced = parts[0]
-    for _, low, high, null_key, out_of_place in parts[1:]:
-        low_delta, high_delta = min(low_delta, low), max(high_delta, high)
-        has_null_key = has_null_key or null_key
-        misplaced = out_of_place if misplaced is None else misplaced
-    min_ms, max_ms = header.base_timestamp_ms + low_delta, header.base_timestamp_ms + high_delta
+    min_ms = header.base_timestamp_ms + min(part.low_delta for part in parts)
+    max_ms = header.base_timestamp_ms + max(part.high_delta for part in parts)
     if min_ms < -(1 << 63) or max_ms >= 1 << 63:
         raise InvalidRecord(f"timestamps from {min_ms} to {max_ms} ms have no 64 bits")
-    return Scan(min_ms, max_ms, has_null_key, misplaced, size_bytes)
+    misplaced = next((part.misplaced for part in parts if part.misplaced is not None), None)
+    return Scan(min_ms, max_ms, any(part.has_null_key for part in parts), misplaced, size_bytes)
 
 
-def _scan_records(data: bytes, at: int, index: int, count: int) -> _Part:
-    """The records from the `index`-th, at `at`, up to the `count`-th.
+def _scan_records(data: bytes, at: int, index: int, count: int, until: int) -> _Part:
+    """The records from the `index`-th, at `at`, up to the `count`-th, or to an unusual one that ends after `until`.
 
-    The position behind the last one, lowest and highest timestamp delta, and the rest of a Scan.
 
     Long because it is flat: a call for each of the five varints would double the cost of Produce. Numbers are left in
     zigzag: twice the value, odd below zero. A size must agree with where the fields end, so an odd one never passes.
@@ -169,15 +174,19 @@ def _scan_records(data: bytes, at: int, index: int, count: int) -> _Part:
                 index, at = index + alike, at + alike * step
                 low, high = min(low, least), max(high, most)
         except (IndexError, _Unusual):
-            at, delta, place, blob, *_ = decode_record(data, record, index)
+            view = cast("bytes", memoryview(data))  # slices of it are no copies
+            is_large = min(data[record : record + 3], default=0) > 127  # its size has three bytes or more
+            at, delta, place, blob, *_ = decode_record(view if is_large else data, record, index)
             delta += delta
             key, step = blob is None, 0
             if place != index and misplaced is None:
                 misplaced = index
+            if at > until:
+                count = index + 1
         odd_keys |= key
         if delta > high:
             high = delta
         if delta < low:
             low = delta
         index += 1
-    return at, low >> 1, high >> 1, bool(odd_keys & 1), misplaced
+    return _Part(at, index, low >> 1, high >> 1, bool(odd_keys & 1), misplaced)

@@ -29,7 +29,7 @@ def unpack(data: bytes, limit_bytes: int) -> Unpacking:
         return _unpack_block(data, limit_bytes, limit_bytes)
     if len(data) < len(_XERIAL_HEADER):
         raise BadCompression("snappy data ends inside its header")
-    parts: list[bytes] = []
+    unpacked = bytearray()
     room, at, pause = limit_bytes, len(_XERIAL_HEADER), limit_bytes - STEP_BYTES
     while at < len(data):
         if data.startswith(_XERIAL_MAGIC, at):  # streams may follow one another
@@ -39,13 +39,13 @@ def unpack(data: bytes, limit_bytes: int) -> Unpacking:
         block = data[at + 4 : at + 4 + size]
         if len(block) != size or len(data) < at + 4:
             raise BadCompression(f"snappy data ends inside the chunk at byte {at}")
-        parts.append(_unpack_block(block, room, limit_bytes))
-        room -= len(parts[-1])
+        unpacked += _unpack_block(block, room, limit_bytes)
+        room = limit_bytes - len(unpacked)
         at += 4 + size
         if room < pause:
             pause = room - STEP_BYTES
             yield
-    return b"".join(parts)
+    return unpacked
 
 
 def _unpack_block(block: bytes, room: int, limit_bytes: int) -> bytes:

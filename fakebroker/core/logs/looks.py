@@ -18,6 +18,8 @@ from fakebroker.records.record_scan import Scan, scan, scan_in_steps, short_scan
 Look = Callable[[bytes, BatchHeader], Scan]
 
 UNPACKED_PER_REQUEST_BYTES: Final = 256 << 20
+RECORDS_PER_REQUEST: Final = 1_000_000  # in compressed batches; others are bounded by the size of the request
+SHORT_BATCH_BYTES: Final = 1 << 20  # as it is sent; for a larger one no short look is tried
 _BATCH_COSTS_BYTES: Final = STEP_BYTES >> 9  # also the smallest: some hundred of them are a step
 
 
@@ -26,6 +28,7 @@ class Looks:
 
     def __init__(self) -> None:
         self._left_bytes = UNPACKED_PER_REQUEST_BYTES
+        self._left_records = RECORDS_PER_REQUEST
         self._step_bytes = 0  # looked at since the last pause
 
     def short(self, batch: bytes, header: BatchHeader) -> Scan:
@@ -55,6 +58,9 @@ class Looks:
         try:
             header = parse_header(batch)
             check_header(batch, header, config, partition)
+            yield
+            if header.codec and header.records_count > self._left_records:
+                return _failing(_request_too_large())
             seen = yield from scan_in_steps(batch, header, self._limit_bytes())
         except TooLarge as fault:
             return _failing(self._refusal(fault))
@@ -70,16 +76,22 @@ class Looks:
         self._step_bytes += seen.size_bytes + _BATCH_COSTS_BYTES
         if header.codec:
             self._left_bytes -= seen.size_bytes
+            self._left_records -= header.records_count
 
     def _refusal(self, fault: InvalidRecord) -> InvalidRecord:
         """Too much for one batch, or for the request; then nothing more is unpacked for it."""
         if self._left_bytes >= DECOMPRESSED_LIMIT_BYTES:
             return fault
         self._left_bytes = 0
-        return InvalidRecord(
-            f"the batches of one request unpack to more than {UNPACKED_PER_REQUEST_BYTES} bytes",
-            ErrorCode.MESSAGE_TOO_LARGE,
-        )
+        return _request_too_large()
+
+
+def _request_too_large() -> InvalidRecord:
+    return InvalidRecord(
+        "the batches of one request unpack to more than "
+        f"{UNPACKED_PER_REQUEST_BYTES} bytes or {RECORDS_PER_REQUEST} records",
+        ErrorCode.MESSAGE_TOO_LARGE,
+    )
 
 
 def _failing(fault: InvalidRecord) -> Look:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.logs.appends import AppendError, AppendRefusal, next_batch, single_batch
 from fakebroker.core.logs.log import Appended
-from fakebroker.core.logs.looks import Look
+from fakebroker.core.logs.looks import SHORT_BATCH_BYTES, Look
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.batch import HEADER_BYTES, split_batches
@@ -25,8 +25,8 @@ _LENGTH_MAGIC_ATTRIBUTES = Struct(">i4xB5xB").unpack_from
 
 
 def is_plain_batch(records: bytes | None) -> bool:
-    """Whether produced data is exactly one batch of format 2, in no transaction, as far as its first bytes tell."""
-    if records is None or len(records) < HEADER_BYTES:
+    """Whether produced data is one short batch of format 2, in no transaction, as far as its first bytes tell."""
+    if records is None or not HEADER_BYTES <= len(records) <= SHORT_BATCH_BYTES:
         return False
     length, magic, attributes = _LENGTH_MAGIC_ATTRIBUTES(records, 8)
     return length + 12 == len(records) and magic == 2 and not attributes & _TRANSACTIONAL
