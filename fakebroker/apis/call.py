@@ -1,13 +1,18 @@
 """What a handler is given beside the request: who asks, when, where, and how to answer."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster, Node
     from fakebroker.schema import Message
+
+
+Response = TypeVar("Response", bound="Message")
+Steps = Generator[None, None, Response | None]
+"""Long work in steps: it yields after each, and returns the response, or None when the request gets none."""
 
 
 class Address(NamedTuple):
@@ -50,6 +55,9 @@ class Connection(Protocol):
 
     def watch(self, call: "Call", callback: Callable[[Instant], None]) -> None:
         """Run `callback` if the connection goes away before `call` is answered."""
+
+    def work(self, call: "Call", steps: Steps[Any], must_finish: bool) -> None:
+        """Go on with the steps of `call` later, one at a time, and answer with what they return."""
 
     def fail(self, reason: str) -> None:
         """Close the connection; `reason` goes to the log."""
@@ -96,12 +104,27 @@ class Call:
         self.api_key = -1
         self.version = -1
         self.client_id: str | None = None
-        self.now = Instant(0, 0)  # when the request was taken up, not when it is answered
+        self.now = Instant(0, 0)  # when the request was taken up, not when it is answered; of long work, the step's
         self.is_answered = False
 
     def reply(self, response: "Message") -> None:
         """Answer a request whose handler returned None. If the client has gone, nothing happens."""
         self.connection.answer(self, response)
+
+    def work(self, steps: Steps[Response], *, must_finish: bool = False) -> Response | None:
+        """Do work that may be long. What a handler returns: the response if the first step was all, else None.
+
+        Between the steps other connections are served, so each must leave the cluster's state whole; the request
+        counts as parked. A step is bounded by what it counts (topics, records), never by a clock: the same requests
+        make the same steps. If the client goes away, the rest is not done unless it `must_finish`.
+        """
+        try:
+            next(steps)
+        except StopIteration as end:
+            response: Response | None = end.value
+            return response
+        self.connection.work(self, steps, must_finish)
+        return None
 
     def no_response(self) -> None:
         """The request gets no answer at all (Produce with acks 0)."""

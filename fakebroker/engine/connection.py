@@ -6,16 +6,17 @@ driver gives the next turn when the other connections have had theirs.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
-from fakebroker.apis.call import Address, Call, Listener
+from fakebroker.apis.call import Address, Call, Listener, Steps
 from fakebroker.engine.dispatch import Dispatcher, Route
 from fakebroker.engine.journal import Connected, Disconnected, Frame, Peer
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.engine.unserved import who
+from fakebroker.engine.work import Work
 from fakebroker.errors import CloseConnection, ErrorCode, KafkaError, WireError
 from fakebroker.instant import Instant
 from fakebroker.wire.frame import client_id_of, decode_request_header
@@ -51,6 +52,10 @@ class _Gone:
     def watch(self, _call: Call, _callback: Callable[[Instant], None]) -> None:
         """It has gone already, and who had asked before was told."""
 
+    def work(self, _call: Call, steps: Steps[Any], _must_finish: bool) -> None:
+        """Nobody waits for what the steps would give."""
+        steps.close()
+
     def fail(self, _reason: str) -> None:
         """It is closed."""
 
@@ -82,7 +87,7 @@ class Connection:
         self.driver: Any = None  # whatever drives this connection; the engine does not look at it
         self.is_dirty = False
         self.is_quiet = True  # nothing is parked, kept for later or wrong: the next bytes begin a frame
-        self._is_gone = False
+        self.is_gone = False
         self._dispatcher = dispatcher
         self._pieces: list[bytes] = []  # received and not yet taken up; the first from _position on
         self._position = 0
@@ -149,9 +154,9 @@ class Connection:
 
     def closed(self, now: Instant, reason: str = "the client closed the connection") -> None:
         """The connection is gone, whoever closed it. What a parked request had asked to be told of is told."""
-        if self._is_gone:
+        if self.is_gone:
             return
-        self._is_gone = True
+        self.is_gone = True
         self.is_quiet = False
         self.close_reason = self.close_reason or reason
         self._drop_input()
@@ -169,18 +174,15 @@ class Connection:
 
     def answer(self, call: Call, response: "Message | None") -> None:
         """The answer of the request in work, which is `call`; None: it gets none."""
-        if call.is_answered:
-            raise RuntimeError("a request was answered twice")
-        call.is_answered = True
-        self._watchers.clear()
-        if self._is_gone or self._route is None:
+        self._answered(call)
+        if self.is_gone or self._route is None:
             return
         self._send_reply(self._route, response)
-        if self.is_parked:
-            self.is_parked = False
-            self._drop_request()
-            self._call = self._new_call(call)
-        self.engine.mark_dirty(self)
+        self._unpark(call)
+
+    def work(self, call: Call, steps: Steps[Any], must_finish: bool) -> None:
+        """The request in work is long: its next steps are taken in turn with others."""
+        self.engine.begin(Work(self, call, self._in_steps(call, steps), must_finish))
 
     def watch(self, call: Call, callback: Callable[[Instant], None]) -> None:
         """Run `callback` if the connection goes away before `call` is answered."""
@@ -212,6 +214,42 @@ class Connection:
         if listener is None:
             return None
         return listener.advertised or Address(self.local_address.host, listener.port)
+
+    # Long requests, and those answered later
+
+    def _in_steps(self, call: Call, steps: Steps[Any]) -> Generator[None, None, None]:
+        """All of the request in work from its second step on: the handler's steps, then those of writing the answer."""
+        route = self._route
+        assert route is not None
+        try:
+            response = yield from steps
+            if call.is_answered or self.is_gone:
+                return
+            pieces = None if response is None else (yield from route.encode_in_steps(response))
+            self._answered(call)
+            self._send(route, pieces)
+        except Exception as error:
+            if not self.is_gone:
+                assert self._request is not None
+                self._failed(route, self._request, error)
+            elif not isinstance(error, CloseConnection | KafkaError):
+                self.engine.failed(error)
+        if not self.is_gone:
+            self._unpark(call)
+
+    def _answered(self, call: Call) -> None:
+        if call.is_answered:
+            raise RuntimeError("a request was answered twice")
+        call.is_answered = True
+        self._watchers.clear()
+
+    def _unpark(self, call: Call) -> None:
+        """The request in work is done; the driver may go on with the next."""
+        if self.is_parked:
+            self.is_parked = False
+            self._drop_request()
+            self._call = self._new_call(call)
+        self.engine.mark_dirty(self)
 
     # Requests
 

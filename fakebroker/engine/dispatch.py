@@ -1,6 +1,6 @@
 """From an API key and version to the functions that read, answer and write it; made when first asked for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,10 @@ from fakebroker.release import Release
 from fakebroker.wire.dialects import Overlay, overlays_of, versions_with
 from fakebroker.wire.registry import APIS, Api
 
+EncodeSteps = Generator[None, None, list[bytes]]
+
 FETCH = 1
+JOIN_GROUP = 11  # its leader is told what all members sent
 API_VERSIONS = 18
 
 
@@ -24,6 +27,7 @@ class Route:
     """
 
     __slots__ = (
+        "_encode_in_steps",
         "api_key",
         "decode",
         "encode",
@@ -34,6 +38,7 @@ class Route:
         "is_loaded",
         "name",
         "request",
+        "response",
         "version",
     )
 
@@ -43,16 +48,24 @@ class Route:
         self.version = version
         self.name = api.name
         self.request = request
+        self.response = response
         self.decode: Callable[[bytes, int], tuple[Any, int]] = request.decoder(version)
-        make: Any = response.piecer if api.key == FETCH else response.encoder
-        self.encode: Callable[[Any], bytes | list[bytes]] = make(version)  # pieces, where an answer carries records
+        make: Any = response.piecer if api.key in (FETCH, JOIN_GROUP) else response.encoder
+        self.encode: Callable[[Any], bytes | list[bytes]] = make(version)  # pieces, where an answer may be large
         self.handle: Callable[[Call, Any], Any] = module.handle
         self.error_response: Callable[[Any, int, ErrorCode], Any] = getattr(
             module, "error_response", partial(refusal, response)
         )
         self.is_loaded = not isinstance(module, _Unloadable)
+        self._encode_in_steps: Callable[[Any], EncodeSteps] | None = None
         self.has_tagged_header = request.flexible.includes(version)
         self.has_tagged_answer = response.flexible.includes(version) and api.key != API_VERSIONS  # AV-5
+
+    def encode_in_steps(self, response: Any) -> EncodeSteps:
+        """The pieces of a long answer."""
+        if self._encode_in_steps is None:
+            self._encode_in_steps = self.response.stepwise_encoder(self.version)
+        return self._encode_in_steps(response)
 
     def explain(self, frame: bytes, offset: int, error: Exception) -> str:
         """What is wrong with a body that `decode` raised `error` for."""

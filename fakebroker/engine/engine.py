@@ -1,6 +1,7 @@
 """The engine: all connections of all nodes, one history. Bytes and times come in, bytes go out; it reads no clock."""
 
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from fakebroker.engine.connection import Connection
 from fakebroker.engine.dispatch import Dispatcher
 from fakebroker.engine.journal import Journal, Peer
 from fakebroker.engine.unserved import Unserved
+from fakebroker.engine.work import Work
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ class Engine:
         self._timers = cluster.timers
         self.largest_frame_bytes = cluster.settings.int("socket.request.max.bytes")
         self._dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]
+        self.works: deque[Work] = deque()
+        self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps
         self._dirty: list[Connection] = []
         self._connection_count = 0
         cluster.log_jobs.start(now)
@@ -62,6 +66,27 @@ class Engine:
         for connection in dirty:
             connection.is_dirty = False
         return dirty
+
+    # Long work
+
+    def begin(self, work: Work) -> None:
+        """A request turned out to be long."""
+        self.works.append(work)
+        self.on_work()
+
+    def step(self, now: Instant) -> None:
+        """One step of the work that has waited longest. The driver calls it as long as there are `works`."""
+        self.tick(now)
+        work = self.works.popleft()
+        if work.step(now):
+            self.works.append(work)
+        if self.outbox:
+            self.drain()
+
+    def end_works(self, now: Instant) -> None:
+        """All clients are gone, and no driver takes steps any more: do at once what must be finished."""
+        while self.works:
+            self.step(now)
 
     # Time
 

@@ -38,6 +38,7 @@ class Server:
         self._is_open = False  # from serve() to stop(): timers may be set
         self._clients: dict[_Client, None] = {}  # whose sockets are not closed yet
         self._handovers: dict[asyncio.Task[None], _Client] = {}
+        self._has_turn = False  # the next step of long work is scheduled
         self._timer: asyncio.TimerHandle | None = None
         self._timer_is_for = (-1, -1)
 
@@ -77,6 +78,7 @@ class Server:
         self.drop_clients()
         self.engine = self.clock.engine = engine
         self._cancel_timer()  # it was the other engine's
+        engine.on_work = self._work_soon
         self.settle()
 
     def drop_clients(self) -> None:
@@ -97,6 +99,8 @@ class Server:
             self._loop.remove_reader(bound)
         self.ports.close()
         self.drop_clients()
+        self.engine.end_works(self.clock.now())
+        self._has_turn = False
         while self._clients:  # one round of the loop with asyncio's transports, some more with others
             await asyncio.sleep(0)
         await asyncio.sleep(0)  # a transport closes its socket after it has told us
@@ -110,6 +114,8 @@ class Server:
         self.ports.close()
         for client in tuple(self._clients):
             client.abandon("the broker's event loop was closed")
+        self.engine.end_works(self.clock.now())
+        self._has_turn = False
 
     def close_copies(self) -> None:
         """In a forked child: close its copies of the sockets. The parent's go on; nothing is said to anybody."""
@@ -135,6 +141,20 @@ class Server:
     def soon(self, action: Callable[[], None]) -> None:
         """Run `action` when the other clients have had their turns."""
         self._loop.call_soon(action)
+
+    def _work_soon(self) -> None:
+        if not self._has_turn:
+            self._has_turn = True
+            self.soon(self._work)
+
+    def _work(self) -> None:
+        """One step of long work in each round of the loop."""
+        self._has_turn = False
+        if self.engine.works:
+            self.engine.step(self.clock.now())
+            self.settle()
+        if self.engine.works:
+            self._work_soon()
 
     def joined(self, client: "_Client") -> None:
         """A client connected."""

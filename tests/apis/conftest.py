@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fakebroker.apis.call import Address, Call, Listener
+from fakebroker.apis.call import Address, Call, Listener, Steps
 from fakebroker.apis.handlers import handler
 from fakebroker.instant import Instant
 from fakebroker.wire.registry import APIS
@@ -26,6 +26,15 @@ class FakeConnection:
         assert not call.is_answered, "a request may be answered once"
         call.is_answered = True
         self.replies.append(response)
+
+    def work(self, call: Call, steps: Steps[Any], must_finish: bool) -> None:  # noqa: ARG002
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                if not call.is_answered:
+                    self.answer(call, end.value)
+                return
 
     def watch(self, call: Call, callback: Callable[[Instant], None]) -> None:
         self.watched.append((call, callback))

@@ -4,6 +4,7 @@ Answers 14, 15 and 16 are decided here; groups never see them. Partitions are ta
 for, which nobody can tell from having loaded them at once: the log they are read from is the same.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -137,15 +138,16 @@ class GroupCoordinator:
     def _tell(self, partition: int, what: str, reason: str = "") -> None:
         self.cluster.outbox.append(CoordinatorMoved(partition, self.node.id, what, reason))
 
-    def _on_topic_deleted(self, topic: "Topic", now: Instant) -> None:
-        """Its offsets go (EX-12); with `__consumer_offsets` itself everything goes."""
+    def _on_topic_deleted(self, topic: "Topic", now: Instant) -> Iterator[int]:
+        """Its offsets go (EX-12), shard by shard; with `__consumer_offsets` itself everything goes."""
         if topic is self._topic:
             for partition in list(self.shards):
                 self.unload(partition, now)
             self._topic = None
         else:
-            for shard in self.shards.values():
-                shard.topic_deleted(topic.name, now)
+            for index, shard in list(self.shards.items()):
+                if self.shards.get(index) is shard:  # it may have been moved away between two steps
+                    yield from shard.topic_deleted(topic.name, now)
 
     def _on_leader_changed(self, partition: "Partition", now: Instant) -> None:
         """A partition that another broker leads now is that one's to coordinate (CLU-3, CLU-31).

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fakebroker.core.topics import Partition
 
 Place = tuple[str, int]  # topic name and partition index
+_GROUPS_PER_STEP = 1_000  # in which the offsets of a deleted topic are looked for
 _SURELY_FIT = 16  # offsets with the largest metadata there may be, into the smallest batch that is of use
 
 
@@ -166,15 +167,20 @@ class Shard:
             self.look_at(group, now)
         return self.tombstones(group, present)
 
-    def topic_deleted(self, topic: str, now: Instant) -> None:
-        """Drop the topic's offsets in all groups (EX-12)."""
-        tombstones = []
-        for group in list(self.groups.values()):
-            places: dict[Place, None] = dict.fromkeys((topic, index) for index in group.offsets.topics.get(topic, ()))
-            if group.offsets.pending:
-                places.update((place, None) for place in group.offsets.pending.places() if place[0] == topic)
-            tombstones.append(self._delete_offsets(group, places, now))
-        self.append_all(tombstones, now)
+    def topic_deleted(self, topic: str, now: Instant) -> Iterator[int]:
+        """Drop the topic's offsets in all groups (EX-12), one batch for each step; yields how many groups it was."""
+        groups = list(self.groups.values())
+        for start in range(0, len(groups), _GROUPS_PER_STEP):
+            some = groups[start : start + _GROUPS_PER_STEP]
+            present = [group for group in some if self.groups.get(group.group_id) is group]  # since the step before
+            self.append_all([self._forget_topic(group, topic, now) for group in present], now)
+            yield len(some)
+
+    def _forget_topic(self, group: ClassicGroup, topic: str, now: Instant) -> Tombstones:
+        places: dict[Place, None] = dict.fromkeys((topic, index) for index in group.offsets.topics.get(topic, ()))
+        if group.offsets.pending:
+            places.update((place, None) for place in group.offsets.pending.places() if place[0] == topic)
+        return self._delete_offsets(group, places, now)
 
     def tombstones(
         self, group: ClassicGroup, places: Sequence[Place | StoredOffset], whole_group: bool = False
