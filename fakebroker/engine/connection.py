@@ -16,7 +16,7 @@ from fakebroker.engine.dispatch import Dispatcher, Route
 from fakebroker.engine.journal import Connected, Disconnected, Frame, Peer
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.engine.unserved import who
-from fakebroker.errors import CloseConnection, ErrorCode, KafkaError, WireError
+from fakebroker.errors import AnswerTooLong, CloseConnection, ErrorCode, KafkaError, WireError
 from fakebroker.instant import Instant
 from fakebroker.wire.frame import client_id_of, decode_request_header
 from fakebroker.wire.framing import hint
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 REQUESTS_PER_TURN = 64
 LARGE_ANSWER_BYTES = 64 * 1024  # from here on a copy costs more than the pieces of an answer with records
 MOST_OUT_BYTES = 1024 * 1024  # of large answers in one turn
+MOST_FRAME_BYTES = 2**31 - 1  # what its length prefix can say
 SMALLEST_FRAME_BYTES = 10  # key, version, correlation id, length of the client id
 
 log = logging.getLogger("fakebroker")
@@ -269,6 +270,7 @@ class Connection:
             self._route, call.api_key, call.version = route, route.api_key, route.version
         call.now = self._received = now
         self._frame = frame
+        response = None
         try:
             response = route.handle(call, request)
             if response is not None:
@@ -278,7 +280,7 @@ class Connection:
             else:
                 self.is_parked, self._request, self._is_turn_over = True, request, True
         except Exception as error:
-            self._failed(route, request, error)
+            self._failed(route, request, error if response is None else route.fault_of(response, error))
 
     def _send(self, route: Route, body: bytes | list[bytes] | None) -> None:
         """The answer of the request in work goes out; None: it gets none. What it caused is noted before it."""
@@ -310,6 +312,8 @@ class Connection:
 
     def _large_prefix(self, size: int) -> bytes:
         """The length prefix of a large answer. Much to send ends the turn, so that slow readers cost little."""
+        if size > MOST_FRAME_BYTES:
+            raise AnswerTooLong(f"an answer of {size} bytes")
         self._out_bytes += size
         if self._out_bytes > MOST_OUT_BYTES:
             self._is_turn_over = True
@@ -320,14 +324,14 @@ class Connection:
         try:
             self._send(route, None if response is None else route.encode(response))
         except Exception as error:
-            self.engine.failed(error)
+            self._blame(error if response is None else route.fault_of(response, error))
             self._send_error(route, self._request, ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def _failed(self, route: Route, request: "Message", error: Exception) -> None:
         """A handler raised: a client's fault closes or is answered with its code, a bug of ours with -1 (AV-10)."""
         call = self._call
         if not isinstance(error, CloseConnection | KafkaError):
-            self.engine.failed(error)
+            self._blame(error)
         if not call.is_answered:
             call.is_answered = True  # wherever the handler left it before it raised, nobody may answer it again
             self._watchers.clear()
@@ -337,6 +341,13 @@ class Connection:
                 code = error.code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
                 self._send_error(route, request, code)
         self._call = self._new_call(call)
+
+    def _blame(self, error: Exception) -> None:
+        """A bug of ours is kept for the test; an answer too long for the protocol only has a line in the log."""
+        if isinstance(error, AnswerTooLong):
+            log.warning("answered with an error in place of the answer: %s", error)
+        else:
+            self.engine.failed(error)
 
     def _send_error(self, route: Route, request: "Message | None", code: ErrorCode) -> None:
         """The API's own error layout, as far as it has one (AV-10)."""
