@@ -19,14 +19,13 @@ from fakebroker.engine.unserved import who
 from fakebroker.errors import AnswerTooLong, CloseConnection, ErrorCode, KafkaError, WireError
 from fakebroker.instant import Instant
 from fakebroker.wire.frame import client_id_of, decode_request_header
-from fakebroker.wire.framing import hint
+from fakebroker.wire.framing import LARGE_BYTES, flattened, hint
 
 if TYPE_CHECKING:
     from fakebroker.engine.engine import Engine
     from fakebroker.schema import Message
 
 REQUESTS_PER_TURN = 64
-LARGE_ANSWER_BYTES = 64 * 1024  # from here on a copy costs more than the pieces of an answer with records
 MOST_OUT_BYTES = 1024 * 1024  # of large answers in one turn
 MOST_FRAME_BYTES = 2**31 - 1  # what its length prefix can say
 SMALLEST_FRAME_BYTES = 10  # key, version, correlation id, length of the client id
@@ -82,6 +81,7 @@ class Connection:
         self.is_parked = False  # a request waits for its answer
         self.driver: Any = None  # whatever drives this connection; the engine does not look at it
         self.is_dirty = False
+        self.out_bytes = 0  # of large answers made and not handed over; many end the turn
         self.is_quiet = True  # nothing is parked, kept for later or wrong: the next bytes begin a frame
         self._is_gone = False
         self._dispatcher = dispatcher
@@ -91,7 +91,6 @@ class Connection:
         self._wanted_bytes = 4  # no turn makes sense before this many are there
         self._out: list[bytes] = []
         self._raw_client_id = b""  # with its length, as it came; compared before it is decoded
-        self._out_bytes = 0  # of large answers made and not handed over; many end the turn
         self._is_turn_over = False
         self._route: Route | None = None  # of the request in work, as are the next two
         self._frame = b""
@@ -145,7 +144,7 @@ class Connection:
 
     def data_to_send(self) -> list[bytes]:
         """The pieces to write, in order; they are handed over."""
-        out, self._out, self._out_bytes = self._out, [], 0
+        out, self._out, self.out_bytes = self._out, [], 0
         return out
 
     def closed(self, now: Instant, reason: str = "the client closed the connection") -> None:
@@ -303,7 +302,8 @@ class Connection:
         pieces.insert(0, self._frame[4:8] + b"\0" if route.has_tagged_answer else self._frame[4:8])
         size = sum(map(len, pieces))
         self._out.append(self._large_prefix(size))
-        if size > LARGE_ANSWER_BYTES:
+        if size > LARGE_BYTES:
+            pieces = flattened(pieces)
             self._out += pieces
             return Frame.of(pieces, size)
         response = b"".join(pieces)
@@ -314,8 +314,8 @@ class Connection:
         """The length prefix of a large answer. Much to send ends the turn, so that slow readers cost little."""
         if size > MOST_FRAME_BYTES:
             raise AnswerTooLong(f"an answer of {size} bytes")
-        self._out_bytes += size
-        if self._out_bytes > MOST_OUT_BYTES:
+        self.out_bytes += size
+        if self.out_bytes > MOST_OUT_BYTES:
             self._is_turn_over = True
         return _SIZE.pack(size)
 

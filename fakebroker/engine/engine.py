@@ -132,12 +132,12 @@ class Engine:
         The traceback becomes a note, text that `stop()` shows with the exception: the frames themselves would hold
         on to the request and all that came of it.
         """
+        log.error("internal error", exc_info=error)
         trace = "".join(format_exception(error))
         _drop_frames(error)
         if len(self.errors) < MOST_ERRORS:
             error.add_note(f"in the broker:\n{trace[-MOST_TRACE_CHARS:]}")
             self.errors.append(error)
-        log.error("internal error\n%s", trace)
 
     def mark_dirty(self, connection: Connection) -> None:
         """The driver should look at this connection."""
