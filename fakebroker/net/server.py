@@ -10,6 +10,7 @@ import socket
 from collections import deque
 from collections.abc import Callable
 from itertools import islice
+from typing import cast
 
 from fakebroker.engine.connection import Connection
 from fakebroker.engine.engine import Address, Engine, Listener
@@ -214,9 +215,8 @@ class _Client(asyncio.Protocol):
     # What asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport = cast("asyncio.Transport", transport)  # uvloop's is one without saying so
         transport.set_write_buffer_limits(high=MOST_UNSENT_BYTES, low=0)
-        self._transport = transport
         if self._is_aborted:
             transport.abort()
         else:
@@ -268,9 +268,10 @@ class _Client(asyncio.Protocol):
         """Write what the socket takes, past the transport, which would copy it; that only gets a piece, so that it
         tell when the socket takes more.
         """
-        if transport.is_closing():
-            self._unsent.clear()
         while self._unsent and not self._is_slow:
+            if transport.is_closing():
+                self._unsent.clear()
+                return
             if not transport.get_write_buffer_size():
                 self._send_to_socket()
             if self._unsent:
