@@ -2,6 +2,7 @@
 
     FakebrokerError                 anything this package raises on purpose
       WireError                     bytes that are not what they claim to be, or a value that has no encoding
+        AnswerTooLong               an answer, or a string in it, that is longer than its length field can say
       KafkaError(code, message)     a client's fault, or the cluster's state: becomes an error code in an answer
       CloseConnection(reason)       a client's fault that Kafka answers by closing the connection
       SettingError                  an unknown, ill-typed or out-of-range setting
@@ -197,12 +198,24 @@ _RETRIABLE = frozenset(
 )
 
 
+MOST_NAME_CHARS = 200  # of a client's name in a text
+
+
+def shown(name: str) -> str:
+    """A name as texts quote it; the beginning of a long one, so that the text can always be written."""
+    return repr(name) if len(name) <= MOST_NAME_CHARS else f"{name[:MOST_NAME_CHARS]!r}..."
+
+
 class FakebrokerError(Exception):
     """The root of everything this package raises on purpose."""
 
 
 class WireError(FakebrokerError):
     """Bytes that do not decode, or a value that cannot be encoded. The message says what and where."""
+
+
+class AnswerTooLong(WireError):
+    """An answer that Kafka could not write either, as it repeats what a client sent: UNKNOWN_SERVER_ERROR, no bug."""
 
 
 class KafkaError(FakebrokerError):

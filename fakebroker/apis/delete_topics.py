@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from fakebroker.apis.call import Call, Steps
 from fakebroker.core.topics import Topic
-from fakebroker.errors import ErrorCode
+from fakebroker.errors import ErrorCode, shown
 from fakebroker.wire.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -70,12 +70,12 @@ def _found(call: Call, names: Counter[str], ids: Counter[bytes]) -> Iterator[Del
 def _by_name(call: Call, name: str, times: int, ids: Counter[bytes]) -> DeletableTopicResult | Topic:
     """An id that means the same topic is taken out of `ids`: the two are answered here, once."""
     if times > 1:
-        return _refused(name, _NO_ID, ErrorCode.INVALID_REQUEST, f"{name!r} is in the request {times} times")
+        return _refused(name, _NO_ID, ErrorCode.INVALID_REQUEST, f"{shown(name)} is in the request {times} times")
     topic = call.cluster.topics.get(name)
     if topic is None:
-        return _refused(name, _NO_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}")
+        return _refused(name, _NO_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {shown(name)}")
     if ids.pop(topic.id, 0):
-        return _refused(name, topic.id, ErrorCode.INVALID_REQUEST, f"{name!r} is also in the request by its id")
+        return _refused(name, topic.id, ErrorCode.INVALID_REQUEST, f"{shown(name)} is also in the request by its id")
     return topic
 
 

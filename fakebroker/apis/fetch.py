@@ -10,6 +10,9 @@ until there are transactions), padding of converted answers (MS-5). A batch that
 sends its beginning.
 """
 
+from collections.abc import Sequence
+from typing import cast
+
 from fakebroker.apis.call import Call
 from fakebroker.apis.leader_hint import name_leader
 from fakebroker.core.logs.fetch_sessions import FINAL_EPOCH, FULL_EPOCH, FetchSession, Key, name_of
@@ -27,6 +30,7 @@ from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.records.conversion import message_set_from_batch
 from fakebroker.records.faults import InvalidRecord
+from fakebroker.wire.framing import LARGE_BYTES, Pieces
 from fakebroker.wire.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -250,7 +254,7 @@ def _partition_data(index: int, read: LogReadResult) -> PartitionData:
         snapshot_id=_NO_SNAPSHOT,
         aborted_transactions=None,
         preferred_read_replica=read.preferred_replica,
-        records=batches[0] if len(batches) == 1 else b"".join(batches),
+        records=_together(batches),
     )
     if read.aborted is not None:
         data.aborted_transactions = [
@@ -261,6 +265,14 @@ def _partition_data(index: int, read: LogReadResult) -> PartitionData:
     if read.code and read.code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE:
         data.records = None
     return data
+
+
+def _together(batches: Sequence[bytes]) -> bytes:
+    """The batches as one; many bytes are not copied for that, but stay the stored batches (`Pieces`)."""
+    if len(batches) == 1:
+        return batches[0]
+    pieces = Pieces(batches)
+    return b"".join(batches) if len(pieces) <= LARGE_BYTES else cast("bytes", pieces)
 
 
 def _old_partition_data(asked: PartitionFetch, read: LogReadResult, magic: int) -> PartitionData:

@@ -8,7 +8,7 @@ from fakebroker.apis import dialects, handlers
 from fakebroker.apis.call import Call, Listener
 from fakebroker.engine.refusal import refusal
 from fakebroker.engine.unserved import MISSING
-from fakebroker.errors import CloseConnection, ErrorCode, WireError
+from fakebroker.errors import AnswerTooLong, CloseConnection, ErrorCode, WireError
 from fakebroker.release import Release
 from fakebroker.wire.dialects import Overlay, overlays_of, versions_with
 from fakebroker.wire.registry import APIS, Api
@@ -74,6 +74,14 @@ class Route:
         except WireError as explained:
             return str(explained)
         return f"{self}: {error!r}"
+
+    def fault_of(self, response: Any, error: Exception) -> Exception:
+        """What `error` means, which was raised when `response` was written: AnswerTooLong if that was too long."""
+        from fakebroker.schema.explain import has_long_string
+
+        if has_long_string(type(response), response):
+            return AnswerTooLong(f"{self}: a string in the answer is too long to be written")
+        return error
 
     def __str__(self) -> str:
         return f"{self.name} v{self.version}"

@@ -3,6 +3,7 @@
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from traceback import format_exception
 from typing import TYPE_CHECKING
 
 from fakebroker.apis.call import Address as Address
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.deadlines import DeadlineQueue
 
-MOST_ERRORS = 100  # kept; each holds on to its traceback
+MOST_ERRORS = 100  # kept
+MOST_TRACE_CHARS = 10_000  # of each one's traceback, its end
 
 log = logging.getLogger("fakebroker")
 
@@ -150,10 +152,17 @@ class Engine:
         self.outbox.clear()
 
     def failed(self, error: Exception) -> None:
-        """A bug of ours: logged with its traceback and kept for the test, unless there are too many already."""
-        if len(self.errors) < MOST_ERRORS:
-            self.errors.append(error)
+        """A bug of ours: logged with its traceback and kept for the test, unless there are too many already.
+
+        The traceback becomes a note, text that `stop()` shows with the exception: the frames themselves would hold
+        on to the request and all that came of it.
+        """
         log.error("internal error", exc_info=error)
+        trace = "".join(format_exception(error))
+        _drop_frames(error)
+        if len(self.errors) < MOST_ERRORS:
+            error.add_note(f"in the broker:\n{trace[-MOST_TRACE_CHARS:]}")
+            self.errors.append(error)
 
     def mark_dirty(self, connection: Connection) -> None:
         """The driver should look at this connection."""
@@ -173,6 +182,13 @@ class Engine:
         place = [x for x in alike if x.node_id == listener.node_id].index(listener)
         candidates = [x for x in alike if x.node_id == node_id]
         return candidates[min(place, len(candidates) - 1)] if candidates else None
+
+
+def _drop_frames(error: BaseException) -> None:
+    """Let go of the frames that an exception came through, and of the exceptions that led to it."""
+    error.__traceback__ = error.__cause__ = error.__context__ = None
+    for part in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
+        _drop_frames(part)
 
 
 def _on_the_way(start: Instant, target: Instant, passed_ms: int) -> Instant:

@@ -1,9 +1,15 @@
-"""Sockets around the engine: one protocol object per client, one joined write per turn, one timer for all deadlines."""
+"""Sockets around the engine: one protocol object per client, one timer for all deadlines.
+
+What a turn has to say goes out in one joined write, unless it is much: records are then handed to the socket batch by
+batch, no faster than the client reads, so that a slow reader costs a piece and not a copy of its answers.
+"""
 
 import asyncio
 import logging
 import socket
+from collections import deque
 from collections.abc import Callable
+from itertools import islice
 from typing import cast
 
 from fakebroker.engine.connection import Connection
@@ -13,7 +19,11 @@ from fakebroker.net.ports import BACKLOG, Ports
 from fakebroker.net.preload import Preload
 
 MOST_WAITING_BYTES = 256 * 1024  # behind a parked request or a long turn, before we stop reading
-MOST_UNSENT_BYTES = 256 * 1024  # for a slow reader, before we stop taking up its requests
+MOST_UNSENT_BYTES = 64 * 1024  # in asyncio's hands for a slow reader, before we wait with what else there is for it
+JOINED_BYTES = 64 * 1024  # more than this is not joined
+PIECE_BYTES = MOST_UNSENT_BYTES + 1  # makes asyncio call `pause_writing` unless the socket takes it
+PIECES_AT_ONCE = 256  # in a system call; Linux allows 1,024
+CAN_GATHER = hasattr(socket.socket, "sendmsg")
 ACCEPT_AGAIN_AFTER_S = 1
 FIRST_READ_BYTES = 64 * 1024
 LONGEST_TIMER_S = 86_400.0  # a timer may ring too early; not every loop takes any number
@@ -262,6 +272,7 @@ class _Client(asyncio.Protocol):
         self._is_at_end = False  # the client sends no more
         self._is_slow = False  # the client does not read what we send
         self._has_turn = False  # a turn is scheduled
+        self._unsent: deque[bytes | memoryview] = deque()  # only while the client is slow
         server.joined(self)
         server.watch(accepted, self.read_first)
         server.settle()
@@ -287,8 +298,8 @@ class _Client(asyncio.Protocol):
     # What asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport = cast(asyncio.Transport, transport)  # in its methods; uvloop's is no subclass
-        transport.set_write_buffer_limits(high=MOST_UNSENT_BYTES)
+        self._transport = transport = cast("asyncio.Transport", transport)  # in its methods; uvloop's is no subclass
+        transport.set_write_buffer_limits(high=MOST_UNSENT_BYTES, low=0)
         if self._is_aborted:
             transport.abort()
         else:
@@ -301,7 +312,7 @@ class _Client(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         self._is_at_end, self._is_ordinary = True, False
-        return self._connection.wants_turn  # what it sent before is still answered
+        return self._connection.wants_turn or bool(self._unsent)  # what it sent before is still answered
 
     def pause_writing(self) -> None:
         self._is_slow = True
@@ -313,6 +324,7 @@ class _Client(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         server = self._server
+        self._unsent.clear()
         server.left(self)
         reason = f"connection lost: {error}" if error else "the client closed the connection"
         self._connection.closed(server.clock.now(), reason)
@@ -321,19 +333,65 @@ class _Client(asyncio.Protocol):
     # What the server calls
 
     def carry(self) -> None:
-        """Send what there is to send, in one write; then see whether to close, to take another turn, to read on."""
+        """Send what there is to send; then see whether to close, to take another turn, to read on."""
         connection, transport = self._connection, self._transport
         if transport is None:  # asyncio is about to have it
             return
+        is_much = connection.out_bytes > JOINED_BYTES
         pieces = connection.data_to_send()
-        if pieces and not transport.is_closing():
+        if is_much or self._unsent:
+            self._unsent.extend(pieces)
+            self._send_unsent(transport)
+        elif pieces and not transport.is_closing():
             transport.write(b"".join(pieces))
         if not (connection.is_quiet and self._is_ordinary):
             self._look_after()
 
+    def _send_unsent(self, transport: asyncio.Transport) -> None:
+        """Write what the socket takes, past the transport, which would copy it; that only gets a piece, so that it
+        tell when the socket takes more.
+        """
+        while self._unsent and not self._is_slow:
+            if transport.is_closing():
+                self._unsent.clear()
+                return
+            if not transport.get_write_buffer_size():
+                self._send_to_socket()
+            if self._unsent:
+                transport.write(self._next_piece())
+
+    def _send_to_socket(self) -> None:
+        """Some pieces in one system call. What goes wrong the transport will meet, too, and deal with it."""
+        pieces = list(islice(self._unsent, PIECES_AT_ONCE))
+        try:
+            sent_bytes = self._socket.sendmsg(pieces) if CAN_GATHER else self._socket.send(pieces[0])
+        except OSError:
+            return
+        unsent = self._unsent
+        while unsent and sent_bytes >= len(unsent[0]):
+            sent_bytes -= len(unsent.popleft())
+        if sent_bytes:
+            unsent[0] = memoryview(unsent[0])[sent_bytes:]
+
+    def _next_piece(self) -> bytes | memoryview:
+        """The beginning of what is unsent, more than the transport takes without asking us to pause if there is."""
+        unsent = self._unsent
+        together: list[bytes | memoryview] = []
+        room_bytes = PIECE_BYTES
+        while unsent and room_bytes > 0:
+            piece = unsent.popleft()
+            if len(piece) > room_bytes:
+                piece = memoryview(piece)
+                unsent.appendleft(piece[room_bytes:])
+                piece = piece[:room_bytes]
+            together.append(piece)
+            room_bytes -= len(piece)
+        return together[0] if len(together) == 1 else b"".join(together)
+
     def abort(self, reason: str = "the broker was stopped") -> None:
         """Close without sending what is not sent."""
         self._is_aborted = True
+        self._unsent.clear()
         self._connection.closed(self._server.clock.now(), reason)
         if self._transport is not None:
             self._transport.abort()
@@ -359,7 +417,7 @@ class _Client(asyncio.Protocol):
         if transport is None or transport.is_closing():
             return
         wants_turn = connection.wants_turn
-        if connection.close_reason is not None or (self._is_at_end and not wants_turn):
+        if not self._unsent and (connection.close_reason is not None or (self._is_at_end and not wants_turn)):
             transport.close()
             return
         if wants_turn and not self._has_turn and not self._is_slow:

@@ -30,6 +30,25 @@ def encode_failure(message: "Message", version: int, error: Exception) -> WireEr
     return WireError(f"{name} at {culprit or f'{failing_place(error)[0]}: {error}'}")
 
 
+def has_long_string(declaration: "Primitive | type[Declaration]", value: Any) -> bool:
+    """Whether anywhere in the value is a string longer than its length field can say."""
+    if isinstance(declaration, Primitive):
+        return declaration is STRING and isinstance(value, str) and _is_long(value)
+    parts = value if declaration.is_row else [getattr(value, spec.name) for spec in declaration.fields]
+    for spec, part in zip(declaration.fields, parts, strict=False):
+        if isinstance(spec.type, ArrayOf):
+            element = spec.type.element
+            if any(has_long_string(element, each) for each in part or ()):
+                return True
+        elif part is not None and has_long_string(spec.type, part):
+            return True
+    return False
+
+
+def _is_long(text: str) -> bool:
+    return len(text) * 4 > MAX_STRING_BYTES and len(text.encode("utf-8", "surrogatepass")) > MAX_STRING_BYTES
+
+
 def _struct(declaration: "type[Declaration]", value: Any, version: int, path: str) -> str | None:
     if declaration.is_row:
         if not isinstance(value, tuple) or len(value) != len(declaration.fields):

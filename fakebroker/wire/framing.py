@@ -1,11 +1,12 @@
 """Frames in a stream: an int32 length, then that many bytes (AV-1). The engine cuts its own, in its request loop."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from fakebroker.errors import WireError
 
 _SIZE = struct.Struct(">i")
+LARGE_BYTES = 64 * 1024  # from here on a copy costs more than to keep records in pieces
 
 _HTTP_METHODS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"PATC", b"CONN", b"PRI ", b"HTTP")
 
@@ -71,3 +72,24 @@ def hint(start: bytes) -> str:
     if len(start) >= 4 and all(32 <= byte < 127 or byte in b"\r\n\t" for byte in start[:8]):
         return f"; these bytes look like text: {start.decode('latin-1')!r}"
     return ""
+
+
+class Pieces:
+    """Bytes in several pieces that nobody has joined, in the place of `bytes` in an answer that is sent in pieces.
+
+    Its length is that of all pieces together, as the field's length prefix says it.
+    """
+
+    __slots__ = ("_size_bytes", "parts")
+
+    def __init__(self, parts: Sequence[bytes]) -> None:
+        self.parts = parts
+        self._size_bytes = sum(map(len, parts))
+
+    def __len__(self) -> int:
+        return self._size_bytes
+
+
+def flattened(pieces: Iterable[bytes | Pieces]) -> list[bytes]:
+    """The bytes one by one, in order."""
+    return [part for piece in pieces for part in (piece.parts if isinstance(piece, Pieces) else (piece,))]

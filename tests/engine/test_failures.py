@@ -42,6 +42,27 @@ def test_a_bug_is_answered_with_minus_one_and_kept(answer_with: Any) -> None:
     assert not client.socket.is_closed
 
 
+def test_a_kept_bug_says_where_it_was_raised_and_holds_nothing(answer_with: Any) -> None:
+    """Its traceback is a note, text; the frames are gone, and with them the request."""
+
+    def handle(call: Call, request: Any) -> Any:
+        try:
+            broken(call, request)
+        except ZeroDivisionError as error:
+            raise ValueError("outer") from error
+
+    answer_with(handle)
+    lab = EngineLab()
+    client = lab.client()
+    client.ask("Heartbeat", 4, **HEARTBEAT)
+    (error,) = lab.engine.errors
+    assert (error.__traceback__, error.__cause__, error.__context__) == (None, None, None)
+    (note,) = error.__notes__
+    assert "in broken" in note
+    assert "ZeroDivisionError: a bug" in note
+    assert note.endswith("ValueError: outer\n")
+
+
 @pytest.mark.rules("AV-10")
 def test_an_error_of_kafkas_is_answered_with_its_code(answer_with: Any) -> None:
     """A KafkaError that leaves a handler is the client's fault or the cluster's state, not a bug."""

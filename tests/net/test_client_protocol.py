@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from fakebroker.net.ports import Ports
-from fakebroker.net.server import MOST_WAITING_BYTES, Server, _Client
+from fakebroker.net.server import MOST_UNSENT_BYTES, MOST_WAITING_BYTES, PIECE_BYTES, Server, _Client
+from fakebroker.records.batch import build_batch
+from fakebroker.records.record_codec import Record
+from fakebroker.wire.messages.fetch import FetchTopic
 from tests.engine.lab import JOIN, EngineLab, correlation_ids, framed, request
 
 
@@ -230,3 +233,70 @@ def test_another_engine_takes_over(desk: Desk) -> None:
     desk.client()
     assert len(fresh.engine.connections) == 1
     assert desk.lab.engine.connections == {}
+
+
+BATCHES = [build_batch([Record(0, 1_700_000_000_000, None, b"v" * size)]) for size in (300_000, 90_000, 200_000, 100)]
+
+
+class Narrow(Notes):
+    """A transport that takes 64 KiB and asks for no more until it is told that the client has read."""
+
+    client: _Client
+
+    def write(self, data: Any) -> None:
+        super().write(data)
+        if len(data) > MOST_UNSENT_BYTES:
+            self.client.pause_writing()
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+
+def ask_for_all(desk: Desk) -> tuple[_Client, Narrow, bytes]:
+    """A client whose socket takes nothing; it asks for all batches. Also the records as they are stored."""
+    log = desk.lab.cluster.topics.create("t", 1, 1, {"retention.ms": "-1"}).partitions[0].log
+    for batch in BATCHES:
+        log.append(batch, desk.lab.engine.now)
+    client, notes = desk.accept(NoSocket(), "127.0.0.9"), Narrow()
+    notes.client = client
+    notes.lost = lambda: desk.loop.call_soon(client.connection_lost, None)
+    client.connection_made(notes)
+    notes.calls.clear()
+    row = (0, -1, 0, -1, -1, 1 << 20, bytes(16), 0)
+    client.data_received(request("Fetch", 11, session_epoch=-1, topics=[FetchTopic(topic="t", partitions=[row])]))
+    return client, notes, b"".join(log.batches())
+
+
+def test_a_slow_reader_costs_a_piece(desk: Desk) -> None:
+    """Of a large answer the transport has one piece at a time, cut out of the stored batch; in the end all has come."""
+    client, notes, stored = ask_for_all(desk)
+    assert sum(map(len, notes.writes)) == PIECE_BYTES
+    assert notes.calls == ["pause"]
+    for _ in range(20):
+        client.resume_writing()
+    assert stored in b"".join(notes.writes)
+    assert len(correlation_ids(b"".join(notes.writes))) == 1
+    assert sum(isinstance(write, memoryview) for write in notes.writes) > 5
+    assert notes.calls[-1] == "resume"
+
+
+@pytest.mark.parametrize("how", ["fault", "end"])
+def test_a_slow_reader_gets_everything_before_the_end(desk: Desk, how: str) -> None:
+    """A fault, or the client's own end, closes after the last piece."""
+    client, notes, stored = ask_for_all(desk)
+    if how == "fault":
+        client.data_received(framed(b""))
+    else:
+        assert client.eof_received() is True
+    assert "close" not in notes.calls
+    for _ in range(20):
+        client.resume_writing()
+    assert notes.calls[-1] == "close"
+    assert stored in b"".join(notes.writes)
+
+
+def test_a_slow_reader_that_leaves_costs_nothing(desk: Desk) -> None:
+    """What it has not read is forgotten."""
+    client, _, _ = ask_for_all(desk)
+    client.connection_lost(None)
+    assert not client._unsent

@@ -1,0 +1,44 @@
+"""Clients on real sockets leave nothing of ours to the cycle collector."""
+
+import gc
+import socket
+from collections.abc import Callable
+
+import pytest
+
+from fakebroker import FakeBroker
+from fakebroker.engine.journal import Disconnected
+from tests.engine.test_memory import BATCH, REFUSED, collector_off, produce
+
+OURS = {"_Client", "Connection", "Call", "Peer", "frame", "AppendError", "WireError"}
+
+
+def send_and_close(port: int, data: bytes) -> None:
+    """Connect, send, read the answer or the end, close."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        client.sendall(data)
+        client.recv(1 << 16)
+
+
+def half_a_frame(port: int, data: bytes) -> None:
+    """Connect, send less than a request, close."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        client.sendall(data[: len(data) // 2])
+
+
+@pytest.mark.parametrize("visit", [send_and_close, half_a_frame])
+@pytest.mark.parametrize("data", [produce(BATCH), produce(b"\0" * 100_000), REFUSED["malformed body"]])
+def test_clients_that_come_and_go(visit: Callable[[int, bytes], None], data: bytes) -> None:
+    """What is left of a connection is asyncio's own transport, without our objects and without its buffers."""
+    with FakeBroker() as broker:
+        broker.create_topic("t", 1)
+        port = broker.listeners[0].port
+        visit(port, data)
+        with collector_off() as found:
+            for _ in range(50):
+                visit(port, data)
+            journal = broker._engine.journal
+            broker.wait(lambda: len(journal.events(Disconnected)) == 51 or None, 10, lambda: "a client is still there")
+            clients = [each for each in gc.get_objects() if type(each).__name__ in ("_Client", "Connection", "Call")]
+    assert not OURS & set(found)
+    assert len(clients) <= 3  # the last one's, if the loop has it in hand
