@@ -324,7 +324,7 @@ class GroupMachine(RuleBasedStateMachine):
             assert group.members
             assert group.protocol in group.roster.candidates()
         assert set(group.static.values()) <= group.members.keys()
-        assert not group.pending or not set(group.pending) & group.members.keys()
+        assert not group.pending_join_members or not set(group.pending_join_members) & group.members.keys()
 
     def _check_parked(self, group: ClassicGroup) -> None:
         """Whatever is parked is parked for a reason, and a timer will end it."""

@@ -21,7 +21,7 @@ from fakebroker.core.groups.messages import (
     SyncAnswer,
     SyncRequest,
 )
-from fakebroker.core.groups.pending_ids import PendingIds
+from fakebroker.core.groups.pending_join_members import PendingJoinMembers
 from fakebroker.core.groups.states import Event, Move, State
 from fakebroker.core.groups.table import HANDLERS, MOVES
 from fakebroker.core.offsets.group_offsets import GroupOffsets
@@ -54,8 +54,8 @@ class ClassicGroup:
         self.members: dict[str, Member] = {}
         self.static: dict[str, str] = {}  # instance id -> member id
         self._roster: Roster | None = None
-        self._pending: PendingIds | None = None
-        self.owing_sync: dict[str, None] = {}  # members that have not sent SyncGroup in this generation
+        self._pending_join_members: PendingJoinMembers | None = None
+        self.pending_sync_members: dict[str, None] = {}  # members that have not sent SyncGroup in this generation
         self._join_timer: Deadline | None = None
         self._sync_timer: Deadline | None = None
         self.in_initial_delay = False  # the group was Empty before this rebalance (JG-30)
@@ -144,7 +144,7 @@ class ClassicGroup:
 
     def _keep_out(self, member_id: str, answer: AnswerJoin, now: Instant) -> None:
         """JG-8. Kafka 4.3.1 does not look whether the rebalance waited for just that member."""
-        self.pending.discard(member_id)
+        self.pending_join_members.discard(member_id)
         if member_id in self.members:
             self.remove(self.members[member_id])
         answer(JoinAnswer(ErrorCode.GROUP_MAX_SIZE_REACHED, ""))
@@ -183,7 +183,7 @@ class ClassicGroup:
             self._handle(Event.JOIN_NEW)(self, request, answer, now)
 
     def _join_with_id(self, request: JoinRequest, answer: AnswerJoin, now: Instant) -> None:
-        if request.member_id in self.pending:
+        if request.member_id in self.pending_join_members:
             if request.instance_id is not None:  # Kafka runs into an error of its own here (JG-19)
                 answer(JoinAnswer(ErrorCode.UNKNOWN_SERVER_ERROR, ""))
             else:
@@ -213,8 +213,8 @@ class ClassicGroup:
         member_id = leaver.member_id
         if not member_id and leaver.instance_id is not None:
             member_id = self.static.get(leaver.instance_id, "")
-        if member_id in self.pending:
-            self.pending.discard(member_id)
+        if member_id in self.pending_join_members:
+            self.pending_join_members.discard(member_id)
             forgotten.append(member_id)
             return ErrorCode.NONE
         code = self.refusal(member_id, leaver.instance_id)
@@ -231,7 +231,7 @@ class ClassicGroup:
             self.answer_sync(member, SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID))
         member.session.disarm()
         self.roster.remove(member)
-        self.owing_sync.pop(member.member_id, None)
+        self.pending_sync_members.pop(member.member_id, None)
         if self.leader == member.member_id:
             self.leader = next(iter(self.members), None)  # ST-12: the longest-standing one
 
@@ -257,11 +257,11 @@ class ClassicGroup:
         return self._roster
 
     @property
-    def pending(self) -> PendingIds:
+    def pending_join_members(self) -> PendingJoinMembers:
         """The ids that were handed out and have not joined."""
-        if self._pending is None:
-            self._pending = PendingIds(self.mono, self._pending_timed_out)
-        return self._pending
+        if self._pending_join_members is None:
+            self._pending_join_members = PendingJoinMembers(self.mono, self._pending_member_timed_out)
+        return self._pending_join_members
 
     # -- timers --------------------------------------------------------------------------------------------------------
 
@@ -282,7 +282,7 @@ class ClassicGroup:
     @property
     def all_joined(self) -> bool:
         """Whether nobody is missing in the join phase (ST-9, JG-17)."""
-        return self.roster.joined_count == len(self.members) and not self.pending
+        return self.roster.joined_count == len(self.members) and not self.pending_join_members
 
     def arm(self, deadline: Deadline, now: Instant, after_ms: int) -> None:
         """Let a timer of the group or of a member run out `after_ms` from now."""
@@ -300,7 +300,7 @@ class ClassicGroup:
         self.remove(member)
         self._handle(Event.MEMBER_LEFT)(self, now, f"member {member.member_id} {what}")
 
-    def _pending_timed_out(self, member_id: str, now: Instant) -> None:
+    def _pending_member_timed_out(self, member_id: str, now: Instant) -> None:
         self._handle(Event.PENDING_TIMED_OUT)(self, now, f"{member_id} never joined")
 
     # -- state ---------------------------------------------------------------------------------------------------------
@@ -413,8 +413,8 @@ class ClassicGroup:
         """All timers die, whatever is parked is answered with `code`."""
         members = list(self.members.values())
         self.move(Move.GONE, now, cause)
-        if self._pending is not None:
-            self._pending.clear()
+        if self._pending_join_members is not None:
+            self._pending_join_members.clear()
         _disarm([self._join_timer, self._sync_timer, *(member.session for member in members)])
         for member in members:
             self.answer_join(member, JoinAnswer(code, member.member_id))

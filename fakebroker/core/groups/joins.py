@@ -19,7 +19,7 @@ NEW_MEMBER_TIMEOUT_MS = 300_000  # TM-3; not configurable in Kafka
 def hand_out_id(group: "ClassicGroup", request: JoinRequest, answer: AnswerJoin, now: Instant) -> None:
     """The client must join again with the id it gets here (JG-16)."""
     member_id = group.host.new_member_id(request.client_id)
-    group.pending.add(member_id, request.session_timeout_ms, group, now)
+    group.pending_join_members.add(member_id, request.session_timeout_ms, group, now)
     answer(JoinAnswer(ErrorCode.MEMBER_ID_REQUIRED, member_id))
 
 
@@ -39,7 +39,7 @@ def add_and_start(group: "ClassicGroup", request: JoinRequest, answer: AnswerJoi
 
 def _add(group: "ClassicGroup", request: JoinRequest, answer: AnswerJoin, now: Instant) -> Member:
     member_id = request.member_id or group.host.new_member_id(request.instance_id or request.client_id)
-    group.pending.discard(member_id)
+    group.pending_join_members.discard(member_id)
     member = Member(member_id, request, group.session_timer_fired)
     if not group.members:
         group.protocol_type = request.protocol_type  # ST-3

@@ -140,7 +140,7 @@ def _begin_generation(group: "ClassicGroup", now: Instant) -> None:
     group.protocol = choose_protocol(group)
     group.update_subscribed_topics()
     group.move(Move.ALL_HERE, now, "the join phase is over")
-    group.owing_sync = dict.fromkeys(group.members)
+    group.pending_sync_members = dict.fromkeys(group.members)
     group.arm(group.sync_timer, now, group.roster.rebalance_timeout_ms)
     everybody = list(group.members.values())
     for member in everybody:
@@ -188,29 +188,30 @@ def choose_protocol(group: "ClassicGroup") -> str:
 
 
 def stop_waiting_for_syncs(group: "ClassicGroup") -> None:
-    """Nobody owes a SyncGroup any more."""
-    group.owing_sync.clear()
+    """Forget which members have not synced and disarm the sync timer: the sync phase is over."""
+    group.pending_sync_members.clear()
     group.sync_timer.disarm()
 
 
 def synced(group: "ClassicGroup", member: "Member") -> None:
     """A valid SyncGroup of `member` arrived (SG-9); after the last one the sync timer has nothing to do (TM-6)."""
-    group.owing_sync.pop(member.member_id, None)
-    if not group.owing_sync:
+    group.pending_sync_members.pop(member.member_id, None)
+    if not group.pending_sync_members:
         group.sync_timer.disarm()
 
 
 def sync_time_over(group: "ClassicGroup", now: Instant) -> None:
-    """Members that owe a SyncGroup are removed, static ones too (TM-6).
+    """Remove the members that sent no SyncGroup in time, static ones too, and start a rebalance (TM-6).
 
-    The debt of a static member that returned meanwhile stays with its old id, which cannot pay it: as in Kafka a
-    rebalance starts then, and nobody is removed.
+    A static member that was replaced meanwhile is still listed under its old id, because replacing a member does not
+    touch `pending_sync_members` (Kafka's replaceStaticMember does not either). No request can remove that id from the
+    list, so the timer fires, removes nobody for it, and starts a rebalance all the same.
     """
-    owing = list(group.owing_sync)
-    for member_id in owing:
+    pending = list(group.pending_sync_members)
+    for member_id in pending:
         if member_id in group.members:
             group.remove(group.members[member_id])
-    start(group, now, f"{describe(owing)} sent no SyncGroup in time")
+    start(group, now, f"{describe(pending)} sent no SyncGroup in time")
 
 
 def cancel_assignment(group: "ClassicGroup", code: ErrorCode, now: Instant) -> None:

@@ -21,8 +21,12 @@ from fakebroker.core.groups.rebalance import (
     start,
     sync_time_over,
 )
-from fakebroker.core.groups.returns import take_over, take_over_and_start, take_over_stable
 from fakebroker.core.groups.states import Event, Move, State
+from fakebroker.core.groups.static_rejoin import (
+    replace_and_rebalance,
+    replace_in_stable,
+    replace_static_member,
+)
 from fakebroker.core.groups.syncs import answer_sync, heartbeat, heartbeat_rejoin, park_sync, refuse_sync
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = State
@@ -45,7 +49,7 @@ _ROWS: dict[Event, tuple[Callable[..., Any] | None, ...]] = {
     Event.ASK_FOR_ID:        (hand_out_id,   hand_out_id,       hand_out_id,         hand_out_id),
     Event.JOIN_NEW:          (add_and_start, add,               add_and_start,       add_and_start),
     Event.JOIN_MEMBER:       (_,             rejoin,            rejoin_completing,   rejoin_stable),
-    Event.JOIN_RETURNED:     (_,             take_over,         take_over_and_start, take_over_stable),
+    Event.JOIN_RETURNED:     (_,             replace_static_member, replace_and_rebalance, replace_in_stable),
     Event.SYNC:              (_,             refuse_sync,       park_sync,           answer_sync),
     Event.HEARTBEAT:         (_,             heartbeat_rejoin,  heartbeat,           heartbeat),
     Event.MEMBER_LEFT:       (_,             someone_left,      start,               start),

@@ -93,7 +93,7 @@ def test_the_handshake_adds_nothing(lab: Lab, state: str) -> None:
     assert (join.code, join.member_id) == (ErrorCode.MEMBER_ID_REQUIRED, "c-3")
     assert join.answer is not None
     assert join.answer[2:] == (-1, None, None, "", (), False)
-    assert (lab.group.state, list(lab.group.members), "c-3" in lab.group.pending) == (state, before, True)
+    assert (lab.group.state, list(lab.group.members), "c-3" in lab.group.pending_join_members) == (state, before, True)
 
 
 @pytest.mark.rules("JG-17")
@@ -117,7 +117,11 @@ def test_a_pending_id_joins(lab: Lab, state: str) -> None:
     pending = lab.ask_for_id()
 
     assert lab.join(pending).is_parked
-    assert (lab.group.state, list(lab.group.members)[-1], len(lab.group.pending)) == (PREPARING, pending, 0)
+    assert (lab.group.state, list(lab.group.members)[-1], len(lab.group.pending_join_members)) == (
+        PREPARING,
+        pending,
+        0,
+    )
 
 
 @pytest.mark.rules("JG-19")
@@ -128,7 +132,7 @@ def test_a_pending_id_cannot_become_static(lab: Lab) -> None:
     join = lab.join(pending, instance="i")
 
     assert (join.code, join.member_id) == (ErrorCode.UNKNOWN_SERVER_ERROR, "")
-    assert pending in lab.group.pending
+    assert pending in lab.group.pending_join_members
 
 
 @pytest.mark.rules("JG-6", "JG-20", "JG-21")
@@ -253,7 +257,7 @@ def test_who_does_not_rejoin_is_dropped(lab: Lab) -> None:
 
     assert [member.member_id for member in join.members] == [a, c]
     assert lab.heartbeat(b) == UNKNOWN
-    assert c in lab.group.owing_sync
+    assert c in lab.group.pending_sync_members
 
 
 @pytest.mark.rules("JG-34")

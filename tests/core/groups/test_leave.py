@@ -30,7 +30,7 @@ def test_each_entry_on_its_own(lab: Lab, state: str) -> None:
     )
 
     assert codes == [UNKNOWN, UNKNOWN, UNKNOWN, FENCED, UNKNOWN, OK, OK, UNKNOWN, OK]
-    assert (len(lab.group.members), len(lab.group.pending)) == (0, 0)
+    assert (len(lab.group.members), len(lab.group.pending_join_members)) == (0, 0)
 
 
 @pytest.mark.rules("LG-4")

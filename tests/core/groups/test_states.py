@@ -160,7 +160,7 @@ def test_a_handed_out_id_blocks_completion(lab: Lab) -> None:
 
 @pytest.mark.rules("ST-10", "SG-10", "TM-1")
 def test_a_rebalance_cancels_the_sync_phase(lab: Lab) -> None:
-    """Parked syncs get 27, assignments are emptied, nobody owes a sync any more, the sync timer is off."""
+    """Parked syncs get 27, assignments are emptied, no SyncGroup is pending any more, the sync timer is off."""
     a, b = lab.stable({}, {"rebalance": 20_000})
     lab.join(a), lab.join(b)
     sync = lab.sync(b)
@@ -170,7 +170,7 @@ def test_a_rebalance_cancels_the_sync_phase(lab: Lab) -> None:
 
     assert (sync.code, sync.assignment, sync.protocol) == (ErrorCode.REBALANCE_IN_PROGRESS, b"", None)
     assert {member.assignment for member in lab.group.members.values()} == {b""}
-    assert (lab.group.owing_sync, lab.group.sync_timer.due_ms) == ({}, None)
+    assert (lab.group.pending_sync_members, lab.group.sync_timer.due_ms) == ({}, None)
     assert lab.group.members[b].session.due_ms == lab.now.mono_ms + 10_000
 
 
@@ -210,7 +210,7 @@ def test_unloading_answers_what_is_parked(lab: Lab) -> None:
     lab.group.unload(lab.now)
 
     assert (join.code, join.member_id, join.generation) == (ErrorCode.NOT_COORDINATOR, a, -1)
-    assert (lab.group.state, len(lab.timers.mono), pending in lab.group.pending) == ("Dead", 0, False)
+    assert (lab.group.state, len(lab.timers.mono), pending in lab.group.pending_join_members) == ("Dead", 0, False)
 
     other = Lab()
     a, b = other.completing({}, {})

@@ -187,8 +187,8 @@ def test_two_returns_while_the_first_is_stored(lab: Lab) -> None:
 
 
 @pytest.mark.rules("TM-6", "JG-23")
-def test_a_return_while_owing_a_sync(lab: Lab) -> None:
-    """As in Kafka the debt stays with the old id: the sync timer starts a rebalance but removes nobody."""
+def test_a_return_while_a_sync_is_pending(lab: Lab) -> None:
+    """As in Kafka the old id stays pending: the sync timer starts a rebalance but removes nobody."""
     a, s = lab.completing({"rebalance": 7000}, {"instance": "i", "rebalance": 7000})
     lab.sync(a, {a: b"", s: b""})
     new = lab.join(instance="i").member_id

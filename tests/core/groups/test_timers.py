@@ -168,7 +168,7 @@ def test_a_pending_id_lives_its_session_timeout(lab: Lab) -> None:
     lab.wait(3000)
     assert lab.heartbeat(pending) == UNKNOWN
     lab.wait(3999)
-    assert pending in lab.group.pending
+    assert pending in lab.group.pending_join_members
     lab.wait(1)
 
     assert lab.join(pending).code == UNKNOWN
@@ -196,7 +196,7 @@ def test_a_pending_timeout_elsewhere_is_nothing(lab: Lab, state: str) -> None:
     generation = lab.group.generation
     lab.wait(6000)
 
-    assert (lab.group.state, lab.group.generation, len(lab.group.pending)) == (state, generation, 0)
+    assert (lab.group.state, lab.group.generation, len(lab.group.pending_join_members)) == (state, generation, 0)
 
 
 @pytest.mark.rules("TM-5", "JG-36")

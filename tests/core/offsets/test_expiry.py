@@ -308,7 +308,7 @@ def test_a_group_with_nothing_but_handed_out_ids() -> None:
     lab = Lab()
     shard = lab.shard()
     group = shard.create_group("g", lab.now)
-    group.pending.add("m-1", 20 * DAY, group, lab.now)
+    group.pending_join_members.add("m-1", 20 * DAY, group, lab.now)
     lab.wait(PASS)
 
     assert not lab.exists()

@@ -7,7 +7,7 @@ from fakebroker.core.deadlines import Deadline, DeadlineQueue
 from fakebroker.instant import Instant
 
 
-class PendingIds:
+class PendingJoinMembers:
     """The handed-out ids, each with the timer that forgets it (TM-4)."""
 
     __slots__ = ("_mono", "_on_timeout", "_timers")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fakebroker.core.groups.classic_group import ClassicGroup
 
 
-class _Before(NamedTuple):
+class _Snapshot(NamedTuple):
     """What the member and the group were before the return."""
 
     member_id: str
@@ -23,25 +23,27 @@ class _Before(NamedTuple):
     rebalance_timeout_ms: int
 
 
-def take_over(group: "ClassicGroup", member: Member, request: JoinRequest, answer: AnswerJoin, now: Instant) -> None:
+def replace_static_member(
+    group: "ClassicGroup", member: Member, request: JoinRequest, answer: AnswerJoin, now: Instant
+) -> None:
     """PreparingRebalance: the new id is parked in the place of the old one (JG-24)."""
-    _take_over(group, member, request, answer, now)
+    _replace_member(group, member, request, answer, now)
     rebalance.complete_unless_delayed(group, now)
 
 
-def take_over_and_start(
+def replace_and_rebalance(
     group: "ClassicGroup", member: Member, request: JoinRequest, answer: AnswerJoin, now: Instant
 ) -> None:
     """CompletingRebalance: everybody has to rejoin (JG-24)."""
-    _take_over(group, member, request, answer, now)
+    _replace_member(group, member, request, answer, now)
     rebalance.start(group, now, because(f"static member {request.instance_id} returned", request))
 
 
-def take_over_stable(
+def replace_in_stable(
     group: "ClassicGroup", member: Member, request: JoinRequest, answer: AnswerJoin, now: Instant
 ) -> None:
     """Nobody else has to rejoin unless another protocol would be chosen; the new id is stored, then told (JG-23)."""
-    before = _take_over(group, member, request, answer, now)
+    before = _replace_member(group, member, request, answer, now)
     if rebalance.choose_protocol(group) != group.protocol:
         rebalance.start(group, now, because(f"static member {request.instance_id} returned", request))
         return
@@ -58,11 +60,11 @@ def take_over_stable(
     group.host.write_group(group, group.to_value(), now, stored)
 
 
-def _take_over(
+def _replace_member(
     group: "ClassicGroup", member: Member, request: JoinRequest, answer: AnswerJoin, now: Instant
-) -> _Before:
+) -> _Snapshot:
     """The member gets a new id and says everything anew; what is parked under the old id is fenced (JG-22)."""
-    before = _Before(
+    before = _Snapshot(
         member.member_id, group.leader, member.protocols, member.session_timeout_ms, member.rebalance_timeout_ms
     )
     fenced = ErrorCode.FENCED_INSTANCE_ID
@@ -83,7 +85,7 @@ def _rename(group: "ClassicGroup", member: Member, member_id: str) -> None:
     group.roster.rename(member, member_id)
 
 
-def _told(group: "ClassicGroup", member: Member, request: JoinRequest, before: _Before) -> JoinAnswer:
+def _told(group: "ClassicGroup", member: Member, request: JoinRequest, before: _Snapshot) -> JoinAnswer:
     """Clients that cannot skip an assignment are told the leader's former id, so that none thinks it has to assign."""
     leads = group.leader == member.member_id and request.may_skip_assignment
     told = rebalance.current_generation(group, member, with_members=leads)
@@ -92,7 +94,7 @@ def _told(group: "ClassicGroup", member: Member, request: JoinRequest, before: _
     return told._replace(leader=before.leader or "")
 
 
-def _undo(group: "ClassicGroup", member: Member, before: _Before, code: ErrorCode, now: Instant) -> JoinAnswer:
+def _undo(group: "ClassicGroup", member: Member, before: _Snapshot, code: ErrorCode, now: Instant) -> JoinAnswer:
     """The new id could not be stored: all is as before, and the answer says why (JG-25)."""
     group.roster.update(member, before.protocols, before.session_timeout_ms, before.rebalance_timeout_ms)
     _rename(group, member, before.member_id)
