@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from fakebroker.core.events import CoordinatorMoved, Event, OffsetsExpired, Transition
+from fakebroker.core.events import CoordinatorMoved, CoreEvent, OffsetsExpired, Transition
 from fakebroker.engine.journal import Connected, Disconnected, Exchange, Recorded
 from fakebroker.errors import ErrorCode
 from fakebroker.wire.registry import APIS
@@ -58,7 +58,7 @@ def _events(engine: "Engine", start_ms: int) -> str:
     return "\n".join(["groups and offsets:", *lines[-LAST_EVENTS:]]) if lines else ""
 
 
-def _tell(event: Event | Connected | Disconnected) -> str:
+def _tell(event: CoreEvent | Connected | Disconnected) -> str:
     match event:
         case Transition():
             what = f"{event.group_id}: {event.before} -> {event.after}, generation {event.generation}"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from random import Random
 
 from fakebroker.core.deadlines import Timers
-from fakebroker.core.events import Event
+from fakebroker.core.events import CoreEvent
 from fakebroker.core.logs.jobs import LogJobs
 from fakebroker.core.node import Node
 from fakebroker.core.offsets.losses import Losses
@@ -30,7 +30,7 @@ class Cluster:
         self.behaviours: Behaviours = release.behaviours
         self.random = Random(seed)
         self.timers = Timers()
-        self.outbox: list[Event] = []
+        self.outbox: list[CoreEvent] = []
         self.losses = Losses()
         self.cluster_id = urlsafe_b64encode(self.new_uuid()).rstrip(b"=").decode()
         self.nodes: dict[int, Node] = {}

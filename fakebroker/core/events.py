@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fakebroker.core.offsets.losses import OffsetExpired, OffsetsExpired
 
-__all__ = ["CoordinatorMoved", "Event", "OffsetExpired", "OffsetsExpired", "Transition"]
+__all__ = ["CoordinatorMoved", "CoreEvent", "OffsetExpired", "OffsetsExpired", "Transition"]
 
 
 class Transition(NamedTuple):
@@ -33,4 +33,4 @@ class CoordinatorMoved(NamedTuple):
     reason: str = ""
 
 
-Event = Transition | OffsetsExpired | CoordinatorMoved
+CoreEvent = Transition | OffsetsExpired | CoordinatorMoved

@@ -7,7 +7,7 @@ The log is the truth: what a shard decides it appends, and the cache is updated 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from fakebroker.core.events import Event, Transition
+from fakebroker.core.events import CoreEvent, Transition
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.groups.host import WriteDone
 from fakebroker.core.groups.states import State
@@ -206,7 +206,7 @@ class Shard:
             self.append(record, now)
             done(ErrorCode.NONE, now)
 
-    def emit(self, event: Event) -> None:
+    def emit(self, event: CoreEvent) -> None:
         """Pass on what happened. A group that changed its state ages differently, so look at it again."""
         self.cluster.outbox.append(event)
         if isinstance(event, Transition):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from fakebroker.core.deadlines import Timers
-from fakebroker.core.events import Event
+from fakebroker.core.events import CoreEvent
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import GroupValue
@@ -39,5 +39,5 @@ class GroupHost(Protocol):
         replicas (ST-7). `code` is the append's own error, not yet mapped for an answer (ST-8); NONE is success.
         """
 
-    def emit(self, event: Event) -> None:
+    def emit(self, event: CoreEvent) -> None:
         """Tell what happened, for the journal."""

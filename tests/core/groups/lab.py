@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from fakebroker.core.deadlines import Timers
-from fakebroker.core.events import Event, Transition
+from fakebroker.core.events import CoreEvent, Transition
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.groups.host import WriteDone
 from fakebroker.core.groups.messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
@@ -52,7 +52,7 @@ class Lab:
         self.behaviours: Behaviours = release(as_release).behaviours
         self.timers = Timers()
         self.ms = 0
-        self.events: list[Event] = []
+        self.events: list[CoreEvent] = []
         self.written: list[GroupValue] = []
         self.write_result: ErrorCode | None = ErrorCode.NONE  # None: writes stay open, see `finish_write`
         self._open_writes: list[WriteDone] = []
@@ -72,7 +72,7 @@ class Lab:
         else:
             done(self.write_result, now)
 
-    def emit(self, event: Event) -> None:
+    def emit(self, event: CoreEvent) -> None:
         self.events.append(event)
 
     # -- time --------------------------------------------------------------------------------------------------------
