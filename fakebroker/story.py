@@ -62,7 +62,7 @@ def _tell(event: CoreEvent | Connected | Disconnected) -> str:
     match event:
         case Transition():
             what = f"{event.group_id}: {event.before} -> {event.after}, generation {event.generation}"
-            return f"{what} ({event.cause})"
+            return f"{what} ({event.reason})"
         case OffsetsExpired():
             return f"{event.group_id}: offsets expired: {_told_losses(event)}"
         case CoordinatorMoved():

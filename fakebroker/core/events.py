@@ -12,13 +12,13 @@ __all__ = ["CoordinatorMoved", "CoreEvent", "OffsetExpired", "OffsetsExpired", "
 
 
 class Transition(NamedTuple):
-    """A group changed state (ST), and why: `cause` is one English clause, e.g. "member a left"."""
+    """A group changed state (ST), and why: `reason` is one English clause, e.g. "member a left"."""
 
     group_id: str
     before: str
     after: str
     generation: int
-    cause: str
+    reason: str
 
 
 class CoordinatorMoved(NamedTuple):

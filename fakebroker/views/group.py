@@ -129,7 +129,7 @@ class GroupView(View):
                 f"waited {timeout_s:g} s for group {self.group_id} to be {wanted}; it is {_seen(self._group_now())}"
             ]
             lines += [
-                f"  {t.before} -> {t.after}, generation {t.generation}: {t.cause}" for t in self._transitions()[-5:]
+                f"  {t.before} -> {t.after}, generation {t.generation}: {t.reason}" for t in self._transitions()[-5:]
             ]
             return "\n".join(lines)
 

@@ -97,10 +97,10 @@ class Shard:
         """Does the end of the group leave a record of its own (EX-10)?"""
         return self.behaviours.tombstone_for_every_group or group.generation > 0
 
-    def forget(self, group: ClassicGroup, now: Instant, cause: str) -> None:
-        """The group is gone from the log: end it and take it out of the cache. `cause` is for the journal."""
+    def forget(self, group: ClassicGroup, now: Instant, reason: str) -> None:
+        """The group is gone from the log: end it and take it out of the cache. `reason` is for the journal."""
         del self.groups[group.group_id]
-        group.die(now, cause)
+        group.die(now, reason)
 
     # -- offsets -------------------------------------------------------------------------------------------------
 

@@ -22,8 +22,8 @@ from fakebroker.core.groups.messages import (
     SyncRequest,
 )
 from fakebroker.core.groups.pending_join_members import PendingJoinMembers
-from fakebroker.core.groups.states import Event, Move, State
-from fakebroker.core.groups.table import HANDLERS, MOVES
+from fakebroker.core.groups.states import TRANSITIONS, GroupInput, State, Trigger
+from fakebroker.core.groups.table import HANDLERS
 from fakebroker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
@@ -49,7 +49,7 @@ class ClassicGroup:
         self.leader: str | None = None
         self.subscribed_topics: frozenset[str] | None = None
         self.state_ms = now.wall_ms  # when it entered its state; -1 unknown (ST-4)
-        self.cause = ""  # why it entered its state, one English clause
+        self.state_reason = ""  # why it entered its state, one English clause
         self.mono = host.timers.mono
         self.members: dict[str, Member] = {}
         self.static: dict[str, str] = {}  # instance id -> member id
@@ -72,7 +72,7 @@ class ClassicGroup:
     def join(self, request: JoinRequest, answer: AnswerJoin, now: Instant) -> None:
         """JoinGroup: `answer` is called once, now or later, or never if a later request of the member replaces it."""
         if not self._has_room_for(request.member_id):
-            self._keep_out(request.member_id, answer, now)
+            self._reject_group_full(request.member_id, answer, now)
         elif code := self._refusal_to_join(request):
             answer(JoinAnswer(code, request.member_id))
         elif request.member_id:
@@ -86,7 +86,7 @@ class ClassicGroup:
         if code:
             answer(SyncAnswer(code))
         else:
-            self._handle(Event.SYNC)(self, self.members[request.member_id], request, answer, now)
+            self._handle(GroupInput.SYNC)(self, self.members[request.member_id], request, answer, now)
 
     def heartbeat(self, member_id: str, instance_id: str | None, generation: int, now: Instant) -> ErrorCode:
         """Heartbeat (HB-2..HB-6): the code of the answer."""
@@ -142,7 +142,7 @@ class ClassicGroup:
             return (member is not None and member.answer_join is not None) or self.roster.joined_count < max_size
         return member is not None or len(self.members) < max_size
 
-    def _keep_out(self, member_id: str, answer: AnswerJoin, now: Instant) -> None:
+    def _reject_group_full(self, member_id: str, answer: AnswerJoin, now: Instant) -> None:
         """JG-8. Kafka 4.3.1 does not look whether the rebalance waited for just that member."""
         self.pending_join_members.discard(member_id)
         if member_id in self.members:
@@ -174,26 +174,26 @@ class ClassicGroup:
 
     def _join_without_id(self, request: JoinRequest, answer: AnswerJoin, now: Instant) -> None:
         if request.instance_id is None:
-            event = Event.ASK_FOR_ID if request.needs_member_id else Event.JOIN_NEW
+            event = GroupInput.JOIN_NEEDS_MEMBER_ID if request.needs_member_id else GroupInput.JOIN_NEW
             self._handle(event)(self, request, answer, now)
         elif request.instance_id in self.static:
             member = self.members[self.static[request.instance_id]]
-            self._handle(Event.JOIN_RETURNED)(self, member, request, answer, now)
+            self._handle(GroupInput.STATIC_REJOIN)(self, member, request, answer, now)
         else:
-            self._handle(Event.JOIN_NEW)(self, request, answer, now)
+            self._handle(GroupInput.JOIN_NEW)(self, request, answer, now)
 
     def _join_with_id(self, request: JoinRequest, answer: AnswerJoin, now: Instant) -> None:
         if request.member_id in self.pending_join_members:
             if request.instance_id is not None:  # Kafka runs into an error of its own here (JG-19)
                 answer(JoinAnswer(ErrorCode.UNKNOWN_SERVER_ERROR, ""))
             else:
-                self._handle(Event.JOIN_NEW)(self, request, answer, now)
+                self._handle(GroupInput.JOIN_NEW)(self, request, answer, now)
             return
         code = self.refusal(request.member_id, request.instance_id)
         if code:
             answer(JoinAnswer(code, request.member_id))
         else:
-            self._handle(Event.JOIN_MEMBER)(self, self.members[request.member_id], request, answer, now)
+            self._handle(GroupInput.JOIN_MEMBER)(self, self.members[request.member_id], request, answer, now)
 
     def _leave(self, leavers: Sequence[Leaver], now: Instant) -> list[ErrorCode]:
         """Remove whom the entries name, then act once on what that means for the group."""
@@ -203,9 +203,11 @@ class ClassicGroup:
         reasons = sorted({leaver.reason for leaver in leavers if leaver.reason})
         because = f" ({'; '.join(reasons)})" if reasons else ""
         if gone:
-            self._handle(Event.MEMBER_LEFT)(self, now, f"{rebalance.describe(gone)} left{because}")
+            self._handle(GroupInput.MEMBER_LEFT)(self, now, f"{rebalance.describe(gone)} left{because}")
         elif forgotten:
-            self._handle(Event.PENDING_LEFT)(self, now, f"{forgotten[0]}, which had not joined, left{because}")
+            self._handle(GroupInput.PENDING_MEMBER_LEFT)(
+                self, now, f"{forgotten[0]}, which had not joined, left{because}"
+            )
         return codes
 
     def _remove_leaver(self, leaver: Leaver, gone: list[str], forgotten: list[str]) -> ErrorCode:
@@ -269,14 +271,14 @@ class ClassicGroup:
     def join_timer(self) -> Deadline:
         """The initial delay, or the time to rejoin (TM-5)."""
         if self._join_timer is None:
-            self._join_timer = Deadline(lambda now: self._handle(Event.JOIN_TIMER)(self, now), self)
+            self._join_timer = Deadline(lambda now: self._handle(GroupInput.JOIN_TIMER)(self, now), self)
         return self._join_timer
 
     @property
     def sync_timer(self) -> Deadline:
         """The time to send SyncGroup (TM-6)."""
         if self._sync_timer is None:
-            self._sync_timer = Deadline(lambda now: self._handle(Event.SYNC_TIMER)(self, now), self)
+            self._sync_timer = Deadline(lambda now: self._handle(GroupInput.SYNC_TIMER)(self, now), self)
         return self._sync_timer
 
     @property
@@ -298,10 +300,10 @@ class ClassicGroup:
             return
         what = "did not come back to join" if member.is_new else "has not been heard of for its session timeout"
         self.remove(member)
-        self._handle(Event.MEMBER_LEFT)(self, now, f"member {member.member_id} {what}")
+        self._handle(GroupInput.MEMBER_LEFT)(self, now, f"member {member.member_id} {what}")
 
     def _pending_member_timed_out(self, member_id: str, now: Instant) -> None:
-        self._handle(Event.PENDING_TIMED_OUT)(self, now, f"{member_id} never joined")
+        self._handle(GroupInput.PENDING_MEMBER_TIMED_OUT)(self, now, f"{member_id} never joined")
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
@@ -310,22 +312,22 @@ class ClassicGroup:
         """Whether it is Empty, the state: no members, no rebalance."""
         return self.state is State.EMPTY
 
-    def move(self, why: Move, now: Instant, cause: str) -> None:
-        """Change the state; every change goes through here (ST-4). `cause` is one English clause for the journal."""
+    def transition(self, trigger: Trigger, now: Instant, reason: str) -> None:
+        """Change the state; every change goes through here (ST-4). `reason` is one English clause for the journal."""
         before = self.state
-        self._set_state(MOVES[before, why])
-        self.in_initial_delay = why is Move.REBALANCE and before is State.EMPTY
+        self._set_state(TRANSITIONS[before, trigger])
+        self.in_initial_delay = trigger is Trigger.REBALANCE_STARTED and before is State.EMPTY
         self.state_ms = now.wall_ms
-        self.cause = cause
-        self.host.emit(Transition(self.group_id, before, self.state, self.generation, cause))
+        self.state_reason = reason
+        self.host.emit(Transition(self.group_id, before, self.state, self.generation, reason))
 
     def _set_state(self, state: State) -> None:
         self.state = state
         self._handlers = HANDLERS[state]
         # the one event that comes thousands of times a second is looked up once
-        self._on_heartbeat: Callable[..., ErrorCode] = HANDLERS[state].get(Event.HEARTBEAT, _no_heartbeat)
+        self._on_heartbeat: Callable[..., ErrorCode] = HANDLERS[state].get(GroupInput.HEARTBEAT, _no_heartbeat)
 
-    def _handle(self, event: Event) -> Any:
+    def _handle(self, event: GroupInput) -> Any:
         try:
             return self._handlers[event]
         except KeyError:
@@ -378,7 +380,7 @@ class ClassicGroup:
         self.leader = value.leader if value.leader in self.members else next(iter(self.members), None)
         self.update_subscribed_topics()
         if self.members:
-            self.move(Move.LOADED, now, "loaded from the log")
+            self.transition(Trigger.LOADED, now, "loaded from the log")
         self.state_ms = value.state_ms
         if len(self.members) > self.host.settings.int("group.max.size"):  # the last to rejoin will be kept out
             rebalance.start(self, now, "the loaded group has more members than group.max.size")
@@ -405,14 +407,14 @@ class ClassicGroup:
         """Another broker coordinates it now: parked requests get 16, nothing of it stays here (ST-14)."""
         self._end(now, "its coordinator moved away", ErrorCode.NOT_COORDINATOR)
 
-    def die(self, now: Instant, cause: str = "it was deleted or expired") -> None:
+    def die(self, now: Instant, reason: str = "it was deleted or expired") -> None:
         """Become Dead because the group is gone from the log (EX-9, DG-2)."""
-        self._end(now, cause, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        self._end(now, reason, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
-    def _end(self, now: Instant, cause: str, code: ErrorCode) -> None:
+    def _end(self, now: Instant, reason: str, code: ErrorCode) -> None:
         """All timers die, whatever is parked is answered with `code`."""
         members = list(self.members.values())
-        self.move(Move.GONE, now, cause)
+        self.transition(Trigger.REMOVED, now, reason)
         if self._pending_join_members is not None:
             self._pending_join_members.clear()
         _disarm([self._join_timer, self._sync_timer, *(member.session for member in members)])

@@ -16,7 +16,7 @@ NEW_MEMBER_TIMEOUT_MS = 300_000  # TM-3; not configurable in Kafka
 # -- members to be -----------------------------------------------------------------------------------------------------
 
 
-def hand_out_id(group: "ClassicGroup", request: JoinRequest, answer: AnswerJoin, now: Instant) -> None:
+def require_member_id(group: "ClassicGroup", request: JoinRequest, answer: AnswerJoin, now: Instant) -> None:
     """The client must join again with the id it gets here (JG-16)."""
     member_id = group.host.new_member_id(request.client_id)
     group.pending_join_members.add(member_id, request.session_timeout_ms, group, now)
@@ -34,7 +34,7 @@ def add(group: "ClassicGroup", request: JoinRequest, answer: AnswerJoin, now: In
 def add_and_start(group: "ClassicGroup", request: JoinRequest, answer: AnswerJoin, now: Instant) -> None:
     """A member joins, and a rebalance starts for it (JG-26)."""
     member = _add(group, request, answer, now)
-    rebalance.start(group, now, because(f"member {member.member_id} joined", request))
+    rebalance.start(group, now, with_reason(f"member {member.member_id} joined", request))
 
 
 def _add(group: "ClassicGroup", request: JoinRequest, answer: AnswerJoin, now: Instant) -> Member:
@@ -86,7 +86,7 @@ def _rejoin_and_rebalance(
     what = "rejoined" if _says_the_same(member, request) else "changed its metadata"
     who = "the leader" if member.member_id == group.leader else f"member {member.member_id}"
     _update(group, member, request, answer)
-    rebalance.start(group, now, because(f"{who} {what}", request))
+    rebalance.start(group, now, with_reason(f"{who} {what}", request))
 
 
 def _says_the_same(member: Member, request: JoinRequest) -> bool:
@@ -99,6 +99,6 @@ def _update(group: "ClassicGroup", member: Member, request: JoinRequest, answer:
     group.roster.park_join(member, answer)
 
 
-def because(what: str, request: JoinRequest) -> str:
-    """The cause of a transition, with what the client itself gave as its reason (v8+)."""
+def with_reason(what: str, request: JoinRequest) -> str:
+    """The reason of a transition, with what the client itself gave as its reason (v8+)."""
     return f"{what} ({request.reason})" if request.reason else what

@@ -8,7 +8,7 @@ Every function takes the group it works on; the timers live on the group.
 from typing import TYPE_CHECKING
 
 from fakebroker.core.groups.messages import JoinAnswer, JoinedMember, SyncAnswer
-from fakebroker.core.groups.states import Move, State
+from fakebroker.core.groups.states import State, Trigger
 from fakebroker.core.java_hash import hash_map_order, hash_trie_order
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 # -- the join phase ----------------------------------------------------------------------------------------------------
 
 
-def start(group: "ClassicGroup", now: Instant, cause: str) -> None:
+def start(group: "ClassicGroup", now: Instant, reason: str) -> None:
     """Start a rebalance of a group that is Empty, CompletingRebalance or Stable (ST-10, ST-11)."""
     if group.state is State.COMPLETING:
         cancel_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS, now)
     stop_waiting_for_syncs(group)
     from_empty = group.state is State.EMPTY
-    group.move(Move.REBALANCE, now, cause)
+    group.transition(Trigger.REBALANCE_STARTED, now, reason)
     if from_empty:
         _start_initial_delay(group, now)
     else:
@@ -44,7 +44,7 @@ def _start_initial_delay(group: "ClassicGroup", now: Instant) -> None:
     group.arm(group.join_timer, now, delay_ms)
 
 
-def join_time_over(group: "ClassicGroup", now: Instant) -> None:
+def on_join_timeout(group: "ClassicGroup", now: Instant) -> None:
     """The initial delay or the time to rejoin is over: extend the delay (JG-31) or complete without the missing."""
     if group.in_initial_delay and group.member_added and group.delay_left_ms:
         group.member_added = False
@@ -62,18 +62,18 @@ def complete_unless_delayed(group: "ClassicGroup", now: Instant) -> None:
         complete_or_wait(group, now)
 
 
-def someone_left(group: "ClassicGroup", now: Instant, _cause: str) -> None:
+def on_member_left(group: "ClassicGroup", now: Instant, _cause: str) -> None:
     """The rebalance may have waited for just that member or id."""
     complete_unless_delayed(group, now)
 
 
-def pending_left(group: "ClassicGroup", now: Instant, cause: str) -> None:
+def on_pending_left(group: "ClassicGroup", now: Instant, reason: str) -> None:
     """Kafka starts a rebalance although no member left (LG-4)."""
     if group.host.behaviours.pending_leave_rebalances:
-        start(group, now, cause)
+        start(group, now, reason)
 
 
-def pending_timed_out(group: "ClassicGroup", now: Instant, _cause: str) -> None:
+def on_pending_timeout(group: "ClassicGroup", now: Instant, _cause: str) -> None:
     """Unlike one that leaves, an id that times out may end the initial delay (JG-37)."""
     if group.host.behaviours.pending_timeout_ends_initial_delay:
         complete_or_wait(group, now)
@@ -81,7 +81,7 @@ def pending_timed_out(group: "ClassicGroup", now: Instant, _cause: str) -> None:
         complete_unless_delayed(group, now)
 
 
-def nothing(_group: "ClassicGroup", _now: Instant, _cause: str) -> None:
+def ignore(_group: "ClassicGroup", _now: Instant, _cause: str) -> None:
     """Nobody waits for a pending id outside of the join phase."""
 
 
@@ -130,7 +130,7 @@ def _become_empty(group: "ClassicGroup", now: Instant) -> None:
     group.generation += 1
     group.protocol = None
     group.update_subscribed_topics()
-    group.move(Move.NOBODY_LEFT, now, f"{group.cause}; nobody is there")
+    group.transition(Trigger.NO_MEMBERS_LEFT, now, f"{group.state_reason}; nobody is there")
     group.store(now)
 
 
@@ -139,7 +139,7 @@ def _begin_generation(group: "ClassicGroup", now: Instant) -> None:
     group.generation += 1
     group.protocol = choose_protocol(group)
     group.update_subscribed_topics()
-    group.move(Move.ALL_HERE, now, "the join phase is over")
+    group.transition(Trigger.ALL_MEMBERS_JOINED, now, "the join phase is over")
     group.pending_sync_members = dict.fromkeys(group.members)
     group.arm(group.sync_timer, now, group.roster.rebalance_timeout_ms)
     everybody = list(group.members.values())
@@ -200,7 +200,7 @@ def synced(group: "ClassicGroup", member: "Member") -> None:
         group.sync_timer.disarm()
 
 
-def sync_time_over(group: "ClassicGroup", now: Instant) -> None:
+def on_sync_timeout(group: "ClassicGroup", now: Instant) -> None:
     """Remove the members that sent no SyncGroup in time, static ones too, and start a rebalance (TM-6).
 
     A static member that was replaced meanwhile is still listed under its old id, because replacing a member does not
@@ -252,7 +252,7 @@ _STORING_FAILED = {
 
 
 def describe(member_ids: "list[str]") -> str:
-    """Members for the cause of a transition."""
+    """Members for the reason of a transition."""
     if len(member_ids) == 1:
         return f"member {member_ids[0]}"
     return f"members {', '.join(member_ids[:3])}{' and others' if len(member_ids) > 3 else ''}"

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.core.groups import rebalance
-from fakebroker.core.groups.joins import because
+from fakebroker.core.groups.joins import with_reason
 from fakebroker.core.groups.members import Member
 from fakebroker.core.groups.messages import AnswerJoin, JoinAnswer, JoinRequest, Protocols, SyncAnswer
 from fakebroker.errors import ErrorCode
@@ -36,7 +36,7 @@ def replace_and_rebalance(
 ) -> None:
     """CompletingRebalance: everybody has to rejoin (JG-24)."""
     _replace_member(group, member, request, answer, now)
-    rebalance.start(group, now, because(f"static member {request.instance_id} returned", request))
+    rebalance.start(group, now, with_reason(f"static member {request.instance_id} returned", request))
 
 
 def replace_in_stable(
@@ -45,7 +45,7 @@ def replace_in_stable(
     """Nobody else has to rejoin unless another protocol would be chosen; the new id is stored, then told (JG-23)."""
     before = _replace_member(group, member, request, answer, now)
     if rebalance.choose_protocol(group) != group.protocol:
-        rebalance.start(group, now, because(f"static member {request.instance_id} returned", request))
+        rebalance.start(group, now, with_reason(f"static member {request.instance_id} returned", request))
         return
 
     def stored(code: ErrorCode, now: Instant) -> None:

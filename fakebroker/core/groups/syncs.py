@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from fakebroker.core.groups import rebalance
 from fakebroker.core.groups.members import Member
 from fakebroker.core.groups.messages import AnswerSync, SyncAnswer, SyncRequest
-from fakebroker.core.groups.states import Move, State
+from fakebroker.core.groups.states import State, Trigger
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fakebroker.core.groups.classic_group import ClassicGroup
 
 
-def refuse_sync(
+def reject_sync(
     _group: "ClassicGroup", _member: Member, _request: SyncRequest, answer: AnswerSync, _now: Instant
 ) -> None:
     """The member has to rejoin first."""
@@ -49,7 +49,7 @@ def _store_assignments(group: "ClassicGroup", request: SyncRequest, now: Instant
 def _become_stable(group: "ClassicGroup", assignments: Mapping[str, bytes], now: Instant) -> None:
     for member_id, member in group.members.items():
         member.assignment = assignments.get(member_id, b"")
-    group.move(Move.ASSIGNED, now, "the leader's assignment is stored")
+    group.transition(Trigger.ASSIGNMENT_STORED, now, "the leader's assignment is stored")
     rebalance.answer_syncs(group, now)
 
 

@@ -41,7 +41,7 @@ class GroupStory(NamedTuple):
     group_id: str
     state: str
     since_ms: int  # when it entered the state; -1 unknown
-    cause: str  # why it entered the state; "" for one that was loaded or never changed
+    state_reason: str  # why it entered the state; "" for one that was loaded or never changed
     why: str
     era: str
     retention_ms: int
@@ -49,7 +49,7 @@ class GroupStory(NamedTuple):
 
     def __str__(self) -> str:
         since = f" since {_time(self.since_ms)}" if self.since_ms >= 0 else ""
-        since += f" ({self.cause})" if self.cause else ""
+        since += f" ({self.state_reason})" if self.state_reason else ""
         rules = f"(era {self.era}, retention {_span(self.retention_ms)})"
         lines = [f"group {self.group_id}: {self.state}{since}; {self.why} {rules}"]
         if not self.offsets:
@@ -78,7 +78,14 @@ def explain(node: "Node", group_id: str, now: "Instant", era: str | None = None)
     stories = [*_lost(losses, group), *_kept(shard, group, aging, now)]
     stories.sort(key=lambda story: (story.topic, story.partition))
     return GroupStory(
-        group_id, str(group.state), group.state_ms, group.cause, aging.why, chosen, cleanup.retention_ms, tuple(stories)
+        group_id,
+        str(group.state),
+        group.state_ms,
+        group.state_reason,
+        aging.why,
+        chosen,
+        cleanup.retention_ms,
+        tuple(stories),
     )
 
 

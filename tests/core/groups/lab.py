@@ -190,9 +190,9 @@ class Lab:
         return ids
 
     @property
-    def causes(self) -> list[str]:
+    def reasons(self) -> list[str]:
         """Why the group changed its state, one after the other."""
-        return [event.cause for event in self.events if isinstance(event, Transition)]
+        return [event.reason for event in self.events if isinstance(event, Transition)]
 
     @property
     def path(self) -> list[str]:

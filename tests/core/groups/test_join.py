@@ -212,7 +212,7 @@ def test_changed_metadata_rebalances(lab: Lab, state: str, protocols: list[tuple
 
     assert (join.is_parked, lab.group.state) == (True, PREPARING)
     assert lab.group.members[ids[1]].protocols == tuple(protocols)
-    assert lab.causes[-1] == f"member {ids[1]} changed its metadata"
+    assert lab.reasons[-1] == f"member {ids[1]} changed its metadata"
 
 
 @pytest.mark.rules("JG-21")
@@ -224,7 +224,7 @@ def test_the_same_again_in_stable(lab: Lab) -> None:
     assert (follows.generation, follows.members, follows.leader, lab.group.state) == (1, (), a, STABLE)
 
     leads = lab.join(a)
-    assert (leads.is_parked, lab.group.state, lab.causes[-1]) == (True, PREPARING, "the leader rejoined")
+    assert (leads.is_parked, lab.group.state, lab.reasons[-1]) == (True, PREPARING, "the leader rejoined")
 
 
 @pytest.mark.rules("JG-28")

@@ -180,8 +180,8 @@ def test_the_generation_plays_no_role(lab: Lab) -> None:
 
 
 def test_the_reasons_are_told(lab: Lab) -> None:
-    """What the clients give as their reason is part of the transition's cause."""
+    """What the clients give as their reason is part of the transition's reason."""
     _a, b = lab.stable({}, {})
     lab.leave(Leaver(b, None, "shutting down"))
 
-    assert lab.causes[-1] == f"member {b} left (shutting down)"
+    assert lab.reasons[-1] == f"member {b} left (shutting down)"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fakebroker.core.groups.states import Event, Move, State
-from fakebroker.core.groups.table import HANDLERS, MOVES
+from fakebroker.core.groups.states import TRANSITIONS, GroupInput, State, Trigger
+from fakebroker.core.groups.table import HANDLERS
 from fakebroker.errors import ErrorCode
 from tests.core.groups.lab import COMPLETING, EMPTY, PREPARING, STABLE, Lab
 
@@ -19,10 +19,10 @@ def test_a_new_group(lab: Lab) -> None:
 
 def test_the_table_covers_every_state() -> None:
     """Every move starts and ends in a state; every state but Dead hears requests; Dead leads nowhere."""
-    assert {state for state, _ in MOVES} == set(State) - {State.DEAD}
-    assert set(MOVES.values()) == set(State)
-    assert {move for _, move in MOVES} == set(Move)
-    assert {event for handlers in HANDLERS.values() for event in handlers} == set(Event)
+    assert {state for state, _ in TRANSITIONS} == set(State) - {State.DEAD}
+    assert set(TRANSITIONS.values()) == set(State)
+    assert {move for _, move in TRANSITIONS} == set(Trigger)
+    assert {event for handlers in HANDLERS.values() for event in handlers} == set(GroupInput)
     assert HANDLERS[State.DEAD] == {}
 
 
@@ -31,7 +31,7 @@ def test_an_impossible_pair_is_an_internal_error(lab: Lab) -> None:
     with pytest.raises(AssertionError, match=r"Empty.*cannot meet JOIN_TIMER"):
         lab.group.join_timer.action(lab.now)
     with pytest.raises(KeyError):
-        lab.group.move(Move.ASSIGNED, lab.now, "by mistake")
+        lab.group.transition(Trigger.ASSIGNMENT_STORED, lab.now, "by mistake")
 
 
 @pytest.mark.rules("ST-3")
@@ -142,7 +142,7 @@ def test_storing_the_assignment_fails(lab: Lab, code: ErrorCode, told: ErrorCode
     assert [(sync.code, sync.assignment) for sync in syncs] == [(told, b"")] * 2
     assert [member.assignment for member in lab.group.members.values()] == [b"", b""]
     assert lab.group.state == PREPARING
-    assert lab.causes[-1] == f"storing the assignment failed with {code.name}"
+    assert lab.reasons[-1] == f"storing the assignment failed with {code.name}"
 
 
 @pytest.mark.rules("ST-9", "JG-17")
@@ -225,7 +225,7 @@ def test_transitions_tell_their_cause(lab: Lab) -> None:
     lab.leave(a)
 
     assert lab.path == [PREPARING, COMPLETING, STABLE, PREPARING, EMPTY]
-    assert lab.causes == [
+    assert lab.reasons == [
         f"member {a} joined (just started)",
         "the join phase is over",
         "the leader's assignment is stored",

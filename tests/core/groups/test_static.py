@@ -95,7 +95,7 @@ def test_a_return_that_changes_the_protocol_rebalances(lab: Lab) -> None:
     join = lab.join(instance="i", protocols=[STICKY, *RANGE])
 
     assert (join.is_parked, lab.group.state) == (True, PREPARING)  # one vote each, and the tie goes to sticky
-    assert lab.causes[-1] == "static member i returned"
+    assert lab.reasons[-1] == "static member i returned"
 
 
 @pytest.mark.rules("JG-24", "JG-22")

@@ -95,7 +95,7 @@ def test_an_ended_session_starts_a_rebalance(lab: Lab, state: str) -> None:
     lab.wait(1000)
 
     assert (lab.group.state, list(lab.group.members)) == (PREPARING, [a])
-    assert lab.causes[-1] == f"member {b} has not been heard of for its session timeout"
+    assert lab.reasons[-1] == f"member {b} has not been heard of for its session timeout"
 
 
 @pytest.mark.rules("TM-2", "ST-9")
@@ -228,7 +228,7 @@ def test_members_that_never_sync_are_removed(lab: Lab) -> None:
     lab.wait(1)
 
     assert (lab.group.state, list(lab.group.members), dict(lab.group.static)) == (PREPARING, [a], {})
-    assert lab.causes[-1] == f"members {b}, {c} sent no SyncGroup in time"
+    assert lab.reasons[-1] == f"members {b}, {c} sent no SyncGroup in time"
 
 
 @pytest.mark.rules("TM-6", "SG-9")
