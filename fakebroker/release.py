@@ -34,7 +34,7 @@ class Behaviours:
     list_filter_ignores_blanks: bool = True  # LS-2: in 3.9.1 they count
     list_shows_loaded_while_loading: bool = False  # LS-4: 3.9.1 lists what is loaded
     share_key_refusal: int = 42  # FC-8: 3.9.1 answers 15 to a key of type 2 that is not one
-    expiry_era: str = "4.3"  # EX-17, EX-18: whose rules of offset expiry hold
+    expiry_policy: str = "4.3"  # EX-17, EX-18: whose rules of offset expiry hold
     every_offset_expires_by_itself: bool = False  # EX-17: before 2.1 each stored offset carries an expire timestamp
     own_commit_times_are_stored: bool = True  # OC-10: 2.0.1 only reckons the expire timestamp from them
     offset_value_version: int = 4  # CR-5: of a committed offset without an expire timestamp
@@ -90,7 +90,7 @@ _BEHAVIOURS_3_9 = replace(
     list_filter_ignores_blanks=False,
     list_shows_loaded_while_loading=True,
     share_key_refusal=15,
-    expiry_era="3.9",
+    expiry_policy="3.9",
     offset_value_version=3,
     tombstone_for_every_group=False,
     base_sequence_of_groups=-1,
@@ -108,11 +108,11 @@ _BEHAVIOURS_3_9 = replace(
     list_offsets_merges_topics=False,
 )
 _BEHAVIOURS_2_1 = replace(
-    _BEHAVIOURS_3_9, expiry_era="2.1", group_value_version=2, auto_creation_code=5, tells_is_default=True
+    _BEHAVIOURS_3_9, expiry_policy="2.1", group_value_version=2, auto_creation_code=5, tells_is_default=True
 )
 _BEHAVIOURS_2_0 = replace(
     _BEHAVIOURS_2_1,
-    expiry_era="2.0",
+    expiry_policy="2.0",
     every_offset_expires_by_itself=True,
     own_commit_times_are_stored=False,
     offset_value_version=1,

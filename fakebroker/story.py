@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 LAST_REQUESTS = 8
 LAST_EVENTS = 20
-SHOWN_LOSSES = 5
+SHOWN_EXPIRED = 5
 
 
 def story(engine: "Engine") -> str:
@@ -64,18 +64,18 @@ def _tell(event: CoreEvent | Connected | Disconnected) -> str:
             what = f"{event.group_id}: {event.before} -> {event.after}, generation {event.generation}"
             return f"{what} ({event.reason})"
         case OffsetsExpired():
-            return f"{event.group_id}: offsets expired: {_told_losses(event)}"
+            return f"{event.group_id}: offsets expired: {_format_expired(event)}"
         case CoordinatorMoved():
             reason = f": {event.reason}" if event.reason else ""
             return f"__consumer_offsets-{event.partition}: {event.what} by node {event.node_id}{reason}"
     return ""
 
 
-def _told_losses(event: OffsetsExpired) -> str:
-    """The first few losses one by one, the rest as a number."""
-    lost = [f"{each.topic}-{each.partition} at {each.offset} ({each.rule})" for each in event.each()]
-    more = f" and {len(lost) - SHOWN_LOSSES} more" if len(lost) > SHOWN_LOSSES else ""
-    return ", ".join(lost[:SHOWN_LOSSES]) + more
+def _format_expired(event: OffsetsExpired) -> str:
+    """The first few expired offsets one by one, the rest as a number."""
+    expired = [f"{each.topic}-{each.partition} at {each.offset} ({each.rule})" for each in event.each()]
+    more = f" and {len(expired) - SHOWN_EXPIRED} more" if len(expired) > SHOWN_EXPIRED else ""
+    return ", ".join(expired[:SHOWN_EXPIRED]) + more
 
 
 def _unanswered(engine: "Engine") -> str:

@@ -8,6 +8,7 @@ from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.offsets.commit_rules import is_subscribed, refusal_to_delete_offsets
 from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.records.offsets_topic import TopicPartition
 from fakebroker.wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestTopic,
@@ -38,9 +39,11 @@ def _delete(call: Call, request: OffsetDeleteRequest, shard: Shard, group: Class
     judged = [
         (topic.name, [(i, _judge(call, group, topic.name, i)) for i in _indexes(topic)]) for topic in request.topics
     ]
-    doomed = dict.fromkeys((name, index) for name, codes in judged for index, code in codes if not code)
-    if doomed:
-        shard.delete_offsets(group, doomed, call.now)
+    to_delete = dict.fromkeys(
+        TopicPartition(name, index) for name, codes in judged for index, code in codes if not code
+    )
+    if to_delete:
+        shard.delete_offsets(group, to_delete, call.now)
     return OffsetDeleteResponse(
         topics=[
             OffsetDeleteResponseTopic(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from fakebroker.apis.call import Call
 from fakebroker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.errors import ErrorCode, KafkaError
-from fakebroker.records.offsets_topic import NO_EPOCH, NO_TOPIC_ID
+from fakebroker.records.offsets_topic import LEADER_EPOCH, METADATA, NO_EPOCH, NO_TOPIC_ID, OFFSET, PARTITION, TOPIC_ID
 from fakebroker.wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -141,8 +141,8 @@ def all_rows(offsets: GroupOffsets, require_stable: bool) -> list[tuple[str, lis
     if require_stable and offsets.pending:
         return [(topic, rows_of(offsets, topic, indexes, True)) for topic, indexes in offsets.topics.items()]
     return [
-        (topic, [(offset[1], offset[2], offset[3], offset[4], _NONE) for offset in partitions.values()])
-        for topic, partitions in offsets.topics.items()
+        (topic, [(each[PARTITION], each[OFFSET], each[LEADER_EPOCH], each[METADATA], _NONE) for each in found.values()])
+        for topic, found in offsets.topics.items()
     ]
 
 
@@ -160,11 +160,10 @@ def rows_of(
         stored = partitions.get(index)
         if unstable and offsets.is_pending(topic, index):
             rows.append(no_offset(index, ErrorCode.UNSTABLE_OFFSET_COMMIT))
-        elif stored is None or _is_of_another_topic(stored[-1], topic_id):
+        elif stored is None or _is_of_another_topic(stored[TOPIC_ID], topic_id):
             rows.append(no_offset(index))
         else:
-            _, _, offset, leader_epoch, metadata, _, _, _ = stored
-            rows.append((index, offset, leader_epoch, metadata, _NONE))
+            rows.append((index, stored[OFFSET], stored[LEADER_EPOCH], stored[METADATA], _NONE))
     return rows
 
 

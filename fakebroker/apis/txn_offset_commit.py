@@ -12,7 +12,7 @@ from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.offsets.commit_rules import refusal_to_commit_in_transaction
 from fakebroker.errors import ErrorCode, KafkaError
-from fakebroker.records.offsets_topic import NO_TIMESTAMP, NO_TOPIC_ID, StoredOffset
+from fakebroker.records.offsets_topic import StoredOffset, stored_offset
 from fakebroker.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -115,15 +115,13 @@ def _accept(
     if utf16_units(metadata) > call.node.settings.int("offset.metadata.max.bytes"):
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     offsets.append(
-        (
+        stored_offset(
             topic_name,
             entry.partition_index,
             entry.committed_offset,
-            entry.committed_leader_epoch,
-            metadata,
-            call.now.wall_ms,
-            NO_TIMESTAMP,
-            NO_TOPIC_ID,
+            leader_epoch=entry.committed_leader_epoch,
+            metadata=metadata,
+            commit_ms=call.now.wall_ms,
         )
     )
     return ErrorCode.NONE

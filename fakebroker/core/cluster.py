@@ -8,7 +8,7 @@ from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import CoreEvent
 from fakebroker.core.logs.jobs import LogJobs
 from fakebroker.core.node import Node
-from fakebroker.core.offsets.losses import Losses
+from fakebroker.core.offsets.expirations import Expirations
 from fakebroker.core.topics import Topics
 from fakebroker.release import Behaviours, Release
 from fakebroker.settings import Settings
@@ -31,7 +31,7 @@ class Cluster:
         self.random = Random(seed)
         self.timers = Timers()
         self.outbox: list[CoreEvent] = []
-        self.losses = Losses()
+        self.expirations = Expirations()
         self.cluster_id = urlsafe_b64encode(self.new_uuid()).rstrip(b"=").decode()
         self.nodes: dict[int, Node] = {}
         for node_id in node_ids:

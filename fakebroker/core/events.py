@@ -6,7 +6,7 @@ to the journal with a sequence number and both times. Core never calls the journ
 
 from typing import NamedTuple
 
-from fakebroker.core.offsets.losses import OffsetExpired, OffsetsExpired
+from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
 
 __all__ = ["CoordinatorMoved", "CoreEvent", "OffsetExpired", "OffsetsExpired", "Transition"]
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from fakebroker.core.events import Transition
 from fakebroker.core.groups.states import State
-from fakebroker.core.offsets.eras import ERAS
-from fakebroker.core.offsets.explain import GroupStory, explain, side_by_side
+from fakebroker.core.offsets.expiry_policies import EXPIRY_POLICIES
+from fakebroker.core.offsets.explain import GroupExplanation, explain, side_by_side
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.errors import ErrorCode, KafkaError, WireError
 from fakebroker.instant import Instant
@@ -85,19 +85,20 @@ class GroupView(View):
         """The committed offsets with everything that is stored beside them: metadata, times, leader epoch."""
         return self._ask(lambda group: list(_committed(group)), [])
 
-    def explain(self, era: str | None = None) -> GroupStory:
+    def explain(self, policy: str | None = None) -> GroupExplanation:
         """Why each committed offset is there or gone, and until when; print it, or read its fields (KIP-211, EX).
 
-        `era` asks the rules of another time about the group as it is: "2.0", "2.1", "3.9", "4.3" or "kip-211".
+        `policy` asks the expiry rules of another release about the group as it is: "2.0", "2.1", "3.9", "4.3" or
+        "kip-211".
         Raises FakebrokerError for any other, KafkaError while nobody coordinates the group.
         """
         return self._look(
-            lambda cluster, now: explain(_coordinator(cluster, self.group_id, now), self.group_id, now, era)
+            lambda cluster, now: explain(_coordinator(cluster, self.group_id, now), self.group_id, now, policy)
         )
 
-    def explain_eras(self, *eras: str) -> str:
-        """When each committed offset is due under the rules of several times, side by side; without names, of all."""
-        return side_by_side(self.explain(era) for era in eras or ERAS)
+    def explain_policies(self, *policies: str) -> str:
+        """When each committed offset is due under several expiry policies, side by side; without names, under all."""
+        return side_by_side(self.explain(policy) for policy in policies or EXPIRY_POLICIES)
 
     @property
     def transitions(self) -> list[Transition]:

@@ -47,7 +47,7 @@ class _Replay:
     def apply_marker(self, producer_id: int, commit: bool) -> None:
         """The end of a transaction."""
         for offsets in self.offsets.values():
-            offsets.replay_marker(producer_id, commit)
+            offsets.replay_end_transaction_marker(producer_id, commit)
 
 
 def load_groups(shard: "Shard", now: Instant) -> None:

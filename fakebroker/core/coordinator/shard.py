@@ -16,14 +16,13 @@ from fakebroker.core.offsets.records import GroupRecord, OffsetCommits, Several,
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_codec import Format
-from fakebroker.records.offsets_topic import GroupValue, StoredOffset
+from fakebroker.records.offsets_topic import GroupValue, StoredOffset, TopicPartition
 
 if TYPE_CHECKING:
     from fakebroker.core.logs.unsettled import LazyRecords
     from fakebroker.core.node import Node
     from fakebroker.core.topics import Partition
 
-Place = tuple[str, int]  # topic name and partition index
 _SURELY_FIT = 16  # offsets with the largest metadata there may be, into the smallest batch that is of use
 
 
@@ -68,11 +67,9 @@ class Shard:
 
     def delete_group(self, group: ClassicGroup, now: Instant) -> None:
         """Remove an Empty group and all its offsets: one batch of tombstones (DG-2, CR-14)."""
-        places: dict[Place, None] = dict.fromkeys(stored[:2] for stored in group.offsets)
-        if group.offsets.pending:
-            places.update(dict.fromkeys(group.offsets.pending.places()))
-        self.append(Tombstones(group.group_id, list(places), self.needs_tombstone(group)), now)
-        group.offsets.replay_tombstones(places)
+        partitions = group.offsets.partitions()
+        self.append(Tombstones(group.group_id, partitions, self.needs_tombstone(group)), now)
+        group.offsets.replay_tombstones(partitions)
         self.forget(group, now, "deleted")
 
     def adopt(self, group: ClassicGroup, now: Instant) -> None:
@@ -142,21 +139,21 @@ class Shard:
         group.offsets.replay_pending(producer_id, offsets, base_offset)
         self.open_transactions.setdefault(producer_id, {})[group.group_id] = None
 
-    def replay_marker(self, producer_id: int, commit: bool, now: Instant) -> None:
+    def replay_end_transaction_marker(self, producer_id: int, commit: bool, now: Instant) -> None:
         """Apply the marker that ends a transaction: its offsets count, or never were (LD-2)."""
         for group_id in self.open_transactions.pop(producer_id, {}):
             group = self.groups.get(group_id)
             if group is not None:
-                group.offsets.replay_marker(producer_id, commit)
+                group.offsets.replay_end_transaction_marker(producer_id, commit)
                 self.look_at(group, now)
 
-    def delete_offsets(self, group: ClassicGroup, places: Iterable[Place], now: Instant) -> None:
+    def delete_offsets(self, group: ClassicGroup, partitions: Iterable[TopicPartition], now: Instant) -> None:
         """Remove the offsets of these partitions; tombstones only where something is stored or pending (OD-8)."""
-        self.append(self._delete_offsets(group, places, now), now)
+        self.append(self._delete_offsets(group, partitions, now), now)
 
-    def _delete_offsets(self, group: ClassicGroup, places: Iterable[Place], now: Instant) -> Tombstones:
+    def _delete_offsets(self, group: ClassicGroup, partitions: Iterable[TopicPartition], now: Instant) -> Tombstones:
         offsets = group.offsets
-        present = [place for place in places if offsets.get(*place) is not None or offsets.is_pending(*place)]
+        present = [each for each in partitions if offsets.get(*each) is not None or offsets.is_pending(*each)]
         offsets.replay_tombstones(present)
         if self.behaviours.emptied_group_goes_at_once and group.state is State.EMPTY and offsets.is_empty():
             self.forget(group, now, "Empty, and its last offset was deleted")
@@ -167,13 +164,8 @@ class Shard:
 
     def topic_deleted(self, topic: str, now: Instant) -> None:
         """Drop the topic's offsets in all groups (EX-12)."""
-        tombstones = []
-        for group in list(self.groups.values()):
-            places: dict[Place, None] = dict.fromkeys((topic, index) for index in group.offsets.topics.get(topic, ()))
-            if group.offsets.pending:
-                places.update((place, None) for place in group.offsets.pending.places() if place[0] == topic)
-            tombstones.append(self._delete_offsets(group, places, now))
-        self.append_all(tombstones, now)
+        groups = list(self.groups.values())
+        self.append_all([self._delete_offsets(each, each.offsets.partitions_of(topic), now) for each in groups], now)
 
     def append_all(self, tombstones: Sequence[Tombstones], now: Instant) -> None:
         """Append what several groups lost at once: one batch (CR-14); 3.9.1 writes one for each group."""

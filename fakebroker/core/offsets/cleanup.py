@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.groups.states import State
-from fakebroker.core.offsets.eras import era_in_force, policy_of
-from fakebroker.core.offsets.expiry import Aging, due_ms
+from fakebroker.core.offsets.expirations import OffsetsExpired
+from fakebroker.core.offsets.expiry import Aging, due_ms, earliest_due_ms
+from fakebroker.core.offsets.expiry_policies import configured_policy, policy_named
 from fakebroker.core.offsets.group_offsets import NEVER
-from fakebroker.core.offsets.losses import OffsetsExpired
 from fakebroker.core.offsets.records import Tombstones
 from fakebroker.instant import Instant
-from fakebroker.records.offsets_topic import NO_TIMESTAMP, StoredOffset
+from fakebroker.records.offsets_topic import PARTITION, TOPIC, StoredOffset
 
 if TYPE_CHECKING:
     from fakebroker.core.coordinator.shard import Shard
@@ -32,9 +32,9 @@ class Cleanup:
 
     def __init__(self, shard: "Shard", since_ms: int) -> None:
         settings = shard.settings
-        self.era = era_in_force(settings, shard.behaviours)
+        self.policy_name = configured_policy(settings, shard.behaviours)
         self.retention_ms = settings.int("offsets.retention.minutes") * 60_000
-        self._policy = policy_of(self.era)
+        self._policy = policy_named(self.policy_name)
         self._shard = shard
         self._since_ms = since_ms
         self._interval_ms = settings.int("offsets.retention.check.interval.ms")
@@ -53,14 +53,10 @@ class Cleanup:
                 self._drop_stale_entries()
 
     def committed(self, group: "ClassicGroup", offset: StoredOffset, now_ms: int) -> None:
-        """`offset` was just stored, perhaps with others that age as it does."""
-        _, _, _, _, _, base_ms, expire_ms, _ = offset
-        if group.state is State.EMPTY and group.protocol_type:
-            base_ms = group.state_ms
-        due_ms = base_ms + self.retention_ms
-        if expire_ms != NO_TIMESTAMP:
-            due_ms = min(due_ms, expire_ms)
-        self.touch(group, due_ms, now_ms)
+        """Look at the group when `offset`, just stored, may be due; others stored with it have the same timestamps."""
+        has_no_members = group.state is State.EMPTY and group.protocol_type
+        empty_since_ms = group.state_ms if has_no_members else None
+        self.touch(group, earliest_due_ms(offset, self.retention_ms, empty_since_ms), now_ms)
 
     def next_pass_ms(self, due_ms: int, now_ms: int) -> int:
         """The first cleanup after `now_ms` that sees what is due at `due_ms` (EX-1)."""
@@ -81,10 +77,10 @@ class Cleanup:
 
     def run(self, now: Instant) -> None:
         """Expire what is due; remove groups that are left without anything (EX-8, EX-9). One batch of tombstones."""
-        farewells: list[Tombstones] = []
+        tombstones: list[Tombstones] = []
         for group in self._due_groups(now.wall_ms):
-            self._visit(group, now, farewells)
-        self._shard.append_all(farewells, now)
+            self._visit(group, now, tombstones)
+        self._shard.append_all(tombstones, now)
         if self._queue:
             self._arm(self._queue[0][0], now.wall_ms)
 
@@ -104,35 +100,35 @@ class Cleanup:
         return groups
 
     def _visit(self, group: "ClassicGroup", now: Instant, tombstones: list[Tombstones]) -> None:
-        lost, next_ms = self._expire(group, now)
+        expired, next_ms = self._expire(group, now)
         vanishes = group.state is State.EMPTY and group.offsets.is_empty()
         if vanishes:
             leaves_tombstone = self._shard.needs_tombstone(group)
             self._shard.forget(group, now, "Empty and without offsets")
         elif next_ms < NEVER:
             self.touch(group, next_ms, now.wall_ms)
-        if lost or (vanishes and leaves_tombstone):
-            tombstones.append(Tombstones(group.group_id, lost, vanishes and leaves_tombstone))
+        if expired or (vanishes and leaves_tombstone):
+            tombstones.append(Tombstones(group.group_id, expired, vanishes and leaves_tombstone))
 
     def _expire(self, group: "ClassicGroup", now: Instant) -> tuple[list[StoredOffset], int]:
         """Drop the group's due offsets: which, and when the next one is due."""
         aging, offsets, now_ms = self.aging(group), group.offsets, now.wall_ms
-        lost: list[StoredOffset] = []
+        expired: list[StoredOffset] = []
         next_ms = NEVER
         for offset in offsets:
             at_ms = due_ms(aging, offset)
             if at_ms > now_ms:
                 next_ms = min(next_ms, at_ms)
-            elif offsets.pending and offsets.is_pending(*offset[:2]):
+            elif offsets.pending and offsets.is_pending(offset[TOPIC], offset[PARTITION]):
                 next_ms = now_ms + 1  # at the next pass, if the transaction is over by then (EX-4)
             else:
-                lost.append(offset)
-        if lost:
-            offsets.replay_tombstones(lost)
-            loss = OffsetsExpired(group.group_id, group.state, now_ms, aging, lost)
-            self._shard.emit(loss)
-            self._shard.cluster.losses.add(loss)
-        return lost, next_ms
+                expired.append(offset)
+        if expired:
+            offsets.replay_tombstones(expired)
+            expiration = OffsetsExpired(group.group_id, group.state, now_ms, aging, expired)
+            self._shard.emit(expiration)
+            self._shard.cluster.expirations.add(expiration)
+        return expired, next_ms
 
     def _arm(self, due_ms: int, now_ms: int) -> None:
         pass_ms = self.next_pass_ms(due_ms, now_ms)

@@ -10,7 +10,7 @@ from typing import Final
 from fakebroker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.records.batch import build_batch
 from fakebroker.records.offsets_codec import Format, group_key, group_value, offset_key, offset_value
-from fakebroker.records.offsets_topic import GroupValue, MemberValue, StoredOffset
+from fakebroker.records.offsets_topic import METADATA, PARTITION, TOPIC, GroupValue, MemberValue, StoredOffset
 from fakebroker.records.record_codec import Record
 
 _NOTHING: Final[dict[int, StoredOffset]] = {}
@@ -48,14 +48,14 @@ class OffsetCommits:
     def records(self) -> list[Pair]:
         """Keys and values as bytes."""
         return [
-            (offset_key(self.group_id, stored[0], stored[1]), offset_value(stored, self._format))
+            (offset_key(self.group_id, stored[TOPIC], stored[PARTITION]), offset_value(stored, self._format))
             for stored in self.offsets
         ]
 
     def is_larger_than(self, limit_bytes: int) -> bool:
         """Whether the batch would be. It is made only if a look at the values leaves doubt."""
         names = _LONGEST_TOPIC + len(self.group_id)
-        longest = len(self.offsets) * (4 * names + 64) + 4 * sum([len(stored[4]) for stored in self.offsets])
+        longest = len(self.offsets) * (4 * names + 64) + 4 * sum([len(stored[METADATA]) for stored in self.offsets])
         return longest + _ROOM_BYTES > limit_bytes and _batch_size(self.records()) > limit_bytes
 
     def is_superseded(self) -> bool:
@@ -63,10 +63,10 @@ class OffsetCommits:
         topics = self._cache.topics
         name, partitions = "", _NOTHING
         for stored in self.offsets:
-            if stored[0] != name:
-                name = stored[0]
+            if stored[TOPIC] != name:
+                name = stored[TOPIC]
                 partitions = topics.get(name, _NOTHING)
-            if partitions.get(stored[1]) is stored:
+            if partitions.get(stored[PARTITION]) is stored:
                 return False
         return True
 
@@ -99,26 +99,26 @@ class GroupRecord:
 
 
 class Tombstones:
-    """Offsets of a group that go, and the group itself with `whole_group` (EX-8, EX-10, CR-14).
+    """Tombstones of deleted or expired offsets of a group, and of the group with `whole_group` (EX-8, EX-10, CR-14).
 
-    A place is a tuple that begins with topic and partition; the lost offset itself will do.
+    Each entry of `deleted` is a tuple that begins with topic and partition: a TopicPartition or the offset itself.
     """
 
-    __slots__ = ("group_id", "places", "whole_group")
+    __slots__ = ("deleted", "group_id", "whole_group")
 
     def __init__(
-        self, group_id: str, places: Sequence[tuple[str, int] | StoredOffset], whole_group: bool = False
+        self, group_id: str, deleted: Sequence[tuple[str, int] | StoredOffset], whole_group: bool = False
     ) -> None:
         self.group_id = group_id
-        self.places = places
+        self.deleted = deleted
         self.whole_group = whole_group
 
     def __len__(self) -> int:
-        return len(self.places) + self.whole_group
+        return len(self.deleted) + self.whole_group
 
     def records(self) -> list[Pair]:
         """Keys as bytes, values null."""
-        pairs: list[Pair] = [(offset_key(self.group_id, place[0], place[1]), None) for place in self.places]
+        pairs: list[Pair] = [(offset_key(self.group_id, each[TOPIC], each[PARTITION]), None) for each in self.deleted]
         if self.whole_group:
             pairs.append((group_key(self.group_id), None))
         return pairs
