@@ -23,7 +23,7 @@ class Behaviours:
     pending_timeout_ends_initial_delay: bool = True  # JG-37: 3.9.1 waits for the delay
     pending_leave_rebalances: bool = True  # LG-4: 3.9.1 does nothing outside of the join phase
     leave_batch_acts_once: bool = True  # LG-8: 3.9.1 acts after each member
-    refused_join_may_complete: bool = False  # JG-8: 3.9.1 completes if only the one kept out was missing
+    rejected_join_may_complete_rebalance: bool = False  # JG-8: 3.9.1 completes if only the rejected member was missing
     sync_matches_unchosen_protocol: bool = True  # SG-4: 3.9.1 refuses a protocol before the first generation
     sync_while_loading_rebalances: bool = False  # SG-2: 3.9.1 answers 27 in place of 14
     join_checks_owner_first: bool = False  # JG-4: 3.9.1 answers 16 before 26, and echoes the member id
@@ -79,7 +79,7 @@ _BEHAVIOURS_3_9 = replace(
     pending_timeout_ends_initial_delay=False,
     pending_leave_rebalances=False,
     leave_batch_acts_once=False,
-    refused_join_may_complete=True,
+    rejected_join_may_complete_rebalance=True,
     sync_matches_unchosen_protocol=False,
     sync_while_loading_rebalances=True,
     join_checks_owner_first=True,

@@ -171,7 +171,7 @@ def _admit(call: Call, request: OffsetCommitRequest) -> tuple[Shard, ClassicGrou
     if refusal:
         raise KafkaError(refusal)
     if group.state is not State.EMPTY:
-        group.touch(request.member_id, now)
+        group.restart_session_of(request.member_id, now)
     return shard, group
 
 

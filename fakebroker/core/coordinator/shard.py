@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.events import CoreEvent, Transition
 from fakebroker.core.groups.classic_group import ClassicGroup
-from fakebroker.core.groups.host import WriteDone
 from fakebroker.core.groups.states import State
 from fakebroker.core.offsets.cleanup import Cleanup
 from fakebroker.core.offsets.records import GroupRecord, OffsetCommits, Several, Tombstones
@@ -186,17 +185,17 @@ class Shard:
         """A member id nobody has (JG-14)."""
         return self.cluster.new_member_id(prefix)
 
-    def write_group(self, group: ClassicGroup, value: GroupValue, now: Instant, done: WriteDone) -> None:
-        """Append the group's record (CR-12). One replica is enough here, so it is done at once.
+    def write_group(self, group_id: str, value: GroupValue, now: Instant) -> ErrorCode:
+        """Append the group's record (CR-12). Returns NONE, or MESSAGE_TOO_LARGE (ST-8).
 
-        The metadata and assignments of all members together may be too large for one record (ST-8).
+        The metadata and assignments of all members together may be too large for one record. Nothing else can fail:
+        the node leads the partition, and the append does not wait for other replicas.
         """
-        record = GroupRecord(group.group_id, value, self._format)
+        record = GroupRecord(group_id, value, self._format)
         if record.is_larger_than(self._log.config.max_message_bytes):
-            done(ErrorCode.MESSAGE_TOO_LARGE, now)
-        else:
-            self.append(record, now)
-            done(ErrorCode.NONE, now)
+            return ErrorCode.MESSAGE_TOO_LARGE
+        self.append(record, now)
+        return ErrorCode.NONE
 
     def emit(self, event: CoreEvent) -> None:
         """Pass on what happened. A group that changed its state ages differently, so look at it again."""

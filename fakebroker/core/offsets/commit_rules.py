@@ -12,7 +12,7 @@ def refusal_to_commit(group: ClassicGroup, member_id: str, instance_id: str | No
         return ErrorCode.NONE
     if not is_named(member_id, instance_id, generation):
         return ErrorCode.COORDINATOR_NOT_AVAILABLE if state is State.DEAD else ErrorCode.UNKNOWN_MEMBER_ID
-    refusal = group.refusal(member_id, instance_id, generation)
+    refusal = group.error_for_member(member_id, instance_id, generation)
     if not refusal and state is State.COMPLETING:
         return ErrorCode.REBALANCE_IN_PROGRESS
     return refusal
@@ -31,7 +31,7 @@ def refusal_to_commit_in_transaction(
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if not is_named(member_id, instance_id, generation) or (generation < 0 and group.state is State.EMPTY):
         return ErrorCode.NONE
-    return group.refusal(member_id, instance_id, generation)
+    return group.error_for_member(member_id, instance_id, generation)
 
 
 def refusal_to_delete_offsets(group: ClassicGroup) -> ErrorCode:

@@ -56,7 +56,7 @@ def test_session_counts_from_a_commit(lab: Lab, state: str) -> None:
     """An accepted commit restarts the session."""
     _, b = lab.in_state(state, session=7000)
     lab.wait(5000)
-    lab.group.touch(b, lab.now)
+    lab.group.restart_session_of(b, lab.now)
 
     assert lives_until(lab, b) == 7000
 
@@ -227,7 +227,7 @@ def test_members_that_never_sync_are_removed(lab: Lab) -> None:
     assert (lab.group.state, len(lab.group.members)) == (STABLE, 3)
     lab.wait(1)
 
-    assert (lab.group.state, list(lab.group.members), dict(lab.group.static)) == (PREPARING, [a], {})
+    assert (lab.group.state, list(lab.group.members), dict(lab.group.members.static)) == (PREPARING, [a], {})
     assert lab.reasons[-1] == f"members {b}, {c} sent no SyncGroup in time"
 
 
