@@ -2,6 +2,7 @@
 
 from struct import Struct
 
+from fakebroker.errors import WireError
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 
@@ -22,6 +23,14 @@ def build_marker(
         producer_id=producer_id,
         producer_epoch=producer_epoch,
     )
+
+
+def is_commit_marker(key: bytes | None) -> bool:
+    """Whether the marker with this record key commits its transaction. Raises WireError if the key has no type."""
+    if key is None or len(key) < _KEY.size:
+        raise WireError("a transaction marker without a type")
+    marker_type: int = _KEY.unpack_from(key)[1]
+    return marker_type == _COMMIT
 
 
 def coordinator_epoch_of(value: bytes | None) -> int:

@@ -93,7 +93,7 @@ class GroupView(View):
         Raises FakebrokerError for any other, KafkaError while nobody coordinates the group.
         """
         return self._look(
-            lambda cluster, now: explain(_coordinator(cluster, self.group_id, now), self.group_id, now, policy)
+            lambda cluster, now: explain(_coordinator(cluster, self.group_id), self.group_id, now, policy)
         )
 
     def explain_policies(self, *policies: str) -> str:
@@ -178,10 +178,9 @@ class _Wanted:
         return " ".join(parts) or "there"
 
 
-def _coordinator(cluster: "Cluster", group_id: str, now: Instant) -> "Node":
-    """The node that leads the group's partition. Raises KafkaError 15 if there is none."""
-    coordinator = next(iter(cluster.nodes.values())).coordinator
-    leader = coordinator.topic(now).partitions[coordinator.partition_of(group_id, now)].leader
+def _coordinator(cluster: "Cluster", group_id: str) -> "Node":
+    """The node that leads the group's partition. Raises KafkaError COORDINATOR_NOT_AVAILABLE if there is none."""
+    leader = cluster.group_partition(group_id).leader
     if leader not in cluster.nodes:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"nobody coordinates {group_id!r}")
     return cluster.nodes[leader]
@@ -192,11 +191,9 @@ def _find_group(cluster: "Cluster", group_id: str, now: Instant) -> "ClassicGrou
 
     A look makes no internal topic: clients could see it.
     """
-    topic = cluster.topics.get(CONSUMER_OFFSETS)
-    if topic is None:
+    if CONSUMER_OFFSETS not in cluster.topics:
         return None
-    index = next(iter(cluster.nodes.values())).coordinator.partition_of(group_id, now)
-    node = cluster.nodes.get(topic.partitions[index].leader)
+    node = cluster.nodes.get(cluster.group_partition(group_id).leader)
     try:
         return None if node is None else node.coordinator.shard(group_id, now).group(group_id)
     except KafkaError:

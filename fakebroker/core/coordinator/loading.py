@@ -1,6 +1,8 @@
-"""Reading a partition of `__consumer_offsets`: the groups are what its records say, and nothing else (LD-1..LD-5)."""
+"""Loading a partition of `__consumer_offsets`: the groups are what its records say, and nothing else (LD-1..LD-5).
 
-from struct import Struct
+Kafka: `CoordinatorLoaderImpl`.
+"""
+
 from typing import TYPE_CHECKING
 
 from fakebroker.core.groups.classic_group import ClassicGroup
@@ -9,25 +11,23 @@ from fakebroker.errors import WireError
 from fakebroker.instant import Instant
 from fakebroker.records.batch import parse_header, read_records
 from fakebroker.records.faults import InvalidRecord
+from fakebroker.records.markers import is_commit_marker
 from fakebroker.records.offsets_codec import read_entry
 from fakebroker.records.offsets_topic import GroupEntry, GroupValue, OffsetEntry
 
 if TYPE_CHECKING:
     from fakebroker.core.coordinator.shard import Shard
 
-_MARKER_KEY = Struct(">hh")  # version, type: 0 abort, 1 commit (CR-18)
-_COMMIT = 1
-
 
 class _Replay:
-    """What the records read so far add up to."""
+    """The groups and offsets as of the records read so far."""
 
     def __init__(self) -> None:
         self.groups: dict[str, GroupValue] = {}
         self.offsets: dict[str, GroupOffsets] = {}
 
     def apply(self, entry: OffsetEntry | GroupEntry, log_offset: int, producer_id: int | None) -> None:
-        """One record; `producer_id` if it belongs to a transaction."""
+        """Apply one record at `log_offset`; `producer_id` is that of its transaction, None if it is in none."""
         if isinstance(entry, OffsetEntry):
             self._apply_offset(entry, log_offset, producer_id)
         elif entry.value is not None:
@@ -45,7 +45,7 @@ class _Replay:
             offsets.replay([entry.value], log_offset)
 
     def apply_marker(self, producer_id: int, commit: bool) -> None:
-        """The end of a transaction."""
+        """Apply the end of a transaction in all groups."""
         for offsets in self.offsets.values():
             offsets.replay_end_transaction_marker(producer_id, commit)
 
@@ -70,9 +70,7 @@ def _replay_batch(batch: bytes, replay: _Replay) -> None:
     producer_id = header.producer_id if header.is_transactional else None
     for record in read_records(batch):
         if header.is_control:
-            if record.key is None or len(record.key) < _MARKER_KEY.size:
-                raise WireError("a transaction marker without a type")
-            replay.apply_marker(header.producer_id, _MARKER_KEY.unpack_from(record.key)[1] == _COMMIT)
+            replay.apply_marker(header.producer_id, is_commit_marker(record.key))
         else:
             entry = read_entry(record.key, record.value)
             if entry is not None:
@@ -82,7 +80,7 @@ def _replay_batch(batch: bytes, replay: _Replay) -> None:
 def _group(
     shard: "Shard", group_id: str, value: GroupValue | None, offsets: GroupOffsets, now: Instant
 ) -> ClassicGroup:
-    """LD-3: as stored; offsets without a group record make a simple group that is Empty since now."""
+    """A group as it is stored; offsets without a group record make a simple group that is Empty since now (LD-3)."""
     group = ClassicGroup(group_id, shard, now)
     group.offsets = offsets
     if value is not None:

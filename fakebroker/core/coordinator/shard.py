@@ -1,7 +1,8 @@
-"""One partition of `__consumer_offsets` on the node that owns it: its groups, and the log they come from.
+"""One partition of `__consumer_offsets` on the node that leads it: its groups, and the log they come from.
 
-The log is the truth: what a shard decides it appends, and the cache is updated from the same records by the same
-`replay` that a load uses. A shard knows no API and no version; what a request may do is checked before it comes here.
+The log comes first: what a shard decides it appends, then it changes the cache from the same values by the same
+`replay...` methods that loading uses. A shard knows no API and no version; what a request may do is checked before it
+comes here. Kafka: `GroupCoordinatorShard`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,6 +12,7 @@ from fakebroker.core.events import CoreEvent, Transition
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.groups.states import State
 from fakebroker.core.offsets.cleanup import Cleanup
+from fakebroker.core.offsets.commit_validator import CommitValidator
 from fakebroker.core.offsets.records import GroupRecord, OffsetCommits, Several, Tombstones
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
@@ -22,17 +24,18 @@ if TYPE_CHECKING:
     from fakebroker.core.node import Node
     from fakebroker.core.topics import Partition
 
-_SURELY_FIT = 16  # offsets with the largest metadata there may be, into the smallest batch that is of use
+_SURELY_FIT = 16  # so many offsets with the longest metadata fit even into the smallest batch that may be configured
 
 
 class Shard:
     """The groups of one partition. Implements GroupHost for them.
 
-    `since` is when the node became its owner: cleanups run at whole intervals from there (EX-1). `refusal` is what
-    every request is answered with while there is nothing to answer from: 14 during a load, 16 after one that failed.
+    `unavailable_code` is the error that every request is answered with while the groups are not known:
+    COORDINATOR_LOAD_IN_PROGRESS during a load, NOT_COORDINATOR after one that failed; else None.
     """
 
     def __init__(self, node: "Node", partition: "Partition", since: Instant) -> None:
+        """`since` is when the node became the coordinator: cleanups run at whole intervals from there (EX-1)."""
         cluster = node.cluster
         self.settings = node.settings
         self.behaviours = cluster.behaviours
@@ -40,24 +43,24 @@ class Shard:
         self.partition = partition
         self.groups: dict[str, ClassicGroup] = {}
         self.open_transactions: dict[int, dict[str, None]] = {}  # producer id -> groups with pending offsets
-        self.refusal: ErrorCode | None = None
+        self.unavailable_code: ErrorCode | None = None
         self.cleanup = Cleanup(self, since.wall_ms)
         self.cluster = cluster
-        self.metadata_limit = self.settings.int("offset.metadata.max.bytes")
-        self.stores_topic_ids = self.behaviours.offset_value_version >= 4
+        self.metadata_max_bytes = self.settings.int("offset.metadata.max.bytes")  # read-only in Kafka
         self._log = partition.log
         self._format = Format(self.behaviours.offset_value_version, self.behaviours.group_value_version)
 
     # -- groups --------------------------------------------------------------------------------------------------
 
     def group(self, group_id: str) -> ClassicGroup | None:
-        """The group of that name, or None."""
+        """The group of that id, or None."""
         return self.groups.get(group_id)
 
     def create_group(self, group_id: str, now: Instant, *, for_commit: bool = False) -> ClassicGroup:
-        """A new Empty group (ST-1, ST-2). Nothing is written: who creates it knows whether to (CR-12).
+        """Make a new Empty group (ST-1, ST-2). Nothing is written; that is up to the caller (CR-12).
 
-        The next cleanup will see whether it is still without offsets (EX-9), unless it is made `for_commit`.
+        The next cleanup removes it if it still has no offsets (EX-9). With `for_commit` the caller commits offsets at
+        once or calls `look_at` itself; that saves a commit to a new group an entry in the cleanup's queue.
         """
         group = self.groups[group_id] = ClassicGroup(group_id, self, now)
         if not for_commit:
@@ -65,52 +68,73 @@ class Shard:
         return group
 
     def delete_group(self, group: ClassicGroup, now: Instant) -> None:
-        """Remove an Empty group and all its offsets: one batch of tombstones (DG-2, CR-14)."""
+        """Remove an Empty group and all its offsets: one batch of tombstones (KIP-229, DG-2, CR-14)."""
         partitions = group.offsets.partitions()
         self.append(Tombstones(group.group_id, partitions, self.needs_tombstone(group)), now)
         group.offsets.replay_tombstones(partitions)
         self.forget(group, now, "deleted")
 
     def adopt(self, group: ClassicGroup, now: Instant) -> None:
-        """A group that a load found in the log."""
+        """Add a group that a load found in the log."""
         self.groups[group.group_id] = group
         for producer_id in group.offsets.pending.producer_ids() if group.offsets.pending else ():
             self.open_transactions.setdefault(producer_id, {})[group.group_id] = None
         self.look_at(group, now)
 
     def unload(self, now: Instant) -> None:
-        """Another broker owns the partition now: parked requests get 16, timers die (ST-14)."""
+        """Forget everything because another broker coordinates the partition now (ST-14).
+
+        Parked requests are answered with NOT_COORDINATOR, timers are disarmed.
+        """
         self.cleanup.stop()
         groups, self.groups = self.groups, {}
         for group in groups.values():
             group.unload(now)
 
     def look_at(self, group: ClassicGroup, now: Instant) -> None:
-        """Something about the group changed: the next cleanup looks at it."""
+        """Let the next cleanup look at the group: something about it changed."""
         self.cleanup.touch(group, now.wall_ms, now.wall_ms)
 
     def needs_tombstone(self, group: ClassicGroup) -> bool:
-        """Does the end of the group leave a record of its own (EX-10)?"""
+        """Whether removing the group writes a tombstone for the group itself (EX-10)."""
         return self.behaviours.tombstone_for_every_group or group.generation > 0
 
     def forget(self, group: ClassicGroup, now: Instant, reason: str) -> None:
-        """The group is gone from the log: end it and take it out of the cache. `reason` is for the journal."""
+        """Remove the group from the cache and let it become Dead, after its tombstones. `reason` is for the journal."""
         del self.groups[group.group_id]
         group.die(now, reason)
 
     # -- offsets -------------------------------------------------------------------------------------------------
 
+    def commit_validator(self, now: Instant, retention_time_ms: int | None) -> CommitValidator:
+        """A validator for one OffsetCommit under this release's rules.
+
+        `retention_time_ms` is the explicit retention of the request (v2-v4, OC-12); None: it has none. Then offsets
+        get an expire timestamp only where every offset has one of its own (before 2.1, EX-17).
+        """
+        behaviours = self.behaviours
+        if retention_time_ms is None and behaviours.per_offset_expire_timestamps:
+            retention_time_ms = self.cleanup.retention_ms
+        has_retention = retention_time_ms is not None
+        return CommitValidator(
+            now.wall_ms,
+            self.metadata_max_bytes,
+            retention_time_ms,
+            stores_client_timestamps=not has_retention or behaviours.client_commit_timestamps_are_stored,
+            stores_topic_ids=not has_retention and behaviours.offset_value_version >= 4,
+        )
+
     def commit(
-        self, group: ClassicGroup, offsets: Sequence[StoredOffset], now: Instant, *, own_times: bool = False
+        self, group: ClassicGroup, offsets: Sequence[StoredOffset], now: Instant, *, client_timestamps: bool = False
     ) -> None:
         """Append and apply the offsets of one OffsetCommit: one batch, all or nothing (OC-13, CR-14).
 
-        They all age alike, unless the client gave each a commit timestamp (`own_times`, OC-10). Raises KafkaError,
-        and changes nothing, if they do not fit into a batch (OC-14).
+        They all have the same timestamps, unless the client sent a commit timestamp with each (`client_timestamps`,
+        v1, OC-10). Raises KafkaError, and changes nothing, if they do not fit into a batch (OC-14).
         """
-        base_offset = self._log.append_records(self._commits(group, offsets), now)
+        base_offset = self._log.append_records(self._records_of(group, offsets), now)
         group.offsets.replay(offsets, base_offset)
-        if own_times:
+        if client_timestamps:
             self.look_at(group, now)
         else:
             self.cleanup.committed(group, offsets[0], now.wall_ms)
@@ -122,24 +146,28 @@ class Shard:
 
         Raises KafkaError as `commit` does.
         """
-        base_offset = self._log.append_records(self._commits(group, offsets), now, producer=producer)
+        base_offset = self._log.append_records(self._records_of(group, offsets), now, producer=producer)
         self.replay_pending(group, producer[0], offsets, base_offset)
 
-    def _commits(self, group: ClassicGroup, offsets: Sequence[StoredOffset]) -> OffsetCommits:
+    def _records_of(self, group: ClassicGroup, offsets: Sequence[StoredOffset]) -> OffsetCommits:
         records = OffsetCommits(group.group_id, offsets, self._format, group.offsets)
         if len(offsets) > _SURELY_FIT and records.is_larger_than(self._log.config.max_message_bytes):
-            raise KafkaError(self.behaviours.code_of_large_commits, "the offsets do not fit into a batch")
+            raise KafkaError(self.behaviours.large_commit_error, "the offsets do not fit into a batch")
         return records
 
     def replay_pending(
         self, group: ClassicGroup, producer_id: int, offsets: Sequence[StoredOffset], base_offset: int
     ) -> None:
-        """Apply records of a transaction: they wait for its marker (LD-2)."""
+        """Apply records of a transaction: they wait for its end marker (LD-2)."""
         group.offsets.replay_pending(producer_id, offsets, base_offset)
         self.open_transactions.setdefault(producer_id, {})[group.group_id] = None
 
     def replay_end_transaction_marker(self, producer_id: int, commit: bool, now: Instant) -> None:
-        """Apply the marker that ends a transaction: its offsets count, or never were (LD-2)."""
+        """Apply the marker that ends a transaction: its pending offsets become committed, or are dropped (LD-2).
+
+        Nothing in the broker writes markers yet (see docs/not-implemented.md); a load applies those it finds in the log
+        itself. Tests end transactions with this.
+        """
         for group_id in self.open_transactions.pop(producer_id, {}):
             group = self.groups.get(group_id)
             if group is not None:
@@ -147,27 +175,42 @@ class Shard:
                 self.look_at(group, now)
 
     def delete_offsets(self, group: ClassicGroup, partitions: Iterable[TopicPartition], now: Instant) -> None:
-        """Remove the offsets of these partitions; tombstones only where something is stored or pending (OD-8)."""
-        self.append(self._delete_offsets(group, partitions, now), now)
+        """Remove the offsets of these partitions, each given once (KIP-496, OD-8).
 
-    def _delete_offsets(self, group: ClassicGroup, partitions: Iterable[TopicPartition], now: Instant) -> Tombstones:
-        offsets = group.offsets
-        present = [each for each in partitions if offsets.get(*each) is not None or offsets.is_pending(*each)]
-        offsets.replay_tombstones(present)
-        if self.behaviours.emptied_group_goes_at_once and group.state is State.EMPTY and offsets.is_empty():
-            self.forget(group, now, "Empty, and its last offset was deleted")
-            return Tombstones(group.group_id, present, self.needs_tombstone(group))
-        if present:
-            self.look_at(group, now)
-        return Tombstones(group.group_id, present)
+        Tombstones are written only for partitions of which an offset is stored or pending.
+        """
+        self._delete([(group, partitions)], now)
 
-    def topic_deleted(self, topic: str, now: Instant) -> None:
-        """Drop the topic's offsets in all groups (EX-12)."""
-        groups = list(self.groups.values())
-        self.append_all([self._delete_offsets(each, each.offsets.partitions_of(topic), now) for each in groups], now)
+    def delete_topic(self, topic: str, now: Instant) -> None:
+        """Remove the topic's offsets in all groups, because the topic was deleted (EX-12)."""
+        self._delete([(group, group.offsets.partitions_of(topic)) for group in self], now)
+
+    def _delete(self, requested: Iterable[tuple[ClassicGroup, Iterable[TopicPartition]]], now: Instant) -> None:
+        """Delete what there is of the requested partitions; remove groups that are emptied, if the release does so."""
+        deletions: list[tuple[ClassicGroup, list[TopicPartition], bool]] = []
+        for group, partitions in requested:
+            deleted = [each for each in partitions if group.offsets.has(*each)]
+            deletions.append((group, deleted, self._is_removed_with(group, deleted)))
+        tombstones = [
+            Tombstones(group.group_id, deleted, is_removed and self.needs_tombstone(group))
+            for group, deleted, is_removed in deletions
+        ]
+        self.append_all(tombstones, now)
+        for group, deleted, is_removed in deletions:
+            group.offsets.replay_tombstones(deleted)
+            if is_removed:
+                self.forget(group, now, "Empty, and its last offset was deleted")
+            elif deleted:
+                self.look_at(group, now)
+
+    def _is_removed_with(self, group: ClassicGroup, deleted: Sequence[TopicPartition]) -> bool:
+        """Whether the group goes together with these offsets: up to 3.9.1, if none is left (OD-6, EX-12)."""
+        if not self.behaviours.deletes_emptied_group_at_once or group.state is not State.EMPTY:
+            return False
+        return len(group.offsets.partitions()) == len(deleted)
 
     def append_all(self, tombstones: Sequence[Tombstones], now: Instant) -> None:
-        """Append what several groups lost at once: one batch (CR-14); 3.9.1 writes one for each group."""
+        """Append the tombstones of several groups in one batch (CR-14); up to 3.9.1 in one batch for each group."""
         if self.behaviours.groups_expire_in_one_batch:
             self.append(Several(tombstones), now)
         else:
@@ -182,7 +225,7 @@ class Shard:
     # -- GroupHost -----------------------------------------------------------------------------------------------
 
     def new_member_id(self, prefix: str) -> str:
-        """A member id nobody has (JG-14)."""
+        """A new, unique member id (JG-14)."""
         return self.cluster.new_member_id(prefix)
 
     def write_group(self, group_id: str, value: GroupValue, now: Instant) -> ErrorCode:
@@ -198,7 +241,7 @@ class Shard:
         return ErrorCode.NONE
 
     def emit(self, event: CoreEvent) -> None:
-        """Pass on what happened. A group that changed its state ages differently, so look at it again."""
+        """Pass an event on to the journal. A group in another state ages differently, so the cleanup looks at it."""
         self.cluster.outbox.append(event)
         if isinstance(event, Transition):
             group = self.groups.get(event.group_id)

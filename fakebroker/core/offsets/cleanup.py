@@ -1,12 +1,13 @@
-"""When groups are looked at for expiry, and what happens then (EX-1, EX-8, EX-9).
+"""The cleanup of expired offsets and empty groups: when it looks at a group, and what it removes (EX-1, EX-8, EX-9).
 
-Kafka visits every group every `offsets.retention.check.interval.ms`. Here a queue holds one lazy entry per group, the
-earliest time at which something of it can be due; an entry that proves too early is put back where it belongs. A pass
-costs what is due, and passes at which nothing can be due are jumped over.
+Kafka visits every group every `offsets.retention.check.interval.ms` (`cleanupGroupMetadata`,
+`OffsetMetadataManager.cleanupExpiredOffsets`). Here a queue holds one entry per group, with the earliest time at which
+an offset of it can be due; a group that is looked at too early gets a new entry for the right time. So a pass costs
+what is due and not what there is, and passes at which nothing can be due are left out.
 """
 
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.groups.states import State
@@ -22,13 +23,26 @@ if TYPE_CHECKING:
     from fakebroker.core.coordinator.shard import Shard
     from fakebroker.core.groups.classic_group import ClassicGroup
 
-    _Entry = tuple[int, int, ClassicGroup]  # when to look, a ticket, at what
+    _Entry = tuple[int, int, ClassicGroup]  # when to look, a ticket that keeps the order at equal times, at what
 
-_SLACK: Final = 1000  # stale entries in the queue that are not worth a thought
+_SLACK: Final = 1000  # stale entries in the queue that are too few to be worth a pass over it
+
+
+class _Plan(NamedTuple):
+    """What one pass does with one group."""
+
+    group: "ClassicGroup"
+    aging: Aging
+    expired: list[StoredOffset]
+    next_ms: int  # when the next of its other offsets is due
+    removes_group: bool
 
 
 class Cleanup:
-    """The expiry queue of one shard, and the deadline of its next pass that can find something."""
+    """The queue of one shard, and the deadline of the next pass that can find something.
+
+    `policy_name` is the expiry policy in force, `retention_ms` the retention of offsets without an expire timestamp.
+    """
 
     def __init__(self, shard: "Shard", since_ms: int) -> None:
         settings = shard.settings
@@ -43,7 +57,11 @@ class Cleanup:
         self._deadline = Deadline(self.run, owner=shard)
 
     def touch(self, group: "ClassicGroup", due_ms: int, now_ms: int) -> None:
-        """Something of the group may be due at `due_ms`, or right away if that has passed: look at it by then."""
+        """Look at the group at the first pass that sees what is due at `due_ms`, or at the next pass if that is past.
+
+        Does nothing if the group is queued for an earlier time; that is what a commit to a live group costs here. A
+        later entry of the group becomes stale (`check_ms` differs) and is skipped when it comes up.
+        """
         if due_ms < group.offsets.check_ms:
             group.offsets.check_ms = due_ms
             self._tickets += 1
@@ -59,7 +77,7 @@ class Cleanup:
         self.touch(group, earliest_due_ms(offset, self.retention_ms, empty_since_ms), now_ms)
 
     def next_pass_ms(self, due_ms: int, now_ms: int) -> int:
-        """The first cleanup after `now_ms` that sees what is due at `due_ms` (EX-1)."""
+        """The time of the first pass after `now_ms` at which `due_ms` has come (EX-1)."""
         since_ms, interval_ms = self._since_ms, self._interval_ms
         passes = max(-((since_ms - due_ms) // interval_ms), (now_ms - since_ms) // interval_ms + 1, 1)
         return since_ms + passes * interval_ms
@@ -69,23 +87,26 @@ class Cleanup:
         return self._policy(group, self.retention_ms)
 
     def stop(self) -> None:
-        """The shard is unloaded."""
+        """Forget everything: the shard is unloaded."""
         self._deadline.disarm()
         self._queue.clear()
 
     # -- the pass ------------------------------------------------------------------------------------------------
 
     def run(self, now: Instant) -> None:
-        """Expire what is due; remove groups that are left without anything (EX-8, EX-9). One batch of tombstones."""
-        tombstones: list[Tombstones] = []
-        for group in self._due_groups(now.wall_ms):
-            self._visit(group, now, tombstones)
-        self._shard.append_all(tombstones, now)
+        """Expire what is due, and remove groups that are left without offsets and members (EX-8, EX-9).
+
+        First all decisions, then their tombstones in the log, in one batch; then the cache and the journal follow.
+        """
+        plans = [self._plan(group, now.wall_ms) for group in self._due_groups(now.wall_ms)]
+        self._shard.append_all([self._tombstones(plan) for plan in plans], now)
+        for plan in plans:
+            self._apply(plan, now)
         if self._queue:
             self._arm(self._queue[0][0], now.wall_ms)
 
     def _drop_stale_entries(self) -> None:
-        """Entries of deleted groups, and of groups that were queued for an earlier time, would wait for theirs."""
+        """Drop the entries that `_due_groups` would skip; else they would stay in the queue until their time."""
         self._queue = [entry for entry in self._queue if _is_live(entry)]
         heapify(self._queue)
 
@@ -99,20 +120,9 @@ class Cleanup:
                 groups.append(group)
         return groups
 
-    def _visit(self, group: "ClassicGroup", now: Instant, tombstones: list[Tombstones]) -> None:
-        expired, next_ms = self._expire(group, now)
-        vanishes = group.state is State.EMPTY and group.offsets.is_empty()
-        if vanishes:
-            leaves_tombstone = self._shard.needs_tombstone(group)
-            self._shard.forget(group, now, "Empty and without offsets")
-        elif next_ms < NEVER:
-            self.touch(group, next_ms, now.wall_ms)
-        if expired or (vanishes and leaves_tombstone):
-            tombstones.append(Tombstones(group.group_id, expired, vanishes and leaves_tombstone))
-
-    def _expire(self, group: "ClassicGroup", now: Instant) -> tuple[list[StoredOffset], int]:
-        """Drop the group's due offsets: which, and when the next one is due."""
-        aging, offsets, now_ms = self.aging(group), group.offsets, now.wall_ms
+    def _plan(self, group: "ClassicGroup", now_ms: int) -> "_Plan":
+        """Decide which of the group's offsets expire now, and whether the group goes; changes nothing."""
+        aging, offsets = self.aging(group), group.offsets
         expired: list[StoredOffset] = []
         next_ms = NEVER
         for offset in offsets:
@@ -123,12 +133,24 @@ class Cleanup:
                 next_ms = now_ms + 1  # at the next pass, if the transaction is over by then (EX-4)
             else:
                 expired.append(offset)
-        if expired:
-            offsets.replay_tombstones(expired)
-            expiration = OffsetsExpired(group.group_id, group.state, now_ms, aging, expired)
+        is_left_empty = group.state is State.EMPTY and len(expired) == len(offsets) and not offsets.pending
+        return _Plan(group, aging, expired, next_ms, is_left_empty)
+
+    def _tombstones(self, plan: "_Plan") -> Tombstones:
+        whole_group = plan.removes_group and self._shard.needs_tombstone(plan.group)
+        return Tombstones(plan.group.group_id, plan.expired, whole_group)
+
+    def _apply(self, plan: "_Plan", now: Instant) -> None:
+        group = plan.group
+        if plan.expired:
+            group.offsets.replay_tombstones(plan.expired)
+            expiration = OffsetsExpired(group.group_id, group.state, now.wall_ms, plan.aging, plan.expired)
             self._shard.emit(expiration)
             self._shard.cluster.expirations.add(expiration)
-        return expired, next_ms
+        if plan.removes_group:
+            self._shard.forget(group, now, "Empty and without offsets")
+        elif plan.next_ms < NEVER:
+            self.touch(group, plan.next_ms, now.wall_ms)
 
     def _arm(self, due_ms: int, now_ms: int) -> None:
         pass_ms = self.next_pass_ms(due_ms, now_ms)

@@ -77,6 +77,10 @@ class GroupOffsets:
         stored = self.topics.get(topic, _NOTHING).get(partition)
         return None if stored is None else CommittedOffset._make(stored)
 
+    def has(self, topic: str, partition: int) -> bool:
+        """Whether an offset of the partition is stored or pending."""
+        return partition in self.topics.get(topic, _NOTHING) or self.is_pending(topic, partition)
+
     def is_pending(self, topic: str, partition: int) -> bool:
         """Whether an open transaction has committed an offset of the partition (OF-9, EX-4)."""
         return bool(self.pending) and self.pending is not None and self.pending.has(topic, partition)

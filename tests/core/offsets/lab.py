@@ -60,8 +60,7 @@ class Lab:
 
     def partition(self, group_id: str = "g") -> Partition:
         """The partition of `__consumer_offsets` that holds the group."""
-        coordinator = self.coordinator
-        return coordinator.topic(self.now).partitions[coordinator.partition_of(group_id, self.now)]
+        return self.cluster.group_partition(group_id)
 
     def load_slowly(self, group_id: str = "g") -> None:
         """The group's partition is being read for a minute from now on."""
