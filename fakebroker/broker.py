@@ -4,7 +4,7 @@
         broker.create_topic("orders", partitions=3)           broker.create_topic("orders", partitions=3)
         ... any client at broker.bootstrap ...                await broker.group("billing").wait(state="Stable")
 
-Both are one object model (views.py). What differs: FakeBroker's methods may be called from any thread and its waits
+Both have one object model (handles/). What differs: FakeBroker's methods may be called from any thread and its waits
 block; AsyncFakeBroker's belong to the loop it was started in, and its waits are to be awaited.
 """
 
@@ -29,8 +29,8 @@ from fakebroker.release import release
 from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
-    from fakebroker.scripted import ScriptedClient, Stage
-    from fakebroker.views import ClockView, CoordinatorView, GroupView, TopicView
+    from fakebroker.handles import ClockHandle, CoordinatorHandle, GroupHandle, TopicHandle
+    from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ class _Broker(ABC):
         self._listeners = ports.listeners
         self._server = Server(ports, self._settled)
         self._waiters: list[_Waiter] = []
-        self._stage: Stage | None = None  # where scripted clients act
+        self._scripted_clients: ScriptedClients | None = None  # where scripted clients act
         self._is_running = False
         self.journal = Journal() if journal is None else journal
         self.errors: list[Exception] = []  # bugs of the broker's own; `stop` raises them again
@@ -93,34 +93,34 @@ class _Broker(ABC):
         return self._is_running
 
     @property
-    def clock(self) -> "ClockView":
+    def clock(self) -> "ClockHandle":
         """The broker's clock."""
-        from fakebroker.views import ClockView
+        from fakebroker.handles import ClockHandle
 
-        return ClockView(self)
+        return ClockHandle(self)
 
     @property
     def loop_clock(self) -> LoopClock:
         """The clock itself; to be used inside `call`."""
         return self._server.clock
 
-    def topic(self, name: str) -> "TopicView":
+    def topic(self, name: str) -> "TopicHandle":
         """One topic, which need not exist yet."""
-        from fakebroker.views import TopicView
+        from fakebroker.handles import TopicHandle
 
-        return TopicView(self, name)
+        return TopicHandle(self, name)
 
-    def group(self, group_id: str) -> "GroupView":
+    def group(self, group_id: str) -> "GroupHandle":
         """One group, which need not exist yet."""
-        from fakebroker.views import GroupView
+        from fakebroker.handles import GroupHandle
 
-        return GroupView(self, group_id)
+        return GroupHandle(self, group_id)
 
-    def coordinator(self, group_id: str) -> "CoordinatorView":
+    def coordinator(self, group_id: str) -> "CoordinatorHandle":
         """Whoever coordinates a group."""
-        from fakebroker.views import CoordinatorView
+        from fakebroker.handles import CoordinatorHandle
 
-        return CoordinatorView(self, group_id)
+        return CoordinatorHandle(self, group_id)
 
     def client(self, client_id: str | None = "client", versions: Mapping[str, int] | None = None) -> "ScriptedClient":
         """A scripted client, connected to the running broker: every step is the test's (scripted.py).
@@ -128,13 +128,13 @@ class _Broker(ABC):
         `versions` pins APIs to versions. Its steps block until the broker has answered: do not take them in the loop
         of an AsyncFakeBroker, but with `asyncio.to_thread`. All clients of a broker belong to one thread at a time.
         """
-        from fakebroker.dialogue.tcp_driver import TcpDriver
-        from fakebroker.scripted import Stage
+        from fakebroker.testclient.scripted_client import ScriptedClients
+        from fakebroker.testclient.tcp_driver import TcpDriver
 
-        if self._stage is None:
+        if self._scripted_clients is None:
             listener = self._listeners[0]
-            self._stage = Stage(TcpDriver(listener.host, listener.port))
-        return self._stage.client(client_id, versions)
+            self._scripted_clients = ScriptedClients(TcpDriver(listener.host, listener.port))
+        return self._scripted_clients.client(client_id, versions)
 
     def create_topic(
         self,
@@ -142,7 +142,7 @@ class _Broker(ABC):
         partitions: int = 1,
         replication_factor: int | None = None,
         config: Mapping[str, object] | None = None,
-    ) -> "TopicView":
+    ) -> "TopicHandle":
         """Create a topic. Raises KafkaError for a bad name or one that exists, SettingError for bad settings."""
         values = {key: str(value) for key, value in (config or {}).items()}
         self.call(lambda: self._engine.cluster.topics.create(name, partitions, replication_factor, values))
@@ -217,9 +217,9 @@ class _Broker(ABC):
 
     def _close_clients(self) -> None:
         """The scripted clients' connections end with the broker."""
-        if self._stage is not None:
-            self._stage.close()
-            self._stage = None
+        if self._scripted_clients is not None:
+            self._scripted_clients.close()
+            self._scripted_clients = None
 
     def _raise_errors(self) -> None:
         """Raise what the broker's own code raised, once."""

@@ -11,6 +11,7 @@ Every other exception is a bug of ours: it is answered as AV-10 says, kept, and 
 """
 
 from enum import IntEnum
+from typing import NamedTuple
 
 
 class ErrorCode(IntEnum):
@@ -211,6 +212,20 @@ class KafkaError(FakebrokerError):
         super().__init__(f"{code.name}: {message}" if message else code.name)
         self.code = code
         self.message = message
+
+    @property
+    def refusal(self) -> "Refusal":
+        """Code and message as a value."""
+        return Refusal(self.code, self.message)
+
+
+class Refusal(NamedTuple):
+    """A KafkaError's content as a value to keep. An exception that is kept keeps the frames it was raised through, and
+    with them the request's bytes, in a cycle if one of these frames keeps the exception.
+    """
+
+    code: ErrorCode
+    message: str | None = None
 
 
 class CloseConnection(FakebrokerError):

@@ -6,8 +6,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 PACKAGE = Path(__file__).resolve().parent.parent / "fakebroker"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
@@ -81,35 +79,54 @@ def functions_of(tree: ast.AST) -> Iterator[tuple[str, int]]:
             yield node.name, lines
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_imports_go_one_way(path: Path) -> None:
+def test_imports_go_one_way() -> None:
     """A file imports only from its own layer, the layers below it, and the leaves."""
-    layer = layer_of(name_of(path))
-    allowed = LAYERS[layer] | LEAVES | {layer}
-    ours = {m for m in imports_of(ast.parse(path.read_text())) if m.startswith("fakebroker.")}
+    upwards = {}
+    for path in SOURCES:
+        layer = layer_of(name_of(path))
+        allowed = LAYERS[layer] | LEAVES | {layer}
+        ours = {m for m in imports_of(ast.parse(path.read_text())) if m.startswith("fakebroker.")}
+        if wrong := sorted(m for m in ours if layer_of(m) not in allowed):
+            upwards[name_of(path)] = wrong
 
-    assert {m for m in ours if layer_of(m) not in allowed} == set()
+    assert upwards == {}
 
 
-@pytest.mark.parametrize("path", [p for p in SOURCES if layer_of(name_of(p)) in ABOVE_THE_LINE], ids=name_of)
-def test_no_clock_no_chance_no_io_above_the_line(path: Path) -> None:
+def test_no_clock_no_chance_no_io_above_the_line() -> None:
     """Above the line nothing touches loops, sockets, clocks, threads or unseeded randomness."""
-    tree = ast.parse(path.read_text())
-    modules = {m.split(".")[0] for m in imports_of(tree)}
-    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    banned = {}
+    for path in SOURCES:
+        if layer_of(name_of(path)) in ABOVE_THE_LINE and (found := sorted(banned_in(ast.parse(path.read_text())))):
+            banned[name_of(path)] = found
 
-    assert modules & BANNED_MODULES == set()
-    assert {c for c in calls if any(c == b or c.endswith("." + b) for b in BANNED_CALLS)} == set()
-    assert {c for c in calls if c.startswith("random.") and c != "random.Random"} == set()
+    assert banned == {}
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_functions_and_files_fit_in_the_head(path: Path) -> None:
+def banned_in(tree: ast.AST) -> Iterator[str]:
+    """The modules and calls in a file that depend on more than its inputs."""
+    yield from {m.split(".")[0] for m in imports_of(tree)} & BANNED_MODULES
+    for call in {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}:
+        is_unseeded = call.startswith("random.") and call != "random.Random"
+        if is_unseeded or any(call == name or call.endswith("." + name) for name in BANNED_CALLS):
+            yield call
+
+
+def test_the_bans_see_what_is_banned() -> None:
+    """An import or a call that depends on the machine is found, a seeded Random is not."""
+    source = (
+        "import socket\nfrom time import time\nuuid.uuid4()\nrandom.random()\nrandom.Random(1)\nself.random.random()"
+    )
+
+    assert sorted(banned_in(ast.parse(source))) == ["random.random", "socket", "time", "uuid.uuid4"]
+
+
+def test_functions_and_files_fit_in_the_head() -> None:
     """No function is longer than 70 lines and no file longer than 500."""
-    text = path.read_text()
+    texts = {name_of(path): path.read_text() for path in SOURCES}
+    functions = {name: list(functions_of(ast.parse(text))) for name, text in texts.items()}
 
-    assert [(name, lines) for name, lines in functions_of(ast.parse(text)) if lines > LONGEST_FUNCTION] == []
-    assert text.count("\n") <= LONGEST_FILE
+    assert [(name, f, n) for name, found in functions.items() for f, n in found if n > LONGEST_FUNCTION] == []
+    assert [(name, text.count("\n")) for name, text in texts.items() if text.count("\n") > LONGEST_FILE] == []
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -8,7 +8,6 @@ MOCK: all brokers' logs are one, so a move is done before the answer and none is
 
 from fakebroker.apis.call import Call
 from fakebroker.core.topic_rules import check_assignments
-from fakebroker.core.topics import Partition
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -57,14 +56,4 @@ def _reassign(call: Call, name: str, asked: ReassignablePartition, keep_length: 
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"{len(asked.replicas)} replicas would change the replication factor {len(partition.replicas)}",
         )
-    _move(call, partition, asked.replicas)
-
-
-def _move(call: Call, partition: Partition, replicas: list[int]) -> None:
-    loses_replicas = not set(partition.replicas) <= set(replicas)
-    partition.replicas = list(replicas)
-    partition.isr = call.cluster.live(replicas)
-    if partition.leader not in partition.isr:
-        partition.lead(partition.isr[0] if partition.isr else -1, call.now)
-    elif loses_replicas:
-        partition.leader_epoch += 1
+    partition.reassign(asked.replicas, call.now)

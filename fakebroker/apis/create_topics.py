@@ -11,7 +11,7 @@ from collections import Counter
 from fakebroker.apis.call import Call
 from fakebroker.core.topic_rules import check_request_size
 from fakebroker.core.topics import Topic
-from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.errors import ErrorCode, KafkaError, Refusal
 from fakebroker.wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,
@@ -35,21 +35,25 @@ def handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
         _created(topic) if isinstance(topic, Topic) else _refused(name, topic)
         for name, topic in zip(asked, planned, strict=True)
     ]
+    if request.validate_only:
+        for topic in planned:
+            if isinstance(topic, Topic):
+                topic.end()
     return CreateTopicsResponse(topics=results)
 
 
-def _refused_as_too_many(call: Call, request: CreateTopicsRequest) -> KafkaError | None:
+def _refused_as_too_many(call: Call, request: CreateTopicsRequest) -> Refusal | None:
     """Why no topic of the request is made, when all together have too many partitions."""
     default = call.cluster.settings.int("num.partitions")
     counts = [len(x.assignments) or (default if x.num_partitions == -1 else x.num_partitions) for x in request.topics]
     try:
         check_request_size(sum(counts))
     except KafkaError as error:
-        return error
+        return error.refusal
     return None
 
 
-def _plan(call: Call, asked: CreatableTopic, times: int) -> Topic | KafkaError:
+def _plan(call: Call, asked: CreatableTopic, times: int) -> Topic | Refusal:
     """The topic as it will be, all checks done against the topics that were there before the request."""
     topics = call.cluster.topics
     try:
@@ -64,7 +68,7 @@ def _plan(call: Call, asked: CreatableTopic, times: int) -> Topic | KafkaError:
             _assignments(asked),
         )
     except KafkaError as error:
-        return error
+        return error.refusal
 
 
 def _config(asked: CreatableTopic) -> dict[str, str]:
@@ -103,8 +107,8 @@ def _created(topic: Topic) -> CreatableTopicResult:
     )
 
 
-def _refused(name: str, error: KafkaError) -> CreatableTopicResult:
-    return CreatableTopicResult(name=name, error_code=error.code, error_message=error.message, configs=[])
+def _refused(name: str, refusal: Refusal) -> CreatableTopicResult:
+    return CreatableTopicResult(name=name, error_code=refusal.code, error_message=refusal.message, configs=[])
 
 
 def _shown(topic: Topic, name: str) -> CreatableTopicConfigs:

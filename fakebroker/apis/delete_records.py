@@ -46,8 +46,9 @@ def _delete(partition: Partition, node_id: int, offset: int, now: Instant) -> in
     topic, log = partition.topic, partition.log
     if topic.is_internal:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic.name} is internal")
-    if partition.leader != node_id:
-        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"broker {partition.leader} leads {log.name}")
+    code = partition.error_for_access(node_id)
+    if code:
+        raise KafkaError(code, f"broker {partition.leader} leads {log.name}")
     if log.config.compact and not log.config.delete:
         raise KafkaError(ErrorCode.POLICY_VIOLATION, f"the cleanup.policy of {topic.name} is compact without delete")
     log.advance_log_start(log.high_watermark if offset == _TO_HIGH_WATERMARK else offset, now)

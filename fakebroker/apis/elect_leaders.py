@@ -75,8 +75,7 @@ def _elect(call: Call, partition: Partition, kind: int) -> ErrorCode:
     live = call.cluster.live(partition.replicas)
     if not live:
         return ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
-    partition.isr = live[:1]
-    partition.lead(live[0], call.now)
+    partition.elect(live[0], call.now)
     return ErrorCode.NONE
 
 

@@ -11,8 +11,17 @@ sends its beginning.
 """
 
 from fakebroker.apis.call import Call
+from fakebroker.apis.leader_hint import name_leader
 from fakebroker.core.logs.fetch_sessions import FINAL_EPOCH, FULL_EPOCH, FetchSession, Key, name_of
-from fakebroker.core.logs.fetching import Asked, FetchTerms, Read, Servable, WaitingFetch, read_all, read_partition
+from fakebroker.core.logs.fetching import (
+    DelayedFetch,
+    FetchParams,
+    FetchTarget,
+    LogReadResult,
+    PartitionFetch,
+    read_all,
+    read_partition,
+)
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
@@ -50,9 +59,9 @@ def _one_good_read(call: Call, request: FetchRequest) -> FetchResponse | None:
     partition = topic.partition(asked.partition) if topic else None
     if partition is None:
         return None
-    terms = _terms(call, request)
-    read = read_partition(call.cluster, asked, partition, terms, min(asked.max_bytes, terms.max_bytes))
-    if not read.batches or (terms.min_bytes > 1 and sum(map(len, read.batches)) < terms.min_bytes):
+    params = _params(call, request)
+    read = read_partition(call.cluster, asked, partition, params, min(asked.max_bytes, params.max_bytes))
+    if not read.batches or (params.min_bytes > 1 and sum(map(len, read.batches)) < params.min_bytes):
         return None
     answer = FetchableTopicResponse(
         topic=asked.topic, topic_id=asked.topic_id, partitions=[_partition_data(asked.partition, read)]
@@ -75,12 +84,12 @@ def error_response(request: FetchRequest, version: int, code: ErrorCode) -> Fetc
     response = FetchResponse(error_code=code)
     if version < 13:
         for topic in request.topics:
-            partitions = [_partition_data(row[0], Read(code, aborted=[])) for row in topic.partitions]
+            partitions = [_partition_data(row[0], LogReadResult(code, aborted=[])) for row in topic.partitions]
             response.responses.append(FetchableTopicResponse(topic=topic.topic, partitions=partitions))
     return response
 
 
-def _take_up_session(call: Call, request: FetchRequest) -> tuple[list[Asked], FetchSession | None]:
+def _take_up_session(call: Call, request: FetchRequest) -> tuple[list[PartitionFetch], FetchSession | None]:
     """What is asked for, and the session if the request goes on with one (FS-1, FS-4, FS-8). KafkaError: FS-9."""
     asked = _asked(call, request)
     epoch = request.session_epoch
@@ -98,13 +107,13 @@ def _take_up_session(call: Call, request: FetchRequest) -> tuple[list[Asked], Fe
     return session.asked(call.cluster.topics), session
 
 
-def _asked(call: Call, request: FetchRequest) -> list[Asked]:
+def _asked(call: Call, request: FetchRequest) -> list[PartitionFetch]:
     """The partitions of the request; asked for twice, the last one counts, in the place of the first (FT-21)."""
-    asked: list[Asked] = []
+    asked: list[PartitionFetch] = []
     for entry in request.topics:
         name = name_of(call.cluster.topics, entry.topic_id) if call.version >= 13 else entry.topic
         for index, leader_epoch, offset, last_epoch, _, max_bytes, *_ in entry.partitions:
-            asked.append(Asked(name, entry.topic_id, index, offset, max_bytes, leader_epoch, last_epoch))
+            asked.append(PartitionFetch(name, entry.topic_id, index, offset, max_bytes, leader_epoch, last_epoch))
     if len(asked) > 1:
         return list({(one.topic_id, one.topic, one.partition): one for one in asked}.values())
     return asked
@@ -121,33 +130,35 @@ def _forgotten(request: FetchRequest) -> list[Key]:
 class _Fetch:
     """One request on its way to its answer, now or later."""
 
-    def __init__(self, call: Call, request: FetchRequest, asked: list[Asked], session: FetchSession | None) -> None:
+    def __init__(
+        self, call: Call, request: FetchRequest, asked: list[PartitionFetch], session: FetchSession | None
+    ) -> None:
         self.call = call
         self.version = call.version
         self.session = session
         self.session_epoch = session.epoch if session else request.session_epoch
-        self.terms = _terms(call, request)
-        self.servable: list[Servable] = []
-        self.refused: list[tuple[Asked, Read]] = []
+        self.params = _params(call, request)
+        self.targets: list[FetchTarget] = []
+        self.refused: list[tuple[PartitionFetch, LogReadResult]] = []
         for one in asked:
             self._sort(one)
 
     def answer_or_wait(self) -> FetchResponse | None:
         """The response if nothing keeps it back (FT-5); else None, and it is sent when the wait is over."""
-        done = read_all(self.call.cluster, self.servable, self.terms)
-        terms = self.terms
-        if terms.max_wait_ms > 0 and self.servable and not done.ends_wait and done.size_bytes < terms.min_bytes:
-            waiting = WaitingFetch(self.call.cluster, self.servable, terms, self._wait_is_over)
+        done = read_all(self.call.cluster, self.targets, self.params)
+        params = self.params
+        if params.max_wait_ms > 0 and self.targets and not done.ends_wait and done.size_bytes < params.min_bytes:
+            waiting = DelayedFetch(self.call.cluster, self.targets, params, self._wait_is_over)
             if waiting.begin(self.call.now):
                 self.call.on_close(lambda _now: waiting.stop())
                 return None
         return self._response(done.reads, self.call.now)
 
     def _wait_is_over(self, now: Instant) -> None:
-        done = read_all(self.call.cluster, self.servable, self.terms)
+        done = read_all(self.call.cluster, self.targets, self.params)
         self.call.reply(self._response(done.reads, now))
 
-    def _sort(self, asked: Asked) -> None:
+    def _sort(self, asked: PartitionFetch) -> None:
         """Into what can be read and what is refused before (FT-8, FS-7, FT-17)."""
         topics = self.call.cluster.topics
         topic = topics.get(asked.topic)
@@ -155,14 +166,14 @@ class _Fetch:
         if topic is None or partition is None:
             unknown_id = self.version >= 13 and not asked.topic
             code = ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            self.refused.append((asked, Read(code, aborted=[])))
+            self.refused.append((asked, LogReadResult(code, aborted=[])))
         elif self.version < 10 and _needs_zstd(self.call, topic):
-            self.refused.append((asked, Read(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, aborted=[])))
+            self.refused.append((asked, LogReadResult(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, aborted=[])))
         else:
-            self.servable.append((asked, partition))
+            self.targets.append((asked, partition))
 
-    def _response(self, reads: list[Read], now: Instant) -> FetchResponse:
-        answers = [(servable[0], read) for servable, read in zip(self.servable, reads, strict=True)]
+    def _response(self, reads: list[LogReadResult], now: Instant) -> FetchResponse:
+        answers = [(asked, read) for (asked, _), read in zip(self.targets, reads, strict=True)]
         answers += self.refused  # they come last, as in Kafka
         response = FetchResponse(responses=[], node_endpoints=[])
         if self.session is not None:
@@ -176,7 +187,7 @@ class _Fetch:
         self._fill(response, answers)
         return response
 
-    def _fill(self, response: FetchResponse, answers: list[tuple[Asked, Read]]) -> None:
+    def _fill(self, response: FetchResponse, answers: list[tuple[PartitionFetch, LogReadResult]]) -> None:
         """Partitions in order, under one entry as long as the topic stays the same."""
         entry: FetchableTopicResponse | None = None
         for asked, read in answers:
@@ -191,28 +202,20 @@ class _Fetch:
                 self._name_leader(asked, data, response)
             entry.partitions.append(data)
 
-    def _name_leader(self, asked: Asked, data: PartitionData, response: FetchResponse) -> None:
-        """Beside 6 and 74: who leads, and where that one is (FT-11, CLU-51)."""
+    def _name_leader(self, asked: PartitionFetch, data: PartitionData, response: FetchResponse) -> None:
+        """Who leads, if the partition still exists (FT-11)."""
         topic = self.call.cluster.topics.get(asked.topic)
         partition = topic.partition(asked.partition) if topic else None
-        if partition is None:
-            return
-        leader = partition.leader
-        data.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=partition.leader_epoch)
-        address = self.call.address_of(leader)
-        if address is not None and all(node.node_id != leader for node in response.node_endpoints):
-            rack = self.call.cluster.nodes[leader].rack
-            response.node_endpoints.append(
-                NodeEndpoint(node_id=leader, host=address.host, port=address.port, rack=rack)
-            )
+        if partition is not None:
+            name_leader(self.call, partition, data, response, leader=LeaderIdAndEpoch, endpoint=NodeEndpoint)
 
 
-def _terms(call: Call, request: FetchRequest) -> FetchTerms:
+def _params(call: Call, request: FetchRequest) -> FetchParams:
     version, node = call.version, call.node
     min_bytes, max_bytes, limit_bytes = request.min_bytes, request.max_bytes, node.settings.int("fetch.max.bytes")
     if max_bytes > limit_bytes:
         max_bytes = limit_bytes
-    return FetchTerms(
+    return FetchParams(
         node_id=node.id,
         max_wait_ms=request.max_wait_ms,
         min_bytes=min_bytes if min_bytes < max_bytes else max_bytes,
@@ -234,7 +237,7 @@ def _needs_zstd(call: Call, topic: Topic) -> bool:
     return call.cluster.behaviours.zstd_needs_fetch_v10 and topic.config.log.compression_type == "zstd"
 
 
-def _partition_data(index: int, read: Read) -> PartitionData:
+def _partition_data(index: int, read: LogReadResult) -> PartitionData:
     batches = read.batches
     data = PartitionData(
         partition_index=index,
@@ -260,11 +263,11 @@ def _partition_data(index: int, read: Read) -> PartitionData:
     return data
 
 
-def _old_partition_data(asked: Asked, read: Read, magic: int) -> PartitionData:
+def _old_partition_data(asked: PartitionFetch, read: LogReadResult, magic: int) -> PartitionData:
     """The same in message format 0 or 1 (MS-3, MS-4). What cannot be converted is 76 for zstd, 2 for bad bytes."""
     try:
         converted = [message_set_from_batch(batch, magic, asked.offset) for batch in read.batches]
     except InvalidRecord as fault:
         unsupported = fault.code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-        return _partition_data(asked.partition, Read(fault.code if unsupported else ErrorCode.CORRUPT_MESSAGE))
+        return _partition_data(asked.partition, LogReadResult(fault.code if unsupported else ErrorCode.CORRUPT_MESSAGE))
     return _partition_data(asked.partition, read._replace(batches=converted))

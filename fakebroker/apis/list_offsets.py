@@ -11,7 +11,7 @@ do not occur.
 from collections import Counter
 
 from fakebroker.apis.call import Call
-from fakebroker.core.logs import lookups
+from fakebroker.core.logs import list_offsets
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.list_offsets import (
@@ -21,12 +21,12 @@ from fakebroker.wire.messages.list_offsets import (
 )
 
 _SINCE = {  # special timestamps and the version that brought them
-    lookups.LATEST: 0,
-    lookups.EARLIEST: 0,
-    lookups.MAX_TIMESTAMP: 7,
-    lookups.EARLIEST_LOCAL: 8,
-    lookups.LAST_TIERED: 9,
-    lookups.EARLIEST_PENDING_UPLOAD: 11,
+    list_offsets.LATEST: 0,
+    list_offsets.EARLIEST: 0,
+    list_offsets.MAX_TIMESTAMP: 7,
+    list_offsets.EARLIEST_LOCAL: 8,
+    list_offsets.LAST_TIERED: 9,
+    list_offsets.EARLIEST_PENDING_UPLOAD: 11,
 }
 _READ_COMMITTED = 1
 
@@ -75,9 +75,11 @@ def _row(call: Call, request: ListOffsetsRequest, topic: Topic | None, row: _Ask
     partition = topic.partition(index) if topic is not None else None
     if partition is None:
         return _error(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    code = list_offsets.error_for_lookup(partition, call.node.id, current_leader_epoch, request.replica_id)
+    if code:
+        return _error(index, code)
     try:
-        lookups.check_leader(partition, call.node.id, current_leader_epoch, request.replica_id)
-        answer = lookups.find_offset(
+        answer = list_offsets.find_offset(
             partition.log, target, request.replica_id, read_committed=request.isolation_level == _READ_COMMITTED
         )
     except KafkaError as error:
@@ -91,15 +93,14 @@ def _old_row(
     call: Call, topic: Topic | None, replica_id: int, index: int, _epoch: int, target: int, count: int
 ) -> _Row:
     partition = topic.partition(index) if topic is not None else None
-    if target < lookups.EARLIEST:
+    if target < list_offsets.EARLIEST:
         return _error(index, ErrorCode.UNSUPPORTED_VERSION)
     if partition is None:
         return _error(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    try:
-        lookups.check_leader(partition, call.node.id, -1, replica_id)
-    except KafkaError as error:
-        return _error(index, error.code)
-    offsets = lookups.find_segment_offsets(partition.log, target, count, replica_id, call.now.wall_ms)
+    code = list_offsets.error_for_lookup(partition, call.node.id, -1, replica_id)
+    if code:
+        return _error(index, code)
+    offsets = list_offsets.find_segment_offsets(partition.log, target, count, replica_id, call.now.wall_ms)
     return index, 0, offsets, -1, -1, -1
 
 

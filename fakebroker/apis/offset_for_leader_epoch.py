@@ -4,8 +4,7 @@ v1 the epoch in the answer; v2 current leader epoch; v3 replica id, which is ign
 """
 
 from fakebroker.apis.call import Call
-from fakebroker.core.logs.lookups import check_leader
-from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -28,14 +27,13 @@ def _answer(call: Call, name: str, asked: OffsetForLeaderPartition) -> EpochEndO
     topic = call.cluster.topics.get(name)
     partition = topic.partition(asked.partition) if topic is not None else None
     if partition is None:
-        return _refused(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    try:
-        check_leader(partition, call.node.id, asked.current_leader_epoch)
-    except KafkaError as error:
-        return _refused(asked, error.code)
+        return _error(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    code = partition.error_for_access(call.node.id, asked.current_leader_epoch)
+    if code:
+        return _error(asked, code)
     epoch, end_offset = partition.log.epochs.end_of(asked.leader_epoch, partition.log.log_end_offset)
     return EpochEndOffset(partition=asked.partition, leader_epoch=epoch, end_offset=end_offset)
 
 
-def _refused(asked: OffsetForLeaderPartition, code: ErrorCode) -> EpochEndOffset:
+def _error(asked: OffsetForLeaderPartition, code: ErrorCode) -> EpochEndOffset:
     return EpochEndOffset(partition=asked.partition, error_code=code, leader_epoch=-1, end_offset=-1)

@@ -11,8 +11,9 @@ are refused, v3-v10 with 48, v11 with 120, v12+ with 49 (TX-6). The quota delay 
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.apis.call import Call
+from fakebroker.apis.leader_hint import name_leader
 from fakebroker.core.logs import produce
-from fakebroker.core.logs.appends import AppendError
+from fakebroker.core.logs.appends import AppendError, AppendRefusal
 from fakebroker.core.logs.log import Appended
 from fakebroker.errors import CloseConnection, ErrorCode
 from fakebroker.wire.messages.produce import (
@@ -50,7 +51,7 @@ class _Part(NamedTuple):
     number: int
     partition: "Partition | None" = None
     batch: bytes | None = None
-    refusal: AppendError | None = None
+    refusal: AppendRefusal | None = None
 
 
 def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
@@ -91,7 +92,7 @@ def _each_partition(call: Call, request: ProduceRequest) -> ProduceResponse | No
     )
     parts = [_parts(call, entry, refusal) for entry in entries]
     if refusal is None and any(produce.fails_all(part.batch) for topic in parts for part in topic):
-        failure = AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, "a batch without a producer id")
+        failure = AppendRefusal(ErrorCode.UNKNOWN_SERVER_ERROR, "a batch without a producer id")
         parts = [_parts(call, entry, failure) for entry in entries]
     response = ProduceResponse()
     for entry, topic in zip(entries, parts, strict=True):
@@ -122,7 +123,7 @@ def _topic(call: Call, entry: TopicProduceData) -> "Topic | None":
     return topics.by_id(entry.topic_id) if call.version >= 13 else topics.get(entry.name)
 
 
-def _parts(call: Call, entry: TopicProduceData, refusal: AppendError | None) -> list[_Part]:
+def _parts(call: Call, entry: TopicProduceData, refusal: AppendRefusal | None) -> list[_Part]:
     """What to do for each partition of a topic; of one that comes twice the last counts (PD-26)."""
     topic = _topic(call, entry)
     records = {data.index: data.records for data in entry.partition_data}
@@ -136,11 +137,11 @@ def _part(call: Call, topic: "Topic | None", index: int, records: bytes | None) 
     if partition is None:
         unknown_id = topic is None and call.version >= 13
         code = ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return _Part(index, refusal=AppendError(code, None))
+        return _Part(index, refusal=AppendRefusal(code, None))
     try:
         batch = produce.cut_out(records, old_formats=call.version < 3, zstd_allowed=call.version >= 7)
     except AppendError as error:
-        return _Part(index, refusal=error)
+        return _Part(index, refusal=error.content)
     if produce.is_transactional(batch):
         return _Part(index, refusal=_no_transaction(call.version))
     return _Part(index, partition, batch)
@@ -155,9 +156,9 @@ def _answer(call: Call, part: _Part, acks: int, response: ProduceResponse) -> Pa
         return _accepted(part.number, produce.append(partition, call.node.id, part.batch, acks, call.now))
     except AppendError as error:
         log_start_offset = partition.log.log_start_offset if error.code in _KNOWS_LOG_START else -1
-        answer = _refused(part.number, error, log_start_offset)
+        answer = _refused(part.number, error.content, log_start_offset)
         if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER and call.version >= 10:
-            _name_leader(call, partition, answer, response)
+            name_leader(call, partition, answer, response, leader=LeaderIdAndEpoch, endpoint=NodeEndpoint)
         return answer
 
 
@@ -174,39 +175,26 @@ def _accepted(index: int, appended: Appended | None) -> PartitionProduceResponse
     )
 
 
-def _refused(index: int, error: AppendError, log_start_offset: int) -> PartitionProduceResponse:
+def _refused(index: int, refusal: AppendRefusal, log_start_offset: int) -> PartitionProduceResponse:
     return PartitionProduceResponse(
         index=index,
-        error_code=error.code,
+        error_code=refusal.code,
         base_offset=-1,
         log_start_offset=log_start_offset,
         record_errors=[
             BatchIndexAndErrorMessage(batch_index=at, batch_index_error_message=text)
-            for at, text in error.record_errors
+            for at, text in refusal.record_errors
         ],
-        error_message=error.message if error.told else None,
+        error_message=refusal.message if refusal.told else None,
     )
 
 
-def _no_transaction(version: int) -> AppendError:
+def _no_transaction(version: int) -> AppendRefusal:
     """What a transactional batch gets while no transaction can have been begun (TX-6, TX-7)."""
     if version >= 12:
-        return AppendError(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "the transactional id is not known")
+        return AppendRefusal(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "the transactional id is not known")
     code = ErrorCode.TRANSACTION_ABORTABLE if version == 11 else ErrorCode.INVALID_TXN_STATE
-    return AppendError(code, "the partition is not part of the transaction", told=True)
-
-
-def _name_leader(
-    call: Call, partition: "Partition", answer: PartitionProduceResponse, response: ProduceResponse
-) -> None:
-    """Beside 6: who leads, and where that one is (PD-8)."""
-    answer.current_leader = LeaderIdAndEpoch(leader_id=partition.leader, leader_epoch=partition.leader_epoch)
-    address = call.address_of(partition.leader)
-    if address is not None and all(node.node_id != partition.leader for node in response.node_endpoints):
-        rack = call.cluster.nodes[partition.leader].rack
-        response.node_endpoints.append(
-            NodeEndpoint(node_id=partition.leader, host=address.host, port=address.port, rack=rack)
-        )
+    return AppendRefusal(code, "the partition is not part of the transaction", told=True)
 
 
 def _without_answer(call: Call, response: ProduceResponse) -> None:

@@ -191,7 +191,7 @@ class GroupResource(ConfigResource):
                 limit = f"group.{kind}.{bound}.{rest}"
                 if limit in BROKER and sign * int(text) < sign * settings.int(limit):
                     raise SettingError(f"{name}: {text} is beyond {limit}, {settings.int(limit)}")
-        for kind in {name.split(".")[0] for name in values}:
+        for kind in sorted({name.split(".")[0] for name in values}):  # the first bad one is what the client reads
             heartbeat, session = f"{kind}.heartbeat.interval.ms", f"{kind}.session.timeout.ms"
             if self._number(values, heartbeat) >= self._number(values, session):
                 raise SettingError(f"{session} must be greater than {heartbeat}")

@@ -27,6 +27,15 @@ class Deadline:
         """Never mind. Its place in the queue is skipped when it comes up."""
         self.due_ms = None
 
+    def end(self) -> None:
+        """Disarm it for good. Its place in the queue keeps it, but nothing of what it was for."""
+        self.due_ms = self.owner = None
+        self.action = _nothing
+
+
+def _nothing(_now: Instant) -> None:
+    """What a deadline that has ended would do."""
+
 
 NEVER_MS = 1 << 63
 

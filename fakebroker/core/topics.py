@@ -47,6 +47,10 @@ class Partition:
         """Whether anybody has looked at its records yet."""
         return self._log is not None
 
+    def forget_log(self) -> None:
+        """The topic is deleted: its records go."""
+        self._log = None
+
     def lead(self, node_id: int, now: Instant) -> None:
         """Make a node the leader, or -1 for none. Each change is a new leader epoch (CLU-24)."""
         if node_id != self.leader:
@@ -55,6 +59,41 @@ class Partition:
             for callback in self.topic.cluster.topics.on_leader_changed:
                 callback(self, now)
             self.wake(now)
+
+    def elect(self, node_id: int, now: Instant) -> None:
+        """Make a replica the leader that was not in sync: an unclean election. It alone is in sync then (KIP-460)."""
+        self.isr = [node_id]
+        self.lead(node_id, now)
+
+    def reassign(self, replicas: Sequence[int], now: Instant) -> None:
+        """Move to other brokers, at once (KIP-455).
+
+        Another leader, or replicas taken away, begin a leader epoch (CLU-24).
+        """
+        loses_replicas = any(node_id not in replicas for node_id in self.replicas)
+        self.replicas = list(replicas)
+        self.isr = self.topic.cluster.live(replicas)
+        if self.leader not in self.isr:
+            self.lead(self.isr[0] if self.isr else -1, now)
+        elif loses_replicas:
+            self.leader_epoch += 1
+            self.wake(now)
+
+    def error_for_access(self, node_id: int, leader_epoch: int = -1, *, only_leader: bool = True) -> ErrorCode:
+        """Why broker `node_id` may not serve this partition, or NONE. For every API that reads or writes records.
+
+        `leader_epoch` is the one that the client believes in, -1 if it does not say; with `only_leader` false followers
+        serve as well. Checked in the order of Kafka's `Partition.getLocalLog`: NOT_LEADER_OR_FOLLOWER without a replica
+        here, FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER for followers (KIP-320, LO-5, CLU-53).
+        """
+        if node_id not in self.replicas:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if leader_epoch != -1 and leader_epoch != self.leader_epoch:
+            is_older = leader_epoch < self.leader_epoch
+            return ErrorCode.FENCED_LEADER_EPOCH if is_older else ErrorCode.UNKNOWN_LEADER_EPOCH
+        if only_leader and node_id != self.leader:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.NONE
 
     def wake(self, now: Instant) -> None:
         """Let those who wait for its records look again: leader or topic have changed (CLU-55)."""
@@ -92,6 +131,14 @@ class Topic:
         first = len(self.partitions)
         self.partitions += [Partition(self, first + i, nodes) for i, nodes in enumerate(replicas)]
 
+    def end(self) -> None:
+        """It is deleted, or will never exist. Topic, partitions and logs know each other: without this the memory of
+        the records would wait for the cycle collector.
+        """
+        for partition in self.partitions:
+            partition.forget_log()
+        self.partitions.clear()
+
     def __repr__(self) -> str:
         return f"<Topic {self.name} of {len(self.partitions)} partitions>"
 
@@ -107,7 +154,7 @@ class Topics:
         self._cluster = cluster
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[bytes, Topic] = {}
-        self._alike: dict[str, set[str]] = {}  # collision key -> names
+        self._alike: dict[str, dict[str, None]] = {}  # collision key -> names in the order of their creation
         self.on_deleted: list[Callable[[Topic, Instant], None]] = []
         self.on_leader_changed: list[Callable[[Partition, Instant], None]] = []
 
@@ -149,7 +196,7 @@ class Topics:
     def add(self, topic: Topic) -> None:
         """Let a planned topic exist."""
         self._by_name[topic.name] = self._by_id[topic.id] = topic
-        self._alike.setdefault(collision_key(topic.name), set()).add(topic.name)
+        self._alike.setdefault(collision_key(topic.name), {})[topic.name] = None
 
     def plan(
         self,
@@ -173,11 +220,12 @@ class Topics:
         """Forget a topic and tell `on_deleted`. KeyError if there is none."""
         topic = self._by_name.pop(name)
         del self._by_id[topic.id]
-        self._alike[collision_key(name)].remove(name)
+        del self._alike[collision_key(name)][name]
         for callback in self.on_deleted:
             callback(topic, now)
         for partition in topic.partitions:
             partition.wake(now)
+        topic.end()
 
     def internal(self, name: str) -> Topic:
         """An internal topic, made when it is first needed (FC-5).

@@ -12,7 +12,7 @@ import click
 
 from fakebroker.dialogue.run import Outcome, play_against, play_in_sim, play_on_fresh_broker
 from fakebroker.dialogue.script import DialogueError, find_dialogues, read_dialogue
-from fakebroker.dialogue.sim_driver import JITTER_MS
+from fakebroker.testclient.sim_driver import JITTER_MS
 
 SHOWN_PROBLEMS = 6
 

@@ -6,7 +6,6 @@ from functools import partial
 from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.dialogue.batches import build, read_batches
 from fakebroker.dialogue.compare import differences
-from fakebroker.dialogue.driver import Driver
 from fakebroker.dialogue.names import Names, dig
 from fakebroker.dialogue.ready import Preparation
 from fakebroker.dialogue.script import (
@@ -26,6 +25,7 @@ from fakebroker.dialogue.script import (
 from fakebroker.errors import FakebrokerError
 from fakebroker.schema import Message
 from fakebroker.schema.jsonable import from_json, to_json
+from fakebroker.testclient.driver import Driver
 from fakebroker.wire.registry import api
 
 RAW_CORRELATION_ID = 0x7FFFFFFF

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from fakebroker.dialogue.player import Player
 from fakebroker.dialogue.script import Dialogue
-from fakebroker.dialogue.sim_driver import JITTER_MS, SimDriver
-from fakebroker.dialogue.tcp_driver import TcpDriver
 from fakebroker.errors import FakebrokerError
+from fakebroker.testclient.sim_driver import JITTER_MS, SimDriver
+from fakebroker.testclient.tcp_driver import TcpDriver
 
 SIM_ADDRESS = ("127.0.0.1", 9092)
 SIM_TAG = "-tag"

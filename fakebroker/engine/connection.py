@@ -35,6 +35,29 @@ _head = Struct(">ii4xh").unpack_from  # frame size; API key and version as one n
 _HEAD_BYTES = 4 + SMALLEST_FRAME_BYTES
 
 
+class _Gone:
+    """In the place of a closed connection, and of whatever drove it: what is asked of it has no effect."""
+
+    def carry(self) -> None:
+        """There is nothing to carry."""
+
+    def answer(self, call: Call, _response: "Message | None") -> None:
+        """Nobody is there to read it."""
+        call.is_answered = True
+
+    def watch(self, _call: Call, _callback: Callable[[Instant], None]) -> None:
+        """It has gone already, and who had asked before was told."""
+
+    def fail(self, _reason: str) -> None:
+        """It is closed."""
+
+    def address_of(self, _node_id: int) -> None:
+        """A client that has gone reaches nothing."""
+
+
+_GONE = _Gone()
+
+
 class Connection:
     """What the engine knows of one client. The driver (net or sim) feeds it and carries away what it has to say."""
 
@@ -129,6 +152,9 @@ class Connection:
         watchers, self._watchers = self._watchers, []
         for callback in watchers:
             self.engine.run(callback, now)
+        self._drop_request()
+        # Not in a cycle with driver and call any more: all of it goes now, not when the collector comes by.
+        self.driver = self._call.connection = _GONE
 
     # What a call asks of its connection
 
@@ -143,6 +169,7 @@ class Connection:
         self._send_reply(self._route, response)
         if self.is_parked:
             self.is_parked = False
+            self._drop_request()
             self._call = self._new_call(call)
         self.engine.mark_dirty(self)
 
@@ -189,6 +216,8 @@ class Connection:
                 self._serve(route, frame, 10 + client_id_size if client_id_size > 0 else 10, now)
             if self._is_turn_over:
                 break
+        if not self.is_parked:
+            self._frame = b""  # an idle connection does not hold on to its last request
         if position < end or self._is_turn_over:
             self._keep(buffer, position)
         elif not self.is_quiet:
@@ -304,6 +333,7 @@ class Connection:
     def _broke(self, error: Exception) -> None:
         """A bug of ours that is no handler's: nobody knows what has become of the request, so the connection ends."""
         self.engine.failed(error)
+        self._drop_request()
         self.fail(f"internal error: {error!r}")
 
     def _find_route(self, code: int, frame: bytes) -> Route | None:
@@ -370,6 +400,9 @@ class Connection:
             problem = f"a frame of {size} bytes cannot hold a request header"
         self.fail(problem + hint(buffer[position : position + 16]))
         return 4
+
+    def _drop_request(self) -> None:
+        self._frame, self._request = b"", None
 
     def _drop_input(self) -> None:
         self._pieces, self._position, self._buffered_bytes, self._wanted_bytes = [], 0, 0, 4

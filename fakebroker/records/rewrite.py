@@ -1,4 +1,4 @@
-"""Stored batches with fewer records, or in another codec: base offset, producer and transaction stay (CO-3, PD-22)."""
+"""Stored batches with fewer records: base offset, producer and transaction stay (CO-3)."""
 
 from collections.abc import Sequence
 
@@ -19,8 +19,6 @@ def rebuild(
     header: BatchHeader,
     records: Sequence[Record],
     *,
-    codec: int | None = None,
-    level: int | None = None,
     last_offset_delta: int | None = None,
     delete_horizon_ms: int | None = None,
 ) -> bytes:
@@ -30,8 +28,7 @@ def rebuild(
         base_offset=header.base_offset,
         last_offset_delta=header.last_offset_delta if last_offset_delta is None else last_offset_delta,
         leader_epoch=header.leader_epoch,
-        codec=header.codec if codec is None else codec,
-        level=level,
+        codec=header.codec,
         log_append_time_ms=header.max_timestamp_ms if header.is_log_append_time else None,
         delete_horizon_ms=delete_horizon_ms,
         transactional=header.is_transactional,
@@ -43,7 +40,7 @@ def rebuild(
 
 
 def cut_batch(batch: bytes, offset: int) -> bytes | None:
-    """The batch without the records at and behind `offset`; None when nothing is left of it."""
+    """The batch without the records from `offset` on; None when nothing is left of it."""
     header = parse_header(batch)
     if offset <= header.base_offset:
         return None
@@ -54,7 +51,7 @@ def cut_batch(batch: bytes, offset: int) -> bytes | None:
     return rebuild(header, records, last_offset_delta=last_offset_delta)
 
 
-def emptied(header: BatchHeader) -> bytes:
+def empty_batch(header: BatchHeader) -> bytes:
     """The batch without its records: offsets, producer and maximum timestamp stay, the rest of the header is blank."""
     kept = header.attributes & (LOG_APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT)
     return assemble(header._replace(attributes=kept, base_timestamp_ms=-1, records_count=0), b"")

@@ -6,12 +6,12 @@ from fakebroker.records.batch import BatchHeader, parse_header, payload_of, read
 from fakebroker.records.faults import InvalidRecord
 from fakebroker.records.varint import decode_varint
 
-NO_TIMESTAMP = -(2**63)
+BEFORE_EVERY_TIMESTAMP = -(2**63)  # what stands for "no time": no search may find it
 _BASE_MAX_COUNT = Struct(">q27xq14xi")
 
 
 def find_record(batch: bytes, target_ms: int, from_offset: int) -> tuple[int, int] | None:
-    """(offset, timestamp) of the first record at or behind `from_offset` whose timestamp is >= `target_ms`, or None.
+    """(offset, timestamp) of the first record at or after `from_offset` whose timestamp is >= `target_ms`, or None.
 
     In a batch of log append time every record has the batch's time (LO-15, LO-26). Raises InvalidRecord when the
     stored bytes do not parse, which only a test that corrupted them can bring about.
@@ -22,21 +22,22 @@ def find_record(batch: bytes, target_ms: int, from_offset: int) -> tuple[int, in
         return _first_reaching(payload, header, target_ms - header.base_timestamp_ms, from_offset)
     if header.max_timestamp_ms < target_ms:
         return None
-    first = _first_reaching(payload, header, NO_TIMESTAMP, from_offset)
+    first = _first_reaching(payload, header, BEFORE_EVERY_TIMESTAMP, from_offset)
     return first and (first[0], header.max_timestamp_ms)
 
 
 def max_timestamp_from(batch: bytes, from_offset: int) -> int:
-    """The largest timestamp (ms) of the records at or behind `from_offset`; NO_TIMESTAMP if there is no such record."""
+    """The largest timestamp (ms) of the records from `from_offset` on; BEFORE_EVERY_TIMESTAMP without any."""
     base_offset: int
     max_timestamp_ms: int
     base_offset, max_timestamp_ms, count = _BASE_MAX_COUNT.unpack_from(batch)
     if not count:
-        return NO_TIMESTAMP
+        return BEFORE_EVERY_TIMESTAMP
     if base_offset >= from_offset:
         return max_timestamp_ms
     try:
-        return max((r.timestamp_ms for r in read_records(batch) if r.offset >= from_offset), default=NO_TIMESTAMP)
+        times_ms = (record.timestamp_ms for record in read_records(batch) if record.offset >= from_offset)
+        return max(times_ms, default=BEFORE_EVERY_TIMESTAMP)
     except InvalidRecord:
         return max_timestamp_ms  # corrupted by a test; whoever searches in it is told then
 
@@ -57,7 +58,7 @@ def _first_reaching(payload: bytes, header: BatchHeader, least_delta: int, from_
                     position += 1
             else:
                 size >>= 1
-            at = position + 1  # behind the attributes
+            at = position + 1  # after the attributes
             zigzag = payload[at]
             if zigzag > 127:
                 more = payload[at + 1]

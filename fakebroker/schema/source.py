@@ -79,10 +79,10 @@ class Source:
 def join_paths(paths: list[str]) -> str:
     """Several fields in one word: those of the same struct share its path, as in `Topics[].(Name, Partitions)`."""
     named = [path for path in paths if path]
-    parents = {path.rpartition(".")[0] for path in named}
-    if len(named) < 2 or len(parents) != 1 or parents == {""}:
+    parent = named[0].rpartition(".")[0] if named else ""
+    if len(named) < 2 or not parent or any(path.rpartition(".")[0] != parent for path in named):
         return ", ".join(named)
-    return f"{parents.pop()}.({', '.join(path.rpartition('.')[2] for path in named)})"
+    return f"{parent}.({', '.join(path.rpartition('.')[2] for path in named)})"
 
 
 def field_places(declaration: type[Declaration], target: str) -> dict[str, str]:

@@ -14,6 +14,17 @@ ROWS = (
         internal=True,
     ),
     Setting(
+        "fakebroker.unread.writes.max.bytes",
+        LONG,
+        32 * 1024 * 1024,
+        Range(0),
+        READ_ONLY,
+        "memory for what coordinators wrote to `__consumer_offsets` and nobody has read yet, all partitions together; "
+        "beyond it the oldest writes become stored batches, or go if later ones replaced all of their records (CO-1)",
+        acts=True,
+        internal=True,
+    ),
+    Setting(
         "allow.everyone.if.no.acl.found",
         BOOLEAN,
         False,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
 from fakebroker.errors import WaitTimeout
-from fakebroker.views import GroupView
+from fakebroker.handles import GroupHandle
 
 WALL_START_MS = 1_700_000_000_000
 
@@ -111,7 +111,7 @@ class Member:
         assert not self._thread.is_alive(), "the member's thread did not end"
 
 
-def formed(group: GroupView, members: list[Member]) -> None:
+def formed(group: GroupHandle, members: list[Member]) -> None:
     """Until the group is Stable with just these members; a member's own failure is the better story."""
     try:
         group.wait(state="Stable", members=len(members), timeout_s=30)

@@ -16,11 +16,11 @@ CODE = ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 @pytest.mark.rules("AV-10")
-@pytest.mark.parametrize("key", [key for key in MODULES if key in APIS])
-def test_every_version_of_every_api_can_say_that_it_failed(key: int) -> None:
+def test_every_version_of_every_api_can_say_that_it_failed() -> None:
     """The answer to an empty request encodes, and decodes to itself."""
-    api = APIS[key]
-    for version in range(api.min, api.max + 1):
+    served = [APIS[key] for key in MODULES if key in APIS]
+    assert len(served) > 30
+    for api, version in [(each, version) for each in served for version in range(each.min, each.max + 1)]:
         answer = refusal(api.response, api.request(), version, CODE)
         data = answer.encode(version)
         assert api.response.decode(data, version) == (answer, len(data))

@@ -11,7 +11,6 @@ from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic_group import ClassicGroup
-from fakebroker.dialogue.sim_driver import SimDriver
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
 from fakebroker.errors import KafkaError
@@ -19,6 +18,7 @@ from fakebroker.instant import Instant
 from fakebroker.release import release
 from fakebroker.schema.jsonable import from_json, to_json
 from fakebroker.settings import Settings
+from fakebroker.testclient.sim_driver import SimDriver
 from fakebroker.wire.registry import api
 
 GROUP = "g"

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from fakebroker.errors import WireError
 from fakebroker.records.consumer_protocol import (
-    Assignment,
-    Subscription,
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
     decode_assignment,
     decode_subscription,
     encode_assignment,
@@ -21,26 +21,37 @@ texts = st.text(max_size=5)
 bodies = st.none() | st.binary(max_size=5)
 int32s = st.integers(-(2**31), 2**31 - 1)
 partitions = st.lists(st.tuples(texts, st.lists(int32s, max_size=3)), max_size=3)
-subscriptions = st.builds(Subscription, st.lists(texts, max_size=3), bodies, partitions, int32s, st.none() | texts)
+subscriptions = st.builds(
+    ConsumerProtocolSubscription,
+    topics=st.lists(texts, max_size=3),
+    user_data=bodies,
+    owned_partitions=partitions,
+    generation_id=int32s,
+    rack_id=st.none() | texts,
+)
 # Two topics, one of them owned, as the Java client 4.3.1 writes it: version 3, no rack.
 JAVA = bytes.fromhex("0003 00000002 0001 61 0001 62 ffffffff 00000001 0001 61 00000002 00000000 00000001 00000007 ffff")
 
 
 @pytest.mark.rules("CP-1", "CP-2")
 @given(subscriptions, st.integers(0, 3))
-def test_subscriptions_round_trip(subscription: Subscription, version: int) -> None:
+def test_subscriptions_round_trip(subscription: ConsumerProtocolSubscription, version: int) -> None:
     """What a version has comes back, what it lacks has its default."""
     read = decode_subscription(encode_subscription(subscription, version))
 
-    owned, generation, rack_id = subscription[2:]
-    newer = [owned if version >= 1 else [], generation if version >= 2 else -1, rack_id if version >= 3 else None]
-    assert read == (*subscription[:2], *newer)
+    assert read == ConsumerProtocolSubscription(
+        topics=subscription.topics,
+        user_data=subscription.user_data,
+        owned_partitions=subscription.owned_partitions if version >= 1 else [],
+        generation_id=subscription.generation_id if version >= 2 else -1,
+        rack_id=subscription.rack_id if version >= 3 else None,
+    )
 
 
 @pytest.mark.rules("CP-2")
 def test_a_subscription_of_the_java_client() -> None:
     """The bytes are those the clients exchange."""
-    subscription = Subscription(["a", "b"], None, [("a", [0, 1])], 7, None)
+    subscription = ConsumerProtocolSubscription(topics=["a", "b"], owned_partitions=[("a", [0, 1])], generation_id=7)
 
     assert decode_subscription(JAVA) == subscription
     assert encode_subscription(subscription) == JAVA
@@ -57,7 +68,7 @@ def test_newer_versions_only_append() -> None:
 @given(partitions, bodies)
 def test_assignments_round_trip(assigned: list[tuple[str, list[int]]], user_data: bytes | None) -> None:
     """Every assignment comes back as it was."""
-    assignment = Assignment(assigned, user_data)
+    assignment = ConsumerProtocolAssignment(assigned_partitions=assigned, user_data=user_data)
 
     assert decode_assignment(encode_assignment(assignment)) == assignment
 
@@ -65,7 +76,7 @@ def test_assignments_round_trip(assigned: list[tuple[str, list[int]]], user_data
 @pytest.mark.rules("CP-3")
 def test_no_bytes_are_no_partitions() -> None:
     """An empty assignment is legal and assigns nothing."""
-    assert decode_assignment(b"") == Assignment([])
+    assert decode_assignment(b"") == ConsumerProtocolAssignment()
 
 
 @pytest.mark.rules("CP-1")
@@ -81,7 +92,7 @@ def test_any_bytes_decode_or_raise_wire_error(data: bytes) -> None:
 @pytest.mark.rules("CP-2", "CP-3")
 def test_every_truncation_is_an_error() -> None:
     """Each cut names what ended too early."""
-    assigned = encode_assignment(Assignment([("topic", [1, 2])], b"x"))
+    assigned = encode_assignment(ConsumerProtocolAssignment(assigned_partitions=[("topic", [1, 2])], user_data=b"x"))
     for data, decode in ((JAVA, decode_subscription), (assigned, decode_assignment)):
         for end in range(1, len(data)):
             with pytest.raises(WireError):
@@ -108,13 +119,13 @@ def test_bad_values(data: str) -> None:
 def test_a_name_that_does_not_fit() -> None:
     """A topic name has at most 32,767 bytes."""
     with pytest.raises(WireError, match="32767"):
-        encode_subscription(Subscription(["x" * 32768]))
+        encode_subscription(ConsumerProtocolSubscription(topics=["x" * 32768]))
 
 
 @pytest.mark.rules("CP-4", "EX-7")
 def test_subscribed_topics() -> None:
     """The union over the members; one that cannot be read makes the whole unknown; nobody subscribes to nothing."""
-    a, b = (encode_subscription(Subscription([name, "both"]), 0) for name in "ab")
+    a, b = (encode_subscription(ConsumerProtocolSubscription(topics=[name, "both"]), 0) for name in "ab")
 
     assert subscribed_topics([a, b]) == {"a", "b", "both"}
     assert subscribed_topics([]) == frozenset()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from fakebroker.records.batch import build_batch, parse_header, read_records
 from fakebroker.records.record_codec import Record
-from fakebroker.records.rewrite import cut_batch, emptied, rebuild
+from fakebroker.records.rewrite import cut_batch, empty_batch, rebuild
 
 PRODUCER = {"producer_id": 3, "producer_epoch": 1, "base_sequence": 8, "transactional": True}
 RECORDS = [Record(10 + n, 1000 + n, b"k%d" % n, b"v", ((b"h", None),)) for n in range(4)]
@@ -31,16 +31,16 @@ def test_rebuild_keeps_all_but_the_records(kept: set[int], codec: int, horizon_m
 
 
 @pytest.mark.rules("CO-6", "RC-2")
-def test_emptied() -> None:
+def test_empty_batch() -> None:
     """No records, no base timestamp, no codec; offsets, producer and maximum timestamp stay."""
     header = parse_header(build_batch(RECORDS, codec=1, **PRODUCER))
-    after = parse_header(emptied(header))
+    after = parse_header(empty_batch(header))
 
     assert (after.records_count, after.base_timestamp_ms, after.max_timestamp_ms) == (0, -1, 1003)
     assert (after.attributes, after.size_bytes) == (16, 61)
     assert after[9:12] == header[9:12]
     assert (after.base_offset, after.last_offset_delta) == (10, 3)
-    assert list(read_records(emptied(header))) == []
+    assert list(read_records(empty_batch(header))) == []
 
 
 @pytest.mark.parametrize(("offset", "left"), [(9, None), (10, None), (11, 1), (13, 3), (14, 4), (99, 4)])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from fakebroker.records.batch import build_batch
 from fakebroker.records.faults import InvalidRecord
 from fakebroker.records.record_codec import Record
-from fakebroker.records.search import NO_TIMESTAMP, find_record, max_timestamp_from
+from fakebroker.records.search import BEFORE_EVERY_TIMESTAMP, find_record, max_timestamp_from
 
 sizes = st.sampled_from([0, 1, 50, 56, 57, 60, 8000, 8180, 9000])
 times = st.one_of(st.integers(-130, 130), st.integers(-(2**40), 2**40))
@@ -25,7 +25,7 @@ def test_first_record_that_reaches(content: list[tuple[int, int]], start: int, c
         assert find_record(batch, target, 100 + start) == expected
     live = [r.timestamp_ms for r in records if r.offset >= 100 + start]
     if start:
-        assert max_timestamp_from(batch, 100 + start) == max(live, default=NO_TIMESTAMP)
+        assert max_timestamp_from(batch, 100 + start) == max(live, default=BEFORE_EVERY_TIMESTAMP)
 
 
 @pytest.mark.rules("LO-15", "LO-26")
@@ -45,7 +45,7 @@ def test_an_emptied_batch_has_no_time() -> None:
     batch = build_batch([], base_offset=5, last_offset_delta=2)
 
     assert find_record(batch, -5, 0) is None
-    assert max_timestamp_from(batch, 0) == NO_TIMESTAMP
+    assert max_timestamp_from(batch, 0) == BEFORE_EVERY_TIMESTAMP
 
 
 @given(st.data())

@@ -101,10 +101,11 @@ def test_bounds(kind: int, valid: Valid, good: str, bad: str) -> None:
         parse(setting(kind, valid), bad)
 
 
-@pytest.mark.parametrize("row", [row for row in ALL if row.default is not None], ids=lambda row: row.name)
-def test_defaults_are_allowed_values(row: Setting) -> None:
-    """A default, written down and read again, is itself."""
-    assert parse(row, render(row.default) or "") == row.default
+def test_defaults_are_allowed_values() -> None:
+    """Every default, written down and read again, is itself."""
+    for row in ALL:
+        if row.default is not None:
+            assert parse(row, render(row.default) or "") == row.default, row.name
 
 
 @pytest.mark.rules("DC-4")

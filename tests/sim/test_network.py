@@ -1,10 +1,6 @@
-"""The in-memory network: virtual time, and the same bytes in every run."""
+"""The in-memory network: virtual time. That runs are the same byte by byte is in tests/test_determinism.py."""
 
-from random import Random
-
-import pytest
-
-from tests.engine.lab import START, Client, EngineLab, correlation_ids, framed, frames, request
+from tests.engine.lab import START, EngineLab, correlation_ids, framed, frames, request
 
 DAY_MS = 86_400_000
 
@@ -55,50 +51,3 @@ def test_a_thousand_requests_in_one_piece_are_all_answered() -> None:
     client = EngineLab().client()
     client.socket.send(request("ApiVersions", 0) * 1000)
     assert len(frames(client.socket.take())) == 1000
-
-
-def workload(seed: int) -> bytes:
-    """Every byte that a broker of that seed sends while groups form, commit, produce, expire."""
-    lab = EngineLab(profile="kafka", settings={"offsets.topic.replication.factor": 1}, seed=seed)
-    random = Random(5)
-    clients = [lab.client() for _ in range(6)]
-    sent = [clients[0].socket.take()]
-    clients[0].ask("CreateTopics", 4, topics=[])
-    for round_ in range(60):
-        client = random.choice(clients)
-        client.socket.send(ordinary_request(random, round_, client))
-        if random.random() < 0.3:
-            lab.network.advance(random.choice((1, 100, 3_000, 60_000)))
-        sent += [each.socket.take() for each in clients]
-    lab.network.advance(8 * DAY_MS)
-    sent += [each.socket.take() for each in clients]
-    sent += [repr(entry).encode() for entry in lab.journal.entries()]
-    assert lab.engine.errors == []
-    return b"".join(sent)
-
-
-def ordinary_request(random: Random, correlation_id: int, client: Client) -> bytes:
-    from tests.engine.lab import JOIN
-
-    choice = random.randrange(5)
-    if choice == 0:
-        group = {**JOIN, "group_id": random.choice("xyz"), "session_timeout_ms": 10_000}
-        return request("JoinGroup", random.choice((3, 5)), correlation_id, **group)
-    if choice == 1:
-        return request("Metadata", 9, correlation_id, topics=None)
-    if choice == 2:
-        return request("InitProducerId", 1, correlation_id, transactional_id=None, transaction_timeout_ms=1000)
-    if choice == 3:
-        return request("FindCoordinator", 2, correlation_id, key=random.choice("xyz"))
-    return request("ListGroups", 4, correlation_id)
-
-
-@pytest.mark.parametrize("seed", [0, 7])
-def test_the_same_workload_under_one_seed_gives_the_same_bytes(seed: int) -> None:
-    """Answers, ids, journal: all of it, in every run."""
-    assert workload(seed) == workload(seed)
-
-
-def test_another_seed_gives_other_bytes() -> None:
-    """Member ids, topic ids and the cluster id follow from the seed."""
-    assert workload(1) != workload(2)

@@ -20,9 +20,9 @@ from uuid import uuid4
 from fakebroker.dialogue.names import dig
 from fakebroker.dialogue.player import Player
 from fakebroker.dialogue.script import Receive, Send, Sleep, Step, read_dialogue
-from fakebroker.dialogue.tcp_driver import TcpDriver
 from fakebroker.errors import FakebrokerError
 from fakebroker.schema.jsonable import to_json
+from fakebroker.testclient.tcp_driver import TcpDriver
 from tests.tools.random_groups import RandomRun, Undecided
 
 SIDE_BY_SIDE = 8

@@ -17,6 +17,7 @@ from fakebroker.settings.declare import INT_MAX, LONG_MAX, TYPE_NAMES, Setting, 
 from fakebroker.settings.table import CLIENT_METRICS, GROUP, TOPIC, older
 from fakebroker.wire.registry import APIS
 from tests.tools.group_page import groups_page
+from tests.tools.python_api_page import python_api_page
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCS = ROOT / "docs"
@@ -155,6 +156,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "settings.md": settings_page,
     "releases.md": releases_page,
     "groups.md": partial(groups_page, _NOTE),
+    "python-api.md": partial(python_api_page, _NOTE),
 }
 
 

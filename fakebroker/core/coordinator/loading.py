@@ -11,7 +11,7 @@ from fakebroker.errors import WireError
 from fakebroker.instant import Instant
 from fakebroker.records.batch import parse_header, read_records
 from fakebroker.records.faults import InvalidRecord
-from fakebroker.records.markers import is_commit_marker
+from fakebroker.records.markers import ControlRecordType, control_record_type
 from fakebroker.records.offsets_codec import read_entry
 from fakebroker.records.offsets_topic import GroupEntry, GroupValue, OffsetEntry
 
@@ -70,7 +70,8 @@ def _replay_batch(batch: bytes, replay: _Replay) -> None:
     producer_id = header.producer_id if header.is_transactional else None
     for record in read_records(batch):
         if header.is_control:
-            replay.apply_marker(header.producer_id, is_commit_marker(record.key))
+            commits = control_record_type(record.key) == ControlRecordType.COMMIT
+            replay.apply_marker(header.producer_id, commits)
         else:
             entry = read_entry(record.key, record.value)
             if entry is not None:

@@ -6,7 +6,7 @@ comes here. Kafka: `GroupCoordinatorShard`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from fakebroker.core.events import CoreEvent, Transition
 from fakebroker.core.groups.classic_group import ClassicGroup
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fakebroker.core.node import Node
     from fakebroker.core.topics import Partition
 
+T = TypeVar("T")
 _SURELY_FIT = 16  # so many offsets with the longest metadata fit even into the smallest batch that may be configured
 
 
@@ -48,6 +49,7 @@ class Shard:
         self.cluster = cluster
         self.metadata_max_bytes = self.settings.int("offset.metadata.max.bytes")  # read-only in Kafka
         self._log = partition.log
+        self._latest: dict[str, int] = {}  # group -> offset of its latest record, unless that is a tombstone
         self._format = Format(self.behaviours.offset_value_version, self.behaviours.group_value_version)
 
     # -- groups --------------------------------------------------------------------------------------------------
@@ -70,7 +72,7 @@ class Shard:
     def delete_group(self, group: ClassicGroup, now: Instant) -> None:
         """Remove an Empty group and all its offsets: one batch of tombstones (KIP-229, DG-2, CR-14)."""
         partitions = group.offsets.partitions()
-        self.append(Tombstones(group.group_id, partitions, self.needs_tombstone(group)), now)
+        self.append(self.tombstones(group, partitions, self.needs_tombstone(group)), now)
         group.offsets.replay_tombstones(partitions)
         self.forget(group, now, "deleted")
 
@@ -191,17 +193,17 @@ class Shard:
         for group, partitions in requested:
             deleted = [each for each in partitions if group.offsets.has(*each)]
             deletions.append((group, deleted, self._is_removed_with(group, deleted)))
-        tombstones = [
-            Tombstones(group.group_id, deleted, is_removed and self.needs_tombstone(group))
-            for group, deleted, is_removed in deletions
-        ]
-        self.append_all(tombstones, now)
-        for group, deleted, is_removed in deletions:
-            group.offsets.replay_tombstones(deleted)
-            if is_removed:
-                self.forget(group, now, "Empty, and its last offset was deleted")
-            elif deleted:
-                self.look_at(group, now)
+        for batch in self.batches(deletions):
+            self.append(
+                Several([self.tombstones(each, gone, end and self.needs_tombstone(each)) for each, gone, end in batch]),
+                now,
+            )
+            for group, deleted, is_removed in batch:
+                group.offsets.replay_tombstones(deleted)
+                if is_removed:
+                    self.forget(group, now, "Empty, and its last offset was deleted")
+                elif deleted:
+                    self.look_at(group, now)
 
     def _is_removed_with(self, group: ClassicGroup, deleted: Sequence[TopicPartition]) -> bool:
         """Whether the group goes together with these offsets: up to 3.9.1, if none is left (OD-6, EX-12)."""
@@ -209,13 +211,35 @@ class Shard:
             return False
         return len(group.offsets.partitions()) == len(deleted)
 
-    def append_all(self, tombstones: Sequence[Tombstones], now: Instant) -> None:
-        """Append the tombstones of several groups in one batch (CR-14); up to 3.9.1 in one batch for each group."""
-        if self.behaviours.groups_expire_in_one_batch:
-            self.append(Several(tombstones), now)
-        else:
-            for each in tombstones:
-                self.append(each, now)
+    def tombstones(
+        self, group: ClassicGroup, deleted: Sequence[TopicPartition | StoredOffset], whole_group: bool = False
+    ) -> Tombstones:
+        """The tombstones of these offsets, and with `whole_group` of the group; to be appended before any other write.
+
+        While they are not bytes yet the log may drop them once everything is stored again (`Tombstones.is_superseded`);
+        not if a transaction is open: its offsets may be in the log before them, and a load would find those without
+        the tombstones (OF-9).
+        """
+        if whole_group:
+            self._latest.pop(group.group_id, None)
+        return Tombstones(group.group_id, deleted, whole_group, None if self.open_transactions else self)
+
+    def has_offset(self, group_id: str, topic: str, partition: int) -> bool:
+        """Whether the group has a committed offset for the partition."""
+        group = self.groups.get(group_id)
+        return group is not None and partition in group.offsets.topics.get(topic, ())
+
+    def has_group_record(self, group_id: str) -> bool:
+        """Whether the latest record of the group itself is in the log since this shard began, and no tombstone."""
+        return group_id in self._latest
+
+    def batches(self, groups: Sequence[T]) -> Sequence[Sequence[T]]:
+        """What of several groups is deleted in one batch: all; up to 3.9.1 each group by itself (CR-14).
+
+        A batch must be applied to the cache before the next is appended: the log asks the cache which of its pending
+        writes are superseded, all but the newest (`core/logs/unsettled.py`).
+        """
+        return [groups] if self.behaviours.groups_expire_in_one_batch else [[each] for each in groups]
 
     def append(self, records: "LazyRecords", now: Instant) -> None:
         """Append the records of one write other than a commit, if it has any."""
@@ -234,9 +258,10 @@ class Shard:
         The metadata and assignments of all members together may be too large for one record. Nothing else can fail:
         the node leads the partition, and the append does not wait for other replicas.
         """
-        record = GroupRecord(group_id, value, self._format)
+        record = GroupRecord(group_id, value, self._format, self._log.log_end_offset, self._latest)
         if record.is_larger_than(self._log.config.max_message_bytes):
             return ErrorCode.MESSAGE_TOO_LARGE
+        self._latest[group_id] = record.offset
         self.append(record, now)
         return ErrorCode.NONE
 

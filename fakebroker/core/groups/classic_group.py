@@ -272,7 +272,7 @@ class ClassicGroup(GroupMetadata):
         """Become Dead: all timers are disarmed, all parked requests answered with `code`."""
         members = list(self.members.values())
         self.transition(Trigger.REMOVED, now, reason)
-        self.disarm_all()
+        self.end_timers()
         for member in members:
             self.answer_join(member, JoinAnswer(code, member.member_id))
             self.answer_sync(member, SyncAnswer(code))

@@ -120,7 +120,7 @@ class GroupMetadata:
             self.answer_join(member, JoinAnswer(ErrorCode.UNKNOWN_MEMBER_ID, ""))
         if member.parked_sync is not None:
             self.answer_sync(member, SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID))
-        member.session.disarm()
+        member.session.end()
         self.members.remove(member)
         self.pending_sync_members.pop(member.member_id, None)
         if self.leader == member.member_id:
@@ -179,15 +179,16 @@ class GroupMetadata:
     def _on_pending_member_timeout(self, member_id: str, now: Instant) -> None:
         self.handler_of(GroupInput.PENDING_MEMBER_TIMED_OUT)(self, now, f"{member_id} never joined")
 
-    def disarm_all(self) -> None:
-        """Disarm every timer of the group and its members."""
+    def end_timers(self) -> None:
+        """Disarm every timer of the group and its members for good, and let go of what they refer to."""
         if self._pending_join_members is not None:
             self._pending_join_members.clear()
+            self._pending_join_members = None
         for timer in (self._join_timer, self._sync_timer):
             if timer is not None:
-                timer.disarm()
+                timer.end()
         for member in self.members.values():
-            member.session.disarm()
+            member.session.end()
 
     # -- storage -------------------------------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ class PendingJoinMembers:
         """Forget an id, if it is here: it joined, left or was rejected."""
         timer = self._timers.pop(member_id, None)
         if timer is not None:
-            timer.disarm()
+            timer.end()
 
     def clear(self) -> None:
         """Forget all: the group is gone."""

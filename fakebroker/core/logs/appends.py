@@ -46,6 +46,20 @@ class AppendError(KafkaError):
         self.record_errors = record_errors
         self.told = told or bool(record_errors)
 
+    @property
+    def content(self) -> "AppendRefusal":
+        """Everything it says, as a value."""
+        return AppendRefusal(self.code, self.message, self.record_errors, self.told)
+
+
+class AppendRefusal(NamedTuple):
+    """An AppendError's content as a value to keep (see `errors.Refusal`)."""
+
+    code: ErrorCode
+    message: str | None
+    record_errors: Sequence[tuple[int, str]] = ()
+    told: bool = False
+
 
 class CheckedBatch(NamedTuple):
     """A batch that may be stored."""

@@ -5,17 +5,17 @@ from typing import NamedTuple
 
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.logs.segment import Segment
-from fakebroker.core.logs.timeindex import NOTHING
 from fakebroker.instant import Instant
 from fakebroker.records.batch import BatchHeader, parse_header, read_records
 from fakebroker.records.record_codec import Record
-from fakebroker.records.rewrite import emptied, rebuild
+from fakebroker.records.rewrite import empty_batch, rebuild
+from fakebroker.records.search import BEFORE_EVERY_TIMESTAMP
 
 _RELATIVE_OFFSET_MAX = 2**31 - 1
 
 
-class Dirt(NamedTuple):
-    """How much a log would gain from cleaning (CO-2)."""
+class CleanableRange(NamedTuple):
+    """The part of a log that may be cleaned, and how much that would gain (CO-2); Kafka's `LogToClean`."""
 
     ratio: float  # dirty bytes in all bytes that may be cleaned
     first_dirty_offset: int
@@ -24,8 +24,8 @@ class Dirt(NamedTuple):
     next_due_ms: int | None  # when time alone makes more of it cleanable or overdue
 
 
-def inspect(log: PartitionLog, now_ms: int) -> Dirt:
-    """Measure the closed segments of a log. What is not bytes yet is behind them, and stays as it is."""
+def measure(log: PartitionLog, now_ms: int) -> CleanableRange:
+    """Measure the closed segments of a log. Batches that are not bytes yet come after them and stay as they are."""
     config = log.config
     start = max(log.cleaned_until, log.log_start_offset)
     end, next_due_ms = _first_uncleanable(log, now_ms)
@@ -40,34 +40,34 @@ def inspect(log: PartitionLog, now_ms: int) -> Dirt:
         is_overdue = now_ms >= overdue_ms and dirty_bytes > 0
         if not is_overdue:
             next_due_ms = overdue_ms if next_due_ms is None else min(next_due_ms, overdue_ms)
-    return Dirt(dirty_bytes / all_bytes if all_bytes else 0.0, start, end, is_overdue, next_due_ms)
+    return CleanableRange(dirty_bytes / all_bytes if all_bytes else 0.0, start, end, is_overdue, next_due_ms)
 
 
-def is_due(log: PartitionLog, dirt: Dirt) -> bool:
+def is_due(log: PartitionLog, cleanable: CleanableRange) -> bool:
     """Whether the log has to be cleaned (CO-2)."""
-    return dirt.is_overdue or dirt.ratio > log.config.min_cleanable_dirty_ratio
+    return cleanable.is_overdue or cleanable.ratio > log.config.min_cleanable_dirty_ratio
 
 
-def clean(log: PartitionLog, dirt: Dirt, now: Instant) -> None:
-    """Clean everything below `dirt.end_offset`: latest records stay, neighbours are merged (CO-1, CO-4)."""
-    closed = [segment for segment in log.segments.values()[:-1] if segment.base_offset < dirt.end_offset]
-    cleaning = _Cleaning(log, closed, dirt, now.wall_ms)
+def clean(log: PartitionLog, cleanable: CleanableRange, now: Instant) -> None:
+    """Clean everything below `cleanable.end_offset`: latest records stay, neighbours are merged (CO-1, CO-4)."""
+    closed = [segment for segment in log.segments.values()[:-1] if segment.base_offset < cleanable.end_offset]
+    cleaning = _Cleaning(log, closed, cleanable, now.wall_ms)
     for group in _groups(closed, log.config.segment_bytes):
         log.replace_segments(group, [cleaning.merged(group)], now)
-    log.cleaned_until = dirt.end_offset
+    log.cleaned_until = cleanable.end_offset
 
 
 class _Cleaning:
     """One pass over one log."""
 
-    def __init__(self, log: PartitionLog, closed: Iterable[Segment], dirt: Dirt, wall_ms: int) -> None:
+    def __init__(self, log: PartitionLog, closed: Iterable[Segment], cleanable: CleanableRange, wall_ms: int) -> None:
         self._config = log.config
         self._wall_ms = wall_ms
         self._latest: dict[bytes, int] = {}  # key -> offset of its latest record in the dirty part
-        self._end_offset = dirt.first_dirty_offset  # of what the map covers
+        self._end_offset = cleanable.first_dirty_offset  # of what the map covers
         for batch in (batch for segment in closed for batch in segment.batches):
             header = parse_header(batch)
-            if header.last_offset >= dirt.first_dirty_offset:
+            if header.last_offset >= cleanable.first_dirty_offset:
                 self._end_offset = header.last_offset + 1
                 if not header.is_control:
                     self._latest.update((r.key, r.offset) for r in read_records(batch) if r.key is not None)
@@ -83,7 +83,7 @@ class _Cleaning:
                 cleaned = self._cleaned(batch)
                 if cleaned is not None:
                     header = parse_header(cleaned)
-                    time_ms = header.max_timestamp_ms if header.records_count else NOTHING
+                    time_ms = header.max_timestamp_ms if header.records_count else BEFORE_EVERY_TIMESTAMP
                     interval = self._config.index_interval_bytes
                     segment.add(cleaned, base_offset, time_ms, old.modified_ms, interval)
         segment.modified_ms = group[-1].modified_ms
@@ -94,9 +94,9 @@ class _Cleaning:
         if header.is_control:
             return batch  # markers go with their transactions
         records = list(read_records(batch))
-        kept = [record for record in records if self._survives(record, header)]
+        kept = [record for record in records if self._is_retained(record, header)]
         if not kept:
-            return emptied(header) if self._stays_empty(header) else None
+            return empty_batch(header) if self._is_retained_empty(header) else None
         horizon_ms = header.base_timestamp_ms if header.has_delete_horizon else None
         if horizon_ms is None and any(record.value is None for record in kept):
             horizon_ms = self._wall_ms + self._config.delete_retention_ms  # CO-5
@@ -104,8 +104,12 @@ class _Cleaning:
             return batch
         return rebuild(header, kept, delete_horizon_ms=horizon_ms)
 
-    def _survives(self, record: Record, header: BatchHeader) -> bool:
-        """CO-1, CO-5, CO-8."""
+    def _is_retained(self, record: Record, header: BatchHeader) -> bool:
+        """Whether cleaning keeps a record: Kafka's `Cleaner.shouldRetainRecord`.
+
+        Records without a key go (CO-8), so do those with a later record of their key (CO-1); a tombstone stays until
+        the delete horizon of its batch (CO-5).
+        """
         if record.key is None:
             return False
         if record.offset < self._latest.get(record.key, -1):
@@ -114,8 +118,11 @@ class _Cleaning:
             return True
         return self._wall_ms < header.base_timestamp_ms
 
-    def _stays_empty(self, header: BatchHeader) -> bool:
-        """CO-6: what is known of a producer, and where the cleaned part ends, must not get lost."""
+    def _is_retained_empty(self, header: BatchHeader) -> bool:
+        """Whether a batch stays though no record of it does (CO-6).
+
+        A producer's last batch says which sequence comes next, the last batch of all where the cleaned part ends.
+        """
         if (header.producer_id, header.last_offset) in self._last_of_producers:
             return True
         return header.last_offset + 1 == self._end_offset

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from fakebroker.core.logs.fetching import Asked, Read
+from fakebroker.core.logs.fetching import LogReadResult, PartitionFetch
 from fakebroker.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Key = tuple[str | bytes, int]
 """A partition in a session: topic name or id, as the session goes by (FS-9), and index."""
 
 
-def key_of(asked: Asked) -> Key:
+def key_of(asked: PartitionFetch) -> Key:
     """What a session knows the partition by."""
     return (asked.topic_id if any(asked.topic_id) else asked.topic, asked.partition)
 
@@ -36,12 +36,12 @@ class SessionPartition:
 
     __slots__ = ("asked", "high_watermark", "log_start_offset")
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: PartitionFetch) -> None:
         self.asked = asked
         self.high_watermark = -1
         self.log_start_offset = -1
 
-    def take(self, read: Read) -> bool:
+    def take(self, read: LogReadResult) -> bool:
         """Remember an answer; whether it has to be sent (FS-5)."""
         is_news = bool(
             read.batches
@@ -68,7 +68,7 @@ class FetchSession:
         self.partitions: dict[Key, SessionPartition] = {}  # in the order in which they are served (FS-6)
         self.created_ms = self.used_ms = now_ms
 
-    def update(self, asked: Iterable[Asked], forgotten: Iterable[Key]) -> None:
+    def update(self, asked: Iterable[PartitionFetch], forgotten: Iterable[Key]) -> None:
         """Add or change the partitions that a request lists, and drop those it forgets (FS-4)."""
         partitions = self.partitions
         for one in asked:
@@ -80,15 +80,17 @@ class FetchSession:
         for key in forgotten:
             partitions.pop(key, None)
 
-    def asked(self, topics: "Topics") -> list[Asked]:
+    def asked(self, topics: "Topics") -> list[PartitionFetch]:
         """Every partition, as if it had been asked for again; an id that was unknown may be known by now (FS-7)."""
         for known in self.partitions.values():
             if not known.asked.topic:
                 known.asked = known.asked._replace(topic=name_of(topics, known.asked.topic_id))
         return [known.asked for known in self.partitions.values()]
 
-    def news(self, answers: Iterable[tuple[Asked, Read]]) -> Iterator[tuple[Asked, Read]]:
-        """Those answers that have to be sent. Partitions with records move behind all others (FS-5, FS-6)."""
+    def news(
+        self, answers: Iterable[tuple[PartitionFetch, LogReadResult]]
+    ) -> Iterator[tuple[PartitionFetch, LogReadResult]]:
+        """Those answers that have to be sent. Partitions with records move to the end (FS-5, FS-6)."""
         partitions = self.partitions
         for asked, read in answers:
             key = key_of(asked)
@@ -141,7 +143,7 @@ class FetchSessions:
         session.used_ms = now_ms
         self._sessions[session.id] = self._sessions.pop(session.id)
 
-    def create(self, answers: Iterable[tuple[Asked, Read]], uses_ids: bool, now_ms: int) -> int:
+    def create(self, answers: Iterable[tuple[PartitionFetch, LogReadResult]], uses_ids: bool, now_ms: int) -> int:
         """Make a session of what a full request was answered; its id, or 0 without a place for it (FS-2, FS-12)."""
         session = FetchSession(self._new_id(), uses_ids, now_ms)
         for asked, read in answers:

@@ -127,12 +127,12 @@ class LogJobs:
         if self._cluster.settings.bool("log.cleaner.enable"):
             for log in self._logs:
                 if log.config.compact:
-                    dirt = cleaner.inspect(log, now.wall_ms)
-                    if cleaner.is_due(log, dirt):
-                        cleaner.clean(log, dirt, now)
-                        dirt = cleaner.inspect(log, now.wall_ms)
-                    if dirt.next_due_ms is not None:
-                        due.append(dirt.next_due_ms)
+                    cleanable = cleaner.measure(log, now.wall_ms)
+                    if cleaner.is_due(log, cleanable):
+                        cleaner.clean(log, cleanable, now)
+                        cleanable = cleaner.measure(log, now.wall_ms)
+                    if cleanable.next_due_ms is not None:
+                        due.append(cleanable.next_due_ms)
         next_ms = self._retain_those(now, compact=True)
         return min(due if next_ms is None else [*due, next_ms], default=None)
 
@@ -148,3 +148,4 @@ class LogJobs:
         for partition in topic.partitions:
             if partition.has_log:
                 self._logs.pop(partition.log, None)
+                partition.log.forget_unsettled()

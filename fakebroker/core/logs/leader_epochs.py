@@ -37,10 +37,10 @@ class LeaderEpochs:
             return -1, -1
         if epoch == starts.keys()[-1]:
             return epoch, log_end_offset
-        place = starts.bisect_right(epoch)
-        if place == 0:
+        index = starts.bisect_right(epoch)
+        if index == 0:
             return epoch, starts.values()[0]
-        return starts.keys()[place - 1], starts.values()[place]
+        return starts.keys()[index - 1], starts.values()[index]
 
     def cut_start(self, offset: int) -> None:
         """The log now starts at `offset`: older epochs are forgotten, the one in force there begins there (OE-7)."""

@@ -12,9 +12,9 @@ from sortedcontainers import SortedDict
 from fakebroker.core.logs.appends import AppendError, CheckedBatch, check_batch
 from fakebroker.core.logs.config import LogConfig
 from fakebroker.core.logs.leader_epochs import LeaderEpochs
+from fakebroker.core.logs.log_time_index import LogTimeIndex
 from fakebroker.core.logs.producers import Producers
 from fakebroker.core.logs.segment import Segment
-from fakebroker.core.logs.times import LogTimes
 from fakebroker.core.logs.unsettled import LazyRecords, Unsettled, Write
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
@@ -59,15 +59,15 @@ class PartitionLog:
         self.log_end_offset = 0
         self.high_watermark = 0
         self.last_stable_offset = 0
-        self.high_watermark_limit: int | None = None  # what replicas have, where they lag behind
+        self.high_watermark_limit: int | None = None  # what replicas have, where they lag
         self.producers = Producers()
         self.waiters: dict[object, Callable[[Instant], None]] = {}
         self.segments: SortedDict[int, Segment] = SortedDict()
         self._active = Segment(0, 0)
         self.segments[0] = self._active
         self._epochs = LeaderEpochs()
-        self._times: LogTimes | None = None
-        self._unsettled = Unsettled()
+        self._times: LogTimeIndex | None = None
+        self._unsettled = Unsettled(partition.topic.cluster.unsettled)
         self._jobs = partition.topic.cluster.log_jobs
         self.cleaned_until = 0  # where the cleaner stopped last
         self.is_size_watched = False  # the retention job sleeps and wants to hear of growth (RT-3)
@@ -76,6 +76,12 @@ class PartitionLog:
     def config(self) -> LogConfig:
         """The topic's settings as they are now."""
         return self.partition.topic.config.log
+
+    def last_fetchable_offset(self, *, is_consumer: bool, read_committed: bool) -> int:
+        """The offset up to which a reader may read: consumers never see what may still be lost (FT-14, LO-10)."""
+        if not is_consumer:
+            return self.log_end_offset
+        return self.last_stable_offset if read_committed else self.high_watermark
 
     @property
     def epochs(self) -> LeaderEpochs:
@@ -120,17 +126,15 @@ class PartitionLog:
         transaction they belong to. Kafka's coordinators have base sequence 0 in most batches, producer or not.
         """
         base_offset = self.log_end_offset
-        write = Write(base_offset, records, self.epochs.latest(), now.wall_ms, base_sequence)
+        write = Write(base_offset, records, self.epochs.latest(), now.wall_ms, base_sequence, records.memory_bytes())
         if producer is not None:
             self.settle()
             batch = write.batch(producer)
             self._put(batch, len(records) - 1, now.wall_ms, now.wall_ms)
             self.producers.written(parse_header(batch), base_offset, now.wall_ms)
         else:
-            count = len(records)
-            self.log_end_offset = base_offset + count
-            if self._unsettled.add(write, count):
-                self._settle(self._unsettled.take_surplus())
+            self.log_end_offset = base_offset + len(records)
+            self._unsettled.add(write, self)
         self._moved(now)
         return base_offset
 
@@ -156,8 +160,16 @@ class PartitionLog:
         if self._unsettled:
             self._settle(self._unsettled.take())
 
+    def shrink_unsettled(self, most_bytes: int) -> None:
+        """Make do with so much memory for what is not bytes yet; the oldest goes, or becomes bytes."""
+        self._settle(self._unsettled.take_surplus(most_bytes))
+
+    def forget_unsettled(self) -> None:
+        """The topic is deleted: what is not bytes yet never will be."""
+        self._unsettled.clear()
+
     def truncate(self, offset: int, now: Instant) -> None:
-        """Cut off all records at and behind `offset`, inside a batch too: what a test does to a log, not an API."""
+        """Cut off all records from `offset` on, inside a batch too: what a test does to a log, not an API."""
         self.settle()
         if offset >= self.log_end_offset:
             return
@@ -165,9 +177,9 @@ class PartitionLog:
             del self.segments[self._active.base_offset]
             self._active = self._last_segment(offset)
         segment = self._active
-        place = segment.place_of(offset)
-        rest = cut_batch(segment.batches[place], offset) if place < len(segment.batches) else None
-        segment.truncate(place)
+        index = segment.batch_index_of(offset)
+        rest = cut_batch(segment.batches[index], offset) if index < len(segment.batches) else None
+        segment.truncate(index)
         self.log_end_offset = segment.last_offset + 1
         if rest is not None:
             self._put(rest, parse_header(rest).last_offset_delta, max_timestamp_from(rest, 0), now.wall_ms)
@@ -186,11 +198,11 @@ class PartitionLog:
         """
         self.settle()
         segment: Segment = self.segments.values()[max(self.segments.bisect_right(offset) - 1, 0)]
-        place = segment.place_of(offset)
-        if place == len(segment.batches) or segment.offsets[place] > offset:
+        index = segment.batch_index_of(offset)
+        if index == len(segment.batches) or segment.offsets[index] > offset:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{self.name}: no batch holds offset {offset}")
-        batch = segment.batches[place]
-        segment.batches[place] = batch[:-1] + bytes([batch[-1] ^ 0xFF])
+        batch = segment.batches[index]
+        segment.batches[index] = batch[:-1] + bytes([batch[-1] ^ 0xFF])
 
     def advance_log_start(self, offset: int, now: Instant) -> None:
         """Forget the records below `offset`, also inside a batch (DL-1). Nothing happens if they are gone already.
@@ -208,7 +220,7 @@ class PartitionLog:
             self._moved(now)
 
     def delete_segments(self, count: int, now: Instant) -> None:
-        """Delete the `count` oldest segments; the log starts behind them. The active one is rolled first (RT-2)."""
+        """Delete the `count` oldest segments; the log starts after them. The active one is rolled first (RT-2)."""
         self.settle()
         if count == len(self.segments) and self._active.batches:
             self._roll(self.log_end_offset, now.wall_ms)
@@ -250,7 +262,7 @@ class PartitionLog:
         for segment in self.segments.values()[at:]:
             if segment.base_offset >= end:
                 break
-            if segment.place_of(offset) < len(segment.batches):
+            if segment.batch_index_of(offset) < len(segment.batches):
                 return segment.read(offset, max_bytes, end, at_least_one=at_least_one)
         return []
 
@@ -263,10 +275,10 @@ class PartitionLog:
         return sum(segment.bytes_between(offset, end) for segment in self.segments.values()[at:])
 
     def batches(self) -> Iterator[bytes]:
-        """Every stored batch that ends at or behind the log start, in order."""
+        """Every stored batch that ends at or after the log start, in order."""
         self.settle()
         for segment in self.segments.values():
-            yield from segment.batches[segment.place_of(self.log_start_offset) :]
+            yield from segment.batches[segment.batch_index_of(self.log_start_offset) :]
 
     def records(self, start: int = 0, end: int | None = None) -> Iterator[Record]:
         """Every record with an offset in [start, end), from the log start on; those of markers are left out.
@@ -290,32 +302,32 @@ class PartitionLog:
     # -- searching by time ---------------------------------------------------------------------------------------
 
     def find_by_timestamp(self, target_ms: int, end: int) -> Found | None:
-        """The first record from the log start on whose timestamp is >= `target_ms` (LO-11), None at or behind `end`.
+        """The first record from the log start on whose timestamp is >= `target_ms` (LO-11), None at or after `end`.
 
         Raises KafkaError(CORRUPT_MESSAGE) when the batch was corrupted by a test.
         """
         self.settle()
-        place = self._log_times().first_reaching(target_ms)
-        if place is None:
+        position = self._log_times().first_reaching(target_ms)
+        if position is None:
             return None
-        segment, at = place
+        segment, at = position
         found = self._search(segment.batches[at], target_ms, self.log_start_offset)
         if found is None:
-            found = self._search_behind(segment, at, target_ms)
+            found = self._search_after(segment, at, target_ms)
         return found if found is not None and found.offset < end else None
 
     def find_max_timestamp(self, end: int) -> Found | None:
-        """The first record with the largest timestamp of all, deleted or not (LO-16); None at or behind `end`."""
+        """The first record with the largest timestamp of all, deleted or not (LO-16); None at or after `end`."""
         self.settle()
-        place = self._log_times().largest()
-        if place is None:
+        position = self._log_times().largest()
+        if position is None:
             return None
-        segment, at = place
+        segment, at = position
         found = self._search(segment.batches[at], segment.times.maxima[at], 0)
         return found if found is not None and found.offset < end else None
 
     def segment_starts(self, now_ms: int) -> list[tuple[int, int]]:
-        """(first offset, time of the last write) of each segment, oldest first, and (end, now) behind records (LO-18).
+        """(first offset, time of the last write) of each segment, oldest first, and (end, now) after records (LO-18).
 
         A log that was never written to counts as written to now (LO-20).
         """
@@ -371,7 +383,7 @@ class PartitionLog:
             self._times.added(max_timestamp_ms)
 
     def _settle(self, writes: Iterator[Write]) -> None:
-        """Store batches at the places that were given to them when they were written."""
+        """Store batches at the offsets that were given to them when they were written."""
         end = self.log_end_offset
         for write in writes:
             self.log_end_offset = write.base_offset
@@ -410,10 +422,10 @@ class PartitionLog:
             for wake in list(self.waiters.values()):
                 wake(now)
 
-    def _log_times(self) -> LogTimes:
+    def _log_times(self) -> LogTimeIndex:
         times = self._times
         if times is None:
-            times = self._times = LogTimes(self.segments.values(), self.log_start_offset)
+            times = self._times = LogTimeIndex(self.segments.values(), self.log_start_offset)
         return times
 
     def _search(self, batch: bytes, target_ms: int, from_offset: int) -> Found | None:
@@ -426,11 +438,11 @@ class PartitionLog:
         offset, timestamp_ms = hit
         return Found(timestamp_ms, offset, parse_header(batch).leader_epoch)
 
-    def _search_behind(self, segment: Segment, place: int, target_ms: int) -> Found | None:
-        """Batch by batch, behind one whose header promised a time that no record has (a client set bit 3, PD-21)."""
+    def _search_after(self, segment: Segment, index: int, target_ms: int) -> Found | None:
+        """Batch by batch, after one whose header promised a time that no record has (a client set bit 3, PD-21)."""
         at = self.segments.index(segment.base_offset)
         for other in self.segments.values()[at:]:
-            for batch in other.batches[place + 1 if other is segment else 0 :]:
+            for batch in other.batches[index + 1 if other is segment else 0 :]:
                 if parse_header(batch).max_timestamp_ms >= target_ms:
                     found = self._search(batch, target_ms, self.log_start_offset)
                     if found is not None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from fakebroker.core.logs.appends import AppendError, next_batch, single_batch
+from fakebroker.core.logs.appends import AppendError, AppendRefusal, next_batch, single_batch
 from fakebroker.core.logs.log import Appended
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
@@ -37,7 +37,7 @@ def is_transactional(records: bytes | None) -> bool:
     return bool(records[_ATTRIBUTES_AT] & _TRANSACTIONAL)
 
 
-def refusal_of_all(parts: Iterable[bytes | None], *, has_transactional_id: bool) -> AppendError | None:
+def refusal_of_all(parts: Iterable[bytes | None], *, has_transactional_id: bool) -> AppendRefusal | None:
     """What makes Kafka refuse a whole request while it looks for the first transactional batch in it.
 
     A size or a magic that cannot be (PD-12), or a transactional batch without a transactional id (PD-25).
@@ -46,11 +46,11 @@ def refusal_of_all(parts: Iterable[bytes | None], *, has_transactional_id: bool)
         try:
             found = records is not None and next_batch(records) is not None
         except AppendError as error:
-            return error
+            return error.content
         if found and is_transactional(records):
             if has_transactional_id:
                 return None
-            return AppendError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "no transactional id")
+            return AppendRefusal(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "no transactional id")
     return None
 
 
@@ -80,8 +80,9 @@ def append(partition: "Partition", node_id: int, batch: bytes | None, acks: int,
     topic = partition.topic
     if topic.is_internal:
         raise AppendError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic.name} is written by coordinators only")
-    if partition.leader != node_id:
-        raise AppendError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"broker {node_id} does not lead {partition.log.name}")
+    code = partition.error_for_access(node_id)
+    if code:
+        raise AppendError(code, f"broker {node_id} does not lead {partition.log.name}")
     if batch is None:
         return None
     if acks == -1:

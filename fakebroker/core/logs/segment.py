@@ -5,7 +5,8 @@ from bisect import bisect_left, bisect_right
 from struct import Struct
 
 from fakebroker.core.logs.config import LogConfig
-from fakebroker.core.logs.timeindex import NOTHING, TimeIndex
+from fakebroker.core.logs.running_maximum import RunningMaximum
+from fakebroker.records.search import BEFORE_EVERY_TIMESTAMP
 
 _OFFSET_INDEX_ENTRY_BYTES = 8
 _TIME_INDEX_ENTRY_BYTES = 12
@@ -22,7 +23,7 @@ def last_offset(batch: bytes, base_offset: int) -> int:
 class Segment:
     """Stored batches in offset order, and arrays beside them that bisect can search.
 
-    A batch's place is its index in all of them. Batches are the bytes that a fetch hands out.
+    A batch has the same index in all of them. Batches are the bytes that a fetch hands out.
     """
 
     __slots__ = (
@@ -45,8 +46,8 @@ class Segment:
         self.batches: list[bytes] = []
         self.offsets = array("q")  # base offset of each batch
         self.ends = array("q")  # the segment's size in bytes up to and with each batch
-        self.times = TimeIndex()  # of the batches' largest timestamps
-        self.first_timestamp_ms = NOTHING  # the first batch's largest, from which segment.ms counts
+        self.times = RunningMaximum()  # of the batches' largest timestamps
+        self.first_timestamp_ms = BEFORE_EVERY_TIMESTAMP  # the first batch's largest, from which segment.ms counts
         self.index_entries = 0  # Kafka's index files: they can be full (SE-1)
         self.unindexed_bytes = 0
 
@@ -63,7 +64,7 @@ class Segment:
     def add(
         self, batch: bytes, base_offset: int, max_timestamp_ms: int, wall_ms: int, index_interval_bytes: int
     ) -> None:
-        """Take a stored batch at the end. `max_timestamp_ms` is NOTHING for one that no search by time may find."""
+        """Take a stored batch at the end. `max_timestamp_ms` is BEFORE_EVERY_TIMESTAMP if no search may find it."""
         ends, end = self.ends, len(batch)
         if self.unindexed_bytes > index_interval_bytes:
             self.index_entries += 1
@@ -99,16 +100,16 @@ class Segment:
             or entries >= config.segment_index_bytes // _TIME_INDEX_ENTRY_BYTES - 1
         )
 
-    def place_of(self, offset: int) -> int:
-        """The first batch that ends at or behind `offset`; the number of batches if none does."""
-        place = bisect_right(self.offsets, offset) - 1
-        if place < 0:
+    def batch_index_of(self, offset: int) -> int:
+        """The first batch that ends at or after `offset`; the number of batches if none does."""
+        index = bisect_right(self.offsets, offset) - 1
+        if index < 0:
             return 0
-        return place if last_offset(self.batches[place], self.offsets[place]) >= offset else place + 1
+        return index if last_offset(self.batches[index], self.offsets[index]) >= offset else index + 1
 
     def read(self, offset: int, max_bytes: int, end: int, *, at_least_one: bool) -> list[bytes]:
         """Whole batches from `offset` on that begin before `end` and fit into `max_bytes` (FT-6, FT-9)."""
-        first = self.place_of(offset)
+        first = self.batch_index_of(offset)
         start = self.ends[first - 1] if first else 0
         beyond = bisect_left(self.offsets, end)
         fitting = bisect_right(self.ends, start + max_bytes)
@@ -118,14 +119,14 @@ class Segment:
 
     def bytes_between(self, offset: int, end: int) -> int:
         """Bytes of the batches that a read of [offset, end) without a limit gives."""
-        first, beyond = self.place_of(offset), bisect_left(self.offsets, end)
+        first, beyond = self.batch_index_of(offset), bisect_left(self.offsets, end)
         if beyond <= first:
             return 0
         return self.ends[beyond - 1] - (self.ends[first - 1] if first else 0)
 
-    def truncate(self, place: int) -> None:
-        """Keep the first `place` batches."""
-        del self.batches[place:], self.offsets[place:], self.ends[place:]
-        self.times.truncate(place)
-        if not place:
-            self.first_timestamp_ms = NOTHING
+    def truncate(self, index: int) -> None:
+        """Keep the first `index` batches."""
+        del self.batches[index:], self.offsets[index:], self.ends[index:]
+        self.times.truncate(index)
+        if not index:
+            self.first_timestamp_ms = BEFORE_EVERY_TIMESTAMP

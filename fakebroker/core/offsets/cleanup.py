@@ -15,7 +15,7 @@ from fakebroker.core.offsets.expirations import OffsetsExpired
 from fakebroker.core.offsets.expiry import Aging, due_ms, earliest_due_ms
 from fakebroker.core.offsets.expiry_policies import configured_policy, policy_named
 from fakebroker.core.offsets.group_offsets import NEVER
-from fakebroker.core.offsets.records import Tombstones
+from fakebroker.core.offsets.records import Several, Tombstones
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import PARTITION, TOPIC, StoredOffset
 
@@ -99,9 +99,10 @@ class Cleanup:
         First all decisions, then their tombstones in the log, in one batch; then the cache and the journal follow.
         """
         plans = [self._plan(group, now.wall_ms) for group in self._due_groups(now.wall_ms)]
-        self._shard.append_all([self._tombstones(plan) for plan in plans], now)
-        for plan in plans:
-            self._apply(plan, now)
+        for batch in self._shard.batches(plans):
+            self._shard.append(Several([self._tombstones(plan) for plan in batch]), now)
+            for plan in batch:
+                self._apply(plan, now)
         if self._queue:
             self._arm(self._queue[0][0], now.wall_ms)
 
@@ -138,7 +139,7 @@ class Cleanup:
 
     def _tombstones(self, plan: "_Plan") -> Tombstones:
         whole_group = plan.removes_group and self._shard.needs_tombstone(plan.group)
-        return Tombstones(plan.group.group_id, plan.expired, whole_group)
+        return self._shard.tombstones(plan.group, plan.expired, whole_group)
 
     def _apply(self, plan: "_Plan", now: Instant) -> None:
         group = plan.group

@@ -124,8 +124,8 @@ def test_the_end_of_the_cleaned_part_stays_until_the_next_pass() -> None:
     workshop.advance(BACKOFF_MS)
     workshop.advance(2 * DAY_MS)
     log.cleaned_until = 0
-    dirt = cleaner.inspect(log, workshop.now.wall_ms)
-    cleaner.clean(log, dirt, workshop.now)
+    cleanable = cleaner.measure(log, workshop.now.wall_ms)
+    cleaner.clean(log, cleanable, workshop.now)
 
     assert [(parse_header(b).base_offset, parse_header(b).records_count) for b in log.batches()] == [(1, 0), (2, 1)]
 

@@ -223,11 +223,9 @@ def test_segments_of_values_are_cut_as_if_they_had_been_bytes() -> None:
 
 
 @pytest.mark.rules("CR-14", "CO-1")
-def test_writes_that_nobody_read_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond a number of records the oldest writes become bytes, or go if compaction would remove them anyway."""
-    monkeypatch.setattr("fakebroker.core.logs.unsettled.RECORDS_MAX", 2)
-    monkeypatch.setattr("fakebroker.core.logs.unsettled.SLACK", 0)
-    log = Workshop().log(cleanup_policy="compact")
+def test_writes_that_nobody_read_for_long() -> None:
+    """Beyond so much memory the oldest writes become bytes, or go if compaction would remove them anyway."""
+    log = Workshop({"fakebroker.unread.writes.max.bytes": 2_500}).log(cleanup_policy="compact")
     writes = [Pairs((b"k%d" % n, b"v")) for n in range(4)]
     writes[0].superseded = True
     for write in writes:

@@ -29,6 +29,9 @@ class Pairs:
     def __len__(self) -> int:
         return len(self._pairs)
 
+    def memory_bytes(self) -> int:
+        return 1000 * len(self._pairs)
+
     def is_superseded(self) -> bool:
         return self.superseded
 

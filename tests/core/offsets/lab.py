@@ -17,7 +17,7 @@ from fakebroker.core.offsets.explain import GroupExplanation, explain
 from fakebroker.core.topics import Partition, Topic
 from fakebroker.instant import Instant
 from fakebroker.records.batch import read_records
-from fakebroker.records.consumer_protocol import Subscription, encode_subscription
+from fakebroker.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
 from fakebroker.records.record_codec import Record
 from fakebroker.release import release
 from fakebroker.settings import Settings
@@ -131,7 +131,9 @@ class Lab:
         """A JoinGroup; members of the lab are patient, so that a test can let days pass."""
         shard = self.shard(group_id)
         group = shard.group(group_id) or shard.create_group(group_id, self.now)
-        subscription = encode_subscription(Subscription(list(topics))) if metadata is None else metadata
+        subscription = (
+            encode_subscription(ConsumerProtocolSubscription(topics=list(topics))) if metadata is None else metadata
+        )
         request = JoinRequest(
             member_id,
             instance,
@@ -253,6 +255,9 @@ class Pairs:
 
     def records(self) -> tuple[Pair, ...]:
         return self._pairs
+
+    def memory_bytes(self) -> int:
+        return 1000 * len(self._pairs)
 
     def is_superseded(self) -> bool:
         return False

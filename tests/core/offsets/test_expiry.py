@@ -3,7 +3,7 @@
 import pytest
 
 from fakebroker.core.groups.states import State
-from fakebroker.records.consumer_protocol import Subscription, encode_subscription
+from fakebroker.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
 from fakebroker.records.offsets_codec import read_entry
 from fakebroker.records.offsets_topic import GroupEntry, OffsetEntry
 from tests.core.offsets.lab import DAY, HOUR, MINUTE, PASS, START, WEEK, Lab
@@ -163,9 +163,9 @@ def test_subscriptions_of_several_members(version: int) -> None:
     """The topics of all members count, read from subscriptions of every version."""
     lab = Lab()
     lab.commit({T0: 5, U0: 6})
-    first = lab.stable(metadata=encode_subscription(Subscription(["t"]), version))
-    second = lab.join(metadata=encode_subscription(Subscription(["u"]), version))
-    lab.join(member_id=first, metadata=encode_subscription(Subscription(["t"]), version))
+    first = lab.stable(metadata=encode_subscription(ConsumerProtocolSubscription(topics=["t"]), version))
+    second = lab.join(metadata=encode_subscription(ConsumerProtocolSubscription(topics=["u"]), version))
+    lab.join(member_id=first, metadata=encode_subscription(ConsumerProtocolSubscription(topics=["t"]), version))
     lab.sync(first)
     lab.sync(second.answer.member_id)
     assert lab.group().state is State.STABLE

@@ -9,8 +9,8 @@ from fakebroker.net.clock import LoopClock
 T = TypeVar("T")
 
 
-class Door(Protocol):
-    """The way in. Everything that touches the engine goes through `call` or `wait`."""
+class EngineAccess(Protocol):
+    """How handles reach the engine. Everything that touches it goes through `call` or `wait`."""
 
     @property
     def engine(self) -> Engine:

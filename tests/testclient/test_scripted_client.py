@@ -9,44 +9,44 @@ from fakebroker.apis.call import Listener
 from fakebroker.broker import FakeBroker
 from fakebroker.client.connection import ConnectionLost
 from fakebroker.core.cluster import Cluster
-from fakebroker.dialogue.sim_driver import SimDriver
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
 from fakebroker.errors import ErrorCode, FakebrokerError, WaitTimeout
 from fakebroker.instant import Instant
 from fakebroker.release import release
-from fakebroker.scripted import Stage
 from fakebroker.settings import Settings
+from fakebroker.testclient.scripted_client import ScriptedClients
+from fakebroker.testclient.sim_driver import SimDriver
 from fakebroker.wire.messages.join_group import JoinGroupRequestProtocol
 from fakebroker.wire.messages.metadata import MetadataRequestTopic
 
 TOPIC = "orders"
 
 
-def sim_stage(as_release: str = "4.3") -> Stage:
+def clients_in_sim(as_release: str = "4.3") -> ScriptedClients:
     """A broker in the simulator, with a topic of two partitions."""
     cluster = Cluster(Settings({}, profile="test"), release(as_release))
     cluster.topics.create(TOPIC, 2)
-    return Stage(SimDriver(Engine(cluster, [Listener(1, "127.0.0.1", 9092)], Journal(), Instant(10**12, 0))))
+    return ScriptedClients(SimDriver(Engine(cluster, [Listener(1, "127.0.0.1", 9092)], Journal(), Instant(10**12, 0))))
 
 
 @pytest.fixture(params=["sim", "tcp"])
-def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
-    """The same stage twice: in virtual time, and over sockets."""
+def clients(request: pytest.FixtureRequest) -> Iterator[ScriptedClients]:
+    """The same clients twice: in virtual time, and over sockets."""
     if request.param == "sim":
-        yield sim_stage()
+        yield clients_in_sim()
         return
     with FakeBroker() as broker:
         broker.create_topic(TOPIC, partitions=2)
         broker.client("first of all")
-        assert broker._stage is not None
-        yield broker._stage
+        assert broker._scripted_clients is not None
+        yield broker._scripted_clients
 
 
 @pytest.mark.rules("JG-16", "SG-5")
-def test_a_member_joins_syncs_beats_and_leaves(stage: Stage) -> None:
+def test_a_member_joins_syncs_beats_and_leaves(clients: ScriptedClients) -> None:
     """One client goes through the life of a member; the handshake for its id happens by itself."""
-    a = stage.client("a")
+    a = clients.client("a")
     joined = a.join("billing", [TOPIC])
     assert (joined.error_code, joined.generation_id, a.is_leader) == (0, 1, True)
     assert a.member_id.startswith("a-")
@@ -60,9 +60,9 @@ def test_a_member_joins_syncs_beats_and_leaves(stage: Stage) -> None:
 
 
 @pytest.mark.rules("JG-30", "HB-4")
-def test_two_members_rebalance_step_by_step(stage: Stage) -> None:
+def test_two_members_rebalance_step_by_step(clients: ScriptedClients) -> None:
     """A step that is parked at the coordinator is begun, and asked for its result later."""
-    a, b = stage.client("a"), stage.client("b")
+    a, b = clients.client("a"), clients.client("b")
     a.join("billing", [TOPIC])
     a.sync({a.member_id: {TOPIC: [0, 1]}})
 
@@ -79,9 +79,9 @@ def test_two_members_rebalance_step_by_step(stage: Stage) -> None:
     assert (a.assignment, b.assignment) == ({TOPIC: [0]}, {TOPIC: [1]})
 
 
-def test_records_and_offsets_go_round(stage: Stage) -> None:
+def test_records_and_offsets_go_round(clients: ScriptedClients) -> None:
     """What is produced is fetched, what is committed is found again."""
-    client = stage.client("c")
+    client = clients.client("c")
     client.produce(TOPIC, 1, [(b"k", b"v"), (None, b"w")], timestamp_ms=10**12)
     client.commit({(TOPIC, 1): 2}, group_id="simple")
 
@@ -92,9 +92,9 @@ def test_records_and_offsets_go_round(stage: Stage) -> None:
         client.fetch(TOPIC, 1, 9)
 
 
-def test_any_request_in_any_version(stage: Stage) -> None:
+def test_any_request_in_any_version(clients: ScriptedClients) -> None:
     """Raw requests have the fields of the message; the version is pinned, given, or the newest both sides speak."""
-    client = stage.client("c", versions={"JoinGroup": 0})
+    client = clients.client("c", versions={"JoinGroup": 0})
     described = client.request("DescribeGroups", 5, groups=["nobody"])
     joined = client.join("old", ["t"])
 
@@ -110,8 +110,8 @@ def test_any_request_in_any_version(stage: Stage) -> None:
 @pytest.mark.rules("TM-8")
 def test_a_member_outlives_its_connection() -> None:
     """A join parked on a closed connection counts: the member is in the next generation, and goes by its session."""
-    stage = sim_stage()
-    a, b = stage.client("a"), stage.client("b", versions={"JoinGroup": 3})
+    clients = clients_in_sim()
+    a, b = clients.client("a"), clients.client("b", versions={"JoinGroup": 3})
     a.join("g")
     b.start(b.steps.join("g", session_timeout_ms=6000))
     b.close()
@@ -119,15 +119,15 @@ def test_a_member_outlives_its_connection() -> None:
     assert (joined.generation_id, len(joined.members)) == (2, 2)
 
     a.sync()
-    stage.driver.pass_time(5999)
+    clients.driver.pass_time(5999)
     assert a.heartbeat().error_code == ErrorCode.NONE
-    stage.driver.pass_time(1)
+    clients.driver.pass_time(1)
     assert a.heartbeat().error_code == ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_a_crash_tells_nobody(stage: Stage) -> None:
+def test_a_crash_tells_nobody(clients: ScriptedClients) -> None:
     """Closing a client leaves its member in the group; what it had under way ends with the connection."""
-    a, b = stage.client("a"), stage.client("b")
+    a, b = clients.client("a"), clients.client("b")
     a.join("g")
     rejoining = b.start(b.steps.join("g"))
     while a.heartbeat().error_code == 0:
@@ -141,8 +141,8 @@ def test_a_crash_tells_nobody(stage: Stage) -> None:
 
 def test_a_step_that_takes_too_long_says_what_it_waited_for() -> None:
     """The client gives up after the time it was given, and names the request."""
-    stage = sim_stage()
-    a, b = stage.client("a"), stage.client("b")
+    clients = clients_in_sim()
+    a, b = clients.client("a"), clients.client("b")
     a.join("g")
     joining = b.start(b.steps.join("g"))
 
@@ -153,13 +153,13 @@ def test_a_step_that_takes_too_long_says_what_it_waited_for() -> None:
 def test_steps_of_a_member_need_a_membership() -> None:
     """A client that never joined cannot beat."""
     with pytest.raises(FakebrokerError, match="has joined no group"):
-        sim_stage().client("a").heartbeat()
+        clients_in_sim().client("a").heartbeat()
 
 
 @pytest.mark.parametrize("as_release", ["2.1", "3.9"])
 def test_the_client_speaks_what_older_brokers_do(as_release: str) -> None:
     """Versions are chosen by what the broker lists, down to the oldest release."""
-    client = sim_stage(as_release).client("c")
+    client = clients_in_sim(as_release).client("c")
 
     assert client.join("g", [TOPIC]).error_code == 0
     assert client.leave().error_code == 0
@@ -168,12 +168,12 @@ def test_the_client_speaks_what_older_brokers_do(as_release: str) -> None:
 @pytest.mark.rules("GEN-8", "GEN-9")
 def test_answers_keep_the_order_of_the_request_and_throttle_nobody() -> None:
     """Where Kafka's order is that of a hash map, ours is the request's; members come in the order of joining."""
-    client = sim_stage().client("c")
+    client = clients_in_sim().client("c")
     groups = ["z", "a", "m"]
     for name in groups:
         client.request("JoinGroup", 3, **wishes(name))
     for member in range(3):
-        other = client.stage.client(f"late-{member}")
+        other = client.clients.client(f"late-{member}")
         other.start(other.steps.request("JoinGroup", 3, **wishes("z")))
     described = client.request("DescribeGroups", 5, groups=groups)
     listed = client.request("Metadata", 9, topics=[MetadataRequestTopic(name=name) for name in groups])

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.handles.handle import WAIT_S, Handle
 from fakebroker.instant import Instant
 from fakebroker.records.batch import build_batch, check_crc, parse_header, read_records
 from fakebroker.records.record_codec import Record
-from fakebroker.views.view import WAIT_S, View
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.topics import Partition, Topic
-    from fakebroker.door import Door
+    from fakebroker.handles.access import EngineAccess
 
 Text = bytes | str | None
 
@@ -28,11 +28,11 @@ class StoredRecord(NamedTuple):
     headers: tuple[tuple[str, bytes | None], ...]
 
 
-class TopicView(View):
+class TopicHandle(Handle):
     """One topic by name, whether it exists or not. What needs it raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
 
-    def __init__(self, door: "Door", name: str) -> None:
-        super().__init__(door)
+    def __init__(self, access: "EngineAccess", name: str) -> None:
+        super().__init__(access)
         self.name = name
 
     def __repr__(self) -> str:
@@ -108,20 +108,20 @@ class TopicView(View):
         """
 
         def probe() -> list[StoredRecord] | None:
-            cluster = self._door.engine.cluster
+            cluster = self._access.engine.cluster
             topic = cluster.topics.get(self.name)
             if topic is None or sum(p.log.log_end_offset for p in topic.partitions) < records:
                 return None
             return self._records(cluster, None)
 
         def failure() -> str:
-            topic = self._door.engine.cluster.topics.get(self.name)
+            topic = self._access.engine.cluster.topics.get(self.name)
             seen = "there is no such topic"
             if topic is not None:
                 seen = f"there are {sum(p.log.log_end_offset for p in topic.partitions)}"
             return f"waited {timeout_s:g} s for {records} records in topic {self.name}: {seen}"
 
-        return self._door.wait(probe, timeout_s, failure)
+        return self._access.wait(probe, timeout_s, failure)
 
     def _records(self, cluster: "Cluster", partition: int | None) -> list[StoredRecord]:
         if partition is not None:

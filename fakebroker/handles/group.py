@@ -9,17 +9,17 @@ from fakebroker.core.offsets.expiry_policies import EXPIRY_POLICIES
 from fakebroker.core.offsets.explain import GroupExplanation, explain, side_by_side
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.errors import ErrorCode, KafkaError, WireError
+from fakebroker.handles.handle import WAIT_S, Handle
 from fakebroker.instant import Instant
 from fakebroker.records.consumer_protocol import decode_assignment, decode_subscription
 from fakebroker.records.offsets_topic import CommittedOffset
-from fakebroker.views.view import WAIT_S, View
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.groups.classic_group import ClassicGroup
     from fakebroker.core.groups.members import Member
     from fakebroker.core.node import Node
-    from fakebroker.door import Door
+    from fakebroker.handles.access import EngineAccess
 
 T = TypeVar("T")
 
@@ -35,11 +35,11 @@ class MemberView(NamedTuple):
     assignment: dict[str, list[int]]
 
 
-class GroupView(View):
+class GroupHandle(Handle):
     """One consumer group by id, whether it exists or not; one that does not is "Dead" and without members."""
 
-    def __init__(self, door: "Door", group_id: str) -> None:
-        super().__init__(door)
+    def __init__(self, access: "EngineAccess", group_id: str) -> None:
+        super().__init__(access)
         self.group_id = group_id
 
     def __repr__(self) -> str:
@@ -103,7 +103,7 @@ class GroupView(View):
     @property
     def transitions(self) -> list[Transition]:
         """What happened to its state and why, oldest first, as far as the journal reaches back."""
-        return self._door.call(self._transitions)
+        return self._access.call(self._transitions)
 
     def wait(
         self,
@@ -115,14 +115,14 @@ class GroupView(View):
     ) -> Any:
         """Wait until the group is as described: in `state`, with so many members, at least in this generation.
 
-        Gives this view (AsyncFakeBroker: an awaitable of it). Raises ValueError for a state that does not exist and
+        Gives this handle (AsyncFakeBroker: an awaitable of it). Raises ValueError for a state that does not exist and
         WaitTimeout, which says what the group was instead.
         """
         if state is not None and state not in set(State):
             raise ValueError(f"{state!r} is no state of a group; those are {', '.join(State)}")
         wanted = _Wanted(state, members, generation)
 
-        def probe() -> "GroupView | None":
+        def probe() -> "GroupHandle | None":
             return self if wanted.holds(self._group_now()) else None
 
         def failure() -> str:
@@ -134,10 +134,10 @@ class GroupView(View):
             ]
             return "\n".join(lines)
 
-        return self._door.wait(probe, timeout_s, failure)
+        return self._access.wait(probe, timeout_s, failure)
 
     def _group_now(self) -> "ClassicGroup | None":
-        engine = self._door.engine
+        engine = self._access.engine
         return self._group(engine.cluster, engine.now)
 
     def _group(self, cluster: "Cluster", now: Instant) -> "ClassicGroup | None":
@@ -151,7 +151,7 @@ class GroupView(View):
         return self._look(look)
 
     def _transitions(self) -> list[Transition]:
-        events = [recorded.event for recorded in self._door.engine.journal.events(Transition)]
+        events = [recorded.event for recorded in self._access.engine.journal.events(Transition)]
         return [event for event in events if isinstance(event, Transition) and event.group_id == self.group_id]
 
 
@@ -218,7 +218,7 @@ def _members(count: int) -> str:
 def _member(group: "ClassicGroup", member: "Member") -> MemberView:
     try:
         topics = tuple(decode_subscription(member.metadata(group.protocol)).topics)
-        assignment = {topic: list(indexes) for topic, indexes in decode_assignment(member.assignment).partitions}
+        assignment = dict(decode_assignment(member.assignment).assigned_partitions)
     except WireError:
         topics, assignment = (), {}
     return MemberView(member.member_id, member.client_id, member.client_host, member.instance_id, topics, assignment)

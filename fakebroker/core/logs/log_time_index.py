@@ -6,12 +6,12 @@ maximum of its own, made when somebody first asks. The largest timestamp of all 
 
 from collections.abc import Iterable
 
+from fakebroker.core.logs.running_maximum import RunningMaximum
 from fakebroker.core.logs.segment import Segment, last_offset
-from fakebroker.core.logs.timeindex import NOTHING, TimeIndex
-from fakebroker.records.search import max_timestamp_from
+from fakebroker.records.search import BEFORE_EVERY_TIMESTAMP, max_timestamp_from
 
 
-class LogTimes:
+class LogTimeIndex:
     """A view of the segments of one log, valid until its start moves or a segment goes. Appends are told to it."""
 
     def __init__(self, segments: Iterable[Segment], log_start_offset: int) -> None:
@@ -20,14 +20,14 @@ class LogTimes:
         start = self.segments[self._start]
         is_cut = start.base_offset < log_start_offset
         self._start_times = _times_from(start, log_start_offset) if is_cut else start.times
-        self._stored = TimeIndex()  # over segments, whole
-        self._live = TimeIndex()  # over segments, what lies at or behind the log start
-        for place, segment in enumerate(self.segments):
+        self._stored = RunningMaximum()  # over segments, whole
+        self._live = RunningMaximum()  # over segments, what lies at or after the log start
+        for index, segment in enumerate(self.segments):
             self._stored.add(segment.times.largest())
-            if place < self._start:
-                self._live.add(NOTHING)
+            if index < self._start:
+                self._live.add(BEFORE_EVERY_TIMESTAMP)
             else:
-                self._live.add(self._start_times.largest() if place == self._start else segment.times.largest())
+                self._live.add(self._start_times.largest() if index == self._start else segment.times.largest())
 
     def added(self, max_timestamp_ms: int) -> None:
         """The last segment took a batch with this largest timestamp."""
@@ -40,11 +40,11 @@ class LogTimes:
     def rolled(self, segment: Segment) -> None:
         """A new, empty segment is the last one now."""
         self.segments.append(segment)
-        self._stored.add(NOTHING)
-        self._live.add(NOTHING)
+        self._stored.add(BEFORE_EVERY_TIMESTAMP)
+        self._live.add(BEFORE_EVERY_TIMESTAMP)
 
     def first_reaching(self, target_ms: int) -> tuple[Segment, int] | None:
-        """The first batch with a record at or behind the log start whose timestamp is >= `target_ms` (LO-11)."""
+        """The first batch with a record at or after the log start whose timestamp is >= `target_ms` (LO-11)."""
         at = self._live.first_reaching(target_ms)
         if at == len(self.segments):
             return None
@@ -55,17 +55,17 @@ class LogTimes:
     def largest(self) -> tuple[Segment, int] | None:
         """The first batch that has the largest timestamp of all stored ones, or None if nothing is stored (LO-16)."""
         largest_ms = self._stored.largest()
-        if largest_ms == NOTHING:
+        if largest_ms == BEFORE_EVERY_TIMESTAMP:
             return None
         segment = self.segments[self._stored.first_reaching(largest_ms)]
         return segment, segment.times.first_reaching(largest_ms)
 
 
-def _times_from(segment: Segment, log_start_offset: int) -> TimeIndex:
-    times = TimeIndex()
+def _times_from(segment: Segment, log_start_offset: int) -> RunningMaximum:
+    times = RunningMaximum()
     for batch, base_offset in zip(segment.batches, segment.offsets, strict=True):
         if base_offset >= log_start_offset or last_offset(batch, base_offset) >= log_start_offset:
             times.add(max_timestamp_from(batch, log_start_offset))
         else:
-            times.add(NOTHING)
+            times.add(BEFORE_EVERY_TIMESTAMP)
     return times

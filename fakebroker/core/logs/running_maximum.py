@@ -7,10 +7,10 @@ whatever the order, and an entry costs eight bytes. Sorted containers would buy 
 from array import array
 from bisect import bisect_left
 
-NOTHING = -(2**63)  # below every timestamp: an entry that no search may find
+from fakebroker.records.search import BEFORE_EVERY_TIMESTAMP
 
 
-class TimeIndex:
+class RunningMaximum:
     """The running maximum over a sequence of timestamps (ms), one entry per batch or per segment."""
 
     __slots__ = ("maxima",)
@@ -35,8 +35,8 @@ class TimeIndex:
         return bisect_left(self.maxima, target_ms)
 
     def largest(self) -> int:
-        """The largest timestamp; NOTHING when there is no entry."""
-        return self.maxima[-1] if self.maxima else NOTHING
+        """The largest timestamp; BEFORE_EVERY_TIMESTAMP when there is no entry."""
+        return self.maxima[-1] if self.maxima else BEFORE_EVERY_TIMESTAMP
 
     def truncate(self, count: int) -> None:
         """Keep the first `count` entries."""

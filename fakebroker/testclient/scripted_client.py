@@ -15,21 +15,21 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-from fakebroker.client.consumer import Consumer, Flow
-from fakebroker.dialogue.driver import Driver
+from fakebroker.client.steps import ClientSteps, Flow
 from fakebroker.errors import WaitTimeout
+from fakebroker.testclient.driver import Driver
 
 P = ParamSpec("P")
 T = TypeVar("T")
 ANSWER_S = 30.0
 
 
-class Stage:
-    """Where scripted clients of one broker act: one driver, and every step that is not finished."""
+class ScriptedClients:
+    """The scripted clients of one broker. One driver carries their bytes; unfinished steps are known here."""
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
-        self._steps: list[Step[Any]] = []
+        self._steps: list[PendingStep[Any]] = []
 
     def client(self, client_id: str | None, versions: Mapping[str, int] | None = None) -> "ScriptedClient":
         """A new client with a connection of its own. `versions` pins APIs, e.g. {"JoinGroup": 4}."""
@@ -40,7 +40,7 @@ class Stage:
         self.driver.close_all()
         self.advance()
 
-    def begin(self, step: "Step[Any]") -> None:
+    def begin(self, step: "PendingStep[Any]") -> None:
         """Take care of a step until it is finished."""
         self._steps.append(step)
         self.advance()
@@ -52,7 +52,7 @@ class Stage:
             if step.is_done:
                 self._steps.remove(step)
 
-    def wait(self, step: "Step[Any]", timeout_s: float) -> bool:
+    def wait(self, step: "PendingStep[Any]", timeout_s: float) -> bool:
         """Let time pass until the step is finished, or not for longer than this."""
 
         def is_done() -> bool:
@@ -62,7 +62,7 @@ class Stage:
         return self.driver.pass_time(round(timeout_s * 1000), is_done)
 
 
-class Step(Generic[T]):
+class PendingStep(Generic[T]):
     """A step under way: perhaps several requests one after the other."""
 
     def __init__(self, client: "ScriptedClient", flow: Flow[T]) -> None:
@@ -84,7 +84,7 @@ class Step(Generic[T]):
 
     def result(self, timeout_s: float = ANSWER_S) -> T:
         """Wait for the end of the step. Raises WaitTimeout, ConnectionLost, or what the step raised."""
-        if not self._client.stage.wait(self, timeout_s):
+        if not self._client.clients.wait(self, timeout_s):
             raise WaitTimeout(f"{self._client!r}: no answer to {self._pending!r} within {timeout_s:g} s")
         if self._error is not None:
             raise self._error
@@ -99,13 +99,13 @@ class Step(Generic[T]):
         except Exception as error:
             self._error, self.is_done = error, True
         else:
-            self._client.stage.driver.flush(self._client.steps.connection)
+            self._client.clients.driver.flush(self._client.steps.connection)
 
 
 def _blocking(
-    flow: Callable[Concatenate[Consumer, P], Flow[T]],
+    flow: Callable[Concatenate[ClientSteps, P], Flow[T]],
 ) -> Callable[Concatenate["ScriptedClient", P], T]:
-    """A method that runs a flow of the consumer to its end."""
+    """A method that takes the steps of a flow to its end."""
 
     @functools.wraps(flow)
     def step(self: "ScriptedClient", /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -117,32 +117,32 @@ def _blocking(
 class ScriptedClient:
     """One client. Its methods block until the broker has answered; `start` takes a step of `steps` without waiting."""
 
-    def __init__(self, stage: Stage, client_id: str | None, versions: Mapping[str, int] | None) -> None:
-        self.stage = stage
-        self.steps = Consumer(client_id, versions)
-        stage.driver.open(self.steps.connection)
+    def __init__(self, clients: ScriptedClients, client_id: str | None, versions: Mapping[str, int] | None) -> None:
+        self.clients = clients
+        self.steps = ClientSteps(client_id, versions)
+        clients.driver.open(self.steps.connection)
 
-    join = _blocking(Consumer.join)
-    rejoin = _blocking(Consumer.rejoin)
-    sync = _blocking(Consumer.sync)
-    heartbeat = _blocking(Consumer.heartbeat)
-    leave = _blocking(Consumer.leave)
-    commit = _blocking(Consumer.commit)
-    committed = _blocking(Consumer.committed)
-    produce = _blocking(Consumer.produce)
-    fetch = _blocking(Consumer.fetch)
-    request = _blocking(Consumer.request)
+    join = _blocking(ClientSteps.join)
+    rejoin = _blocking(ClientSteps.rejoin)
+    sync = _blocking(ClientSteps.sync)
+    heartbeat = _blocking(ClientSteps.heartbeat)
+    leave = _blocking(ClientSteps.leave)
+    commit = _blocking(ClientSteps.commit)
+    committed = _blocking(ClientSteps.committed)
+    produce = _blocking(ClientSteps.produce)
+    fetch = _blocking(ClientSteps.fetch)
+    request = _blocking(ClientSteps.request)
 
-    def start(self, flow: Flow[T]) -> Step[T]:
+    def start(self, flow: Flow[T]) -> PendingStep[T]:
         """Begin a step, e.g. `a.start(a.steps.rejoin())`; ask for its `result()` later."""
-        step = Step(self, flow)
-        self.stage.begin(step)
+        step = PendingStep(self, flow)
+        self.clients.begin(step)
         return step
 
     def close(self) -> None:
         """Close the connection, as a crash does: nobody is told anything."""
-        self.stage.driver.close(self.steps.connection)
-        self.stage.advance()
+        self.clients.driver.close(self.steps.connection)
+        self.clients.advance()
 
     @property
     def member_id(self) -> str:

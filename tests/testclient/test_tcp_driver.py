@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from fakebroker.client.connection import ClientConnection
-from fakebroker.dialogue.tcp_driver import TcpDriver
+from fakebroker.testclient.tcp_driver import TcpDriver
 from fakebroker.wire.frame import encode_response
 from fakebroker.wire.framing import with_length
 from fakebroker.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse

@@ -3,20 +3,20 @@
 from typing import TYPE_CHECKING
 
 from fakebroker.core.topics import CONSUMER_OFFSETS
+from fakebroker.handles.handle import Handle
 from fakebroker.instant import Instant
-from fakebroker.views.view import View
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.topics import Partition
-    from fakebroker.door import Door
+    from fakebroker.handles.access import EngineAccess
 
 
-class CoordinatorView(View):
+class CoordinatorHandle(Handle):
     """Whoever coordinates a group: the node that leads the group's partition of `__consumer_offsets`."""
 
-    def __init__(self, door: "Door", group_id: str) -> None:
-        super().__init__(door)
+    def __init__(self, access: "EngineAccess", group_id: str) -> None:
+        super().__init__(access)
         self.group_id = group_id
 
     @property

@@ -1,8 +1,8 @@
 """A scripted client: group member, producer and reader in steps that a test takes one by one.
 
 Every step is a flow: a generator that yields a request under way (`Pending`) and is sent the answer. Whoever runs it
-does the input and output, and waits as it likes: a player in virtual time, a door over TCP. Steps return the answers
-as they are, error codes and all; only the handshake for a member id (79) is followed by itself.
+does the input and output, and waits as it likes: a player in virtual time, a scripted client over TCP. Steps return
+the answers as they are, error codes and all; only MEMBER_ID_REQUIRED is followed by a second JoinGroup (KIP-394).
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -14,8 +14,8 @@ from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.errors import ErrorCode, FakebrokerError
 from fakebroker.records.batch import build_batch, read_records, split_batches
 from fakebroker.records.consumer_protocol import (
-    Assignment,
-    Subscription,
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
     decode_assignment,
     encode_assignment,
     encode_subscription,
@@ -59,7 +59,7 @@ class Membership:
         return bool(self.member_id) and self.leader == self.member_id
 
 
-class Consumer:
+class ClientSteps:
     """One client on one connection. `versions` pins APIs to versions, e.g. {"JoinGroup": 4}."""
 
     def __init__(self, client_id: str | None = "consumer", versions: Mapping[str, int] | None = None) -> None:
@@ -108,7 +108,7 @@ class Consumer:
         protocol_type: str = "consumer",
     ) -> Flow[JoinGroupResponse]:
         """Join a group as a new member. `metadata` replaces the subscription to `topics`."""
-        data = encode_subscription(Subscription(topics)) if metadata is None else metadata
+        data = encode_subscription(ConsumerProtocolSubscription(topics=list(topics))) if metadata is None else metadata
         wishes = JoinGroupRequest(
             group_id=group_id,
             session_timeout_ms=session_timeout_ms,
@@ -133,10 +133,8 @@ class Consumer:
         """Fetch the assignment; the leader gives everybody's: member id -> topic -> partitions."""
         membership = self._membership()
         entries = [
-            SyncGroupRequestAssignment(
-                member_id=member_id, assignment=encode_assignment(Assignment(tuple(got.items())))
-            )
-            for member_id, got in (assignments or {}).items()
+            SyncGroupRequestAssignment(member_id=member_id, assignment=_assignment_bytes(partitions))
+            for member_id, partitions in (assignments or {}).items()
         ]
         answer = yield from self.ask(
             SyncGroupRequest(
@@ -150,8 +148,7 @@ class Consumer:
             )
         )
         if answer.error_code == ErrorCode.NONE:
-            partitions = decode_assignment(answer.assignment).partitions
-            membership.assignment = {topic: list(indexes) for topic, indexes in partitions}
+            membership.assignment = dict(decode_assignment(answer.assignment).assigned_partitions)
         return answer
 
     def heartbeat(self) -> Flow[Any]:
@@ -254,6 +251,12 @@ class Consumer:
         if self.membership is None:
             raise FakebrokerError("this client has joined no group")
         return self.membership
+
+
+def _assignment_bytes(partitions: Mapping[str, Sequence[int]]) -> bytes:
+    """What a leader sends for one member: topic -> partitions."""
+    rows = [(topic, list(indexes)) for topic, indexes in partitions.items()]
+    return encode_assignment(ConsumerProtocolAssignment(assigned_partitions=rows))
 
 
 def _by_topic(offsets: Offsets) -> dict[str, list[tuple[int, int]]]:

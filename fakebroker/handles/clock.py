@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime
 
-from fakebroker.views.view import View
+from fakebroker.handles.handle import Handle
 
 
-class ClockView(View):
+class ClockHandle(Handle):
     """The broker's time of day. Timers that watch over live clients go on in real time, unless told otherwise."""
 
     @property
@@ -16,7 +16,7 @@ class ClockView(View):
     @property
     def now_ms(self) -> int:
         """The same in milliseconds since the epoch."""
-        return self._door.call(lambda: self._door.loop_clock.now().wall_ms)
+        return self._access.call(lambda: self._access.loop_clock.now().wall_ms)
 
     def advance(
         self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0, ms: int = 0,
@@ -28,28 +28,28 @@ class ClockView(View):
         Raises ValueError for a negative amount.
         """
         total_ms = round((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000) + ms
-        self._door.call(lambda: self._door.loop_clock.advance(total_ms, timers))
+        self._access.call(lambda: self._access.loop_clock.advance(total_ms, timers))
 
     def run_until(self, when: datetime) -> None:
         """Advance to a time of day. Raises ValueError for one that has passed."""
-        self._door.call(lambda: self._run_until(round(when.timestamp() * 1000)))
+        self._access.call(lambda: self._run_until(round(when.timestamp() * 1000)))
 
     def freeze(self) -> None:
         """The time of day stands still until `resume`; `advance` still moves it."""
-        self._door.call(self._door.loop_clock.freeze)
+        self._access.call(self._access.loop_clock.freeze)
 
     def resume(self) -> None:
         """The time of day goes on from where it stands."""
-        self._door.call(self._door.loop_clock.resume)
+        self._access.call(self._access.loop_clock.resume)
 
     @property
     def rate(self) -> float:
         """How many times as fast as real time the time of day passes."""
-        return self._door.loop_clock.rate
+        return self._access.loop_clock.rate
 
     @rate.setter
     def rate(self, rate: float) -> None:
-        self._door.call(lambda: setattr(self._door.loop_clock, "rate", rate))
+        self._access.call(lambda: setattr(self._access.loop_clock, "rate", rate))
 
     def _run_until(self, wall_ms: int) -> None:
-        self._door.loop_clock.advance(wall_ms - self._door.loop_clock.now().wall_ms)
+        self._access.loop_clock.advance(wall_ms - self._access.loop_clock.now().wall_ms)

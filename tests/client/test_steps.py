@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.client.connection import Pending
-from fakebroker.client.consumer import Consumer
+from fakebroker.client.steps import ClientSteps
 from fakebroker.errors import ErrorCode, FakebrokerError
 from fakebroker.schema import Message
 from fakebroker.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
@@ -31,9 +31,9 @@ def finish(flow: Generator[Pending, Message, Any], *answers: Message) -> tuple[A
     raise AssertionError(f"the step goes on with {pending}")
 
 
-def member(**versions: int) -> Consumer:
+def member(**versions: int) -> ClientSteps:
     """A client that is a member, and leader, of a group."""
-    consumer = Consumer("c", {"JoinGroup": 3, **versions})
+    steps = ClientSteps("c", {"JoinGroup": 3, **versions})
     joined = JoinGroupResponse(
         generation_id=4,
         member_id="m",
@@ -41,15 +41,15 @@ def member(**versions: int) -> Consumer:
         protocol_name="range",
         members=[JoinGroupResponseMember(member_id="m", metadata=b"x")],
     )
-    finish(consumer.join("g", ["t"]), joined)
-    return consumer
+    finish(steps.join("g", ["t"]), joined)
+    return steps
 
 
 def test_versions_are_asked_for_once() -> None:
     """The first step asks what the broker serves; then the newest version that both speak is used."""
-    consumer = member()
-    _, first = finish(consumer.heartbeat(), EVERYTHING, HeartbeatResponse())
-    _, second = finish(consumer.heartbeat(), HeartbeatResponse())
+    steps = member()
+    _, first = finish(steps.heartbeat(), EVERYTHING, HeartbeatResponse())
+    _, second = finish(steps.heartbeat(), HeartbeatResponse())
 
     assert (first, second) == (["ApiVersions v0", "Heartbeat v4"], ["Heartbeat v4"])
 
@@ -70,40 +70,40 @@ def test_an_api_that_the_broker_does_not_serve_is_said() -> None:
 @pytest.mark.rules("JG-16")
 def test_the_handshake_for_an_id_is_part_of_the_join() -> None:
     """After 79 the join is repeated with the id that came with it."""
-    consumer = Consumer("c", {"JoinGroup": 9})
+    steps = ClientSteps("c", {"JoinGroup": 9})
     refused = JoinGroupResponse(error_code=ErrorCode.MEMBER_ID_REQUIRED, member_id="c-1")
     joined = JoinGroupResponse(generation_id=1, member_id="c-1", leader="c-1")
-    answer, sent = finish(consumer.join("g", ["t"]), refused, joined)
+    answer, sent = finish(steps.join("g", ["t"]), refused, joined)
 
     assert (answer, sent) == (joined, ["JoinGroup v9", "JoinGroup v9"])
-    assert consumer.membership is not None
-    assert (consumer.membership.member_id, consumer.membership.is_leader) == ("c-1", True)
+    assert steps.membership is not None
+    assert (steps.membership.member_id, steps.membership.is_leader) == ("c-1", True)
 
 
 def test_a_refused_join_leaves_no_membership_behind() -> None:
     """Other errors come back as they are, and the client is no member."""
-    consumer = Consumer("c", {"JoinGroup": 9})
-    answer, _ = finish(consumer.join("g"), JoinGroupResponse(error_code=ErrorCode.GROUP_MAX_SIZE_REACHED))
+    steps = ClientSteps("c", {"JoinGroup": 9})
+    answer, _ = finish(steps.join("g"), JoinGroupResponse(error_code=ErrorCode.GROUP_MAX_SIZE_REACHED))
 
     assert answer.error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
-    assert consumer.membership is not None
-    assert (consumer.membership.member_id, consumer.membership.is_leader) == ("", False)
+    assert steps.membership is not None
+    assert (steps.membership.member_id, steps.membership.is_leader) == ("", False)
 
 
 def test_a_refused_sync_changes_no_assignment() -> None:
     """Only a successful answer brings partitions."""
-    consumer = member(SyncGroup=5)
-    finish(consumer.sync({"m": {"t": [0]}}), SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
+    steps = member(SyncGroup=5)
+    finish(steps.sync({"m": {"t": [0]}}), SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
 
-    assert consumer.membership is not None
-    assert consumer.membership.assignment == {}
+    assert steps.membership is not None
+    assert steps.membership.assignment == {}
 
 
 @pytest.mark.parametrize("version", [0, 2, 3, 5])
 def test_leaving_works_in_every_form_of_the_request(version: int) -> None:
     """Up to v2 one member leaves, from v3 a list does; either way the client is no member afterwards."""
-    consumer = member(LeaveGroup=version)
-    finish(consumer.leave(), LeaveGroupResponse())
+    steps = member(LeaveGroup=version)
+    finish(steps.leave(), LeaveGroupResponse())
 
-    assert consumer.membership is not None
-    assert consumer.membership.member_id == ""
+    assert steps.membership is not None
+    assert steps.membership.member_id == ""

@@ -1,0 +1,24 @@
+"""What the handles of the object model share."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from fakebroker.instant import Instant
+
+if TYPE_CHECKING:
+    from fakebroker.core.cluster import Cluster
+    from fakebroker.handles.access import EngineAccess
+
+T = TypeVar("T")
+WAIT_S = 10.0
+
+
+class Handle:
+    """A handle reaches the engine through its `EngineAccess`, and keeps nothing else of the broker."""
+
+    def __init__(self, access: "EngineAccess") -> None:
+        self._access = access
+
+    def _look(self, look: Callable[["Cluster", Instant], T]) -> T:
+        """What `look` returns, run on the engine's thread with the cluster and the present time."""
+        return self._access.call(lambda: look(self._access.engine.cluster, self._access.engine.now))

@@ -1,0 +1,169 @@
+"""Same seed, same inputs, same times in: same bytes out, in every process.
+
+Two ways to look: the source may not iterate over sets, whose order depends on the process's hash seed; and a workload
+that joins, commits, produces, fetches and expires is run in processes with different hash seeds.
+"""
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from tests.test_house import ABOVE_THE_LINE, SOURCES, layer_of, name_of
+
+# What may be given a set whatever its order: the result does not depend on it.
+ORDER_FREE = {"sorted", "len", "min", "max", "any", "all", "set", "frozenset", "bool", "Counter"}
+SET_METHODS = {"union", "intersection", "difference", "symmetric_difference"}
+SET_OPERATORS = (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)
+
+
+def is_set_annotation(annotation: ast.AST | None) -> bool:
+    """Whether a name annotated so is a set: `set[str]`, `frozenset[int] | None`; or a dictionary of sets."""
+    text = ast.unparse(annotation).strip("\"'") if annotation is not None else ""
+    return text.split("[")[0] in {"set", "frozenset", "Set"} or "| set[" in text or ", set[" in text
+
+
+def declared(tree: ast.AST) -> Iterator[tuple[str, bool]]:
+    """Every attribute, variable, parameter and function that a source declares, and whether it is a set."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.AnnAssign):
+            yield ast.unparse(node.target).rpartition(".")[2], is_set_annotation(node.annotation)
+        elif isinstance(node, ast.arg) and node.annotation is not None:
+            yield node.arg, is_set_annotation(node.annotation)
+        elif isinstance(node, ast.FunctionDef):
+            yield node.name, is_set_annotation(node.returns)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and is_set(node.value, set()):
+            yield node.targets[0].id, True
+
+
+def only_sets(declarations: list[tuple[str, bool]]) -> set[str]:
+    """The names that are sets wherever they are declared."""
+    return {name for name, is_one in declarations if is_one} - {name for name, is_one in declarations if not is_one}
+
+
+@cache
+def declared_everywhere() -> list[tuple[str, bool]]:
+    """What the whole package declares."""
+    return [each for path in SOURCES for each in declared(ast.parse(path.read_text()))]
+
+
+def names_of_sets(tree: ast.AST) -> set[str]:
+    """The names that mean a set in a source: by its own declarations, or by those of the whole package."""
+    everywhere = declared_everywhere()
+    here = list(declared(tree))
+    return only_sets(here) | (only_sets(everywhere) - {name for name, is_one in here if not is_one})
+
+
+def is_set(node: ast.AST, names: set[str]) -> bool:
+    """Whether an expression is a set, as far as its text tells."""
+    match node:
+        case ast.Set() | ast.SetComp():
+            return True
+        case ast.Call(func=ast.Name(id="set" | "frozenset")):
+            return True
+        case ast.Call(func=ast.Attribute(attr=attr, value=value)) if attr in SET_METHODS:
+            return is_set(value, names)
+        case ast.Call(func=ast.Attribute(attr="get", value=value)):
+            return is_set(value, names)
+        case ast.Call(func=func):
+            return is_set(func, names)
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name in names
+        case ast.Subscript(value=value):
+            return is_set(value, names)
+        case ast.BinOp(left=left, op=op, right=right) if isinstance(op, SET_OPERATORS):
+            return is_set(left, names) or is_set(right, names)
+    return False
+
+
+def iterations_of(tree: ast.AST) -> Iterator[ast.expr]:
+    """Every expression whose elements are taken in its own order, and may thereby reach an answer."""
+    order_free = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ORDER_FREE:
+            order_free |= {id(arg) for arg in node.args}
+    for node in ast.walk(tree):
+        match node:
+            case ast.For(iter=source):
+                yield source
+            case ast.ListComp(generators=generators) | ast.GeneratorExp(generators=generators):
+                if id(node) not in order_free:
+                    yield from (generator.iter for generator in generators)
+            case ast.DictComp(generators=generators):
+                yield from (generator.iter for generator in generators)
+            case ast.Starred(value=value):
+                yield value
+            case ast.Call(func=ast.Name(id="list" | "tuple" | "iter" | "map" | "filter" | "zip" | "enumerate")):
+                if id(node) not in order_free:
+                    yield from node.args
+            case ast.Call(func=ast.Attribute(attr="join" | "extend"), args=[argument]):
+                yield argument
+            case ast.Call(func=ast.Attribute(attr="pop", value=value), args=[]):
+                yield value
+
+
+def set_iterations(source: str, names: set[str]) -> list[str]:
+    """The lines of a source that iterate over a set."""
+    return [f"{node.lineno}: {ast.unparse(node)}" for node in iterations_of(ast.parse(source)) if is_set(node, names)]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "for kind in {name[0] for name in names}: print(kind)",
+        "text = ', '.join(set(names))",
+        "first = next(iter(self.names & others))",
+        "rows = [row for row in self.names]",
+        "name = self.names.pop()",
+        "for name in self.by_key.get(key, ()): print(name)",
+        "rows = [*(names - {'a'})]",
+    ],
+)
+def test_the_check_sees_an_iteration_over_a_set(source: str) -> None:
+    """Each of these would give another order under another hash seed."""
+    assert set_iterations(source, {"names", "by_key"})
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["sorted(self.names)", "len({1, 2})", "any(name in others for name in self.names)", "'a' in self.names"],
+)
+def test_the_check_lets_pass_what_has_no_order(source: str) -> None:
+    """Asking a set, or putting it in order, is what sets are for."""
+    assert not set_iterations(source, {"names"})
+
+
+def test_no_iteration_over_sets_above_the_line() -> None:
+    """In the deterministic layers nothing depends on the order of a set."""
+    found = {}
+    for path in (path for path in SOURCES if layer_of(name_of(path)) in ABOVE_THE_LINE):
+        source = path.read_text()
+        if lines := set_iterations(source, names_of_sets(ast.parse(source))):
+            found[name_of(path)] = lines
+
+    assert found == {}
+
+
+def bytes_of_workload(seed: int, hash_seed: str) -> bytes:
+    """What the workload's broker sent and kept, in a process with that hash seed."""
+    command = [sys.executable, "-m", "tests.sim.workload", str(seed)]
+    done = subprocess.run(command, capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": hash_seed})
+    return done.stdout
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_the_same_workload_gives_the_same_bytes_in_every_process(seed: int) -> None:
+    """Answers, ids, journal and the internal topic's bytes do not depend on the process's hash seed."""
+    first, second = bytes_of_workload(seed, "1"), bytes_of_workload(seed, "3")
+
+    assert len(first) > 50_000, "the workload did next to nothing"
+    assert first.splitlines() == second.splitlines()
+
+
+def test_another_seed_gives_other_bytes() -> None:
+    """Member ids, topic ids and the cluster id follow from the seed."""
+    assert bytes_of_workload(1, "1") != bytes_of_workload(2, "1")

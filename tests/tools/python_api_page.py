@@ -1,0 +1,131 @@
+"""The page docs/python-api.md: what tests can call, from the source's signatures and docstrings."""
+
+import ast
+from collections.abc import Iterator
+from inspect import cleandoc
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGE = Path(__file__).resolve().parents[2] / "fakebroker"
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Part(NamedTuple):
+    """A class on the page: where it is, how a test gets one."""
+
+    module: str
+    name: str
+    got_by: str
+    bases: tuple[str, ...] = ()  # classes of the same module whose methods it has as well
+
+
+PARTS = (
+    Part("broker.py", "FakeBroker", "`with FakeBroker() as broker:`, or the pytest fixture `fakebroker`", ("_Broker",)),
+    Part("broker.py", "AsyncFakeBroker", "`async with AsyncFakeBroker() as broker:`; the rest is that of FakeBroker"),
+    Part("handles/clock.py", "ClockHandle", "`broker.clock`"),
+    Part("handles/topic.py", "TopicHandle", "`broker.topic(name)`, `broker.create_topic(name, ...)`"),
+    Part("handles/topic.py", "StoredRecord", "`broker.topic(name).records()`"),
+    Part("handles/group.py", "GroupHandle", "`broker.group(group_id)`"),
+    Part("handles/group.py", "MemberView", "`broker.group(group_id).members`"),
+    Part("handles/coordinator.py", "CoordinatorHandle", "`broker.coordinator(group_id)`"),
+    Part("testclient/scripted_client.py", "ScriptedClient", '`broker.client("a")`'),
+    Part("client/steps.py", "ClientSteps", "`client.steps`; each is also a blocking method of the client"),
+    Part("testclient/scripted_client.py", "PendingStep", "`client.start(client.steps.rejoin())`"),
+    Part("engine/journal.py", "Journal", "`broker.journal`"),
+    Part("engine/journal.py", "Exchange", "`broker.journal.requests()`"),
+    Part("engine/journal.py", "Recorded", "`broker.journal.events()`"),
+    Part("core/events.py", "Transition", "`broker.journal.events(Transition)`, `broker.group(group_id).transitions`"),
+    Part("core/events.py", "CoordinatorMoved", "`broker.journal.events(CoordinatorMoved)`"),
+)
+ERRORS = ("FakebrokerError", "KafkaError", "SettingError", "WaitTimeout", "WireError")
+
+
+def python_api_page(note: str) -> str:
+    """The whole page; `note` says that it is generated."""
+    lines = [
+        "# The Python API",
+        note,
+        "",
+        "What a test can call, as the source declares it. The pytest fixtures `fakebroker`, `fakebroker_session` and",
+        "`fakebroker_factory` and the marker `@pytest.mark.fakebroker(...)` are described by `pytest --fixtures` and",
+        "`pytest --markers`. How-to pages: [groups](groups.md), [how long offsets live](expiry.md).",
+        "",
+        *(f"- [{part.name}](#{part.name.lower()}): {part.got_by}" for part in PARTS),
+        "- [Errors](#errors)",
+    ]
+    for part in PARTS:
+        lines += ["", f"## {part.name}", "", f"From {part.got_by}.", "", *_class_lines(part)]
+    return "\n".join([*lines, "", "## Errors", "", *_error_lines()]) + "\n"
+
+
+def _class_lines(part: Part) -> Iterator[str]:
+    classes = _classes(part.module)
+    yield from _paragraphs(_doc(classes[part.name]))
+    for name in (*part.bases, part.name):
+        for member in classes[name].body:
+            yield from _member_lines(member, part.name)
+
+
+def _member_lines(member: ast.stmt, owner: str) -> Iterator[str]:
+    match member:
+        case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation) if not name.startswith("_"):
+            yield f"- `{name}: {_plain(annotation)}`"
+        case ast.FunctionDef() | ast.AsyncFunctionDef() if _is_shown(member):
+            if ast.get_docstring(member) or member.name == "__init__":
+                yield from ("", f"### `{_signature(member, owner)}`", "", *_paragraphs(_doc(member)))
+
+
+def _is_shown(function: Definition) -> bool:
+    decorators = {ast.unparse(each) for each in function.decorator_list}
+    is_public = not function.name.startswith("_") or (function.name == "__init__" and ast.get_docstring(function))
+    return bool(is_public) and "abstractmethod" not in decorators and not any(".setter" in each for each in decorators)
+
+
+def _signature(function: Definition, owner: str) -> str:
+    if any(ast.unparse(each) == "property" for each in function.decorator_list):
+        return f"{function.name}: {_plain(function.returns)}"
+    arguments = _plain(function.args).removeprefix("self").removeprefix(", ").removeprefix("/, ")
+    name = owner if function.name == "__init__" else function.name
+    start = "await " if isinstance(function, ast.AsyncFunctionDef) else ""
+    returns = _plain(function.returns)
+    return f"{start}{name}({arguments})" + (f" -> {returns}" if returns not in ("None", "") else "")
+
+
+def _error_lines() -> Iterator[str]:
+    classes = _classes("errors.py")
+    for name in ERRORS:
+        bases = ", ".join(ast.unparse(base) for base in classes[name].bases)
+        yield f"- `{name}({bases})`: {' '.join(_doc(classes[name]).split())}"
+    yield "- `ErrorCode`: Kafka's error codes by name and number, `.is_retriable` as clients see it."
+
+
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    tree = ast.parse((PACKAGE / module).read_text())
+    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def _doc(node: ast.ClassDef | Definition) -> str:
+    return cleandoc(ast.get_docstring(node, clean=False) or "")
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """The lines of a docstring; its indented examples stay blocks of code."""
+    yield from text.splitlines()
+
+
+def _plain(node: ast.AST | None) -> str:
+    """Source text of an annotation or of parameters; annotations in quotes without them."""
+    if node is None:
+        return ""
+    if isinstance(node, ast.arguments):
+        for argument in (*node.posonlyargs, *node.args, *node.kwonlyargs):
+            argument.annotation = argument.annotation and ast.parse(_plain(argument.annotation), mode="eval").body
+        return ast.unparse(node)
+    return ast.unparse(_Unquoted().visit(node))
+
+
+class _Unquoted(ast.NodeTransformer):
+    """Annotations that are text because of an import for type checking only."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        return ast.parse(node.value, mode="eval").body if isinstance(node.value, str) else node
