@@ -10,13 +10,23 @@ TYPE_CHECKING = False  # typing itself costs more than all of this
 if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker as AsyncFakeBroker
     from fakebroker.broker import FakeBroker as FakeBroker
+    from fakebroker.errors import BrokerStopped as BrokerStopped
     from fakebroker.errors import ErrorCode as ErrorCode
     from fakebroker.errors import KafkaError as KafkaError
     from fakebroker.errors import SettingError as SettingError
     from fakebroker.errors import WaitTimeout as WaitTimeout
     from fakebroker.errors import WireError as WireError
 
-__all__ = ["AsyncFakeBroker", "ErrorCode", "FakeBroker", "KafkaError", "SettingError", "WaitTimeout", "WireError"]
+__all__ = [
+    "AsyncFakeBroker",
+    "BrokerStopped",
+    "ErrorCode",
+    "FakeBroker",
+    "KafkaError",
+    "SettingError",
+    "WaitTimeout",
+    "WireError",
+]
 
 _HOMES = {"AsyncFakeBroker": "fakebroker.broker", "FakeBroker": "fakebroker.broker"}
 

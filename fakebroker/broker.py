@@ -6,25 +6,33 @@
 
 Both have one object model (handles/). What differs: FakeBroker's methods may be called from any thread and its waits
 block; AsyncFakeBroker's belong to the loop it was started in, and its waits are to be awaited.
+
+`start` listens, `stop` closes everything, and then `start` goes on: on the same ports, with the same topics, records,
+committed offsets, history and clock, as Kafka does with its disk. Groups are what their logs say. What fell due
+meanwhile happens at the start. `reset` is a new broker on the same ports. A forked child has a stopped copy of a
+running broker, with copies of none of its sockets.
 """
 
 import asyncio
+import os
 import threading
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from fakebroker.core.cluster import Cluster
 from fakebroker.engine.engine import Engine, Listener
 from fakebroker.engine.journal import Journal
-from fakebroker.errors import WaitTimeout
+from fakebroker.errors import BrokerStopped, WaitTimeout
 from fakebroker.listen import bootstrap, listeners_for
 from fakebroker.net.clock import LoopClock
-from fakebroker.net.loop import new_event_loop
 from fakebroker.net.ports import Ports
 from fakebroker.net.server import Server
+from fakebroker.net.thread import LoopThread
 from fakebroker.release import release
 from fakebroker.settings import Settings
 
@@ -67,10 +75,11 @@ class _Broker(ABC):
         self._server = Server(ports, self._settled)
         self._waiters: list[_Waiter] = []
         self._scripted_clients: ScriptedClients | None = None  # where scripted clients act
-        self._is_running = False
+        self._life = threading.RLock()  # FakeBroker's: while it is started, stopped, or used while it is not running
         self.journal = Journal() if journal is None else journal
         self.errors: list[Exception] = []  # bugs of the broker's own; `stop` raises them again
         self._engine = self._new_engine()
+        _BROKERS.add(self)
 
     @property
     def engine(self) -> Engine:
@@ -90,7 +99,7 @@ class _Broker(ABC):
     @property
     def is_running(self) -> bool:
         """Whether clients can connect."""
-        return self._is_running
+        return self._server.is_serving
 
     @property
     def clock(self) -> "ClockHandle":
@@ -149,7 +158,10 @@ class _Broker(ABC):
         return self.topic(name)
 
     def reset(self) -> None:
-        """Empty it: no topics, no groups, no history, machine's time again. Whoever is connected is disconnected."""
+        """Empty it: no topics, no groups, no history, machine's time again. Whoever is connected is disconnected.
+
+        Whether it is running or not; ports, settings, seed and what waits for something stay.
+        """
         self.call(self._reset)
 
     def story(self) -> str:
@@ -164,7 +176,10 @@ class _Broker(ABC):
 
     @abstractmethod
     def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> Any:
-        """What `probe` gives as soon as it gives something, or an awaitable of it. Raises WaitTimeout."""
+        """What `probe` gives as soon as it gives something, or an awaitable of it.
+
+        Raises WaitTimeout, and BrokerStopped at once when the broker is stopped meanwhile or is not running.
+        """
 
     def _new_engine(self) -> Engine:
         settings = Settings(self._config, profile=self._profile)
@@ -174,17 +189,17 @@ class _Broker(ABC):
         return engine
 
     def _reset(self) -> None:
-        if self._is_running:
+        if self.is_running:
             self._server.drop_clients()
         self.journal.clear()
         self._server.clock.reset()
         self._engine = self._new_engine()
-        if self._is_running:
+        if self.is_running:
             self._server.use(self._engine)
 
     def _run(self, function: Callable[[], T]) -> T:
         """Run something on the engine's thread, then carry away what came of it."""
-        if not self._is_running:
+        if not self.is_running:
             return function()
         self._engine.tick(self._server.clock.now())
         try:
@@ -212,8 +227,33 @@ class _Broker(ABC):
             if found is None:
                 return
             waiter.found(found)
-        if waiter in self._waiters:
+        self._forget(waiter)
+
+    def _forget(self, waiter: "_Waiter") -> None:
+        with suppress(ValueError):  # forgotten already, perhaps by another thread
             self._waiters.remove(waiter)
+
+    def _await(self, waiter: "_Waiter") -> None:
+        """Take a waiter in; a broker that is not running tries once."""
+        self._waiters.append(waiter)
+        self._try(waiter)
+        if not self.is_running:
+            self._end_waits("the broker is not running, so nothing happens that could be waited for")
+
+    def _end_waits(self, reason: str) -> None:
+        for waiter in tuple(self._waiters):
+            waiter.failed(BrokerStopped(reason))
+        self._waiters.clear()
+
+    async def _close(self) -> None:
+        """The last thing on the loop: whatever still waits then waits in vain."""
+        await self._server.stop()
+        self._end_waits("the broker was stopped; what this waited for did not happen before")
+
+    def _forked(self) -> None:
+        """This is a copy in a forked child: a stopped broker, whatever the parent's was doing."""
+        self._server.close_copies()
+        self._waiters.clear()
 
     def _close_clients(self) -> None:
         """The scripted clients' connections end with the broker."""
@@ -248,58 +288,78 @@ class _Waiter:
 
 
 class FakeBroker(_Broker):
-    """A broker in a thread of its own. Its methods may be called from any thread; its waits block."""
+    """A broker in a thread of its own. Its methods may be called from any thread; its waits block.
 
-    _loop: asyncio.AbstractEventLoop
-    _thread: threading.Thread | None = None
+    What several threads do at once is done one after the other: calls on the broker's thread, starts and stops each
+    in whole. A call during a start or stop waits for it; on a stopped broker it works with what is there.
+    """
+
+    _thread: LoopThread | None = None
 
     def start(self) -> Self:
-        """Listen; the second time on the same ports, with everything that was there. Raises OSError (port taken)."""
-        if self._thread is not None:
+        """Listen; the second time on the same ports, with everything that was there. Does nothing on a running broker.
+
+        Raises OSError for a port that is taken, and is as before then.
+        """
+        if self._is_own_thread():
             return self
-        self._server.ports.bind()
-        self._restart_nodes()
-        started: Future[None] = Future()
-        self._thread = threading.Thread(target=self._live, args=(started,), name="fakebroker", daemon=True)
-        self._thread.start()
-        try:
-            started.result()
-        except BaseException:
-            self._thread = None
-            raise
+        with self._life:
+            if self._running_thread() is None:
+                self._server.ports.bind()
+                self._restart_nodes()
+                thread = LoopThread(lambda: self._server.serve(self._engine), self._close)
+                thread.start()
+                self._thread = thread
         return self
 
     def stop(self) -> None:
-        """Close everything. Raises again what the broker's own code raised: a bug of ours."""
-        self._close_clients()
-        if self._thread is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._thread = None
-        self._raise_errors()
+        """Close everything: ports, connections, thread; none is left when this returns. Again does no harm.
+
+        Calls that other threads have begun are done first; their waits end with BrokerStopped. Raises again what the
+        broker's own code raised: a bug of ours. Raises RuntimeError on the broker's own thread, which goes on.
+        """
+        if self._is_own_thread():
+            raise RuntimeError("stop() on the broker's own thread, inside call(), would wait for itself")
+        with self._life:
+            self._close_clients()
+            if self._thread is not None:
+                self._thread.stop()
+                self._thread = None
+            self._raise_errors()
 
     def call(self, function: Callable[[], T]) -> T:
-        """Run `function` on the broker's thread; returns what it returns and raises what it raises."""
-        if self._thread is None or threading.current_thread() is self._thread:
+        """Run `function` on the broker's thread; returns what it returns and raises what it raises.
+
+        While the broker is not running: on the caller's thread, one at a time.
+        """
+        if self._is_own_thread():
             return self._run(function)
-        done: Future[T] = Future()
-        thread = self._thread
-        self._loop.call_soon_threadsafe(self._fulfil, done, function)
-        while thread.is_alive() and not done.done():  # it may be stopped by another thread before it gets to this
-            wait([done], timeout=1)
-        if not done.done():
-            raise RuntimeError("the broker was stopped by another thread")
-        return done.result()
+        while True:
+            thread = self._thread
+            done = thread.hand_over(lambda: self._run(function)) if thread is not None else None
+            if done is not None:
+                return done.result()
+            with self._life:  # after a start or stop that is under way
+                if self._running_thread() is None:
+                    return self._run(function)
 
     def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> T:
-        """Block until `probe` gives something. Raises WaitTimeout with the text of `failure`."""
+        """Block until `probe` gives something. Raises WaitTimeout with the text of `failure`, what `probe` raised,
+        BrokerStopped when the broker is stopped meanwhile or is not running, RuntimeError on the broker's own thread.
+        """
         done: Future[T] = Future()
         waiter = _Waiter(probe, done)
-        self.call(lambda: self._await(waiter))
         try:
-            return done.result(timeout_s)
+            self.call(lambda: self._await(waiter))
+            if not done.done() and self._is_own_thread():
+                raise RuntimeError("a wait on the broker's own thread, inside call(), would keep it from happening")
+            return done.result(min(timeout_s, threading.TIMEOUT_MAX))
         except TimeoutError:
-            raise WaitTimeout(self.call(lambda: self._give_up(waiter, failure))) from None
+            if done.done():  # it was the probe's, or came in the last moment
+                return done.result()
+            raise WaitTimeout(self.call(failure)) from None
+        finally:
+            self._forget(waiter)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -314,55 +374,55 @@ class FakeBroker(_Broker):
                 raise
             error.add_note(f"the broker also had an internal error: {internal!r}")
 
-    def _live(self, started: "Future[None]") -> None:
-        """The thread: a loop from start to stop."""
-        self._loop = new_event_loop()
-        try:
-            self._loop.run_until_complete(self._server.serve(self._engine))
-        except BaseException as error:
-            started.set_exception(error)
-            self._loop.close()
-            return
-        self._is_running = True
-        started.set_result(None)
-        self._loop.run_forever()
-        self._is_running = False
-        self._loop.run_until_complete(self._server.stop())
-        self._loop.close()
+    def _is_own_thread(self) -> bool:
+        thread = self._thread
+        return thread is not None and thread.is_current
 
-    def _fulfil(self, done: "Future[T]", function: Callable[[], T]) -> None:
-        try:
-            done.set_result(self._run(function))
-        except BaseException as error:
-            done.set_exception(error)
+    def _running_thread(self) -> LoopThread | None:
+        """The thread, which is forgotten if it ended by itself or a stop was interrupted. Needs `_life`."""
+        if self._thread is not None and not self._thread.is_open:
+            self._thread.stop()
+            self._thread = None
+        return self._thread
 
-    def _await(self, waiter: _Waiter) -> None:
-        self._waiters.append(waiter)
-        self._try(waiter)
-
-    def _give_up(self, waiter: _Waiter, failure: Callable[[], str]) -> str:
-        if waiter in self._waiters:
-            self._waiters.remove(waiter)
-        return failure()
+    def _forked(self) -> None:
+        super()._forked()
+        self._life = threading.RLock()
+        self._thread = None
 
 
 class AsyncFakeBroker(_Broker):
-    """A broker in the running event loop. Its methods belong to that loop's thread; its waits are awaited."""
+    """A broker in the running event loop. Its methods belong to that loop's thread; its waits are awaited.
+
+    Between `stop` and `start` it may change loops, e.g. in a second `asyncio.run`; a loop that ended without a `stop`
+    is as good as one, but that its connections are closed by the next `start` or `stop` only.
+    """
+
+    _closing: "asyncio.Task[None] | None" = None
 
     async def start(self) -> Self:
-        """Listen; the second time on the same ports, with everything that was there. Raises OSError (port taken)."""
-        if not self._is_running:
+        """Listen; the second time on the same ports, with everything that was there. Does nothing on a running broker.
+
+        Raises OSError for a port that is taken, RuntimeError while it runs in another loop.
+        """
+        await self._come_over()
+        if not self.is_running:
+            self._server.ports.bind()
             self._restart_nodes()
             await self._server.serve(self._engine)
-            self._is_running = True
         return self
 
     async def stop(self) -> None:
-        """Close everything. Raises again what the broker's own code raised: a bug of ours."""
+        """Close everything; no connection, socket or timer is left when this returns. Again does no harm.
+
+        Waits that are under way end with BrokerStopped. It goes to the end even if this is cancelled. Raises again
+        what the broker's own code raised: a bug of ours. Raises RuntimeError while it runs in another loop.
+        """
         self._close_clients()
-        if self._is_running:
-            self._is_running = False
-            await self._server.stop()
+        await self._come_over()
+        if self.is_running:
+            self._closing = asyncio.get_running_loop().create_task(self._close())
+            await self._come_over()
         self._raise_errors()
 
     def call(self, function: Callable[[], T]) -> T:
@@ -370,21 +430,23 @@ class AsyncFakeBroker(_Broker):
         return self._run(function)
 
     def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> Awaitable[T]:
-        """An awaitable of what `probe` gives. Raises WaitTimeout with the text of `failure`."""
+        """An awaitable of what `probe` gives. Raises WaitTimeout with the text of `failure`, what `probe` raised,
+        BrokerStopped when the broker is stopped meanwhile or is not running.
+        """
         return self._wait(probe, timeout_s, failure)
 
     async def _wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> T:
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         waiter = _Waiter(probe, future)
-        self._waiters.append(waiter)
-        self._try(waiter)
         try:
-            return await asyncio.wait_for(future, timeout_s)
+            self._await(waiter)
+            return await asyncio.wait_for(future, min(timeout_s, threading.TIMEOUT_MAX))
         except TimeoutError:
+            if future.done() and not future.cancelled():  # it was the probe's
+                raise
             raise WaitTimeout(failure()) from None
         finally:
-            if waiter in self._waiters:
-                self._waiters.remove(waiter)
+            self._forget(waiter)
 
     async def __aenter__(self) -> Self:
         return await self.start()
@@ -398,3 +460,26 @@ class AsyncFakeBroker(_Broker):
             if error is None:
                 raise
             error.add_note(f"the broker also had an internal error: {internal!r}")
+
+    async def _come_over(self) -> None:
+        """Let a stop that is under way come to its end, or clear up after a loop that was closed without one."""
+        self._server.come_over()
+        closing = self._closing
+        if closing is not None and closing.get_loop() is asyncio.get_running_loop():
+            await asyncio.shield(closing)
+        if closing is self._closing:
+            self._closing = None
+
+
+# A forked child holds copies of all sockets. As long as it lived its parent could not have the ports again, and clients
+# would not see their connections end. It has no copies of threads.
+_BROKERS: "weakref.WeakSet[_Broker]" = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for broker in list(_BROKERS):
+        broker._forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)

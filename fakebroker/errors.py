@@ -238,3 +238,7 @@ class SettingError(FakebrokerError):
 
 class WaitTimeout(FakebrokerError, TimeoutError):
     """A wait gave up; the message says what was wanted and what was seen last."""
+
+
+class BrokerStopped(FakebrokerError, RuntimeError):
+    """A wait on a broker that was stopped meanwhile, or is not running: nothing can happen there."""

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from fakebroker.apis.call import Address, Listener
+from fakebroker.net.ports import EVERY_ADDRESS, is_dual_stack
 
 DEFAULT = "127.0.0.1:0"
-_EVERYWHERE = ("", "0.0.0.0", "::")
+_EVERYWHERE = ("", "0.0.0.0")
 
 
 def parse_address(text: str) -> Address:
@@ -14,6 +15,16 @@ def parse_address(text: str) -> Address:
     if not colon or not port.isdecimal() or int(port) > 65535:
         raise ValueError(f"{text!r} is not HOST:PORT with a port from 0 to 65535")
     return Address(host.removeprefix("[").removesuffix("]"), int(port))
+
+
+def parse_advertised(text: str) -> Address:
+    """HOST:PORT that clients can connect to: no empty host, not every address, not any port. Raises ValueError."""
+    address = parse_address(text)
+    if not address.host.strip() or address.host in (*_EVERYWHERE, EVERY_ADDRESS):
+        raise ValueError(f"{text!r} cannot be advertised: clients need the name or address of a host to connect to")
+    if not address.port:
+        raise ValueError(f"{text!r} cannot be advertised: clients cannot connect to port 0")
+    return address
 
 
 def parse_listener(text: str) -> Listener:
@@ -43,7 +54,7 @@ def listeners_for(
     unknown = [listener.node_id for listener in listeners if listener.node_id not in node_ids]
     if unknown:
         raise ValueError(f"there is no node {unknown[0]}, only {', '.join(map(str, node_ids))}")
-    advertised = [parse_address(text) for text in _several(advertise)]
+    advertised = [parse_advertised(text) for text in _several(advertise)]
     if len(advertised) > len(listeners):
         raise ValueError(f"{len(advertised)} addresses to advertise for {len(listeners)} listeners")
     for listener, address in zip(listeners, advertised, strict=False):
@@ -59,7 +70,11 @@ def bootstrap(listeners: Sequence[Listener]) -> str:
 
 def address_text(listener: Listener) -> str:
     """HOST:PORT to connect to; a listener on every address is reached at the loopback one."""
-    host = "127.0.0.1" if listener.host in _EVERYWHERE else listener.host
+    host = listener.host
+    if host in _EVERYWHERE or (host == EVERY_ADDRESS and is_dual_stack()):
+        host = "127.0.0.1"
+    elif host == EVERY_ADDRESS:
+        host = "::1"
     return f"[{host}]:{listener.port}" if ":" in host else f"{host}:{listener.port}"
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.events import CoordinatorMoved, CoreEvent, OffsetsExpired, Transition
 from fakebroker.engine.journal import Connected, Disconnected, Exchange, Recorded
+from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.errors import ErrorCode
 from fakebroker.wire.registry import APIS
 
@@ -22,8 +23,13 @@ def story(engine: "Engine") -> str:
     Call it on the thread that owns the engine.
     """
     start_ms = _start_ms(engine)
-    parts = [_requests(engine, start_ms), _events(engine, start_ms), _unanswered(engine)]
+    parts = [_unserved(engine), _requests(engine, start_ms), _events(engine, start_ms), _unanswered(engine)]
     return "\n".join(part for part in parts if part) or "nothing happened"
+
+
+def _unserved(engine: "Engine") -> str:
+    lines = engine.unserved.lines
+    return "\n".join(["asked for in vain:", *(f"  {line}" for line in lines)]) if lines else ""
 
 
 def _start_ms(engine: "Engine") -> int:
@@ -36,7 +42,7 @@ def _start_ms(engine: "Engine") -> int:
 def _requests(engine: "Engine", start_ms: int) -> str:
     by_client: defaultdict[str, list[Exchange]] = defaultdict(list)
     for exchange in engine.journal.requests():
-        by_client[exchange.client_id or "(no client id)"].append(exchange)
+        by_client[printable(exchange.client_id or "(no client id)")].append(exchange)
     lines = []
     for client, exchanges in by_client.items():
         lines.append(f"{client}: the last {min(len(exchanges), LAST_REQUESTS)} of {len(exchanges)} requests")
@@ -61,10 +67,10 @@ def _events(engine: "Engine", start_ms: int) -> str:
 def _tell(event: CoreEvent | Connected | Disconnected) -> str:
     match event:
         case Transition():
-            what = f"{event.group_id}: {event.before} -> {event.after}, generation {event.generation}"
-            return f"{what} ({event.reason})"
+            what = f"{printable(event.group_id)}: {event.before} -> {event.after}, generation {event.generation}"
+            return f"{what} ({printable(event.reason, LINE_CHARACTERS)})"
         case OffsetsExpired():
-            return f"{event.group_id}: offsets expired: {_format_expired(event)}"
+            return f"{printable(event.group_id)}: offsets expired: {_format_expired(event)}"
         case CoordinatorMoved():
             reason = f": {event.reason}" if event.reason else ""
             return f"__consumer_offsets-{event.partition}: {event.what} by node {event.node_id}{reason}"
@@ -84,7 +90,8 @@ def _unanswered(engine: "Engine") -> str:
         call = connection.parked_call
         if call is not None:
             waits_ms = engine.now.mono_ms - call.now.mono_ms
-            lines.append(f"  {call.client_id}: {APIS[call.api_key].name} v{call.version}, for {waits_ms} ms")
+            client, api = printable(str(call.client_id)), APIS[call.api_key]
+            lines.append(f"  {client}: {api.name} v{call.version}, for {waits_ms} ms")
     return "\n".join(["unanswered:", *lines]) if lines else ""
 
 

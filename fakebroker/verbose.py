@@ -4,6 +4,7 @@ import logging
 
 from fakebroker.core.events import CoreEvent
 from fakebroker.engine.journal import Connected, Disconnected, Exchange, Frame, Journal, Peer
+from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.instant import Instant
 
 log = logging.getLogger("fakebroker")
@@ -18,9 +19,9 @@ class LoggingJournal(Journal):
         """A line: who asked what, and what became of it."""
         super().exchange(peer, request, response, received, answered)
         last = Exchange(len(self) + self.forgotten - 1, (peer, request, response, received, answered))
-        log.info("%s %s", peer.client_host, last)
+        log.info("%s %s", peer.address, last)
 
     def event(self, event: CoreEvent | Connected | Disconnected, now: Instant) -> None:
         """A line for each connection, transition and expiry."""
         super().event(event, now)
-        log.info("%s", event)
+        log.info("%s", printable(str(event), LINE_CHARACTERS))

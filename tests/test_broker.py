@@ -266,16 +266,3 @@ def test_importing_the_package_is_cheap() -> None:
     code = "import sys; before = set(sys.modules); import fakebroker; print(*sorted(set(sys.modules) - before))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["fakebroker"]
-
-
-def test_a_call_that_is_overtaken_by_a_stop_does_not_hang() -> None:
-    """A thread that calls a broker which another thread stops learns so."""
-    with FakeBroker() as broker:
-        loop = broker._loop
-        loop.call_soon_threadsafe(loop.stop)
-        thread = broker._thread
-        assert thread is not None
-        thread.join()
-        with pytest.raises(RuntimeError):
-            broker.call(lambda: 1)
-        broker._thread = None

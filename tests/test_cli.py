@@ -1,16 +1,19 @@
 """`fakebroker serve`: the line that says where, the options, the signals, plain errors."""
 
+import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
-from tests.engine.lab import request
+from tests.engine.lab import JOIN, request
 
 TIMEOUT_S = 30
 
@@ -47,10 +50,20 @@ def fail(*options: str) -> str:
     return run.stderr.strip().splitlines()[-1]
 
 
-def ask(port: int, data: bytes) -> bytes:
-    with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S) as client:
+def ask(port: int, data: bytes, host: str = "127.0.0.1") -> bytes:
+    with socket.create_connection((host, port), timeout=TIMEOUT_S) as client:
         client.sendall(data)
         return client.recv(10_000)
+
+
+def ask_early(port: int, data: bytes) -> bytes:
+    """As `ask`, of a broker that may not have its port yet."""
+    end = time.monotonic() + TIMEOUT_S
+    while True:
+        try:
+            return ask(port, data)
+        except ConnectionRefusedError:
+            assert time.monotonic() < end
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -82,7 +95,100 @@ def test_verbose_logs_a_line_per_request() -> None:
     with serve("--listen", "127.0.0.1:0", "--verbose") as (_, ports, log):
         ask(ports[0], request("Heartbeat", 4, 9, client_id="svc-1", group_id="g", generation_id=1, member_id="m"))
     (line,) = (line for line in log.text.splitlines() if "Heartbeat" in line)
-    assert re.search(r"/127\.0\.0\.1 .*svc-1: Heartbeat v4 -> errors \[25\]", line)
+    assert re.search(r"127\.0\.0\.1:\d+ .*svc-1: Heartbeat v4 -> errors \[25\]", line)
+
+
+def test_verbose_log_lines_stay_lines() -> None:
+    """Names from clients forge no line, colour no terminal and fill no screen."""
+    heartbeat = {"group_id": "g", "generation_id": 1, "member_id": "m"}
+    with serve("--listen", "127.0.0.1:0", "--verbose") as (_, ports, log):
+        for name in ("a\nERROR forged", "\x1b[31mred", "\u202e", "x" * 30_000):
+            ask(ports[0], request("Heartbeat", 4, 9, client_id=name, **heartbeat))
+        ask(ports[0], request("JoinGroup", 3, 9, **{**JOIN, "group_id": "g\n" + "x" * 30_000}))
+    lines = log.text.splitlines()
+    assert all(re.match(r"20..-..-.. ..:..:..,... INFO ", line) for line in lines)
+    assert max(map(len, lines)) < 2_200
+    assert log.text.replace("\n", "").isprintable()
+    assert r"a\nERROR forged: Heartbeat" in log.text
+    assert r"\x1b[31mred: Heartbeat" in log.text
+
+
+def test_a_log_that_nobody_reads_stops_nobody() -> None:
+    """A full pipe costs lines, not answers; when it is read again the log says how many."""
+    command = [sys.executable, "-m", "fakebroker", "serve", "--listen", "127.0.0.1:0", "--verbose"]
+    heartbeat = request("Heartbeat", 4, 9, client_id="x" * 200, group_id="g", generation_id=1, member_id="m")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stderr
+        port = int(process.stdout.readline().rpartition(b":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S) as client:
+            for _ in range(100):
+                client.sendall(heartbeat * 64)
+                answers = client.recv(64 * 16, socket.MSG_WAITALL)
+                assert len(answers) == 64 * 16
+            read = b""
+            while b" lines lost: nobody read them in time\n" not in read:
+                client.sendall(heartbeat)
+                client.recv(16, socket.MSG_WAITALL)
+                read += process.stderr.read1()
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=TIMEOUT_S)
+        assert process.returncode == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_though_nobody_reads(number: int) -> None:
+    """With both pipes full before it starts."""
+    command = [sys.executable, "-m", "fakebroker", "serve", "--listen", "127.0.0.1:0", "--verbose"]
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"x" * 4096)
+    with suppress(BlockingIOError):
+        os.write(writer, b"x")
+    os.set_blocking(writer, True)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        command[5] = f"127.0.0.1:{free.getsockname()[1]}"
+    with subprocess.Popen(command, stdout=writer, stderr=writer) as process:
+        os.close(writer)
+        port = int(command[5].rpartition(":")[2])
+        assert ask_early(port, request("ApiVersions", 0, 9))[4:8] == b"\0\0\0\x09"
+        process.send_signal(number)
+        assert process.wait(TIMEOUT_S) == 0
+    os.close(reader)
+
+
+@pytest.mark.parametrize("output", ["closed", "without a reader", "full disk"])
+def test_an_output_that_cannot_be_written_ends_nothing(output: str) -> None:
+    """Clients are served whoever listens to what the broker says, and the end is no failure."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "fakebroker", "serve", "--verbose", "--listen", f"127.0.0.1:{port}"]
+    if output == "closed":
+        command = ["sh", "-c", f"exec {shlex.join(command)} >&- 2>&-"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open("/dev/full", "wb") as full:
+        target = full.fileno() if output == "full disk" else writer
+        with subprocess.Popen(command, stdout=target, stderr=target) as process:
+            os.close(writer)
+            for _ in range(3):
+                assert ask_early(port, request("ApiVersions", 0, 9))[4:8] == b"\0\0\0\x09"
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(TIMEOUT_S) == 0
+
+
+def test_every_address_of_both_families() -> None:
+    """Where a socket can be of both, [::] is; the line says an address that works; each client is told its own."""
+    if not socket.has_dualstack_ipv6():
+        pytest.skip("no socket here accepts both families")
+    with serve("--listen", "[::]:0") as (line, ports, log):
+        assert re.fullmatch(r"fakebroker listening on 127\.0\.0\.1:\d+", line)
+        metadata = request("Metadata", 1, 9, topics=None)
+        assert b"\0\x09127.0.0.1\0" in ask(ports[0], metadata)
+        assert b"\0\x03::1\0" in ask(ports[0], metadata, "::1")
+    assert log.status == 0
 
 
 def test_a_closed_connection_is_logged_with_its_reason() -> None:
@@ -104,13 +210,20 @@ def test_a_closed_connection_is_logged_with_its_reason() -> None:
         (["--as", "1.7"], "unknown release '1.7'"),
         (["--listen", "9092"], "'9092' is not HOST:PORT"),
         (["--advertise", "here"], "'here' is not HOST:PORT"),
+        (["--advertise", ":9092"], "':9092' cannot be advertised"),
+        (
+            ["--listen", "nowhere.invalid:9092"],
+            "cannot listen on nowhere.invalid:9092: the host 'nowhere.invalid' cannot",
+        ),
+        (["--listen", "a..b:9092"], "the host 'a..b' cannot be resolved"),
         (["--listen", "dialect=kip-99,127.0.0.1:0"], "kip-99"),
         (["--profile", "fast"], "'fast' is not one of 'test', 'kafka'"),
     ],
 )
 def test_errors_are_one_clear_line(options: list[str], message: str) -> None:
     """No traceback, and what would be right."""
-    assert message in fail(*options)
+    free_port = [] if "--listen" in options else ["--listen", "127.0.0.1:0"]  # 9092 may be another test's at the moment
+    assert message in fail(*free_port, *options)
 
 
 def test_a_taken_port_is_one_clear_line() -> None:

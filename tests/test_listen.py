@@ -51,3 +51,18 @@ def test_bootstrap_leaves_dialects_out() -> None:
     listeners = listeners_for((1,), ["dialect=kip-17,127.0.0.1:1", "0.0.0.0:2", "[::]:3"], None)
     assert bootstrap(listeners) == "127.0.0.1:2,127.0.0.1:3"
     assert address_text(parse_listener("[::1]:4")) == "[::1]:4"
+
+
+def test_every_address_where_ipv6_is_ipv6_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a socket on [::] cannot accept clients of IPv4, nobody is sent to 127.0.0.1."""
+    monkeypatch.setattr("fakebroker.listen.is_dual_stack", lambda: False)
+    assert address_text(parse_listener("[::]:3")) == "[::1]:3"
+    assert address_text(parse_listener("0.0.0.0:3")) == "127.0.0.1:3"
+
+
+@pytest.mark.parametrize("text", [":9092", " :9092", "0.0.0.0:9092", "[::]:9092", "kafka.example:0"])
+def test_what_clients_cannot_connect_to_is_not_advertised(text: str) -> None:
+    """The error shows what was written."""
+    with pytest.raises(ValueError, match="cannot be advertised") as caught:
+        listeners_for((1,), None, text)
+    assert repr(text) in str(caught.value)

@@ -1,7 +1,7 @@
 """What a handler is given beside the request: who asks, when, where, and how to answer."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from fakebroker.instant import Instant
 
@@ -9,6 +9,11 @@ if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster, Node
     from fakebroker.core.coordinator.shard import Shard
     from fakebroker.schema import Message
+
+
+Response = TypeVar("Response", bound="Message")
+Steps = Generator[None, None, Response | None]
+"""Long work in steps: it yields after each, and returns the response, or None when the request gets none."""
 
 
 class Address(NamedTuple):
@@ -52,8 +57,17 @@ class Connection(Protocol):
     def watch(self, call: "Call", callback: Callable[[Instant], None]) -> None:
         """Run `callback` if the connection goes away before `call` is answered."""
 
+    def work(self, call: "Call", steps: Steps[Any], must_finish: bool) -> None:
+        """Go on with the steps of `call` later, one at a time, and answer with what they return."""
+
     def fail(self, reason: str) -> None:
         """Close the connection; `reason` goes to the log."""
+
+    def not_served(self, call: "Call", what: str) -> None:
+        """Warn whoever runs the broker that the client of `call` waits in vain; `what` begins with the API's name."""
+
+    def looked_up(self, call: "Call", group_id: str) -> None:
+        """The client of `call` learns who coordinates a group."""
 
     def address_of(self, node_id: int) -> Address | None:
         """Where this client reaches a node: that node's listener of the same kind as the one it came in on."""
@@ -91,7 +105,7 @@ class Call:
         self.api_key = -1
         self.version = -1
         self.client_id: str | None = None
-        self.now = Instant(0, 0)  # when the request was taken up, not when it is answered
+        self.now = Instant(0, 0)  # when the request was taken up, not when it is answered; of long work, the step's
         self.is_answered = False
 
     def shard(self, group_id: str) -> "Shard":
@@ -106,6 +120,21 @@ class Call:
         """Answer a request whose handler returned None. If the client has gone, nothing happens."""
         self.connection.answer(self, response)
 
+    def work(self, steps: Steps[Response], *, must_finish: bool = False) -> Response | None:
+        """Do work that may be long. What a handler returns: the response if the first step was all, else None.
+
+        Between the steps other connections are served, so each must leave the cluster's state whole; the request
+        counts as parked. A step is bounded by what it counts (topics, records), never by a clock: the same requests
+        make the same steps. If the client goes away, the rest is not done unless it `must_finish`.
+        """
+        try:
+            next(steps)
+        except StopIteration as end:
+            response: Response | None = end.value
+            return response
+        self.connection.work(self, steps, must_finish)
+        return None
+
     def no_response(self) -> None:
         """The request gets no answer at all (Produce with acks 0)."""
         self.connection.answer(self, None)
@@ -113,6 +142,17 @@ class Call:
     def close(self, reason: str) -> None:
         """Close the connection in place of an answer; a handler still running raises CloseConnection instead."""
         self.connection.fail(reason)
+
+    def not_served(self, what: str) -> None:
+        """Warn, once for this client and API, that it asks for something that is not there.
+
+        `what` begins with the API's name: "InitProducerId with a transactional id: transactions are not served yet".
+        """
+        self.connection.not_served(self, what)
+
+    def looked_up(self, group_id: str) -> None:
+        """The client learns who coordinates a group: one that then asks nothing of it is waiting for something else."""
+        self.connection.looked_up(self, group_id)
 
     def on_close(self, callback: Callable[[Instant], None]) -> None:
         """Run `callback` if the client goes away while this request is parked; forgotten once it is answered."""

@@ -6,7 +6,7 @@ v1, v3 no change of layout; v2 flexible. MOCK: done at once (AD-1).
 from collections import Counter
 
 from fakebroker.apis.call import Call
-from fakebroker.core.topic_rules import check_assignments, check_request_size, place
+from fakebroker.core.topic_rules import LARGEST_CHANGE, check_assignments, place
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.create_partitions import (
@@ -18,9 +18,14 @@ from fakebroker.wire.messages.create_partitions import (
 
 
 def handle(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
-    """Each topic on its own; a name that comes twice is refused once (NP-1)."""
+    """Each topic on its own; a name that comes twice is refused once (NP-1).
+
+    The partitions of all topics together may be `LARGEST_CHANGE`. From the topic on with which they are more, Kafka
+    answers UNKNOWN_SERVER_ERROR.
+    """
     times = Counter(topic.name for topic in request.topics)
     response = CreatePartitionsResponse()
+    room = LARGEST_CHANGE
     for asked in {topic.name: topic for topic in request.topics}.values():
         result = CreatePartitionsTopicResult(name=asked.name)
         try:
@@ -28,7 +33,11 @@ def handle(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResp
                 raise KafkaError(
                     ErrorCode.INVALID_REQUEST, f"{asked.name!r} is in the request {times[asked.name]} times"
                 )
-            topic, replicas = _plan(call, asked)
+            topic, new = _asked(call, asked)
+            room -= new
+            if room < 0:
+                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+            replicas = _replicas(call, asked, topic, new)
             if not request.validate_only:
                 topic.add_partitions(replicas)
         except KafkaError as error:
@@ -37,7 +46,8 @@ def handle(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResp
     return response
 
 
-def _plan(call: Call, asked: CreatePartitionsTopic) -> tuple[Topic, list[list[int]]]:
+def _asked(call: Call, asked: CreatePartitionsTopic) -> tuple[Topic, int]:
+    """The topic, and how many partitions it is to get. Raises KafkaError."""
     topic = call.cluster.topics.get(asked.name)
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -45,14 +55,19 @@ def _plan(call: Call, asked: CreatePartitionsTopic) -> tuple[Topic, list[list[in
     if asked.count <= present:
         raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"{asked.count} is not more than the {present} that there are")
     new = asked.count - present
+    if asked.assignments is not None and len(asked.assignments) != new:
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"{new} new partitions need {new} assignments, not {len(asked.assignments)}",
+        )
+    return topic, new
+
+
+def _replicas(call: Call, asked: CreatePartitionsTopic, topic: Topic, new: int) -> list[list[int]]:
+    """Where the new partitions will be. Raises KafkaError."""
     node_ids = list(call.cluster.nodes)
     if asked.assignments is None:
-        check_request_size(new)
-        return topic, place(present, new, topic.replication_factor, node_ids)
+        return place(len(topic.partitions), new, topic.replication_factor, node_ids)
     assignments = [entry.broker_ids for entry in asked.assignments]
-    if len(assignments) != new:
-        raise KafkaError(
-            ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"{new} new partitions need {new} assignments, not {len(assignments)}"
-        )
     check_assignments(assignments, node_ids, topic.replication_factor)
-    return topic, assignments
+    return assignments

@@ -9,7 +9,7 @@ Left out: policies (NT-10), the code 41 of brokers that are no controller (AD-4)
 from collections import Counter
 
 from fakebroker.apis.call import Call
-from fakebroker.core.topic_rules import check_request_size
+from fakebroker.core.topic_rules import LARGEST_CHANGE, check_total, too_large_change
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, KafkaError, Refusal
 from fakebroker.wire.messages.create_topics import (
@@ -22,11 +22,22 @@ from fakebroker.wire.messages.create_topics import (
 
 
 def handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
-    """Each topic on its own; a name that comes twice is refused once (NT-3)."""
+    """Each topic on its own, unless all together are too many; a name that comes twice is refused once (NT-3)."""
+    try:
+        return _handle(call, request)
+    except KafkaError as error:
+        return CreateTopicsResponse(topics=[_refused(topic.name, error.refusal) for topic in request.topics])
+
+
+def _handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    """Raises KafkaError for a request that is refused as a whole."""
     times = Counter(topic.name for topic in request.topics)
     asked = {topic.name: topic for topic in request.topics}
-    too_many = _refused_as_too_many(call, request)
-    planned = [too_many or _plan(call, topic, times[topic.name]) for topic in asked.values()]
+    default = call.cluster.settings.int("num.partitions")
+    check_total(sum(_partitions_asked(topic, default) for name, topic in asked.items() if times[name] == 1))
+    planned = [_plan(call, topic, times[topic.name]) for topic in asked.values()]
+    if sum(topic.records_count for topic in planned if isinstance(topic, Topic)) > LARGEST_CHANGE:
+        raise too_large_change()
     if not request.validate_only:
         for topic in planned:
             if isinstance(topic, Topic):
@@ -42,19 +53,18 @@ def handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
     return CreateTopicsResponse(topics=results)
 
 
-def _refused_as_too_many(call: Call, request: CreateTopicsRequest) -> Refusal | None:
-    """Why no topic of the request is made, when all together have too many partitions."""
-    default = call.cluster.settings.int("num.partitions")
-    counts = [len(x.assignments) or (default if x.num_partitions == -1 else x.num_partitions) for x in request.topics]
-    try:
-        check_request_size(sum(counts))
-    except KafkaError as error:
-        return error.refusal
-    return None
+def _partitions_asked(asked: CreatableTopic, default: int) -> int:
+    """How many partitions a topic would have; a count that cannot be adds nothing and takes nothing away."""
+    if asked.assignments:
+        return len(asked.assignments)
+    return default if asked.num_partitions == -1 else max(asked.num_partitions, 0)
 
 
 def _plan(call: Call, asked: CreatableTopic, times: int) -> Topic | Refusal:
-    """The topic as it will be, all checks done against the topics that were there before the request."""
+    """The topic as it will be, all checks done against the topics that were there before the request.
+
+    Raises KafkaError(POLICY_VIOLATION) for a topic so large that it fails the whole request.
+    """
     topics = call.cluster.topics
     try:
         if times > 1:
@@ -68,6 +78,8 @@ def _plan(call: Call, asked: CreatableTopic, times: int) -> Topic | Refusal:
             _assignments(asked),
         )
     except KafkaError as error:
+        if error.code == ErrorCode.POLICY_VIOLATION:
+            raise too_large_change() from None
         return error.refusal
 
 

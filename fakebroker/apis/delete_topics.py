@@ -6,8 +6,9 @@ MOCK: done at once; entries that contradict themselves come first in the answer,
 """
 
 from collections import Counter
+from collections.abc import Iterator
 
-from fakebroker.apis.call import Call
+from fakebroker.apis.call import Call, Steps
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.delete_topics import (
@@ -19,9 +20,17 @@ from fakebroker.wire.messages.delete_topics import (
 
 _NO_ID = bytes(16)
 
+GROUPS_PER_STEP = 2_000
+_TOPIC_COSTS_GROUPS = 5
 
-def handle(call: Call, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+
+def handle(call: Call, request: DeleteTopicsRequest) -> DeleteTopicsResponse | None:
     """Each topic on its own; entries that contradict each other delete nothing (XT-3)."""
+    return call.work(_in_steps(call, request), must_finish=True)
+
+
+def _in_steps(call: Call, request: DeleteTopicsRequest) -> Steps[DeleteTopicsResponse]:
+    """A topic is gone in one step; the offsets that groups have of it go in more of them (EX-12)."""
     entries = request.topics if call.version >= 6 else [DeleteTopicState(name=name) for name in request.topic_names]
     if not call.node.settings.bool("delete.topic.enable"):
         code = ErrorCode.TOPIC_DELETION_DISABLED if call.version >= 3 else ErrorCode.INVALID_REQUEST
@@ -35,12 +44,30 @@ def handle(call: Call, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
         for entry in entries
         if (entry.name is None) == (entry.topic_id == _NO_ID)
     ]
-    responses += [_by_name(call, name, times, ids) for name, times in names.items()]
-    responses += [_by_id(call, topic_id, times) for topic_id, times in ids.items()]
+    room = GROUPS_PER_STEP
+    for found in _found(call, names, ids):
+        if not isinstance(found, Topic):
+            responses.append(found)
+            continue
+        responses.append(DeletableTopicResult(name=found.name, topic_id=found.id))
+        room -= _TOPIC_COSTS_GROUPS
+        for groups in call.cluster.topics.delete_in_steps(found.name, call.now):
+            room -= groups
+            if room < 0:
+                room = GROUPS_PER_STEP
+                yield
     return DeleteTopicsResponse(responses=responses)
 
 
-def _by_name(call: Call, name: str, times: int, ids: Counter[bytes]) -> DeletableTopicResult:
+def _found(call: Call, names: Counter[str], ids: Counter[bytes]) -> Iterator[DeletableTopicResult | Topic]:
+    """What to delete, or why not; each is looked for when those before it are gone."""
+    for name, times in names.items():
+        yield _by_name(call, name, times, ids)
+    for topic_id, times in ids.items():
+        yield _by_id(call, topic_id, times)
+
+
+def _by_name(call: Call, name: str, times: int, ids: Counter[bytes]) -> DeletableTopicResult | Topic:
     """An id that means the same topic is taken out of `ids`: the two are answered here, once."""
     if times > 1:
         return _refused(name, _NO_ID, ErrorCode.INVALID_REQUEST, f"{name!r} is in the request {times} times")
@@ -49,21 +76,16 @@ def _by_name(call: Call, name: str, times: int, ids: Counter[bytes]) -> Deletabl
         return _refused(name, _NO_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}")
     if ids.pop(topic.id, 0):
         return _refused(name, topic.id, ErrorCode.INVALID_REQUEST, f"{name!r} is also in the request by its id")
-    return _delete(call, topic)
+    return topic
 
 
-def _by_id(call: Call, topic_id: bytes, times: int) -> DeletableTopicResult:
+def _by_id(call: Call, topic_id: bytes, times: int) -> DeletableTopicResult | Topic:
     if times > 1:
         return _refused(None, topic_id, ErrorCode.INVALID_REQUEST, f"the id is in the request {times} times")
     topic = call.cluster.topics.by_id(topic_id)
     if topic is None:
         return _refused(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID, "there is no topic of this id")
-    return _delete(call, topic)
-
-
-def _delete(call: Call, topic: Topic) -> DeletableTopicResult:
-    call.cluster.topics.delete(topic.name, call.now)
-    return DeletableTopicResult(name=topic.name, topic_id=topic.id)
+    return topic
 
 
 def _refused(name: str | None, topic_id: bytes, code: ErrorCode, message: str) -> DeletableTopicResult:

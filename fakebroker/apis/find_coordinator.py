@@ -58,6 +58,11 @@ def _find(call: Call, key_type: int, key: str) -> _Found:
     """The coordinator of one key, or the error: INVALID_REQUEST, COORDINATOR_NOT_AVAILABLE (FC-4, FC-8)."""
     if key_type not in _TOPICS:
         return _Found(ErrorCode.INVALID_REQUEST, f"no key type {key_type}: 0 group, 1 transaction, 2 share")
+    if key_type == TRANSACTION:
+        call.not_served(
+            "FindCoordinator of a transactional id: transactions are not served yet; a transactional producer retries "
+            "for ever"
+        )
     if key_type == SHARE and (call.version < _FIRST_SHARE or not _SHARE_KEY.fullmatch(key)):
         early = call.version < _FIRST_SHARE
         return _Found(ErrorCode.INVALID_REQUEST if early else call.cluster.behaviours.share_key_error)
@@ -65,4 +70,6 @@ def _find(call: Call, key_type: int, key: str) -> _Found:
     address = call.address_of(leader) if leader >= 0 else None
     if address is None:
         return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    if key_type == GROUP:
+        call.looked_up(key)
     return _Found(ErrorCode.NONE, "", leader, address)

@@ -21,6 +21,7 @@ def handle(call: Call, request: InitProducerIdRequest) -> InitProducerIdResponse
     longest_ms = call.cluster.settings.int("transaction.max.timeout.ms")
     if not 0 < request.transaction_timeout_ms <= longest_ms:
         return _refused(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
+    call.not_served("InitProducerId with a transactional id: transactions are not served yet; it will retry for ever")
     return _refused(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 

@@ -7,8 +7,10 @@ v10 topic ids; v12 topics by id; v13 top-level error code.
 A topic that auto-creation makes exists at once, yet this answer says 3 as KRaft's does, or 5 as those before (MD-2).
 """
 
+from collections.abc import Iterator
+
 from fakebroker.apis import operations
-from fakebroker.apis.call import Call
+from fakebroker.apis.call import Call, Steps
 from fakebroker.core.topic_rules import check_name
 from fakebroker.core.topics import INTERNAL_TOPICS, Partition, Topic
 from fakebroker.errors import ErrorCode, KafkaError
@@ -23,23 +25,35 @@ from fakebroker.wire.messages.metadata import (
 
 _NO_ID = bytes(16)
 
+PARTITIONS_PER_STEP = 2_000  # and topics, which cost about as much
 
-def handle(call: Call, request: MetadataRequest) -> MetadataResponse:
+
+def handle(call: Call, request: MetadataRequest) -> MetadataResponse | None:
     """Brokers, and the topics that were asked for."""
-    refusal = _refusal(call.version, request)
-    if refusal is not None:
-        return refusal
+    return _refusal(call.version, request) or call.work(_in_steps(call, request))
+
+
+def _in_steps(call: Call, request: MetadataRequest) -> Steps[MetadataResponse]:
+    """As many topics in one step as have `PARTITIONS_PER_STEP`."""
+    topics: list[MetadataResponseTopic] = []
+    room = PARTITIONS_PER_STEP
+    for topic in _topics(call, request):
+        topics.append(topic)
+        room -= 1 + len(topic.partitions)
+        if room < 0:
+            room = PARTITIONS_PER_STEP
+            yield
     cluster = call.cluster
     response = MetadataResponse(
         brokers=_brokers(call),
         cluster_id=cluster.cluster_id,
         controller_id=cluster.controller_id,
-        topics=_topics(call, request),
+        topics=topics,
     )
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = operations.CLUSTER
     if request.include_topic_authorized_operations:
-        for topic in response.topics:
+        for topic in topics:
             topic.topic_authorized_operations = operations.TOPIC
     return response
 
@@ -73,15 +87,18 @@ def _brokers(call: Call) -> list[MetadataResponseBroker]:
     return brokers
 
 
-def _topics(call: Call, request: MetadataRequest) -> list[MetadataResponseTopic]:
+def _topics(call: Call, request: MetadataRequest) -> Iterator[MetadataResponseTopic]:
+    """The answers for the topics asked for, each made when it is taken."""
     asked = request.topics
     if asked is None or (call.version == 0 and not asked):
-        return [describe(call, topic) for topic in call.cluster.topics]
+        return (
+            describe(call, topic) for topic in list(call.cluster.topics) if topic.partitions
+        )  # not deleted meanwhile
     by_id = [entry.topic_id for entry in asked if entry.topic_id != _NO_ID]
     if by_id:
-        return [_by_id(call, topic_id) for topic_id in dict.fromkeys(by_id)]
+        return (_by_id(call, topic_id) for topic_id in dict.fromkeys(by_id))
     may_create = call.version < 4 or request.allow_auto_topic_creation
-    return [_by_name(call, name, may_create) for name in dict.fromkeys(_name(entry) for entry in asked)]
+    return (_by_name(call, name, may_create) for name in dict.fromkeys(_name(entry) for entry in asked))
 
 
 def _name(entry: MetadataRequestTopic) -> str:

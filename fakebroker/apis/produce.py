@@ -8,14 +8,17 @@ Left out until there is a transaction coordinator: no partition is ever part of 
 are refused, v3-v10 with 48, v11 with 120, v12+ with 49 (TX-6). The quota delay of PD-28 waits for quotas.
 """
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakebroker.apis.call import Call
+from fakebroker.apis.call import Call, Steps
 from fakebroker.apis.leader_hint import name_leader
 from fakebroker.core.logs import produce
 from fakebroker.core.logs.appends import AppendError, AppendRefusal
 from fakebroker.core.logs.log import Appended
+from fakebroker.core.logs.looks import SHORT_BATCH_BYTES, Looks
 from fakebroker.errors import CloseConnection, ErrorCode
+from fakebroker.records.record_scan import LongScan
 from fakebroker.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
@@ -56,7 +59,7 @@ class _Part(NamedTuple):
 
 def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
     """Append to each partition for itself (PD-24)."""
-    return _one_good_batch(call, request) or _each_partition(call, request)
+    return _one_good_batch(call, request) or call.work(_each_partition(call, request))
 
 
 def _one_good_batch(call: Call, request: ProduceRequest) -> ProduceResponse | None:
@@ -76,7 +79,7 @@ def _one_good_batch(call: Call, request: ProduceRequest) -> ProduceResponse | No
         return None
     try:
         appended = produce.append(partition, call.node.id, data.records, request.acks, call.now)
-    except AppendError:
+    except (AppendError, LongScan):
         return None
     answer = TopicProduceResponse(
         name=entry.name, topic_id=entry.topic_id, partition_responses=[_accepted(data.index, appended)]
@@ -84,7 +87,8 @@ def _one_good_batch(call: Call, request: ProduceRequest) -> ProduceResponse | No
     return ProduceResponse(responses=[answer], node_endpoints=[])
 
 
-def _each_partition(call: Call, request: ProduceRequest) -> ProduceResponse | None:
+def _each_partition(call: Call, request: ProduceRequest) -> Steps[ProduceResponse]:
+    """One append is done in one step; long looks at the batch before it may take more."""
     entries = _merged(request.topic_data)
     refusal = produce.refusal_of_all(
         (data.records for entry in entries for data in entry.partition_data),
@@ -94,9 +98,13 @@ def _each_partition(call: Call, request: ProduceRequest) -> ProduceResponse | No
     if refusal is None and any(produce.fails_all(part.batch) for topic in parts for part in topic):
         failure = AppendRefusal(ErrorCode.UNKNOWN_SERVER_ERROR, "a batch without a producer id")
         parts = [_parts(call, entry, failure) for entry in entries]
-    response = ProduceResponse()
+    response, looks = ProduceResponse(), Looks()
     for entry, topic in zip(entries, parts, strict=True):
-        answers = [_answer(call, part, request.acks, response) for part in topic]
+        answers = []
+        for part in topic:
+            answers.append((yield from _answer(call, part, request.acks, response, looks)))
+            if looks.is_pause_due():
+                yield
         response.responses.append(
             TopicProduceResponse(name=entry.name, topic_id=entry.topic_id, partition_responses=answers)
         )
@@ -147,19 +155,38 @@ def _part(call: Call, topic: "Topic | None", index: int, records: bytes | None) 
     return _Part(index, partition, batch)
 
 
-def _answer(call: Call, part: _Part, acks: int, response: ProduceResponse) -> PartitionProduceResponse:
+def _answer(
+    call: Call, part: _Part, acks: int, response: ProduceResponse, looks: Looks
+) -> Generator[None, None, PartitionProduceResponse]:
     partition = part.partition
     if partition is None:
         assert part.refusal is not None
         return _refused(part.number, part.refusal, -1)
     try:
-        return _accepted(part.number, produce.append(partition, call.node.id, part.batch, acks, call.now))
+        return _accepted(part.number, (yield from _append(call, partition, part.batch, acks, looks)))
     except AppendError as error:
         log_start_offset = partition.log.log_start_offset if error.code in _KNOWS_LOG_START else -1
         answer = _refused(part.number, error.content, log_start_offset)
         if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER and call.version >= 10:
             name_leader(call, partition, answer, response, leader=LeaderIdAndEpoch, endpoint=NodeEndpoint)
         return answer
+
+
+def _append(
+    call: Call, partition: "Partition", batch: bytes | None, acks: int, looks: Looks
+) -> Generator[None, None, Appended | None]:
+    """Raises AppendError."""
+    if batch is None or len(batch) <= SHORT_BATCH_BYTES:
+        try:
+            return produce.append(partition, call.node.id, batch, acks, call.now, looks.short)
+        except LongScan:
+            assert batch is not None
+    if produce.is_message_set(batch):  # converting it needs its records at once
+        return produce.append(partition, call.node.id, batch, acks, call.now, looks.at_once)
+    look = yield from looks.ahead(batch, partition.log.config, partition.log.name)
+    if call.cluster.topics.by_id(partition.topic.id) is None:
+        raise AppendError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
+    return produce.append(partition, call.node.id, batch, acks, call.now, look)
 
 
 def _accepted(index: int, appended: Appended | None) -> PartitionProduceResponse:

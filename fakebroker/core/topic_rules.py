@@ -7,7 +7,8 @@ from fakebroker.errors import ErrorCode, KafkaError
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
-MOST_NEW_PARTITIONS = 10_000  # with the topic's own record the controller's batch of 10,000 is full
+LARGEST_CHANGE = 10_000
+"""Records that Kafka's controller writes for one request: each topic, each partition, each own config is one."""
 
 
 def check_name(name: str) -> None:
@@ -49,7 +50,26 @@ def _bad(message: str) -> KafkaError:
     return KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
 
 
-def check_request_size(new_partitions: int) -> None:
-    """Refuse a request for so many partitions that Kafka's controller would not do it in one step."""
-    if new_partitions >= MOST_NEW_PARTITIONS:
+def check_partitions(count: int, configs: int) -> None:
+    """Raises KafkaError unless a topic with `configs` settings of its own can be made with `count` partitions.
+
+    INVALID_PARTITIONS for none; POLICY_VIOLATION for more than Kafka's controller makes at once.
+    """
+    if count < 1:
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"a topic cannot have {count} partitions")
+    most = LARGEST_CHANGE - 1 - configs
+    if count > most:
+        raise KafkaError(
+            ErrorCode.POLICY_VIOLATION, f"{count} partitions are too many: a topic can be made with {most} at most"
+        )
+
+
+def check_total(partitions: int) -> None:
+    """Raises KafkaError(POLICY_VIOLATION) for more partitions than one CreateTopics may ask for."""
+    if partitions > LARGEST_CHANGE:
         raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+
+
+def too_large_change() -> KafkaError:
+    """Why a CreateTopics is refused that takes more than `LARGEST_CHANGE` records."""
+    return KafkaError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")

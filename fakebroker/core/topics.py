@@ -1,10 +1,10 @@
 """Topics and their partitions: what exists, under which id, where."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.core.topic_config import TopicConfig, check_config
-from fakebroker.core.topic_rules import check_assignments, check_name, collision_key, place
+from fakebroker.core.topic_rules import check_assignments, check_name, check_partitions, collision_key, place
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 
@@ -118,6 +118,11 @@ class Topic:
         self.partitions = [Partition(self, index, nodes) for index, nodes in enumerate(replicas)]
 
     @property
+    def records_count(self) -> int:
+        """How many records Kafka's controller writes to make it."""
+        return 1 + len(self.partitions) + len(self.config.own)
+
+    @property
     def replication_factor(self) -> int:
         """How many replicas the first partition has."""
         return len(self.partitions[0].replicas)
@@ -146,7 +151,8 @@ class Topic:
 class Topics:
     """All topics, in the order in which they were made.
 
-    `on_deleted` is called with each deleted topic, after it is gone from here: committed offsets go (EX-12).
+    `on_deleted` is called with each deleted topic, after it is gone from here: committed offsets go (EX-12). What takes
+    long is done in steps (`delete_in_steps`).
     `on_leader_changed` is called with each partition that has a new leader, or none.
     """
 
@@ -155,7 +161,7 @@ class Topics:
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[bytes, Topic] = {}
         self._alike: dict[str, dict[str, None]] = {}  # collision key -> names in the order of their creation
-        self.on_deleted: list[Callable[[Topic, Instant], None]] = []
+        self.on_deleted: list[Callable[[Topic, Instant], Iterable[int] | None]] = []
         self.on_leader_changed: list[Callable[[Partition, Instant], None]] = []
 
     def __iter__(self) -> Iterator[Topic]:
@@ -211,32 +217,45 @@ class Topics:
         settings = self._cluster.settings
         check_config(settings, config or {})
         if assignments is None:
-            assignments = self._place(partitions, replication_factor)
+            assignments = self._place(partitions, replication_factor, len(config or {}))
         else:
-            check_assignments(assignments, list(self._cluster.nodes), len(assignments[0]) if assignments else 0)
+            check_partitions(len(assignments), len(config or {}))
+            check_assignments(assignments, list(self._cluster.nodes), len(assignments[0]))
         return Topic(self._cluster, name, TopicConfig(settings, config), assignments)
 
     def delete(self, name: str, now: Instant) -> None:
         """Forget a topic and tell `on_deleted`. KeyError if there is none."""
+        for _ in self.delete_in_steps(name, now):
+            pass
+
+    def delete_in_steps(self, name: str, now: Instant) -> Iterator[int]:
+        """The same in steps; each tells how many groups it looked at. The topic is gone at the first.
+
+        The caller takes all of them, with pauses if they are many.
+        """
         topic = self._by_name.pop(name)
         del self._by_id[topic.id]
         del self._alike[collision_key(name)][name]
-        for callback in self.on_deleted:
-            callback(topic, now)
         for partition in topic.partitions:
             partition.wake(now)
+        yield 0
+        for clear_away in self.on_deleted:
+            yield from clear_away(topic, now) or ()
         topic.end()
 
     def internal(self, name: str) -> Topic:
         """An internal topic, made when it is first needed (FC-5).
 
         MOCK: with fewer brokers than its replication factor it gets as many replicas as there are brokers; Kafka
-        would not make it.
+        would not make it. Raises KafkaError(COORDINATOR_NOT_AVAILABLE) if its settings allow none.
         """
         topic = self._by_name.get(name)
         if topic is None:
             partitions, replication_factor, config = _internal_shape(self._cluster, name)
-            topic = self.create(name, partitions, min(replication_factor, len(self._cluster.nodes)), config)
+            try:
+                topic = self.create(name, partitions, min(replication_factor, len(self._cluster.nodes)), config)
+            except KafkaError as error:
+                raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name}: {error.message}") from None
         return topic
 
     def check_new(self, name: str) -> None:
@@ -249,7 +268,7 @@ class Topics:
         for other in self._alike.get(collision_key(name), ()):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name!r} is too like the topic {other!r}")
 
-    def _place(self, partitions: int | None, replication_factor: int | None) -> list[list[int]]:
+    def _place(self, partitions: int | None, replication_factor: int | None, configs: int) -> list[list[int]]:
         settings, node_ids = self._cluster.settings, list(self._cluster.nodes)
         if replication_factor is None:
             replication_factor = settings.int("default.replication.factor")
@@ -260,8 +279,7 @@ class Topics:
             )
         if partitions is None:
             partitions = settings.int("num.partitions")
-        if partitions < 1:
-            raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"a topic cannot have {partitions} partitions")
+        check_partitions(partitions, configs)
         return place(0, partitions, replication_factor, node_ids)
 
 

@@ -6,16 +6,20 @@ driver gives the next turn when the other connections have had theirs.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import suppress
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
-from fakebroker.apis.call import Address, Call, Listener
+from fakebroker.apis.call import Address, Call, Listener, Steps
 from fakebroker.engine.dispatch import Dispatcher, Route
 from fakebroker.engine.journal import Connected, Disconnected, Frame, Peer
+from fakebroker.engine.printable import LINE_CHARACTERS, printable
+from fakebroker.engine.unserved import who
+from fakebroker.engine.work import Work
 from fakebroker.errors import CloseConnection, ErrorCode, KafkaError, WireError
 from fakebroker.instant import Instant
-from fakebroker.wire.frame import decode_request_header
+from fakebroker.wire.frame import client_id_of, decode_request_header
 from fakebroker.wire.framing import hint
 
 if TYPE_CHECKING:
@@ -48,8 +52,18 @@ class _Gone:
     def watch(self, _call: Call, _callback: Callable[[Instant], None]) -> None:
         """It has gone already, and who had asked before was told."""
 
+    def work(self, _call: Call, steps: Steps[Any], _must_finish: bool) -> None:
+        """Nobody waits for what the steps would give."""
+        steps.close()
+
     def fail(self, _reason: str) -> None:
         """It is closed."""
+
+    def not_served(self, _call: Call, _what: str) -> None:
+        """It waits for nothing any more."""
+
+    def looked_up(self, _call: Call, _group_id: str) -> None:
+        """It will not ask that coordinator."""
 
     def address_of(self, _node_id: int) -> None:
         """A client that has gone reaches nothing."""
@@ -73,7 +87,7 @@ class Connection:
         self.driver: Any = None  # whatever drives this connection; the engine does not look at it
         self.is_dirty = False
         self.is_quiet = True  # nothing is parked, kept for later or wrong: the next bytes begin a frame
-        self._is_gone = False
+        self.is_gone = False
         self._dispatcher = dispatcher
         self._pieces: list[bytes] = []  # received and not yet taken up; the first from _position on
         self._position = 0
@@ -140,9 +154,9 @@ class Connection:
 
     def closed(self, now: Instant, reason: str = "the client closed the connection") -> None:
         """The connection is gone, whoever closed it. What a parked request had asked to be told of is told."""
-        if self._is_gone:
+        if self.is_gone:
             return
-        self._is_gone = True
+        self.is_gone = True
         self.is_quiet = False
         self.close_reason = self.close_reason or reason
         self._drop_input()
@@ -160,18 +174,15 @@ class Connection:
 
     def answer(self, call: Call, response: "Message | None") -> None:
         """The answer of the request in work, which is `call`; None: it gets none."""
-        if call.is_answered:
-            raise RuntimeError("a request was answered twice")
-        call.is_answered = True
-        self._watchers.clear()
-        if self._is_gone or self._route is None:
+        self._answered(call)
+        if self.is_gone or self._route is None:
             return
         self._send_reply(self._route, response)
-        if self.is_parked:
-            self.is_parked = False
-            self._drop_request()
-            self._call = self._new_call(call)
-        self.engine.mark_dirty(self)
+        self._unpark(call)
+
+    def work(self, call: Call, steps: Steps[Any], must_finish: bool) -> None:
+        """The request in work is long: its next steps are taken in turn with others."""
+        self.engine.begin(Work(self, call, self._in_steps(call, steps), must_finish))
 
     def watch(self, call: Call, callback: Callable[[Instant], None]) -> None:
         """Run `callback` if the connection goes away before `call` is answered."""
@@ -184,9 +195,18 @@ class Connection:
             self.close_reason = reason
             self.is_quiet = False
             self._is_turn_over = True
-            log.warning("closing the connection from %s: %s", self.peer.client_host, reason)
+            client = who(self._call.client_id, self.peer)
+            log.warning("closing the connection from %s: %s", client, printable(reason, LINE_CHARACTERS))
             self._drop_input()
             self.engine.mark_dirty(self)
+
+    def not_served(self, call: Call, what: str) -> None:
+        """The client of `call` asked for something that is not there; `what` begins with the API's name."""
+        self.engine.unserved.warn(call.client_id, self.peer, call.api_key, what)
+
+    def looked_up(self, call: Call, group_id: str) -> None:
+        """The client of `call` learns who coordinates a group."""
+        self.engine.unserved.looked_up(call.client_id, self.peer, group_id)
 
     def address_of(self, node_id: int) -> Address | None:
         """Where this client reaches a node: that node's listener of the kind that the client came in on."""
@@ -194,6 +214,42 @@ class Connection:
         if listener is None:
             return None
         return listener.advertised or Address(self.local_address.host, listener.port)
+
+    # Long requests, and those answered later
+
+    def _in_steps(self, call: Call, steps: Steps[Any]) -> Generator[None, None, None]:
+        """All of the request in work from its second step on: the handler's steps, then those of writing the answer."""
+        route = self._route
+        assert route is not None
+        try:
+            response = yield from steps
+            if call.is_answered or self.is_gone:
+                return
+            pieces = None if response is None else (yield from route.encode_in_steps(response))
+            self._answered(call)
+            self._send(route, pieces)
+        except Exception as error:
+            if not self.is_gone:
+                assert self._request is not None
+                self._failed(route, self._request, error)
+            elif not isinstance(error, CloseConnection | KafkaError):
+                self.engine.failed(error)
+        if not self.is_gone:
+            self._unpark(call)
+
+    def _answered(self, call: Call) -> None:
+        if call.is_answered:
+            raise RuntimeError("a request was answered twice")
+        call.is_answered = True
+        self._watchers.clear()
+
+    def _unpark(self, call: Call) -> None:
+        """The request in work is done; the driver may go on with the next."""
+        if self.is_parked:
+            self.is_parked = False
+            self._drop_request()
+            self._call = self._new_call(call)
+        self.engine.mark_dirty(self)
 
     # Requests
 
@@ -341,7 +397,7 @@ class Connection:
         try:
             return self._dispatcher.find(code)
         except CloseConnection as error:
-            self.fail(f"{error}{hint(frame)}")
+            self._refuse_unserved(code >> 16, frame, str(error))
         except Exception as error:
             self.engine.failed(error)
             self.fail(f"its handler could not be loaded: {error}")
@@ -352,6 +408,15 @@ class Connection:
         header, _ = decode_request_header(frame)
         self._raw_client_id = frame[8:offset]
         self._call.client_id = header.client_id
+
+    def _refuse_unserved(self, api_key: int, frame: bytes, reason: str) -> None:
+        """Close for an API or version that is not served, naming the client if this is a request of Kafka's."""
+        other_protocol = hint(frame)
+        if not other_protocol:
+            with suppress(WireError):
+                self._call.client_id = client_id_of(frame)
+            self.engine.unserved.closed(self._call.client_id, self.peer, api_key, reason)
+        self.fail(reason + other_protocol)
 
     def _new_call(self, before: Call | None = None) -> Call:
         """The call for the next requests; one serves them all until one is parked or answered by `reply`."""

@@ -1,18 +1,22 @@
 """From an API key and version to the functions that read, answer and write it; made when first asked for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any
 
 from fakebroker.apis import dialects, handlers
 from fakebroker.apis.call import Call, Listener
 from fakebroker.engine.refusal import refusal
+from fakebroker.engine.unserved import MISSING
 from fakebroker.errors import CloseConnection, ErrorCode, WireError
 from fakebroker.release import Release
 from fakebroker.wire.dialects import Overlay, overlays_of, versions_with
 from fakebroker.wire.registry import APIS, Api
 
+EncodeSteps = Generator[None, None, list[bytes]]
+
 FETCH = 1
+JOIN_GROUP = 11  # its leader is told what all members sent
 API_VERSIONS = 18
 
 
@@ -23,6 +27,7 @@ class Route:
     """
 
     __slots__ = (
+        "_encode_in_steps",
         "api_key",
         "decode",
         "encode",
@@ -30,8 +35,10 @@ class Route:
         "handle",
         "has_tagged_answer",
         "has_tagged_header",
+        "is_loaded",
         "name",
         "request",
+        "response",
         "version",
     )
 
@@ -41,15 +48,24 @@ class Route:
         self.version = version
         self.name = api.name
         self.request = request
+        self.response = response
         self.decode: Callable[[bytes, int], tuple[Any, int]] = request.decoder(version)
-        make: Any = response.piecer if api.key == FETCH else response.encoder
-        self.encode: Callable[[Any], bytes | list[bytes]] = make(version)  # pieces, where an answer carries records
+        make: Any = response.piecer if api.key in (FETCH, JOIN_GROUP) else response.encoder
+        self.encode: Callable[[Any], bytes | list[bytes]] = make(version)  # pieces, where an answer may be large
         self.handle: Callable[[Call, Any], Any] = module.handle
         self.error_response: Callable[[Any, int, ErrorCode], Any] = getattr(
             module, "error_response", partial(refusal, response)
         )
+        self.is_loaded = not isinstance(module, _Unloadable)
+        self._encode_in_steps: Callable[[Any], EncodeSteps] | None = None
         self.has_tagged_header = request.flexible.includes(version)
         self.has_tagged_answer = response.flexible.includes(version) and api.key != API_VERSIONS  # AV-5
+
+    def encode_in_steps(self, response: Any) -> EncodeSteps:
+        """The pieces of a long answer."""
+        if self._encode_in_steps is None:
+            self._encode_in_steps = self.response.stepwise_encoder(self.version)
+        return self._encode_in_steps(response)
 
     def explain(self, frame: bytes, offset: int, error: Exception) -> str:
         """What is wrong with a body that `decode` raised `error` for."""
@@ -67,6 +83,7 @@ class Dispatcher:
     """The routes of one listener. `routes` is keyed by the first four bytes of a request's header as one number."""
 
     def __init__(self, listener: Listener, release: Release) -> None:
+        self._release = release
         self.overlays = overlays_of(listener.dialects)
         listener.versions = versions_with(self.overlays.values(), versions_served(release))
         self.listener = listener
@@ -77,20 +94,50 @@ class Dispatcher:
         api_key, version = code >> 16, (code & 0x7FFF) - (code & 0x8000)
         served = self.listener.versions.get(api_key)
         if served is None:
-            known = APIS.get(api_key)
-            raise CloseConnection(f"{known.name if known else 'API key'} ({api_key}) is not served here")
+            raise CloseConnection(_why_not(api_key, self._release))
         overlay = self.overlays.get((api_key, version))
         if overlay is not None:
-            route = Route(overlay, version, dialects.handler(overlay))
+            route = Route(overlay, version, _loaded(lambda: dialects.handler(overlay)))
         elif served[0] <= version <= served[1]:
-            route = Route(APIS[api_key], version, handlers.handler(api_key))
+            route = Route(APIS[api_key], version, _loaded(lambda: handlers.handler(api_key)))
         elif api_key == API_VERSIONS:
             route = _newer_api_versions(version, served)
         else:
             name = APIS[api_key].name
             raise CloseConnection(f"{name} v{version} is not served here, only v{served[0]} to v{served[1]}")
-        self.routes[code] = route
+        if route.is_loaded:
+            self.routes[code] = route
         return route
+
+
+class _Unloadable:
+    """The handler of an API whose module cannot be loaded now: every request is answered with UNKNOWN_SERVER_ERROR."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def handle(self, _call: Call, _request: Any) -> Any:
+        """Raises what loading raised."""
+        raise self.error
+
+
+def _loaded(load: Callable[[], Any]) -> Any:
+    """The module that `load` gives, or what stands in for it: no client is to blame for a file that cannot be read."""
+    try:
+        return load()
+    except Exception as error:
+        return _Unloadable(error)
+
+
+def _why_not(api_key: int, release: Release) -> str:
+    """Why an API is not served, by its name in Kafka."""
+    if api_key in MISSING:
+        name, reason = MISSING[api_key]
+        return f"{name} ({api_key}) is not served here: {reason}"
+    known = APIS.get(api_key)
+    if known is not None:
+        return f"{known.name} ({api_key}) is not served here: Kafka {release.name} does not have it"
+    return f"API key ({api_key}) is not served here: Kafka 4.3 has no such API"
 
 
 def versions_served(release: Release) -> dict[int, tuple[int, int]]:

@@ -1,6 +1,7 @@
 """The engine: all connections of all nodes, one history. Bytes and times come in, bytes go out; it reads no clock."""
 
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from fakebroker.apis.call import Listener as Listener
 from fakebroker.engine.connection import Connection
 from fakebroker.engine.dispatch import Dispatcher
 from fakebroker.engine.journal import Journal, Peer
+from fakebroker.engine.unserved import Unserved
+from fakebroker.engine.work import Work
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
@@ -32,20 +35,25 @@ class Engine:
         self.now = now  # of what is being done, or was done last
         self.connections: dict[int, Connection] = {}
         self.errors: list[Exception] = []  # bugs of ours: what handlers and timers raised
+        self.unserved = Unserved(self)
         self.outbox = cluster.outbox
         self._timers = cluster.timers
         self.largest_frame_bytes = cluster.settings.int("socket.request.max.bytes")
         self._dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]
+        self.works: deque[Work] = deque()
+        self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps
         self._dirty: list[Connection] = []
         self._connection_count = 0
         cluster.log_jobs.start(now)
 
-    def connect(self, listener: Listener, client_host: str, local_address: Address, now: Instant) -> Connection:
+    def connect(
+        self, listener: Listener, client_host: str, local_address: Address, now: Instant, client_port: int = 0
+    ) -> Connection:
         """A client connected to a listener. `client_host` as Kafka writes it ("/127.0.0.1")."""
         self.tick(now)
         self._connection_count += 1
         dispatcher = self._dispatchers[self.listeners.index(listener)]
-        peer = Peer(self._connection_count, client_host, listener.node_id, dispatcher.overlays)
+        peer = Peer(self._connection_count, client_host, listener.node_id, dispatcher.overlays, client_port)
         connection = Connection(self, listener, peer, local_address, dispatcher)
         self.connections[peer.connection_id] = connection
         return connection
@@ -58,6 +66,27 @@ class Engine:
         for connection in dirty:
             connection.is_dirty = False
         return dirty
+
+    # Long work
+
+    def begin(self, work: Work) -> None:
+        """A request turned out to be long."""
+        self.works.append(work)
+        self.on_work()
+
+    def step(self, now: Instant) -> None:
+        """One step of the work that has waited longest. The driver calls it as long as there are `works`."""
+        self.tick(now)
+        work = self.works.popleft()
+        if work.step(now):
+            self.works.append(work)
+        if self.outbox:
+            self.drain()
+
+    def end_works(self, now: Instant) -> None:
+        """All clients are gone, and no driver takes steps any more: do at once what must be finished."""
+        while self.works:
+            self.step(now)
 
     # Time
 

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from fakebroker.core.events import CoreEvent
+from fakebroker.engine.printable import printable
 from fakebroker.errors import WireError
 from fakebroker.instant import Instant
 from fakebroker.schema import Message, Struct
@@ -26,6 +27,7 @@ from fakebroker.wire.registry import api as find_api
 BIG_BYTES = 8 * 1024
 KEPT_OF_BIG_BYTES = 512
 _NUMBERS = Layout(">hhi")
+_NAME_LENGTH = Layout(">h")
 
 
 class Peer(NamedTuple):
@@ -35,6 +37,15 @@ class Peer(NamedTuple):
     client_host: str
     node_id: int
     overlays: Mapping[tuple[int, int], Overlay] = MappingProxyType({})  # of the listener's dialects
+    client_port: int = 0  # 0: nobody knows it
+
+    @property
+    def address(self) -> str:
+        """HOST:PORT of the client, for people."""
+        host = self.client_host.removeprefix("/")
+        if not self.client_port:
+            return host
+        return f"[{host}]:{self.client_port}" if ":" in host else f"{host}:{self.client_port}"
 
 
 class Connected(NamedTuple):
@@ -143,7 +154,8 @@ class Exchange:
 
     def __repr__(self) -> str:
         answer = "no answer" if self.response_frame is None else f"errors {list(self.errors)}" if self.errors else "ok"
-        return f"#{self.seq} {self.client_id}: {self.api} v{self.version} -> {answer} after {self.waited_ms} ms"
+        client = self.client_id if self.client_id is None else printable(self.client_id)
+        return f"#{self.seq} {client}: {self.api} v{self.version} -> {answer} after {self.waited_ms} ms"
 
 
 _Bytes = bytes | Frame
@@ -213,6 +225,21 @@ class Journal:
         """The events, oldest first; of one class, e.g. `Transition`."""
         found = (e for e in self.entries() if isinstance(e, Recorded))
         return [e for e in found if kind is None or isinstance(e.event, kind)]
+
+    def asked_by(self, client_id: str | None) -> Iterator[tuple[int, int]]:
+        """Connection id and API key of the requests of one client that are still known, oldest first; none is decoded.
+
+        A client id that is not UTF-8, or too long to be kept whole, is not found.
+        """
+        name = b"" if client_id is None else client_id.encode("utf-8", "replace")
+        if len(name) > KEPT_OF_BIG_BYTES:
+            return
+        name = _NAME_LENGTH.pack(-1 if client_id is None else len(name)) + name
+        for entry in self._ring:
+            if len(entry) == 5:
+                frame = _kept(entry[1])
+                if frame.startswith(name, _NUMBERS.size):
+                    yield entry[0].connection_id, _NUMBERS.unpack_from(frame)[0]
 
     def _append_big(
         self, peer: Peer, request: bytes, response: "_Bytes | None", received: Instant, answered: Instant

@@ -25,9 +25,12 @@ class ClockHandle(Handle):
         """Move the time of day; what falls due (expiry, retention, cleaning) has run, in due order, when this returns.
 
         Connected clients stay alive; with `timers` their session and rebalance timers move, too.
-        Raises ValueError for a negative amount.
+        Raises ValueError for a negative amount, one that is no number, and one beyond the year 9999.
         """
-        total_ms = round((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000) + ms
+        try:
+            total_ms = round((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000) + ms
+        except (OverflowError, ValueError):  # infinite, or no number
+            raise ValueError("the clock can only be moved by a finite amount of time") from None
         self._access.call(lambda: self._access.loop_clock.advance(total_ms, timers))
 
     def run_until(self, when: datetime) -> None:
@@ -44,7 +47,10 @@ class ClockHandle(Handle):
 
     @property
     def rate(self) -> float:
-        """How many times as fast as real time the time of day passes."""
+        """How many times as fast as real time the time of day passes: from 0.000001 to 1,000,000.
+
+        Setting anything else raises ValueError.
+        """
         return self._access.loop_clock.rate
 
     @rate.setter

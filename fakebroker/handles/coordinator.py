@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from fakebroker.handles.access import EngineAccess
 
 
+LONGEST_LOAD_S = 10**9
+
+
 class CoordinatorHandle(Handle):
     """Whoever coordinates a group: the node that leads the group's partition of `__consumer_offsets`."""
 
@@ -39,8 +42,11 @@ class CoordinatorHandle(Handle):
     def load(self, for_s: float = 0.0) -> None:
         """The coordinator reads its log again, for so long: requests get 14 COORDINATOR_LOAD_IN_PROGRESS meanwhile.
 
-        The seconds are those of the clock that watches over live clients. Raises ValueError without a coordinator.
+        The seconds are those of the clock that watches over live clients. Raises ValueError without a coordinator, and
+        for a time that is negative or longer than LONGEST_LOAD_S.
         """
+        if not 0 <= for_s <= LONGEST_LOAD_S:
+            raise ValueError(f"a load cannot take {for_s} s, only up to {LONGEST_LOAD_S}")
         self._look(lambda cluster, now: self._load(cluster, now, round(for_s * 1000)))
 
     def _move(self, cluster: "Cluster", now: Instant, to: int) -> None:

@@ -7,6 +7,8 @@ from fakebroker.core.deadlines import NEVER_MS
 from fakebroker.engine.engine import Engine
 from fakebroker.instant import Instant
 
+LATEST_WALL_MS = 253_402_300_799_999  # the end of the year 9999, after which Python has no date
+SLOWEST_RATE, FASTEST_RATE = 1e-6, 1e6
 _MS = 1000.0
 
 
@@ -46,12 +48,14 @@ class LoopClock:
     def advance(self, ms: int, timers: bool = False) -> None:
         """Move wall time by `ms`; with `timers` the monotonic reading too. What falls due runs before this returns.
 
-        Raises ValueError for a negative amount: time does not go back.
+        Raises ValueError for a negative amount (time does not go back) and for one beyond the year 9999.
         """
+        now = self.now()
         if ms < 0:
             raise ValueError(f"the clock cannot go back by {-ms} ms")
+        if now.wall_ms + ms > LATEST_WALL_MS:
+            raise ValueError(f"{ms} ms from now is beyond the year 9999, where the clock ends")
         self._rebase()
-        now = self.now()
         if self.engine is not None:
             self.engine.tick(now)
             self.engine.advance_to(Instant(now.wall_ms + ms, now.mono_ms + (ms if timers else 0)))
@@ -74,13 +78,18 @@ class LoopClock:
 
     @property
     def rate(self) -> float:
-        """How many times as fast as real time wall time passes; 1 unless a test sets it."""
+        """How many times as fast as real time wall time passes; 1 unless a test sets it.
+
+        Setting it raises ValueError outside of SLOWEST_RATE to FASTEST_RATE.
+        """
         return self._rate
 
     @rate.setter
     def rate(self, rate: float) -> None:
         if not rate > 0:
             raise ValueError(f"a rate of {rate} is not above 0; freeze() stops the clock")
+        if not SLOWEST_RATE <= rate <= FASTEST_RATE:
+            raise ValueError(f"a rate of {rate} is not from {SLOWEST_RATE:f} to {FASTEST_RATE:,.0f}")
         self._rebase()
         self._rate = rate
         if not self._is_frozen:

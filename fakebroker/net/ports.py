@@ -3,12 +3,14 @@
 import os
 import socket
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fakebroker.engine.engine import Listener
 
 BACKLOG = 1024
+EVERY_ADDRESS = "::"
 
 
 class Ports:
@@ -38,13 +40,37 @@ class Ports:
         self.sockets.clear()
 
 
+@cache
+def is_dual_stack() -> bool:
+    """Whether a socket that listens on [::] accepts clients of IPv4, too."""
+    return socket.has_dualstack_ipv6()
+
+
 def _bound_socket(host: str, port: int) -> socket.socket:
-    """A listening socket; an empty host is every address."""
+    """A listening socket; an empty host is every address of IPv4, "::" every address. Raises OSError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        bound = socket.create_server((host, port), family=family, backlog=BACKLOG)
-    except OSError as error:
-        error.strerror = f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}"
-        raise
+        bound = socket.create_server(
+            (host, port), family=family, backlog=BACKLOG, dualstack_ipv6=host == EVERY_ADDRESS and is_dual_stack()
+        )
+    except (OSError, UnicodeError) as error:
+        number = getattr(error, "errno", None) or 0
+        reason = _unresolved(host, family) or os.strerror(number)
+        raise OSError(number, f"cannot listen on {_text(host, port)}: {reason}") from None
     bound.setblocking(False)
     return bound
+
+
+def _text(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _unresolved(host: str, family: socket.AddressFamily) -> str:
+    """What keeps a host's name from being resolved to an address; empty if nothing does."""
+    try:
+        socket.getaddrinfo(host or None, 0, family, socket.SOCK_STREAM)
+    except socket.gaierror as error:
+        return f"the host {host!r} cannot be resolved: {error.strerror}"
+    except UnicodeError:
+        return f"the host {host!r} cannot be resolved: it is not a name that a host can have"
+    return ""

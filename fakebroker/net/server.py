@@ -4,22 +4,29 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
+from typing import cast
 
 from fakebroker.engine.connection import Connection
 from fakebroker.engine.engine import Address, Engine, Listener
 from fakebroker.net.clock import LoopClock
 from fakebroker.net.ports import BACKLOG, Ports
+from fakebroker.net.preload import Preload
 
 MOST_WAITING_BYTES = 256 * 1024  # behind a parked request or a long turn, before we stop reading
 MOST_UNSENT_BYTES = 256 * 1024  # for a slow reader, before we stop taking up its requests
 ACCEPT_AGAIN_AFTER_S = 1
 FIRST_READ_BYTES = 64 * 1024
+LONGEST_TIMER_S = 86_400.0  # a timer may ring too early; not every loop takes any number
 
 log = logging.getLogger("fakebroker")
 
 
 class Server:
-    """The sockets of all listeners of an engine. `settled` is called after everything the engine did."""
+    """The sockets of all listeners of an engine. `settled` is called after everything the engine did.
+
+    From `serve` to `stop` it belongs to one event loop; after that it may serve in another. While it serves, the loop
+    has a timer for the next deadline, so that no request is parked for ever; when it does not, it leaves nothing there.
+    """
 
     def __init__(self, ports: Ports, settled: Callable[[], None] = lambda: None) -> None:
         self.ports = ports
@@ -27,39 +34,99 @@ class Server:
         self.engine: Engine
         self._settled = settled
         self._loop: asyncio.AbstractEventLoop
-        self._clients: set[_Client] = set()
-        self._handovers: set[asyncio.Task[None]] = set()
+        self._preload = Preload()
+        self._is_open = False  # from serve() to stop(): timers may be set
+        self._clients: dict[_Client, None] = {}  # whose sockets are not closed yet
+        self._handovers: dict[asyncio.Task[None], _Client] = {}
+        self._has_turn = False  # the next step of long work is scheduled
         self._timer: asyncio.TimerHandle | None = None
         self._timer_is_for = (-1, -1)
 
     async def serve(self, engine: Engine) -> None:
-        """Accept clients in the running loop. Raises OSError for a port that is taken."""
+        """Accept clients in the running loop. Raises OSError for a port that is taken, RuntimeError as `come_over`."""
+        self.come_over()
         self.ports.bind()
+        self._preload.prepare()
         self._loop = asyncio.get_running_loop()
-        self.use(engine)
-        for listener, bound in zip(engine.listeners, self.ports.sockets, strict=True):
-            self._accept_on(bound, listener)
+        self._is_open = True
+        try:
+            self.use(engine)
+            for listener, bound in zip(engine.listeners, self.ports.sockets, strict=True):
+                self._accept_on(bound, listener)
+        except BaseException:
+            self.abandon()
+            raise
+
+    @property
+    def is_serving(self) -> bool:
+        """Whether clients can connect: from `serve` to the beginning of `stop`, or to the end of the loop."""
+        return self._is_open and not self._loop.is_closed()
+
+    def come_over(self) -> None:
+        """Be free for the running loop: what another one left open when it was closed is closed.
+
+        Raises RuntimeError if it is still at work in another loop.
+        """
+        if not (self._is_open or self._clients) or self._loop is asyncio.get_running_loop():
+            return
+        if not self._loop.is_closed():
+            raise RuntimeError("the broker runs in another event loop; stop it there first")
+        self.abandon()
 
     def use(self, engine: Engine) -> None:
         """Go on with another engine on the same ports; whoever is connected is disconnected."""
         self.drop_clients()
         self.engine = self.clock.engine = engine
+        self._cancel_timer()  # it was the other engine's
+        engine.on_work = self._work_soon
         self.settle()
 
     def drop_clients(self) -> None:
         """Close every connection at once."""
-        for client in list(self._clients):
+        for client in tuple(self._clients):
             client.abort()
 
     async def stop(self) -> None:
-        """Give up the ports and close every connection."""
+        """Give up the ports and close every connection; all of it is done when this returns.
+
+        Closing a connection makes the engine do something, and after that it would have a timer set. The loop may be
+        about to end: such a timer would never ring and yet count as the next one. So there are no timers from here on.
+        """
+        self._is_open = False
+        self._preload.stop()
+        self._cancel_timer()
         for bound in self.ports.sockets:
             self._loop.remove_reader(bound)
         self.ports.close()
         self.drop_clients()
-        self._cancel_timer()
-        await asyncio.gather(*self._handovers)
-        await asyncio.sleep(0)  # the transports' own callbacks
+        self.engine.end_works(self.clock.now())
+        self._has_turn = False
+        while self._clients:  # one round of the loop with asyncio's transports, some more with others
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)  # a transport closes its socket after it has told us
+
+    def abandon(self) -> None:
+        """Close everything without the loop, which is gone or cannot serve."""
+        self._is_open = False
+        self._preload.stop()
+        self._timer, self._timer_is_for = None, (-1, -1)
+        self._handovers.clear()
+        self.ports.close()
+        for client in tuple(self._clients):
+            client.abandon("the broker's event loop was closed")
+        self.engine.end_works(self.clock.now())
+        self._has_turn = False
+
+    def close_copies(self) -> None:
+        """In a forked child: close its copies of the sockets. The parent's go on; nothing is said to anybody."""
+        self._is_open = False
+        self._preload.stop()
+        self._timer, self._timer_is_for = None, (-1, -1)
+        self._handovers.clear()
+        self.ports.close()
+        for client in self._clients:
+            client.close_copy()
+        self._clients.clear()
 
     def settle(self) -> None:
         """After the engine did something: carry away what it has to say, and see when it is needed next."""
@@ -75,13 +142,27 @@ class Server:
         """Run `action` when the other clients have had their turns."""
         self._loop.call_soon(action)
 
+    def _work_soon(self) -> None:
+        if not self._has_turn:
+            self._has_turn = True
+            self.soon(self._work)
+
+    def _work(self) -> None:
+        """One step of long work in each round of the loop."""
+        self._has_turn = False
+        if self.engine.works:
+            self.engine.step(self.clock.now())
+            self.settle()
+        if self.engine.works:
+            self._work_soon()
+
     def joined(self, client: "_Client") -> None:
         """A client connected."""
-        self._clients.add(client)
+        self._clients[client] = None
 
     def left(self, client: "_Client") -> None:
-        """A client's connection is gone."""
-        self._clients.discard(client)
+        """A client's connection is gone, and nothing more comes from its transport."""
+        self._clients.pop(client, None)
 
     def watch(self, accepted: socket.socket, on_readable: Callable[[], None]) -> None:
         """Call `on_readable` when the first bytes of a client are here."""
@@ -95,11 +176,16 @@ class Server:
         """From now on asyncio reads and writes the socket."""
         self.unwatch(accepted)
         task = self._loop.create_task(self._hand_over(accepted, client))
-        self._handovers.add(task)
-        task.add_done_callback(self._handovers.discard)
+        self._handovers[task] = client
+        task.add_done_callback(self._handed_over)
 
     async def _hand_over(self, accepted: socket.socket, client: "_Client") -> None:
         await self._loop.connect_accepted_socket(lambda: client, accepted)
+
+    def _handed_over(self, task: asyncio.Task[None]) -> None:
+        client = self._handovers.pop(task, None)
+        if client is not None and (task.cancelled() or task.exception() is not None):
+            client.abandon("the event loop did not take the connection")
 
     def _accept_on(self, bound: socket.socket, listener: Listener) -> None:
         if bound in self.ports.sockets:
@@ -117,19 +203,23 @@ class Server:
                 return
             except OSError as error:  # no file descriptors left, most likely
                 log.warning("cannot accept a client: %s", error)
+                self._preload.finish()
                 self._loop.remove_reader(bound)
                 self._loop.call_later(ACCEPT_AGAIN_AFTER_S, self._accept_on, bound, listener)
                 return
             accepted.setblocking(False)
-            _Client(self, listener, accepted, peer[0]).read_first()
+            self._preload.begin(self._loop)
+            _Client(self, listener, accepted, *peer[:2]).read_first()
 
     def _set_timer(self, due_ms: tuple[int, int]) -> None:
         """One timer of the loop for the next deadline. It may ring too early, never too late: moving it costs."""
+        if not self._is_open:
+            return
         self._timer_is_for = due_ms
         wait_s = self.clock.wait_s(*due_ms)
         if wait_s is None:
             return
-        at = self._loop.time() + wait_s
+        at = self._loop.time() + min(wait_s, LONGEST_TIMER_S)
         if self._timer is not None:
             if self._timer.when() <= at:
                 return
@@ -154,7 +244,9 @@ class Server:
 class _Client(asyncio.Protocol):
     """One client's socket: watched until its first bytes are here, then asyncio's."""
 
-    def __init__(self, server: Server, listener: Listener, accepted: socket.socket, peer_host: str) -> None:
+    def __init__(
+        self, server: Server, listener: Listener, accepted: socket.socket, peer_host: str, peer_port: int = 0
+    ) -> None:
         self._server = server
         self._socket = accepted
         self._transport: asyncio.Transport | None = None
@@ -162,7 +254,7 @@ class _Client(asyncio.Protocol):
         self._is_aborted = False
         host, port = accepted.getsockname()[:2]
         self._connection: Connection = server.engine.connect(
-            listener, "/" + _plain(peer_host), Address(_plain(host), port), server.clock.now()
+            listener, "/" + _plain(peer_host), Address(_plain(host), port), server.clock.now(), peer_port
         )
         self._connection.driver = self
         self._is_ordinary = True  # reading, and the client has not ended
@@ -195,9 +287,8 @@ class _Client(asyncio.Protocol):
     # What asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport = cast(asyncio.Transport, transport)  # in its methods; uvloop's is no subclass
         transport.set_write_buffer_limits(high=MOST_UNSENT_BYTES)
-        self._transport = transport
         if self._is_aborted:
             transport.abort()
         else:
@@ -243,13 +334,24 @@ class _Client(asyncio.Protocol):
     def abort(self, reason: str = "the broker was stopped") -> None:
         """Close without sending what is not sent."""
         self._is_aborted = True
-        self._server.left(self)
         self._connection.closed(self._server.clock.now(), reason)
         if self._transport is not None:
             self._transport.abort()
         elif not self._is_handed_over:
             self._server.unwatch(self._socket)
             self._socket.close()
+            self._server.left(self)
+
+    def abandon(self, reason: str) -> None:
+        """Close without the loop, which is gone or did not take the connection."""
+        self._is_aborted = True
+        self._connection.closed(self._server.clock.now(), reason)
+        self._socket.close()
+        self._server.left(self)
+
+    def close_copy(self) -> None:
+        """Close this process's copy of a socket that another process goes on with."""
+        self._socket.close()
 
     def _look_after(self) -> None:
         """Something is not as usual: a request is parked, frames wait, the client is slow or sends no more."""

@@ -17,6 +17,10 @@ class CorruptBatch(InvalidRecord):
         super().__init__(message, ErrorCode.CORRUPT_MESSAGE)
 
 
+class TooLarge(InvalidRecord):
+    """Compressed data that unpacks to more than is allowed: code 87."""
+
+
 class BadCompression(InvalidRecord):
     """A payload that its codec cannot unpack, or a codec that does not exist (PD-12): code -1, as Kafka answers."""
 

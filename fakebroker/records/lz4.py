@@ -9,7 +9,7 @@ from typing import Final
 from cramjam import DecompressionError
 from cramjam import lz4 as codec
 
-from fakebroker.records.compression import unpack_growing
+from fakebroker.records.compression import Unpacking, unpack_growing
 from fakebroker.records.faults import BadCompression
 
 _MAGIC: Final = b"\x04\x22\x4d\x18"
@@ -39,8 +39,8 @@ def pack(data: bytes, level: int | None = None, *, broken_checksum: bool = False
     return b"".join(parts)
 
 
-def unpack(data: bytes, limit_bytes: int) -> bytes:
-    """What is in a frame, whichever way its header checksum was made. Raises BadCompression, InvalidRecord."""
+def unpack(data: bytes, limit_bytes: int) -> Unpacking:
+    """What is in a frame, whichever way its header checksum was made. Raises BadCompression, TooLarge."""
     if len(data) < 7 or not data.startswith(_MAGIC):
         raise BadCompression("lz4 data does not start with a frame")
     if data[4] & _DICTIONARY_FLAG:
@@ -51,7 +51,7 @@ def unpack(data: bytes, limit_bytes: int) -> bytes:
     right = _header_checksum(data[4:end])
     if data[end : end + 1] == bytes([_header_checksum(data[:end])]):
         data = b"".join((data[:end], bytes([right]), memoryview(data)[end + 1 :]))
-    return unpack_growing("lz4", codec.decompress_into, data, limit_bytes, DecompressionError)
+    return (yield from unpack_growing("lz4", codec.decompress_into, data, limit_bytes, DecompressionError))
 
 
 def _pack_block(chunk: bytes, level: int | None) -> bytes:

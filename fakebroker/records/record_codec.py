@@ -33,6 +33,10 @@ def encode_record(record: Record, base_offset: int, base_timestamp_ms: int) -> b
     return encode_varint(len(body)) + body
 
 
+MOST_HEADERS = 100_000
+"""MOCK: of one record. Kafka reads any number; here a few KiB that unpack to millions of them would hold up others."""
+
+
 def decode_records(
     payload: bytes, count: int, base_offset: int, base_timestamp_ms: int, append_time_ms: int | None = None
 ) -> Iterator[Record]:
@@ -78,6 +82,8 @@ def _take_headers(payload: bytes, position: int, end: int) -> tuple[list[Header]
     count, position = decode_varint(payload, position)
     if not 0 <= count <= max(end - position, 0):
         raise InvalidRecord(f"{count} headers in {end - position} bytes")
+    if count > MOST_HEADERS:
+        raise InvalidRecord(f"{count} headers are more than {MOST_HEADERS}")
     headers: list[Header] = []
     for _ in range(count):
         name, position = _take_blob(payload, position, end)

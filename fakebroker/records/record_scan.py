@@ -5,15 +5,30 @@ record with anything else in it (headers, big values, faults) goes to the exact 
 laid out alike, their headers are looked at column by column, all at once.
 """
 
-from typing import NamedTuple
+from collections.abc import Generator, Sequence
+from typing import NamedTuple, cast
 
 from fakebroker.records.batch import CODEC_BITS, HEADER_BYTES, BatchHeader, parse_header, payload_of
-from fakebroker.records.compression import DECOMPRESSED_LIMIT_BYTES
-from fakebroker.records.faults import InvalidRecord
+from fakebroker.records.compression import DECOMPRESSED_LIMIT_BYTES, STEP_BYTES, decompress_in_steps
+from fakebroker.records.faults import InvalidRecord, TooLarge
 from fakebroker.records.record_codec import decode_record
 from fakebroker.records.record_runs import NO_RUN, run_behind
 
+RECORDS_PER_STEP = 20_000
+_BYTES_PER_STEP = 1 << 20  # of unusual records
+
 _SMALLEST_RECORD_BYTES = 7
+
+
+class _Part(NamedTuple):
+    """What was seen of some records that follow one another."""
+
+    end: int  # the position behind the last
+    next: int  # the index of the record there
+    low_delta: int  # lowest and highest timestamp delta
+    high_delta: int
+    has_null_key: bool
+    misplaced: int | None
 
 
 class Scan(NamedTuple):
@@ -23,6 +38,11 @@ class Scan(NamedTuple):
     max_timestamp_ms: int
     has_null_key: bool
     misplaced: int | None  # the first record whose offset delta is not its index, or None
+    size_bytes: int  # of the records, unpacked
+
+
+class LongScan(Exception):
+    """There is more to look at than fits into one step."""
 
 
 class _Unusual(Exception):
@@ -36,33 +56,75 @@ def scan(batch: bytes, header: BatchHeader | None = None, limit_bytes: int = DEC
     that to the caller. Everything else must add up exactly.
     """
     header = header or parse_header(batch)
-    count = header.records_count
     if header.attributes & CODEC_BITS or header.length + 12 != len(batch):
         data, start = payload_of(batch, header, limit_bytes), 0
     else:
         data, start = batch, HEADER_BYTES  # where they are
-    size_bytes = len(data) - start
-    if not 0 <= count <= size_bytes // _SMALLEST_RECORD_BYTES:
-        raise InvalidRecord(f"{count} records in {size_bytes} bytes")
-    end, low_delta, high_delta, has_null_key, misplaced = _scan_records(data, start, count)
+    _check_count(header, len(data) - start)
+    return _result(header, data, start, [_scan_records(data, start, 0, header.records_count, len(data))])
+
+
+def short_scan(batch: bytes, header: BatchHeader) -> Scan:
+    """The same in a single step. Raises LongScan if that would be too long."""
+    if header.records_count > RECORDS_PER_STEP:
+        raise LongScan
+    try:
+        return scan(batch, header, STEP_BYTES)
+    except TooLarge:
+        raise LongScan from None
+
+
+def scan_in_steps(
+    batch: bytes, header: BatchHeader, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES
+) -> Generator[None, None, Scan]:
+    """The same in as many steps as it takes."""
+    data = batch[HEADER_BYTES : header.length + 12]
+    codec = header.attributes & CODEC_BITS
+    if codec:
+        unpacked = yield from decompress_in_steps(codec, data, limit_bytes)
+        data = cast("bytes", unpacked)  # a bytearray does what is asked of it here, and need not be copied
+        yield
+    count = header.records_count
+    _check_count(header, len(data))
+    at = index = 0
+    parts: list[_Part] = []
+    while index < count:
+        parts.append(_scan_records(data, at, index, min(index + RECORDS_PER_STEP, count), at + _BYTES_PER_STEP))
+        at, index = parts[-1].end, parts[-1].next
+        yield
+    return _result(header, data, 0, parts)
+
+
+def _check_count(header: BatchHeader, size_bytes: int) -> None:
+    if not 0 <= header.records_count <= size_bytes // _SMALLEST_RECORD_BYTES:
+        raise InvalidRecord(f"{header.records_count} records in {size_bytes} bytes")
+
+
+def _result(header: BatchHeader, data: bytes, start: int, parts: Sequence[_Part]) -> Scan:
+    """What the parts of a batch say together; they must end where the data ends."""
+    end = parts[-1].end if parts else start
     if end != len(data):
-        raise InvalidRecord(f"{len(data) - end} bytes are left over behind {count} records")
-    if not count:
-        return Scan(-1, -1, False, None)
-    min_ms, max_ms = header.base_timestamp_ms + low_delta, header.base_timestamp_ms + high_delta
+        raise InvalidRecord(f"{len(data) - end} bytes are left over behind {header.records_count} records")
+    size_bytes = end - start
+    if not header.records_count:
+        return Scan(-1, -1, False, None, size_bytes)
+    min_ms = header.base_timestamp_ms + min(part.low_delta for part in parts)
+    max_ms = header.base_timestamp_ms + max(part.high_delta for part in parts)
     if min_ms < -(1 << 63) or max_ms >= 1 << 63:
         raise InvalidRecord(f"timestamps from {min_ms} to {max_ms} ms have no 64 bits")
-    return Scan(min_ms, max_ms, has_null_key, misplaced)
+    misplaced = next((part.misplaced for part in parts if part.misplaced is not None), None)
+    return Scan(min_ms, max_ms, any(part.has_null_key for part in parts), misplaced, size_bytes)
 
 
-def _scan_records(data: bytes, at: int, count: int) -> tuple[int, int, int, bool, int | None]:
-    """The position behind the last record, lowest and highest timestamp delta, and the rest of a Scan.
+def _scan_records(data: bytes, at: int, index: int, count: int, until: int) -> _Part:
+    """The records from the `index`-th, at `at`, up to the `count`-th, or to an unusual one that ends after `until`.
+
 
     Long because it is flat: a call for each of the five varints would double the cost of Produce. Numbers are left in
     zigzag: twice the value, odd below zero. A size must agree with where the fields end, so an odd one never passes.
     """
     low, high, odd_keys, misplaced = NO_RUN[1], NO_RUN[2], 0, None
-    index = step = 0
+    step, first = 0, index
     while index < count:
         record = at
         try:
@@ -104,7 +166,7 @@ def _scan_records(data: bytes, at: int, count: int) -> tuple[int, int, int, bool
             at += 1 if value & 1 else 1 + (value >> 1)
             if at != end or data[at - 1] or offset != index + index or (size | delta) & 1:
                 raise _Unusual
-            if at - record != step and index:
+            if at - record != step and index > first:
                 step = at - record
             elif data[at : at + 1] == data[record : record + 1]:  # a run begins, perhaps
                 step = at - record
@@ -112,15 +174,19 @@ def _scan_records(data: bytes, at: int, count: int) -> tuple[int, int, int, bool
                 index, at = index + alike, at + alike * step
                 low, high = min(low, least), max(high, most)
         except (IndexError, _Unusual):
-            at, delta, place, blob, *_ = decode_record(data, record, index)
+            view = cast("bytes", memoryview(data))  # slices of it are no copies
+            is_large = min(data[record : record + 3], default=0) > 127  # its size has three bytes or more
+            at, delta, place, blob, *_ = decode_record(view if is_large else data, record, index)
             delta += delta
             key, step = blob is None, 0
             if place != index and misplaced is None:
                 misplaced = index
+            if at > until:
+                count = index + 1
         odd_keys |= key
         if delta > high:
             high = delta
         if delta < low:
             low = delta
         index += 1
-    return at, low >> 1, high >> 1, bool(odd_keys & 1), misplaced
+    return _Part(at, index, low >> 1, high >> 1, bool(odd_keys & 1), misplaced)

@@ -5,7 +5,7 @@ from typing import Final
 from cramjam import DecompressionError
 from cramjam import snappy as codec
 
-from fakebroker.records.compression import too_large
+from fakebroker.records.compression import STEP_BYTES, Unpacking, too_large
 from fakebroker.records.faults import BadCompression
 
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
@@ -23,14 +23,14 @@ def pack(data: bytes) -> bytes:
     return b"".join(parts)
 
 
-def unpack(data: bytes, limit_bytes: int) -> bytes:
-    """What is in a xerial stream or a raw block. Raises BadCompression, or InvalidRecord beyond `limit_bytes`."""
+def unpack(data: bytes, limit_bytes: int) -> Unpacking:
+    """What is in a xerial stream or a raw block. Raises BadCompression, or TooLarge beyond `limit_bytes`."""
     if not data.startswith(_XERIAL_MAGIC):
         return _unpack_block(data, limit_bytes, limit_bytes)
     if len(data) < len(_XERIAL_HEADER):
         raise BadCompression("snappy data ends inside its header")
-    parts: list[bytes] = []
-    room, at = limit_bytes, len(_XERIAL_HEADER)
+    unpacked = bytearray()
+    room, at, pause = limit_bytes, len(_XERIAL_HEADER), limit_bytes - STEP_BYTES
     while at < len(data):
         if data.startswith(_XERIAL_MAGIC, at):  # streams may follow one another
             at += len(_XERIAL_HEADER)
@@ -39,10 +39,13 @@ def unpack(data: bytes, limit_bytes: int) -> bytes:
         block = data[at + 4 : at + 4 + size]
         if len(block) != size or len(data) < at + 4:
             raise BadCompression(f"snappy data ends inside the chunk at byte {at}")
-        parts.append(_unpack_block(block, room, limit_bytes))
-        room -= len(parts[-1])
+        unpacked += _unpack_block(block, room, limit_bytes)
+        room = limit_bytes - len(unpacked)
         at += 4 + size
-    return b"".join(parts)
+        if room < pause:
+            pause = room - STEP_BYTES
+            yield
+    return unpacked
 
 
 def _unpack_block(block: bytes, room: int, limit_bytes: int) -> bytes:

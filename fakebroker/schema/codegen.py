@@ -24,6 +24,11 @@ def make_piecer(message: type[Message], version: int) -> Any:
     return write_encoder(message, version, joined=False).compile("encode")
 
 
+def make_stepwise_encoder(message: type[Message], version: int) -> Any:
+    """A generator function (message) that yields between its steps and returns the pieces."""
+    return write_encoder(message, version, joined=False, in_steps=True).compile("encode")
+
+
 def make_constructor(cls: type[Struct]) -> None:
     """Gives the class a constructor with a keyword parameter per field."""
     source = Source(f"{cls.__module__}.{cls.__name__} constructor")

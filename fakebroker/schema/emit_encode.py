@@ -14,11 +14,16 @@ from fakebroker.schema.runtime import array_writer
 from fakebroker.schema.source import Source, field_places, join_paths
 from fakebroker.schema.types import STRING, UUID, ArrayOf, FieldSpec, Primitive
 
+PIECES_PER_STEP = 10_000
 
-def write_encoder(message: type[Message], version: int, *, joined: bool = True) -> Source:
-    """The source of `encode(message) -> bytes`, or with `joined` false of one that returns the list of pieces."""
-    source = Source(f"{message.__name__} v{version} encode{'' if joined else ' as pieces'}")
-    _Encoder(source, version, message.flexible.includes(version)).whole(message, joined)
+
+def write_encoder(message: type[Message], version: int, *, joined: bool = True, in_steps: bool = False) -> Source:
+    """The source of `encode(message) -> bytes`, or with `joined` false of one that returns the list of pieces.
+
+    With `in_steps` it is a generator function that yields each `PIECES_PER_STEP` pieces.
+    """
+    source = Source(f"{message.__name__} v{version} encode{'' if joined else ' as pieces'}{' in steps' * in_steps}")
+    _Encoder(source, version, message.flexible.includes(version), in_steps).whole(message, joined)
     return source
 
 
@@ -30,10 +35,11 @@ class Piece(NamedTuple):
 
 
 class _Encoder:
-    def __init__(self, source: Source, version: int, flexible: bool) -> None:
+    def __init__(self, source: Source, version: int, flexible: bool, in_steps: bool) -> None:
         self.source = source
         self.version = version
         self.flexible = flexible
+        self.in_steps = in_steps
         # The list that takes the pieces, those not yet put there, and fixed-size values waiting for their pack:
         # struct format, value, field.
         self.parts = "parts"
@@ -49,6 +55,9 @@ class _Encoder:
             self.source.insert(start, f"{self.parts} = []")
             self.flush()
             self.source.add(f'return b"".join({self.parts})' if joined else f"return {self.parts}")
+            if self.in_steps:
+                self.source.insert(start, f"mark = {PIECES_PER_STEP}")
+                self.source.add("yield  # never reached; makes it a generator also where no array is long")
             return
         self.end_run()
         if len(self.pending) == 1:
@@ -262,6 +271,8 @@ class _Encoder:
         start = len(self.source.lines)
         self.source.add(f"for {names} in {items}:")
         self.source.depth += 1
+        if self.in_steps:
+            self.source.add(f"if len(parts) > mark: mark = len(parts) + {PIECES_PER_STEP}; yield")
         if isinstance(element, Primitive):
             self.primitive(element, False, item, path + "[]")
         else:

@@ -11,7 +11,7 @@ instance's own. The codecs are generated source, made when a version is first us
 """
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from types import GenericAlias, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Union, dataclass_transform, get_args, get_origin
 
@@ -259,6 +259,14 @@ class Message(Struct):
 
         cls._require(version)
         return make_piecer(cls, version)  # type: ignore[no-any-return]
+
+    @classmethod
+    def stepwise_encoder(cls, version: int) -> Callable[[Self], Generator[None, None, list[bytes]]]:
+        """Like `piecer`, for long messages: a generator that yields now and then, and returns the pieces."""
+        from fakebroker.schema.codegen import make_stepwise_encoder
+
+        cls._require(version)
+        return make_stepwise_encoder(cls, version)  # type: ignore[no-any-return]
 
     @classmethod
     def _require(cls, version: int) -> None:

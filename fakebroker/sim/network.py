@@ -68,10 +68,13 @@ class SimNetwork:
         return socket
 
     def settle(self) -> None:
-        """Carry bytes both ways until nobody has anything to say."""
-        while dirty := self.engine.take_dirty():
+        """Carry bytes both ways until nobody has anything to say; one step of long work in each round."""
+        engine = self.engine
+        while (dirty := engine.take_dirty()) or engine.works:
             for connection in dirty:
                 connection.driver.carry()
+            if engine.works:
+                engine.step(self.now)
 
     def advance(self, ms: int) -> None:
         """Let time pass: from one deadline to the next, so that clients hear of each at its moment."""

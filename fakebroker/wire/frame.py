@@ -55,15 +55,27 @@ def decode_request_header(frame: bytes) -> tuple[RequestHeader, int]:
         api_key, version, correlation_id, size = _REQUEST.unpack_from(frame)
     except struct.error:
         raise WireError(f"a request header in a frame of {len(frame)} bytes") from None
-    end = _REQUEST.size + max(0, size)
-    if end > len(frame):
-        raise WireError(f"a client id of {size} bytes in a frame of {len(frame)} bytes")
-    # The client id has its old length in every version (GEN-6), so that any broker can read it.
-    client_id = None if size < 0 else frame[_REQUEST.size : end].decode("utf-8", "replace")
+    client_id, end = _read_client_id(frame, size)
     tags = None
     if has_tagged_request_header(api_key, version):
         tags, end = _read_tags(frame, end)
     return RequestHeader(api_key, version, correlation_id, client_id, tags), end
+
+
+def client_id_of(frame: bytes) -> str | None:
+    """The client id of a request of any API, known or not. Raises WireError."""
+    try:
+        return _read_client_id(frame, _REQUEST.unpack_from(frame)[3])[0]
+    except struct.error:
+        raise WireError(f"a request header in a frame of {len(frame)} bytes") from None
+
+
+def _read_client_id(frame: bytes, size: int) -> tuple[str | None, int]:
+    """It has its old length in every version (GEN-6), so that any broker can read it; and where it ends."""
+    end = _REQUEST.size + max(0, size)
+    if end > len(frame):
+        raise WireError(f"a client id of {size} bytes in a frame of {len(frame)} bytes")
+    return None if size < 0 else frame[_REQUEST.size : end].decode("utf-8", "replace"), end
 
 
 def encode_request(request: Message, version: int, correlation_id: int, client_id: str | None) -> bytes:

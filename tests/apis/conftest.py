@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fakebroker.apis.call import Address, Call, Listener
+from fakebroker.apis.call import Address, Call, Listener, Steps
 from fakebroker.apis.handlers import handler
 from fakebroker.instant import Instant
 from fakebroker.wire.registry import APIS
@@ -18,6 +18,8 @@ class FakeConnection:
         self.replies: list[Any] = []
         self.watched: list[tuple[Call, Callable[[Instant], None]]] = []
         self.close_reason: str | None = None
+        self.not_served_here: list[str] = []
+        self.lookups: list[str] = []
         self._addresses = addresses
 
     def answer(self, call: Call, response: Any) -> None:
@@ -25,11 +27,26 @@ class FakeConnection:
         call.is_answered = True
         self.replies.append(response)
 
+    def work(self, call: Call, steps: Steps[Any], must_finish: bool) -> None:  # noqa: ARG002
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                if not call.is_answered:
+                    self.answer(call, end.value)
+                return
+
     def watch(self, call: Call, callback: Callable[[Instant], None]) -> None:
         self.watched.append((call, callback))
 
     def fail(self, reason: str) -> None:
         self.close_reason = reason
+
+    def not_served(self, _call: Call, what: str) -> None:
+        self.not_served_here.append(what)
+
+    def looked_up(self, _call: Call, group_id: str) -> None:
+        self.lookups.append(group_id)
 
     def address_of(self, node_id: int) -> Address | None:
         return self._addresses.get(node_id)

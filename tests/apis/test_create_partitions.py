@@ -104,3 +104,27 @@ def test_present_partitions_stay(ask: Ask, cluster: Cluster) -> None:
     assert [partition.leader_epoch for partition in topic.partitions] == [5, 0, 0, 0]
     assert [partition.replicas for partition in topic.partitions[2:]] == [[1, 2], [2, 1]]
     assert topic.partitions[3].log.log_end_offset == 0
+
+
+@pytest.mark.rules("NP-1")
+@pytest.mark.parametrize(
+    ("asked", "codes"),
+    [
+        ([("t", 10_002)], {"t": 0}),
+        ([("t", 10_003)], {"t": -1}),
+        ([("t", 2**31 - 1)], {"t": -1}),
+        ([("t", 6002), ("u", 6001), ("v", 2)], {"t": 0, "u": -1, "v": -1}),
+        ([("t", 6002), ("u", 4001), ("v", 2)], {"t": 0, "u": 0, "v": -1}),
+        ([("t", -(2**31)), ("u", 2)], {"t": 37, "u": 0}),
+    ],
+)
+@pytest.mark.parametrize("validate_only", [True, False])
+def test_most_partitions(
+    ask: Ask, cluster: Cluster, asked: list[tuple[str, int]], codes: dict[str, int], validate_only: bool
+) -> None:
+    """As asked of 4.3.1: 10,000 new partitions in one request; the topic that exceeds them and all after are -1."""
+    cluster.topics.create("u")
+    cluster.topics.create("v")
+    topics = [(name, count, None) for name, count in asked]
+    assert grow(ask, cluster, *topics, validate_only=validate_only) == codes
+    assert size(cluster) == (asked[0][1] if not codes["t"] and not validate_only else 2)

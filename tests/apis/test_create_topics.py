@@ -217,3 +217,50 @@ def test_too_many_partitions_at_once(ask: Ask, cluster: Cluster, sizes: tuple[in
     answers = create(ask, cluster, *(topic(f"t{place}", size) for place, size in enumerate(sizes)))
     assert {answer.error_code for answer in answers} == {44}
     assert len(cluster.topics) == 0
+
+
+EXCESSIVE = "Excessively large number of partitions per request."
+TOO_LARGE = "Unable to perform excessively large batch operation."
+
+
+@pytest.mark.rules("NT-3")
+@pytest.mark.parametrize(
+    ("asked", "codes", "text"),
+    [
+        ([("a", 9_999)], [0], None),
+        ([("a", 10_000)], [44], TOO_LARGE),
+        ([("a", 10_001)], [44], EXCESSIVE),
+        ([("a", 5000), ("b", 4998)], [0, 0], None),
+        ([("a", 5000), ("b", 4999)], [44, 44], TOO_LARGE),
+        ([("a", 10_000), ("b", -3)], [44, 44], TOO_LARGE),
+        ([("a", -20_000), ("b", 20_000)], [44, 44], EXCESSIVE),
+        ([("a", -(2**31)), ("b", 2**31 - 1)], [44, 44], EXCESSIVE),
+        ([("a", 2**31 - 1), ("b", 2**31 - 1)], [44, 44], EXCESSIVE),
+        ([("a", -1_000_000), ("b", 1)], [37, 0], None),
+        ([("a", 10_001), ("a b", 1)], [44, 44], EXCESSIVE),
+        ([("a", 10_000), ("a", 10_000), ("b", 1)], [42, 0], None),
+        ([("a", 6000), ("a", 6000), ("b", 10_000)], [44, 44, 44], TOO_LARGE),
+    ],
+)
+def test_partitions_of_one_request(
+    ask: Ask, cluster: Cluster, asked: list[tuple[str, int]], codes: list[int], text: str | None
+) -> None:
+    """As asked of 4.3.1: 10,000 partitions in all, each topic adds one; a negative count makes no room for another."""
+    answers = create(ask, cluster, *(topic(name, count) for name, count in asked))
+    assert [answer.error_code for answer in answers] == codes
+    assert [answer.error_message for answer in answers if answer.error_code == 44] == [text] * codes.count(44)
+    assert len(cluster.topics) == codes.count(0)
+
+
+@pytest.mark.rules("NT-3", "NT-7")
+def test_other_ways_to_ask_for_many_partitions(ask: Ask, cluster: Cluster) -> None:
+    """Assignments and the broker's default count alike, configs add one each, and validation refuses as much."""
+    [answer] = create(ask, cluster, topic(**assigned(*[[1]] * 10_000)))
+    assert (answer.error_code, answer.error_message) == (44, TOO_LARGE)
+    [answer] = create(ask, cluster, topic(partitions=10_000), validate_only=True)
+    assert (answer.error_code, answer.error_message) == (44, TOO_LARGE)
+    [answer] = create(ask, cluster, topic(partitions=9_999, config={"retention.ms": "5"}))
+    assert (answer.error_code, answer.error_message) == (44, TOO_LARGE)
+    cluster.settings.set_own("num.partitions", 1_000_000_000)
+    [answer] = create(ask, cluster, topic(partitions=-1))
+    assert (answer.error_code, answer.error_message) == (44, EXCESSIVE)

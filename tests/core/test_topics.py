@@ -170,3 +170,23 @@ def test_placement(first: int, count: int, node_ids: list[int], data: st.DataObj
     assert place(0, first, replication_factor, node_ids) + placed == place(
         0, first + count, replication_factor, node_ids
     )
+
+
+@pytest.mark.parametrize("partitions", [10_000, 10**9, 99_999_999_999])
+def test_too_many_partitions(cluster: Cluster, partitions: int) -> None:
+    """Whoever asks: the error names the number and the limit, and nothing is made."""
+    with pytest.raises(KafkaError, match=f"{partitions} partitions are too many: .* 9999 at most") as error:
+        cluster.topics.create("t", partitions)
+    assert code(error) is ErrorCode.POLICY_VIOLATION
+    cluster.settings.set_own("num.partitions", min(partitions, 2**31 - 1))
+    with pytest.raises(KafkaError, match="too many"):
+        cluster.topics.create("t")
+    assert len(cluster.topics) == 0
+
+
+def test_an_internal_topic_with_too_many_partitions() -> None:
+    """Who asks for a coordinator hears that there is none, as from a Kafka that fails to make the topic."""
+    cluster = Cluster(Settings({"offsets.topic.num.partitions": 2_000_000_000}), release())
+    with pytest.raises(KafkaError, match="too many") as error:
+        cluster.topics.internal(CONSUMER_OFFSETS)
+    assert code(error) is ErrorCode.COORDINATOR_NOT_AVAILABLE

@@ -151,7 +151,8 @@ def test_a_frame_without_room_for_a_header_closes_the_connection(size: int) -> N
         (12, 5, "Heartbeat v5 is not served here, only v0 to v4"),
         (12, -1, "Heartbeat v-1 is not served here"),
         (1, 3, "Fetch v3 is not served here, only v4 to v18"),
-        (4, 0, "API key (4) is not served here"),
+        (4, 0, "LeaderAndIsr (4) is not served here: it is spoken between brokers and controllers only"),
+        (26, 5, "EndTxn (26) is not served here: transactions are not served yet"),
     ],
 )
 @pytest.mark.rules("AV-4")
@@ -247,7 +248,33 @@ def test_the_reason_goes_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
     """One log line says whose connection was closed, and why."""
     client = EngineLab().client()
     client.socket.send(framed(pack(">hhih", 999, 0, 1, -1)))
-    assert caplog.messages == ["closing the connection from /127.0.0.1: API key (999) is not served here"]
+    assert caplog.messages == [
+        "closing the connection from 127.0.0.1: API key (999) is not served here: Kafka 4.3 has no such API"
+    ]
+
+
+def test_the_log_names_the_client_and_its_api(caplog: pytest.LogCaptureFixture) -> None:
+    """A client that has said nothing before is known by the request that is not served."""
+    client = EngineLab().client()
+    client.socket.send(framed(pack(">hhih", 68, 1, 1, 5) + b"svc-1" + b"\0"))
+    (message,) = caplog.messages
+    who, what, why = message.removeprefix("closing the connection from ").split(": ")
+    assert who == 'client "svc-1" (127.0.0.1)'
+    assert what == "ConsumerGroupHeartbeat (68) is not served here"
+    assert why == "the group protocol of KIP-848 is not served yet (group.protocol=classic is)"
+
+
+def test_names_in_the_log_stay_on_their_line(caplog: pytest.LogCaptureFixture) -> None:
+    """Who calls himself by control characters, or by a novel, forges no log line."""
+    for name in (b"a\nERROR forged", b"\x1b[31mred", b"x" * 30_000):
+        EngineLab().client().socket.send(framed(pack(">hhih", 26, 0, 1, len(name)) + name))
+    assert [
+        message.partition(" (127")[0].removeprefix("closing the connection from ") for message in caplog.messages
+    ] == [
+        r'client "a\nERROR forged"',
+        r'client "\x1b[31mred"',
+        f'client "{"x" * 200}... (30,000 characters)"',
+    ]
 
 
 def test_nothing_is_taken_up_after_the_reason_to_close() -> None:

@@ -85,9 +85,9 @@ def mutated(frame: bytes, random: Random) -> bytes:
 
 @pytest.mark.rules("AV-4")
 @pytest.mark.parametrize("shard", range(SHARDS))
-def test_mutated_frames_are_answered_or_close_their_connection(shard: int) -> None:
+def test_mutated_frames_are_answered_or_close_their_connection(shard: int, caplog: pytest.LogCaptureFixture) -> None:
     """Nothing a client sends raises inside the broker, and a bystander on the same broker is served throughout."""
-    logging.getLogger("fakebroker").setLevel(logging.CRITICAL)
+    caplog.set_level(logging.CRITICAL, "fakebroker")
     random = Random(shard)
     seeds = valid_frames(random)
     for _ in range(MUTANTS // SHARDS // PER_BROKER):
@@ -105,10 +105,10 @@ def test_mutated_frames_are_answered_or_close_their_connection(shard: int) -> No
         assert bystander.ask("Heartbeat", 4, group_id="g", generation_id=1, member_id="m").error_code == 25
 
 
-def test_random_bytes_close_the_connection_or_wait() -> None:
+def test_random_bytes_close_the_connection_or_wait(caplog: pytest.LogCaptureFixture) -> None:
     """Noise on the socket never gets further than the frame length."""
     random = Random(1)
-    logging.getLogger("fakebroker").setLevel(logging.CRITICAL)
+    caplog.set_level(logging.CRITICAL, "fakebroker")
     lab = EngineLab()
     for _ in range(2_000):
         client = lab.client()

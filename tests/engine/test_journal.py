@@ -145,3 +145,15 @@ def test_clearing_forgets_but_keeps_counting() -> None:
     beat(journal)
 
     assert [exchange.seq for exchange in journal.requests()] == [1]
+
+
+def test_who_asked_for_what_without_decoding() -> None:
+    """By connection, of one client id: not those whose id begins alike, nor those without one."""
+    journal = Journal()
+    for number, client_id in enumerate(["a", "ab", None, "", "a"]):
+        frame = encode_request(HeartbeatRequest(group_id="g"), 0, 1, client_id)
+        journal.exchange(Peer(number, "/127.0.0.1", 1), frame, None, Instant(0, 0), Instant(0, 0))
+    assert list(journal.asked_by("a")) == [(0, 12), (4, 12)]
+    assert list(journal.asked_by("")) == [(3, 12)]
+    assert list(journal.asked_by(None)) == [(2, 12)]
+    assert list(journal.asked_by("\ufffd" * 20_000)) == []

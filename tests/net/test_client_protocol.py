@@ -19,6 +19,7 @@ class Notes(asyncio.Transport):
         super().__init__()
         self.writes: list[bytes] = []
         self.calls: list[str] = []
+        self.lost: Callable[[], object] = lambda: None  # tells the protocol, as a transport does later on
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         self.calls.append(f"limits {high} {low}")
@@ -35,6 +36,7 @@ class Notes(asyncio.Transport):
 
     def abort(self) -> None:
         self.calls.append("abort")
+        self.lost()
 
     def pause_reading(self) -> None:
         self.calls.append("pause")
@@ -74,10 +76,12 @@ class Desk:
 
     async def _serve(self) -> None:
         self.server._loop = asyncio.get_running_loop()
+        self.server._is_open = True
         self.server.use(self.lab.engine)
 
     def client(self) -> tuple[_Client, Notes]:
         client, notes = self.accept(NoSocket(), "127.0.0.9"), Notes()
+        notes.lost = lambda: self.loop.call_soon(client.connection_lost, None)
         client.connection_made(notes)
         notes.calls.clear()
         return client, notes

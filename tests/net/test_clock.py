@@ -57,8 +57,21 @@ def test_time_does_not_go_back(machine: Machine) -> None:
     """Nor stand still by rate: freeze() does that."""
     with pytest.raises(ValueError, match="cannot go back"):
         machine.clock.advance(-1)
-    with pytest.raises(ValueError, match="not above 0"):
-        machine.clock.rate = 0
+    for rate in (0, -1, float("nan")):
+        with pytest.raises(ValueError, match="not above 0"):
+            machine.clock.rate = rate
+
+
+def test_what_no_date_can_hold_is_refused(machine: Machine) -> None:
+    """A rate or an amount that would lead beyond the year 9999; the clock goes on as it was."""
+    for rate in (float("inf"), 1e7, 1e-7):
+        with pytest.raises(ValueError, match=r"0.000001 to 1,000,000"):
+            machine.clock.rate = rate
+    for ms in (2**63, 10**400):
+        with pytest.raises(ValueError, match="year 9999"):
+            machine.clock.advance(ms)
+    machine.pass_s(1)
+    assert (machine.clock.rate, machine.passed_ms(), machine.moves) == (1, (1000, 1000), 0)
 
 
 def test_freeze_and_resume(machine: Machine) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from fakebroker.broker import FakeBroker
 from fakebroker.wire.messages.metadata import MetadataRequestTopic
-from tests.engine.lab import JOIN, framed, request
+from tests.engine.lab import JOIN, framed, long_poll, request
 
 GROUP = {"group_id": "g", "generation_id": 1, "member_id": "m"}
 
@@ -82,7 +82,8 @@ def send_until_blocked(client: socket.socket, data: bytes) -> int:
 def test_a_client_that_vanishes_while_parked(broker: FakeBroker, caplog: pytest.LogCaptureFixture) -> None:
     """A reset in the middle of a parked request: no error, nothing written, nobody else disturbed."""
     client = connect(broker)
-    client.sendall(request("Fetch", 4, 1, max_wait_ms=60_000, min_bytes=1, topics=[]))
+    broker.create_topic("t")
+    client.sendall(long_poll(60_000))
     client.sendall(request("JoinGroup", 3, 2, **JOIN))
     broker.wait(lambda: broker.engine.connections or None, 20, lambda: "not connected")
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -122,9 +123,10 @@ def test_a_large_frame_in_many_pieces(broker: FakeBroker) -> None:
 
 def test_timers_ring_by_themselves(broker: FakeBroker) -> None:
     """Real time passes: a parked fetch is answered when its wait is over."""
+    broker.create_topic("t")
     with closing(connect(broker)) as client:
-        client.sendall(request("Fetch", 4, 7, replica_id=-1, max_wait_ms=30, min_bytes=1, topics=[]))
-        assert correlation_id(read_frame(client)) == 7
+        client.sendall(long_poll(30))
+        assert correlation_id(read_frame(client)) == 1
 
 
 def test_a_port_that_is_taken_is_said_plainly(broker: FakeBroker) -> None:

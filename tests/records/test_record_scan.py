@@ -4,11 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.records.batch import BatchHeader, assemble, build_batch, parse_header, plain_records, read_records
+from fakebroker.records.batch import (
+    HEADER_BYTES,
+    BatchHeader,
+    assemble,
+    build_batch,
+    parse_header,
+    payload_of,
+    plain_records,
+    read_records,
+)
 from fakebroker.records.compression import compress
 from fakebroker.records.faults import BadCompression, InvalidRecord
 from fakebroker.records.record_codec import Record, encode_record
-from fakebroker.records.record_scan import Scan, scan
+from fakebroker.records.record_scan import RECORDS_PER_STEP, LongScan, Scan, scan, scan_in_steps, short_scan
 from tests.records.strategies import as_records, contents
 
 
@@ -35,7 +44,8 @@ def test_the_true_maximum_wins_over_the_header() -> None:
 @pytest.mark.parametrize("count", [200, 20000])
 def test_offset_deltas_of_two_and_three_bytes(count: int) -> None:
     """Deltas beyond 63 and beyond 8191 are read as well."""
-    assert scan(build_batch(plain_records([(None, b"v")] * count, 5))) == Scan(5, 5, True, None)
+    batch = build_batch(plain_records([(None, b"v")] * count, 5))
+    assert scan(batch) == Scan(5, 5, True, None, len(batch) - HEADER_BYTES)
 
 
 @pytest.mark.parametrize("deltas", [[1, 0], [0, 5], [0, 0], [0, 1, 3]])
@@ -58,7 +68,7 @@ def test_counts_must_fit() -> None:
     ):
         with pytest.raises(InvalidRecord, match=what):
             scan(assemble(parse_header(batch)._replace(records_count=count), batch[61:]))
-    assert scan(build_batch([], base_offset=3, last_offset_delta=0)) == Scan(-1, -1, False, None)
+    assert scan(build_batch([], base_offset=3, last_offset_delta=0)) == Scan(-1, -1, False, None, 0)
 
 
 @pytest.mark.rules("PD-14")
@@ -94,9 +104,10 @@ def read(batch: bytes) -> Scan | None:
         records = list(read_records(batch))
     except InvalidRecord:
         return None
+    size_bytes = len(payload_of(batch, parse_header(batch)))
     times_ms = [record.timestamp_ms for record in records] or [-1]
     misplaced = next((n for n, record in enumerate(records) if record.offset != n), None)
-    return Scan(min(times_ms), max(times_ms), any(record.key is None for record in records), misplaced)
+    return Scan(min(times_ms), max(times_ms), any(record.key is None for record in records), misplaced, size_bytes)
 
 
 @given(st.data())
@@ -145,3 +156,41 @@ def test_bad_compression_is_minus_one() -> None:
         with pytest.raises(BadCompression) as caught:
             scan(assemble(parse_header(batch)._replace(attributes=codec), batch[61:]))
         assert caught.value.code == -1
+
+
+def scanned_in_steps(batch: bytes) -> tuple[Scan, int]:
+    """What the steps find, and how many there were."""
+    steps, count = scan_in_steps(batch, parse_header(batch)), 1
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value, count
+        count += 1
+
+
+@pytest.mark.parametrize("codec", [0, 1, 2, 3, 4])
+def test_many_records_are_scanned_in_steps(codec: int) -> None:
+    """The steps find what a single one does, wherever a null key, a time or an offset out of place is."""
+    count = 2 * RECORDS_PER_STEP + 10
+    records = [Record(n, 1000 + n % 300, b"k" * (n % 3), b"v") for n in range(count)]
+    records[RECORDS_PER_STEP] = Record(RECORDS_PER_STEP, 1, None, b"v")
+    records[-1] = Record(count, 9_999, b"k", b"v")
+    batch = build_batch(records, codec=codec)
+    seen, steps = scanned_in_steps(batch)
+    assert seen == scan(batch)
+    assert seen[:4] == (1, 9_999, True, count - 1)
+    assert steps >= 3
+    with pytest.raises(LongScan):
+        short_scan(batch, parse_header(batch))
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3, 4])
+def test_large_records_are_unpacked_in_steps(codec: int) -> None:
+    """However little it takes to send them."""
+    batch = build_batch([Record(0, 5, b"k", bytes(40 << 20))], codec=codec)
+    seen, steps = scanned_in_steps(batch)
+    assert (seen.min_timestamp_ms, seen.size_bytes > 40 << 20) == (5, True)
+    assert steps >= 4
+    with pytest.raises(LongScan):
+        short_scan(batch, parse_header(batch))

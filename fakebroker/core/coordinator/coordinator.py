@@ -8,6 +8,7 @@ The one exception is a partition that changes its leader while it has a log: the
 the session timers of its groups start at the load (`_on_leader_changed`).
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from fakebroker.core.coordinator.loading import load_groups
@@ -143,15 +144,16 @@ class GroupCoordinator:
     def _emit(self, partition: int, what: str, reason: str = "") -> None:
         self.cluster.outbox.append(CoordinatorMoved(partition, self.node.id, what, reason))
 
-    def _on_topic_deleted(self, topic: "Topic", now: Instant) -> None:
-        """Delete the offsets of a deleted topic (EX-12); with `__consumer_offsets` itself forget everything."""
+    def _on_topic_deleted(self, topic: "Topic", now: Instant) -> Iterator[int]:
+        """Delete the offsets of a deleted topic (EX-12), in steps; of `__consumer_offsets` itself forget all."""
         if topic is self._topic:
             for partition in list(self.shards):
                 self.unload(partition, now)
             self._topic = None
         else:
-            for shard in self.shards.values():
-                shard.delete_topic(topic.name, now)
+            for index, shard in list(self.shards.items()):
+                if self.shards.get(index) is shard:  # it may have been moved away between two steps
+                    yield from shard.delete_topic(topic.name, now)
 
     def _on_leader_changed(self, partition: "Partition", now: Instant) -> None:
         """Unload a partition of `__consumer_offsets` that this broker lost, load one that it leads now (CLU-3, CLU-31).

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fakebroker.core.topics import Partition
 
 T = TypeVar("T")
+_GROUPS_PER_STEP = 1_000  # in which the offsets of a deleted topic are looked for
 _SURELY_FIT = 16  # so many offsets with the longest metadata fit even into the smallest batch that may be configured
 
 
@@ -183,9 +184,17 @@ class Shard:
         """
         self._delete([(group, partitions)], now)
 
-    def delete_topic(self, topic: str, now: Instant) -> None:
-        """Remove the topic's offsets in all groups, because the topic was deleted (EX-12)."""
-        self._delete([(group, group.offsets.partitions_of(topic)) for group in self], now)
+    def delete_topic(self, topic: str, now: Instant) -> Iterator[int]:
+        """Remove the topic's offsets in all groups, because the topic was deleted (EX-12).
+
+        One batch for each step of `_GROUPS_PER_STEP` groups; yields after each step how many groups it was.
+        """
+        groups = list(self.groups.values())
+        for start in range(0, len(groups), _GROUPS_PER_STEP):
+            some = groups[start : start + _GROUPS_PER_STEP]
+            present = [group for group in some if self.groups.get(group.group_id) is group]  # since the step before
+            self._delete([(group, group.offsets.partitions_of(topic)) for group in present], now)
+            yield len(some)
 
     def _delete(self, requested: Iterable[tuple[ClassicGroup, Iterable[TopicPartition]]], now: Instant) -> None:
         """Delete what there is of the requested partitions; remove groups that are emptied, if the release does so."""

@@ -1,6 +1,6 @@
 """What a broker checks before it stores a produced batch, and what it changes in it (PD-10 to PD-22, RB-5)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from fakebroker.core.logs.config import LogConfig
@@ -24,6 +24,8 @@ from fakebroker.records.record_scan import Scan, scan
 
 CODECS = {"uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 ZSTD = 4
+MOST_LISTED_RECORDS = 100_000  # of one batch that are decoded, to say which are bad or to write them anew
+MOST_REWRITTEN_BYTES = 32 << 20
 _SMALLEST_MESSAGE_LENGTH = 14
 _KEPT_ATTRIBUTES = 0x7F  # bit 7 does not survive when Kafka writes the attributes anew
 
@@ -115,25 +117,28 @@ def single_batch(data: bytes, *, zstd_allowed: bool = True) -> bytes:
     return data[:size_bytes]
 
 
-def check_batch(data: bytes, config: LogConfig, partition: str, now_ms: int) -> CheckedBatch:
+def check_batch(
+    data: bytes, config: LogConfig, partition: str, now_ms: int, look: Callable[[bytes, BatchHeader], Scan] = scan
+) -> CheckedBatch:
     """Check one whole batch of format 2 and bring it into the form in which it is stored.
 
-    `partition` is "topic-0", for messages. Raises AppendError.
+    `partition` is "topic-0", for messages; `look` gives the scan of the batch (see looks.py), and what it raises but
+    InvalidRecord goes to the caller. Raises AppendError.
     """
     if len(data) < HEADER_BYTES:
         raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"{partition}: a batch of {len(data)} bytes has no whole header")
     try:
         header = parse_header(data)
-        _check_header(data, header, config, partition)
-        seen = scan(data, header)
+        check_header(data, header, config, partition)
+        seen = look(data, header)
     except InvalidRecord as fault:
         raise AppendError(fault.code, f"{partition}: {fault.message}") from None
     _check_records(data, header, seen, config, partition, now_ms)
     return _as_stored(data, header, seen, config, now_ms)
 
 
-def _check_header(data: bytes, header: BatchHeader, config: LogConfig, partition: str) -> None:
-    """Base offset, size, checksum, codec, counts, in this order (PD-10, PD-11, PD-14)."""
+def check_header(data: bytes, header: BatchHeader, config: LogConfig, partition: str) -> None:
+    """Base offset, size, checksum, codec, counts, in this order (PD-10, PD-11, PD-14). Raises AppendError."""
     base_offset, _, _, _, crc, attributes, last_offset_delta, _, _, producer_id, _, base_sequence, count = header
     if base_offset:
         raise AppendError(ErrorCode.INVALID_RECORD, f"{partition}: base offset {base_offset} in a new batch")
@@ -167,6 +172,12 @@ def _check_records(
     in_range = config.log_append_time or (low_ms <= seen.min_timestamp_ms and seen.max_timestamp_ms <= high_ms)
     if in_range and not header.attributes & LOG_APPEND_TIME_BIT and not (config.compact and seen.has_null_key):
         return
+    if header.records_count > MOST_LISTED_RECORDS:
+        keys_only = config.compact and seen.has_null_key
+        raise AppendError(
+            ErrorCode.INVALID_RECORD if keys_only else ErrorCode.INVALID_TIMESTAMP,
+            f"{partition}: records are refused; which of the {header.records_count} was not looked for",
+        )
     errors: list[tuple[int, str]] = []
     code = ErrorCode.INVALID_RECORD
     for index, record in enumerate(read_records(data)):
@@ -210,6 +221,10 @@ def _as_stored(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, 
         earliest_ms = header.max_timestamp_ms if has_append_time else seen.min_timestamp_ms
         if earliest_ms < -1:
             raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"timestamp {earliest_ms} cannot be rewritten")
+        if header.records_count > MOST_LISTED_RECORDS or seen.size_bytes > MOST_REWRITTEN_BYTES:
+            raise AppendError(
+                ErrorCode.MESSAGE_TOO_LARGE, f"{seen.size_bytes} bytes of records are too many for another compression"
+            )
         data = _recoded(data, header, codec, config, now_ms)
         if len(data) > config.max_message_bytes:
             raise _too_large(data, config, "after compression")

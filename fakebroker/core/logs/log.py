@@ -22,10 +22,12 @@ from fakebroker.records.batch import parse_header, read_records, with_base_offse
 from fakebroker.records.faults import InvalidRecord
 from fakebroker.records.markers import build_marker, coordinator_epoch_of
 from fakebroker.records.record_codec import Record
+from fakebroker.records.record_scan import scan
 from fakebroker.records.rewrite import cut_batch
 from fakebroker.records.search import find_record, max_timestamp_from
 
 if TYPE_CHECKING:
+    from fakebroker.core.logs.looks import Look
     from fakebroker.core.topics import Partition
 
 
@@ -94,13 +96,14 @@ class PartitionLog:
 
     # -- writing -------------------------------------------------------------------------------------------------
 
-    def append(self, data: bytes, now: Instant) -> Appended:
+    def append(self, data: bytes, now: Instant, look: "Look" = scan) -> Appended:
         """Check and store one batch from a client. Raises AppendError and changes nothing when it is refused.
 
-        `data` is exactly one batch of format 2 (`appends.single_batch` cuts it out). Order of checks: PD-10, ID-2.
+        `data` is exactly one batch of format 2 (`appends.single_batch` cuts it out), `look` what gives its scan.
+        Order of checks: PD-10, ID-2.
         """
         config = self.config
-        batch = check_batch(data, config, self.name, now.wall_ms)
+        batch = check_batch(data, config, self.name, now.wall_ms, look)
         header = batch.header
         if header.producer_id >= 0:
             repeated = self._check_producer(batch)

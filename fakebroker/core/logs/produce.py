@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.logs.appends import AppendError, AppendRefusal, next_batch, single_batch
 from fakebroker.core.logs.log import Appended
+from fakebroker.core.logs.looks import SHORT_BATCH_BYTES, Look
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.batch import HEADER_BYTES, split_batches
 from fakebroker.records.conversion import batch_from_message_set
 from fakebroker.records.faults import InvalidRecord
+from fakebroker.records.record_scan import short_scan
 
 if TYPE_CHECKING:
     from fakebroker.core.topics import Partition
@@ -23,11 +25,16 @@ _LENGTH_MAGIC_ATTRIBUTES = Struct(">i4xB5xB").unpack_from
 
 
 def is_plain_batch(records: bytes | None) -> bool:
-    """Whether produced data is exactly one batch of format 2, in no transaction, as far as its first bytes tell."""
-    if records is None or len(records) < HEADER_BYTES:
+    """Whether produced data is one short batch of format 2, in no transaction, as far as its first bytes tell."""
+    if records is None or not HEADER_BYTES <= len(records) <= SHORT_BATCH_BYTES:
         return False
     length, magic, attributes = _LENGTH_MAGIC_ATTRIBUTES(records, 8)
     return length + 12 == len(records) and magic == 2 and not attributes & _TRANSACTIONAL
+
+
+def is_message_set(records: bytes) -> bool:
+    """Whether produced data is of formats 0 or 1."""
+    return records[_MAGIC_AT] < 2
 
 
 def is_transactional(records: bytes | None) -> bool:
@@ -73,8 +80,13 @@ def cut_out(records: bytes | None, *, old_formats: bool, zstd_allowed: bool) -> 
     return single_batch(records, zstd_allowed=zstd_allowed)
 
 
-def append(partition: "Partition", node_id: int, batch: bytes | None, acks: int, now: Instant) -> Appended | None:
-    """Append what `cut_out` gave to the leader's log; None if there was nothing. Raises AppendError (PD-10)."""
+def append(
+    partition: "Partition", node_id: int, batch: bytes | None, acks: int, now: Instant, look: Look = short_scan
+) -> Appended | None:
+    """Append what `cut_out` gave to the leader's log; None if there was nothing (PD-10).
+
+    Raises AppendError, and LongScan if `look` does: nothing is appended, and a longer look is needed.
+    """
     if acks not in (-1, 0, 1):
         raise AppendError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {acks}")
     topic = partition.topic
@@ -91,9 +103,9 @@ def append(partition: "Partition", node_id: int, batch: bytes | None, acks: int,
             raise AppendError(
                 ErrorCode.NOT_ENOUGH_REPLICAS, f"{len(partition.isr)} replicas in sync, {needed} are needed"
             )
-    if batch[_MAGIC_AT] < 2:
+    if is_message_set(batch):
         batch = _converted(batch, partition)
-    return partition.log.append(batch, now)
+    return partition.log.append(batch, now, look)
 
 
 def _converted(records: bytes, partition: "Partition") -> bytes:

@@ -85,6 +85,6 @@ def test_the_log_comes_first(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     elif how == "OffsetDelete":
         shard.delete_offsets(shard.groups["g"], [TopicPartition("t", 0)], lab.now)
     else:
-        shard.delete_topic("t", lab.now)
+        list(shard.delete_topic("t", lab.now))
 
     assert (cached[0], lab.offsets()) == (1, {})

@@ -1,0 +1,176 @@
+"""What clients ask for in vain: a warning for each client and API, so that nobody waits for ever without a hint.
+
+Most clients read ApiVersions and raise an error of their own for an API that is not listed (the Java client does for
+KIP-848 and share groups, librdkafka's admin client for ACLs). These do not:
+- every transactional producer finds its coordinator, is refused a producer id, and begins again;
+- a librdkafka consumer with group.protocol=consumer finds its coordinator, drops the new connection when it sees no
+  ConsumerGroupHeartbeat in ApiVersions, connects once more and then says nothing, to nobody.
+"""
+
+import logging
+from typing import TYPE_CHECKING
+
+from fakebroker.core.deadlines import Deadline
+from fakebroker.engine.journal import Peer
+from fakebroker.engine.printable import printable
+
+if TYPE_CHECKING:
+    from fakebroker.engine.engine import Engine
+
+MOST_WARNINGS = 100
+MOST_JUDGED = 100
+SUSPICIOUS_LOOKUPS = 3  # a librdkafka consumer that does nothing makes two
+SILENCE_MS = 3_000  # a client that wants something of its coordinator asks at once
+PAGE = "See docs/not-implemented.md"
+
+_API_VERSIONS, _METADATA, _FIND_COORDINATOR, _CONSUMER_GROUP_HEARTBEAT = 18, 3, 10, 68
+_ASKED_OF_A_COORDINATOR = frozenset({_API_VERSIONS, _METADATA})  # before the client knows that it is of no use
+# Produce may come from another client of the same name; what a consumer asks for when it goes on is not in here.
+_ASKED_BY_A_STUCK_CONSUMER = frozenset({0, _METADATA, _FIND_COORDINATOR, _API_VERSIONS, 19, 20, 22})
+
+_TRANSACTIONS = "transactions are not served yet"
+_NEW_GROUPS = "the group protocol of KIP-848 is not served yet (group.protocol=classic is)"
+_SHARE_GROUPS = "share groups are not served yet"
+_STREAMS_GROUPS = "the streams group protocol of KIP-1071 is not served yet (group.protocol=classic is)"
+_SASL = "there is no authentication (security.protocol=PLAINTEXT is served)"
+_ACLS = "there are no ACLs"
+_TOKENS = "there are no delegation tokens"
+_QUOTAS = "there are no quotas"
+_FEATURES = "features cannot be changed"
+_TELEMETRY = "nobody collects the clients' metrics"
+_INTERNAL = "it is spoken between brokers and controllers only"
+
+# Every API of Kafka 4.3 that we have no messages for, and why a client does not get it.
+MISSING: dict[int, tuple[str, str]] = {
+    4: ("LeaderAndIsr", _INTERNAL),
+    5: ("StopReplica", _INTERNAL),
+    6: ("UpdateMetadata", _INTERNAL),
+    7: ("ControlledShutdown", _INTERNAL),
+    17: ("SaslHandshake", _SASL),
+    24: ("AddPartitionsToTxn", _TRANSACTIONS),
+    25: ("AddOffsetsToTxn", _TRANSACTIONS),
+    26: ("EndTxn", _TRANSACTIONS),
+    27: ("WriteTxnMarkers", _TRANSACTIONS),
+    29: ("DescribeAcls", _ACLS),
+    30: ("CreateAcls", _ACLS),
+    31: ("DeleteAcls", _ACLS),
+    36: ("SaslAuthenticate", _SASL),
+    38: ("CreateDelegationToken", _TOKENS),
+    39: ("RenewDelegationToken", _TOKENS),
+    40: ("ExpireDelegationToken", _TOKENS),
+    41: ("DescribeDelegationToken", _TOKENS),
+    48: ("DescribeClientQuotas", _QUOTAS),
+    49: ("AlterClientQuotas", _QUOTAS),
+    50: ("DescribeUserScramCredentials", _SASL),
+    51: ("AlterUserScramCredentials", _SASL),
+    52: ("Vote", _INTERNAL),
+    53: ("BeginQuorumEpoch", _INTERNAL),
+    54: ("EndQuorumEpoch", _INTERNAL),
+    55: ("DescribeQuorum", "there is no quorum of controllers"),
+    56: ("AlterPartition", _INTERNAL),
+    57: ("UpdateFeatures", _FEATURES),
+    58: ("Envelope", _INTERNAL),
+    59: ("FetchSnapshot", _INTERNAL),
+    61: ("DescribeProducers", _TRANSACTIONS),
+    62: ("BrokerRegistration", _INTERNAL),
+    63: ("BrokerHeartbeat", _INTERNAL),
+    65: ("DescribeTransactions", _TRANSACTIONS),
+    66: ("ListTransactions", _TRANSACTIONS),
+    67: ("AllocateProducerIds", _INTERNAL),
+    68: ("ConsumerGroupHeartbeat", _NEW_GROUPS),
+    69: ("ConsumerGroupDescribe", _NEW_GROUPS),
+    70: ("ControllerRegistration", _INTERNAL),
+    71: ("GetTelemetrySubscriptions", _TELEMETRY),
+    72: ("PushTelemetry", _TELEMETRY),
+    73: ("AssignReplicasToDirs", _INTERNAL),
+    76: ("ShareGroupHeartbeat", _SHARE_GROUPS),
+    77: ("ShareGroupDescribe", _SHARE_GROUPS),
+    78: ("ShareFetch", _SHARE_GROUPS),
+    79: ("ShareAcknowledge", _SHARE_GROUPS),
+    80: ("AddRaftVoter", _INTERNAL),
+    81: ("RemoveRaftVoter", _INTERNAL),
+    82: ("UpdateRaftVoter", _INTERNAL),
+    83: ("InitializeShareGroupState", _SHARE_GROUPS),
+    84: ("ReadShareGroupState", _SHARE_GROUPS),
+    85: ("WriteShareGroupState", _SHARE_GROUPS),
+    86: ("DeleteShareGroupState", _SHARE_GROUPS),
+    87: ("ReadShareGroupStateSummary", _SHARE_GROUPS),
+    88: ("StreamsGroupHeartbeat", _STREAMS_GROUPS),
+    89: ("StreamsGroupDescribe", _STREAMS_GROUPS),
+    90: ("DescribeShareGroupOffsets", _SHARE_GROUPS),
+    91: ("AlterShareGroupOffsets", _SHARE_GROUPS),
+    92: ("DeleteShareGroupOffsets", _SHARE_GROUPS),
+}
+
+log = logging.getLogger("fakebroker")
+
+
+def who(client_id: str | None, peer: Peer) -> str:
+    """A client for people: 'client "svc-1" (127.0.0.1:50412)'; only the address of one that has not named itself."""
+    return peer.address if client_id is None else f'client "{printable(client_id)}" ({peer.address})'
+
+
+class Unserved:
+    """The warnings of one engine. `lines` are those given so far, for the story of a failed test."""
+
+    def __init__(self, engine: "Engine") -> None:
+        self.lines: list[str] = []
+        self._engine = engine
+        self._told: set[tuple[str | None, int]] = set()
+        self._lookups: dict[str | None, int] = {}  # by client id, how often it was told a coordinator
+
+    def warn(self, client_id: str | None, peer: Peer, api_key: int, what: str) -> None:
+        """`what` is a clause that begins with the API's name; told once for each client id and API."""
+        line = f"{who(client_id, peer)} asked for {what}. {PAGE}"
+        if self._is_news(client_id, api_key):
+            log.warning("%s", line)
+            self.lines.append(line)
+
+    def closed(self, client_id: str | None, peer: Peer, api_key: int, reason: str) -> None:
+        """A connection was closed, with a log line of its own, for an API or version that is not served."""
+        if self._is_news(client_id, api_key):
+            self.lines.append(f"{who(client_id, peer)}: {reason}")
+
+    def looked_up(self, client_id: str | None, peer: Peer, group_id: str) -> None:
+        """A client was told the coordinator of a group; one that then stays silent is warned of in `SILENCE_MS`.
+
+        Each client id is judged once, and the first `MOST_JUDGED` only: it takes a look at the whole journal.
+        """
+        count = self._lookups.get(client_id, 0) + 1
+        if count > SUSPICIOUS_LOOKUPS or (count == 1 and len(self._lookups) >= MOST_JUDGED):
+            return
+        self._lookups[client_id] = count
+        if count == SUSPICIOUS_LOOKUPS:
+            check = Deadline(lambda _now: self._judge(client_id, peer, group_id))
+            self._engine.cluster.timers.mono.arm(check, self._engine.now.mono_ms + SILENCE_MS)
+
+    def _is_news(self, client_id: str | None, api_key: int) -> bool:
+        if len(self._told) >= MOST_WARNINGS or (client_id, api_key) in self._told:
+            return False
+        self._told.add((client_id, api_key))
+        return True
+
+    def _judge(self, client_id: str | None, peer: Peer, group_id: str) -> None:
+        """Warn of a client that dropped a connection on which it read only ApiVersions, and asked for nothing that a
+        consumer would go on with.
+        """
+        if self._has_parked(client_id):
+            return
+        asked: dict[int, set[int]] = {}  # by connection, the API keys
+        for connection_id, api_key in self._engine.journal.asked_by(client_id):
+            asked.setdefault(connection_id, set()).add(api_key)
+        if any(not keys <= _ASKED_BY_A_STUCK_CONSUMER for keys in asked.values()):
+            return
+        if any(keys <= _ASKED_OF_A_COORDINATOR for each, keys in asked.items() if each not in self._engine.connections):
+            self.warn(
+                client_id,
+                peer,
+                _CONSUMER_GROUP_HEARTBEAT,
+                f'FindCoordinator of group "{printable(group_id)}" several times and then for nothing of that group, '
+                "as librdkafka does with group.protocol=consumer when it finds no ConsumerGroupHeartbeat in ApiVersions"
+                f": {_NEW_GROUPS}; it will wait for ever",
+            )
+
+    def _has_parked(self, client_id: str | None) -> bool:
+        calls = (connection.parked_call for connection in self._engine.connections.values())
+        return any(call is not None and call.client_id == client_id for call in calls)

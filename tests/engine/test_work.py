@@ -1,0 +1,116 @@
+"""Long requests are answered in steps, and others are served in between."""
+
+from typing import Any
+
+import pytest
+
+from fakebroker.apis import metadata
+from fakebroker.core.logs.looks import UNPACKED_PER_REQUEST_BYTES
+from fakebroker.records.batch import build_batch
+from fakebroker.records.record_codec import Record
+from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
+from fakebroker.wire.messages.produce import PartitionProduceData, TopicProduceData
+from tests.engine.lab import EngineLab, request
+
+
+@pytest.fixture
+def lab() -> EngineLab:
+    return EngineLab()
+
+
+def produce(*batches: bytes) -> bytes:
+    data = [PartitionProduceData(index=index, records=batch) for index, batch in enumerate(batches)]
+    return request("Produce", 7, acks=-1, topic_data=[TopicProduceData(name="t", partition_data=data)])
+
+
+def zeros(size_bytes: int) -> bytes:
+    """A zstd batch of some KiB that unpacks to so much."""
+    return build_batch([Record(0, 1_700_000_000_000, b"k", bytes(size_bytes))], codec=4)
+
+
+def begun(lab: EngineLab, frame: bytes) -> Any:
+    """A client whose request has begun and is not done."""
+    client = lab.client()
+    client.socket.connection.receive(frame, lab.network.now)
+    assert client.socket.connection.is_parked
+    assert len(lab.engine.works) == 1
+    return client
+
+
+def steps_to_the_end(lab: EngineLab) -> int:
+    steps = 0
+    while lab.engine.works:
+        lab.engine.step(lab.network.now)
+        steps += 1
+    return steps
+
+
+def test_others_are_served_between_the_steps(lab: EngineLab) -> None:
+    """While Metadata of many topics is made, another client is answered, and the answer is as of the beginning."""
+    count = 3 * metadata.PARTITIONS_PER_STEP
+    for index in range(count):
+        lab.cluster.topics.create(f"t{index}")
+    client = begun(lab, request("Metadata", 9, topics=None))
+    assert lab.client().ask("Heartbeat", 4, group_id="g", generation_id=1, member_id="m").error_code == 25
+    lab.network.settle()
+    assert len(client.answer("Metadata", 9).topics) == count
+    assert lab.engine.errors == []
+
+
+def test_the_next_request_of_the_connection_waits(lab: EngineLab) -> None:
+    """Answers of a connection stay in the order of its requests (AV-2)."""
+    lab.cluster.topics.create("t", 9_999)
+    client = begun(lab, request("Metadata", 9, 1, topics=None) + request("ApiVersions", 0, 2))
+    assert client.socket.connection.wants_turn is False
+    lab.network.settle()
+    data = client.socket.take()
+    assert (data[4:8], data[-4:-2] != b"") == (b"\0\0\0\1", True)
+    assert not client.socket.connection.is_parked
+
+
+def test_work_for_a_client_that_has_gone_is_dropped(lab: EngineLab) -> None:
+    """A reader's work ends at its next step, and nothing is wrong afterwards."""
+    lab.cluster.topics.create("t", 9_999)
+    client = begun(lab, request("Metadata", 9, topics=None))
+    client.socket.connection.closed(lab.network.now)
+    assert steps_to_the_end(lab) == 1
+    assert lab.engine.errors == []
+
+
+def test_a_deletion_is_finished_whoever_has_gone(lab: EngineLab) -> None:
+    """The topic is gone at once, and in the end all groups' offsets of it are (EX-12)."""
+    lab.cluster.topics.create("t")
+    committer = lab.client()
+    topics = [OffsetCommitRequestTopic(name="t", partitions=[(0, 1, -1, -1, None)])]
+    for index in range(3_000):
+        frame = request("OffsetCommit", 7, group_id=f"g{index}", generation_id_or_member_epoch=-1, topics=topics)
+        committer.socket.send(frame)
+    client = begun(lab, request("DeleteTopics", 3, topic_names=["t"]))
+    assert "t" not in lab.cluster.topics
+    client.socket.connection.closed(lab.network.now)
+    lab.network.settle()
+    assert lab.engine.errors == []
+    shards = lab.cluster.nodes[1].coordinator.shards.values()
+    assert not any(group.offsets.topics.get("t") for shard in shards for group in shard)
+
+
+def test_what_one_produce_unpacks_is_bounded(lab: EngineLab) -> None:
+    """Beyond 256 MiB the rest is refused with MESSAGE_TOO_LARGE and not unpacked; the steps are few and short."""
+    batch = zeros(100 << 20)
+    lab.cluster.topics.create("t", 50)
+    client = begun(lab, produce(*[batch] * 50))
+    steps = steps_to_the_end(lab)
+    lab.network.settle()
+    codes = [part.error_code for part in client.answer("Produce", 7).responses[0].partition_responses]
+    assert codes == [0] * (UNPACKED_PER_REQUEST_BYTES // (100 << 20)) + [10] * 48
+    assert 10 < steps < 150
+    assert lab.engine.errors == []
+
+
+def test_a_batch_for_a_topic_that_is_deleted_meanwhile(lab: EngineLab) -> None:
+    """Nothing is appended to it."""
+    lab.cluster.topics.create("t")
+    client = begun(lab, produce(zeros(20 << 20)))
+    lab.cluster.topics.delete("t", lab.network.now)
+    lab.network.settle()
+    assert client.answer("Produce", 7).responses[0].partition_responses[0].error_code == 3
