@@ -23,7 +23,7 @@ class Behaviours:
     pending_timeout_ends_initial_delay: bool = True  # JG-37: 3.9.1 waits for the delay
     pending_leave_rebalances: bool = True  # LG-4: 3.9.1 does nothing outside of the join phase
     leave_batch_acts_once: bool = True  # LG-8: 3.9.1 acts after each member
-    refused_join_may_complete: bool = False  # JG-8: 3.9.1 completes if only the one kept out was missing
+    rejected_join_may_complete_rebalance: bool = False  # JG-8: 3.9.1 completes if only the rejected member was missing
     sync_matches_unchosen_protocol: bool = True  # SG-4: 3.9.1 refuses a protocol before the first generation
     sync_while_loading_rebalances: bool = False  # SG-2: 3.9.1 answers 27 in place of 14
     join_checks_owner_first: bool = False  # JG-4: 3.9.1 answers 16 before 26, and echoes the member id
@@ -33,18 +33,18 @@ class Behaviours:
     group_operations: int = 3400  # DS-8: 3.9.1 328
     list_filter_ignores_blanks: bool = True  # LS-2: in 3.9.1 they count
     list_shows_loaded_while_loading: bool = False  # LS-4: 3.9.1 lists what is loaded
-    share_key_refusal: int = 42  # FC-8: 3.9.1 answers 15 to a key of type 2 that is not one
-    expiry_era: str = "4.3"  # EX-17, EX-18: whose rules of offset expiry hold
-    every_offset_expires_by_itself: bool = False  # EX-17: before 2.1 each stored offset carries an expire timestamp
-    own_commit_times_are_stored: bool = True  # OC-10: 2.0.1 only reckons the expire timestamp from them
+    share_key_error: ErrorCode = ErrorCode.INVALID_REQUEST  # FC-8: 3.9.1 answers 15 to a key of type 2 that is not one
+    expiry_policy: str = "4.3"  # EX-17, EX-18: whose rules of offset expiry hold
+    per_offset_expire_timestamps: bool = False  # EX-17: before 2.1 each stored offset carries an expire timestamp
+    client_commit_timestamps_are_stored: bool = True  # OC-10: 2.0.1 only computes the expire timestamp from them
     offset_value_version: int = 4  # CR-5: of a committed offset without an expire timestamp
     group_value_version: int = 3  # CR-8
     tombstone_for_every_group: bool = True  # EX-10: 3.9.1 only if there ever was a generation
     base_sequence_of_groups: int = 0  # CR-14: up to 3.9.1 -1 in batches with tombstones or a group
     groups_expire_in_one_batch: bool = True  # CR-14: 3.9.1 writes the tombstones of each group by themselves
-    emptied_group_goes_at_once: bool = False  # OD-6, EX-12: 3.9.1 removes a group with its last offset
-    commit_to_unknown_group_says_so: bool = True  # OC-6: 69 in v9+; 3.9.1 says 22
-    code_of_large_commits: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR  # OC-14: 3.9.1 says 28
+    deletes_emptied_group_at_once: bool = False  # OD-6, EX-12: 3.9.1 removes a group with its last offset
+    commit_v9_reports_unknown_group: bool = True  # OC-6: 69 in v9+; 3.9.1 says 22
+    large_commit_error: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR  # OC-14: 3.9.1 says 28
     commits_answer_duplicates: bool = True  # OC-15, OF-12, OD-8: 3.9.1 merges them
     v1_fetch_errors_per_partition: bool = True  # OF-6: 3.9.1 answers with an empty topic list
     txn_commit_creates_group: bool = False  # OC-18: 3.9.1 does, at any generation, and then answers 25
@@ -79,7 +79,7 @@ _BEHAVIOURS_3_9 = replace(
     pending_timeout_ends_initial_delay=False,
     pending_leave_rebalances=False,
     leave_batch_acts_once=False,
-    refused_join_may_complete=True,
+    rejected_join_may_complete_rebalance=True,
     sync_matches_unchosen_protocol=False,
     sync_while_loading_rebalances=True,
     join_checks_owner_first=True,
@@ -89,15 +89,15 @@ _BEHAVIOURS_3_9 = replace(
     group_operations=328,
     list_filter_ignores_blanks=False,
     list_shows_loaded_while_loading=True,
-    share_key_refusal=15,
-    expiry_era="3.9",
+    share_key_error=ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    expiry_policy="3.9",
     offset_value_version=3,
     tombstone_for_every_group=False,
     base_sequence_of_groups=-1,
     groups_expire_in_one_batch=False,
-    emptied_group_goes_at_once=True,
-    commit_to_unknown_group_says_so=False,
-    code_of_large_commits=ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+    deletes_emptied_group_at_once=True,
+    commit_v9_reports_unknown_group=False,
+    large_commit_error=ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
     commits_answer_duplicates=False,
     v1_fetch_errors_per_partition=False,
     txn_commit_creates_group=True,
@@ -108,13 +108,13 @@ _BEHAVIOURS_3_9 = replace(
     list_offsets_merges_topics=False,
 )
 _BEHAVIOURS_2_1 = replace(
-    _BEHAVIOURS_3_9, expiry_era="2.1", group_value_version=2, auto_creation_code=5, tells_is_default=True
+    _BEHAVIOURS_3_9, expiry_policy="2.1", group_value_version=2, auto_creation_code=5, tells_is_default=True
 )
 _BEHAVIOURS_2_0 = replace(
     _BEHAVIOURS_2_1,
-    expiry_era="2.0",
-    every_offset_expires_by_itself=True,
-    own_commit_times_are_stored=False,
+    expiry_policy="2.0",
+    per_offset_expire_timestamps=True,
+    client_commit_timestamps_are_stored=False,
     offset_value_version=1,
     group_value_version=1,
 )

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from fakebroker.core.events import CoordinatorMoved, Event, OffsetsExpired, Transition
+from fakebroker.core.events import CoordinatorMoved, CoreEvent, OffsetsExpired, Transition
 from fakebroker.engine.journal import Connected, Disconnected, Exchange, Recorded
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.errors import ErrorCode
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 LAST_REQUESTS = 8
 LAST_EVENTS = 20
-SHOWN_LOSSES = 5
+SHOWN_EXPIRED = 5
 
 
 def story(engine: "Engine") -> str:
@@ -64,24 +64,24 @@ def _events(engine: "Engine", start_ms: int) -> str:
     return "\n".join(["groups and offsets:", *lines[-LAST_EVENTS:]]) if lines else ""
 
 
-def _tell(event: Event | Connected | Disconnected) -> str:
+def _tell(event: CoreEvent | Connected | Disconnected) -> str:
     match event:
         case Transition():
             what = f"{printable(event.group_id)}: {event.before} -> {event.after}, generation {event.generation}"
-            return f"{what} ({printable(event.cause, LINE_CHARACTERS)})"
+            return f"{what} ({printable(event.reason, LINE_CHARACTERS)})"
         case OffsetsExpired():
-            return f"{printable(event.group_id)}: offsets expired: {_told_losses(event)}"
+            return f"{printable(event.group_id)}: offsets expired: {_format_expired(event)}"
         case CoordinatorMoved():
             reason = f": {event.reason}" if event.reason else ""
             return f"__consumer_offsets-{event.partition}: {event.what} by node {event.node_id}{reason}"
     return ""
 
 
-def _told_losses(event: OffsetsExpired) -> str:
-    """The first few losses one by one, the rest as a number."""
-    lost = [f"{each.topic}-{each.partition} at {each.offset} ({each.rule})" for each in event.each()]
-    more = f" and {len(lost) - SHOWN_LOSSES} more" if len(lost) > SHOWN_LOSSES else ""
-    return ", ".join(lost[:SHOWN_LOSSES]) + more
+def _format_expired(event: OffsetsExpired) -> str:
+    """The first few expired offsets one by one, the rest as a number."""
+    expired = [f"{each.topic}-{each.partition} at {each.offset} ({each.rule})" for each in event.each()]
+    more = f" and {len(expired) - SHOWN_EXPIRED} more" if len(expired) > SHOWN_EXPIRED else ""
+    return ", ".join(expired[:SHOWN_EXPIRED]) + more
 
 
 def _unanswered(engine: "Engine") -> str:

@@ -2,7 +2,7 @@
 
 import logging
 
-from fakebroker.core.events import Event
+from fakebroker.core.events import CoreEvent
 from fakebroker.engine.journal import Connected, Disconnected, Exchange, Frame, Journal, Peer
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.instant import Instant
@@ -21,7 +21,7 @@ class LoggingJournal(Journal):
         last = Exchange(len(self) + self.forgotten - 1, (peer, request, response, received, answered))
         log.info("%s %s", peer.address, last)
 
-    def event(self, event: Event | Connected | Disconnected, now: Instant) -> None:
+    def event(self, event: CoreEvent | Connected | Disconnected, now: Instant) -> None:
         """A line for each connection, transition and expiry."""
         super().event(event, now)
         log.info("%s", printable(str(event), LINE_CHARACTERS))

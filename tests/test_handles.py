@@ -195,20 +195,20 @@ def test_waits_of_an_async_broker_are_awaited() -> None:
 
 
 def test_a_group_explains_what_becomes_of_its_offsets(broker: FakeBroker) -> None:
-    """Before and after the loss the group tells when and by which rule, under the rules of any era."""
+    """Before and after the loss the group tells when and by which rule, under any policy."""
     broker.create_topic("orders")
     broker.client().commit({("orders", 0): 42}, group_id="simple")
     group = broker.group("simple")
 
     (kept,) = group.explain().offsets
     assert (kept.offset, kept.expired) == (42, False)
-    assert "orders" in str(group.explain(era="2.0"))
-    assert "kip-211" in group.explain_eras()
+    assert "orders" in str(group.explain(policy="2.0"))
+    assert "kip-211" in group.explain_policies()
     broker.clock.advance(days=8)
     (lost,) = group.explain().offsets
     assert (lost.offset, lost.expired, lost.due_ms) == (42, True, kept.due_ms)
     with pytest.raises(FakebrokerError):
-        group.explain(era="1.0")
+        group.explain(policy="1.0")
 
 
 # -- coordinators and the clock ----------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster, Node
+    from fakebroker.core.coordinator.shard import Shard
     from fakebroker.schema import Message
 
 
@@ -106,6 +107,14 @@ class Call:
         self.client_id: str | None = None
         self.now = Instant(0, 0)  # when the request was taken up, not when it is answered; of long work, the step's
         self.is_answered = False
+
+    def shard(self, group_id: str) -> "Shard":
+        """The coordinator's data of the group's partition, on the node that was asked.
+
+        Raises KafkaError COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE or NOT_COORDINATOR if the node cannot
+        answer for the group.
+        """
+        return self.node.coordinator.shard(group_id, self.now)
 
     def reply(self, response: "Message") -> None:
         """Answer a request whose handler returned None. If the client has gone, nothing happens."""

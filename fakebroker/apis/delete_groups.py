@@ -1,4 +1,4 @@
-"""DeleteGroups, key 42, v0-v2: remove groups without members, and their offsets (DG).
+"""DeleteGroups, key 42, v0-v2: remove groups without members, and their offsets (KIP-229, DG).
 
 v2 flexible.
 """
@@ -9,7 +9,7 @@ from fakebroker.wire.messages.delete_groups import DeletableGroupResult, DeleteG
 
 
 def handle(call: Call, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
-    """Each group on its own; one named twice is answered once (DG-1)."""
+    """Delete each group by itself; one named twice is answered once (DG-1)."""
     return DeleteGroupsResponse(
         results=[
             DeletableGroupResult(group_id=group_id, error_code=_delete(call, group_id))
@@ -19,9 +19,12 @@ def handle(call: Call, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
 
 
 def _delete(call: Call, group_id: str) -> ErrorCode:
-    """DG-2, DG-3: pending member ids do not keep a group alive, a running initial delay does."""
+    """Delete one group and return its code (DG-2).
+
+    NON_EMPTY_GROUP unless it is Empty; pending member ids do not prevent deletion, a running initial delay does (DG-3).
+    """
     try:
-        shard = call.node.coordinator.shard(group_id, call.now)
+        shard = call.shard(group_id)
     except KafkaError as error:
         return error.code
     group = shard.group(group_id)

@@ -1,7 +1,7 @@
 """DescribeGroups, key 15, v0-v6: a group's state and members (DS).
 
-v3 allowed operations, on request; v4 static members; v5 flexible; v6 error texts, and 69 for a group that is not
-there. Only classic groups are shown.
+v3 authorized operations, on request (KIP-430); v4 static members (KIP-345); v5 flexible; v6 error messages, and
+GROUP_ID_NOT_FOUND for a group that does not exist (KIP-1043). Only classic groups are shown.
 
 MOCK: groups are answered in request order, members in the order in which they joined (GEN-9).
 """
@@ -21,7 +21,7 @@ _FIRST_NOT_FOUND = 6
 
 
 def handle(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
-    """Each group on its own."""
+    """Describe each group by itself."""
     groups = [_describe(call, group_id) for group_id in request.groups]
     if request.include_authorized_operations:
         for group in groups:
@@ -32,14 +32,14 @@ def handle(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse
 
 def _describe(call: Call, group_id: str) -> DescribedGroup:
     try:
-        group = call.node.coordinator.shard(group_id, call.now).group(group_id)
+        group = call.shard(group_id).group(group_id)
     except KafkaError as error:
         return DescribedGroup(group_id=group_id, error_code=error.code)
     return _described(call, group) if group is not None else _not_found(call, group_id)
 
 
 def _not_found(call: Call, group_id: str) -> DescribedGroup:
-    """DS-1."""
+    """A group that does not exist: "Dead" without an error, since v6 with GROUP_ID_NOT_FOUND (DS-1)."""
     if call.version < _FIRST_NOT_FOUND:
         return DescribedGroup(group_id=group_id, group_state=State.DEAD)
     return DescribedGroup(
@@ -51,7 +51,7 @@ def _not_found(call: Call, group_id: str) -> DescribedGroup:
 
 
 def _described(call: Call, group: ClassicGroup) -> DescribedGroup:
-    """DS-3, DS-4: outside of Stable there is no protocol and no metadata."""
+    """A group that exists; only in Stable it has a protocol, metadata and, up to 3.9.1, assignments (DS-3, DS-4)."""
     stable = group.state is State.STABLE
     assigned = stable or call.cluster.behaviours.describe_shows_assignments_in_rebalance
     return DescribedGroup(

@@ -1,16 +1,15 @@
 """FindCoordinator, key 10, v0-v6: the broker that coordinates a group, a transactional id or a share partition (FC).
 
-v0 groups only; v1 key types and the error's text; v3 flexible; v4 many keys at once; v5 one more error code possible;
-v6 share groups as a key type.
+v0 groups only; v1 key types (KIP-98) and the error's message; v3 flexible; v4 many keys at once (KIP-699); v5 the error
+code TRANSACTION_ABORTABLE (KIP-890); v6 share groups as a key type (KIP-932).
 
-MOCK: the internal topic is made at the first request, which is answered with 0 at once (FC-5).
+MOCK: the internal topic is created by the first request, which is answered with NONE at once (FC-5).
 """
 
 import re
 from typing import NamedTuple
 
 from fakebroker.apis.call import Address, Call
-from fakebroker.core.java_hash import partition_of
 from fakebroker.core.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
@@ -56,6 +55,7 @@ def _entry(key: str, found: _Found) -> Coordinator:
 
 
 def _find(call: Call, key_type: int, key: str) -> _Found:
+    """The coordinator of one key, or the error: INVALID_REQUEST, COORDINATOR_NOT_AVAILABLE (FC-4, FC-8)."""
     if key_type not in _TOPICS:
         return _Found(ErrorCode.INVALID_REQUEST, f"no key type {key_type}: 0 group, 1 transaction, 2 share")
     if key_type == TRANSACTION:
@@ -65,9 +65,8 @@ def _find(call: Call, key_type: int, key: str) -> _Found:
         )
     if key_type == SHARE and (call.version < _FIRST_SHARE or not _SHARE_KEY.fullmatch(key)):
         early = call.version < _FIRST_SHARE
-        return _Found(ErrorCode.INVALID_REQUEST if early else ErrorCode(call.cluster.behaviours.share_key_refusal))
-    partitions = call.cluster.topics.internal(_TOPICS[key_type]).partitions
-    leader = partitions[partition_of(key, len(partitions))].leader
+        return _Found(ErrorCode.INVALID_REQUEST if early else call.cluster.behaviours.share_key_error)
+    leader = call.cluster.coordinator_partition(_TOPICS[key_type], key).leader
     address = call.address_of(leader) if leader >= 0 else None
     if address is None:
         return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE)

@@ -1,6 +1,6 @@
-"""Heartbeat, key 12, v0-v4: the member is alive, and hears whether it has to rejoin (HB).
+"""Heartbeat, key 12, v0-v4: the member is alive, and learns whether it has to rejoin (KIP-62, HB).
 
-v3 static members; v4 flexible.
+v1 throttle time; v3 static members (KIP-345); v4 flexible (KIP-482).
 """
 
 from fakebroker.apis.call import Call
@@ -9,14 +9,16 @@ from fakebroker.wire.messages.heartbeat import HeartbeatRequest, HeartbeatRespon
 
 
 def handle(call: Call, request: HeartbeatRequest) -> HeartbeatResponse:
-    """Restart the member's session timer and tell it how the group is."""
+    """Restart the member's session timer; REBALANCE_IN_PROGRESS tells it to rejoin."""
     group_id = request.group_id
     if not group_id:
         return HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID)
     try:
-        group = call.node.coordinator.shard(group_id, call.now).groups.get(group_id)
+        group = call.node.coordinator.shard(group_id, call.now).group(group_id)
     except KafkaError as error:
-        if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:  # HB-1: let pass unseen
+        # While groups are being loaded Kafka answers NONE to everybody, member or not: sessions start when the load has
+        # ended, so nobody is late, and an error would make the client look for its coordinator (HB-1).
+        if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
             return HeartbeatResponse(error_code=ErrorCode.NONE)
         return HeartbeatResponse(error_code=error.code)
     if group is None:

@@ -1,10 +1,10 @@
 """JoinGroup, key 11, v0-v9: become a member of a group, or stay one in its next generation (JG).
 
-v1 rebalance timeout (v0: the session timeout is used); v4 members without an id are told theirs first (79); v5 static
-members; v6 flexible; v7 protocol type in the answer, and a null protocol name; v8 the reason; v9 a leader may be told
-that it need not assign.
+v1 rebalance timeout (KIP-62; v0: the session timeout is used); v4 a member without an id gets MEMBER_ID_REQUIRED with
+an id first (KIP-394); v5 static members (KIP-345); v6 flexible; v7 protocol type in the answer, and a null protocol
+name (KIP-559); v8 the reason (KIP-800); v9 SkipAssignment (KIP-814).
 
-The answer usually comes later: the request is parked until the join phase is over.
+The answer usually comes later: the request is parked until the join phase is over (KIP-134: initial delay).
 """
 
 from fakebroker.apis.call import Call
@@ -27,12 +27,16 @@ def handle(call: Call, request: JoinGroupRequest) -> JoinGroupResponse | None:
 
 
 def _group(call: Call, request: JoinGroupRequest) -> ClassicGroup:
-    """The group, made if a newcomer names an unknown one (JG-1..JG-6, ST-1). Raises KafkaError."""
+    """The group, created if a client without member id names an unknown one (JG-1..JG-6, ST-1).
+
+    Raises KafkaError: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, UNKNOWN_MEMBER_ID, or as `Call.shard` does. Up to
+    3.9.1 the coordinator is checked before the session timeout (JG-4).
+    """
     if not request.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     if not call.cluster.behaviours.join_checks_owner_first:
         _check_session_timeout(call, request)
-    shard = call.node.coordinator.shard(request.group_id, call.now)
+    shard = call.shard(request.group_id)
     _check_session_timeout(call, request)
     group = shard.group(request.group_id)
     if group is None:
@@ -52,7 +56,7 @@ def _check_session_timeout(call: Call, request: JoinGroupRequest) -> None:
 
 
 def _echo(call: Call, request: JoinGroupRequest, code: ErrorCode) -> str:
-    """The member id in the answer to a request that never reached a group; 4.3.1 leaves it out of 14 and 16."""
+    """The member id in the answer to a request that reached no group; 4.x omits it where it is not coordinator."""
     elsewhere = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR)
     return "" if code in elsewhere and not call.cluster.behaviours.join_checks_owner_first else request.member_id
 
@@ -75,7 +79,7 @@ def _to_core(call: Call, request: JoinGroupRequest) -> JoinRequest:
 
 
 def _response(version: int, answer: JoinAnswer) -> JoinGroupResponse:
-    """JG-28, JG-29: before v7 there is no null protocol name."""
+    """The answer on the wire (JG-28, JG-29); before v7 there is no null protocol name."""
     return JoinGroupResponse(
         error_code=answer.code,
         generation_id=answer.generation,

@@ -1,6 +1,6 @@
 """LeaveGroup, key 13, v0-v5: members leave, or an administrator removes them (LG).
 
-v3 many members at once, by member id or by instance id; v4 flexible; v5 the reason.
+v3 many members at once, by member id or by instance id (KIP-345); v4 flexible; v5 the reason (KIP-800).
 """
 
 from fakebroker.apis.call import Call
@@ -12,7 +12,7 @@ _FIRST_BATCH = 3
 
 
 def handle(call: Call, request: LeaveGroupRequest) -> LeaveGroupResponse:
-    """Remove the members; each entry has a code of its own, before v3 the single one's is the answer's (LG-9)."""
+    """Remove the members; each entry has a code, before v3 that of the only one is at the top (LG-9)."""
     leavers = _leavers(call.version, request)
     try:
         codes = _leave(call, request.group_id, leavers)
@@ -35,10 +35,13 @@ def _leavers(version: int, request: LeaveGroupRequest) -> list[Leaver]:
 
 
 def _leave(call: Call, group_id: str, leavers: list[Leaver]) -> list[ErrorCode]:
-    """The code of each entry. Raises KafkaError for the codes of the whole request (LG-1)."""
+    """Remove the members and return the code of each entry; UNKNOWN_MEMBER_ID for all if there is no group (LG-2).
+
+    Raises KafkaError with an error of the whole request (LG-1).
+    """
     if not group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-    group = call.node.coordinator.shard(group_id, call.now).group(group_id)
+    group = call.shard(group_id).group(group_id)
     if group is None:
-        return [ErrorCode.UNKNOWN_MEMBER_ID] * len(leavers)  # LG-2
+        return [ErrorCode.UNKNOWN_MEMBER_ID] * len(leavers)
     return group.leave(leavers, call.now)

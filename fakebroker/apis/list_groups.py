@@ -1,6 +1,6 @@
 """ListGroups, key 16, v0-v5: the groups that this broker coordinates (LS).
 
-v3 flexible; v4 states, and a filter by them; v5 types, and a filter by them.
+v3 flexible; v4 states, and a filter by them (KIP-518); v5 types, and a filter by them (KIP-848).
 
 MOCK: groups are listed by partition, then in the order in which they were made (GEN-9).
 """
@@ -14,7 +14,7 @@ _TYPE = "classic"
 
 
 def handle(call: Call, request: ListGroupsRequest) -> ListGroupsResponse:
-    """Every group that passes both filters (LS-3); 14 while some may still be unknown (LS-4)."""
+    """Every group that passes both filters (LS-3); COORDINATOR_LOAD_IN_PROGRESS while a partition is loading (LS-4)."""
     coordinator = call.node.coordinator
     shards = coordinator.all_shards(call.now)
     code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if coordinator.is_loading else ErrorCode.NONE

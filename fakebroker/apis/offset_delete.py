@@ -1,13 +1,14 @@
-"""OffsetDelete, key 47, v0 (OD).
+"""OffsetDelete, key 47, v0: delete committed offsets of a group (KIP-496, OD).
 
-What concerns the group is said at the top, and then no partition is listed (OD-2).
+An error of the group is the top-level error, and then no partition is listed (OD-2).
 """
 
 from fakebroker.apis.call import Call
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic_group import ClassicGroup
-from fakebroker.core.offsets.commit_rules import is_subscribed, refusal_to_delete_offsets
+from fakebroker.core.offsets.commit_rules import error_for_offset_delete, is_subscribed
 from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.records.offsets_topic import TopicPartition
 from fakebroker.wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestTopic,
@@ -16,38 +17,38 @@ from fakebroker.wire.messages.offset_delete import (
     OffsetDeleteResponseTopic,
 )
 
-_Judged = tuple[str, list[tuple[int, ErrorCode]]]  # a topic and its partitions with their codes
+_TopicCodes = tuple[str, list[tuple[int, ErrorCode]]]  # a topic and its partitions with their codes
 
 
 def handle(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
-    """The group first, then each partition."""
+    """Check the group first, then each partition; delete what may be deleted."""
     if not request.group_id:
         return OffsetDeleteResponse(error_code=ErrorCode.INVALID_GROUP_ID)
     try:
-        shard = call.node.coordinator.shard(request.group_id, call.now)
-    except KafkaError as refused:
-        return OffsetDeleteResponse(error_code=refused.code)
+        shard = call.shard(request.group_id)
+    except KafkaError as error:
+        return OffsetDeleteResponse(error_code=error.code)
     group = shard.group(request.group_id)
-    refusal = ErrorCode.GROUP_ID_NOT_FOUND if group is None else refusal_to_delete_offsets(group)
-    if group is None or refusal:
-        return OffsetDeleteResponse(error_code=refusal)
+    code = ErrorCode.GROUP_ID_NOT_FOUND if group is None else error_for_offset_delete(group)
+    if group is None or code:
+        return OffsetDeleteResponse(error_code=code)
     return _delete(call, request, shard, group)
 
 
 def _delete(call: Call, request: OffsetDeleteRequest, shard: Shard, group: ClassicGroup) -> OffsetDeleteResponse:
-    judged = [
-        (topic.name, [(i, _judge(call, group, topic.name, i)) for i in _indexes(topic)]) for topic in request.topics
+    topics = [
+        (topic.name, [(i, _code_of(call, group, topic.name, i)) for i in _indexes(topic)]) for topic in request.topics
     ]
-    doomed = dict.fromkeys((name, index) for name, codes in judged for index, code in codes if not code)
-    if doomed:
-        shard.delete_offsets(group, doomed, call.now)
+    to_delete = dict.fromkeys(TopicPartition(name, i) for name, codes in topics for i, code in codes if not code)
+    if to_delete:
+        shard.delete_offsets(group, to_delete, call.now)
     return OffsetDeleteResponse(
         topics=[
             OffsetDeleteResponseTopic(
                 name=name,
                 partitions=[OffsetDeleteResponsePartition(partition_index=i, error_code=code) for i, code in codes],
             )
-            for name, codes in _as_kafka_lists(call, judged)
+            for name, codes in _listed(call, topics)
         ]
     )
 
@@ -56,28 +57,28 @@ def _indexes(topic: OffsetDeleteRequestTopic) -> list[int]:
     return [entry.partition_index for entry in topic.partitions]
 
 
-def _as_kafka_lists(call: Call, judged: list[_Judged]) -> list[_Judged]:
-    """Topics as they came, without those that have no partitions; as soon as anything is unknown, one entry for each.
+def _listed(call: Call, topics: list[_TopicCodes]) -> list[_TopicCodes]:
+    """The topics as Kafka lists them: as they came; but if anything is unknown, one entry for each topic (OD-8).
 
-    3.9.1 always does the latter, and lists each partition once (OD-8).
+    Known topics without partitions are left out. Up to 3.9.1 there always is one entry for each topic, and each
+    partition is listed once.
     """
-    topics, once = call.cluster.topics, not call.cluster.behaviours.commits_answer_duplicates
-    judged = [(name, codes) for name, codes in judged if codes or name not in topics]
-    if not once and not any(name not in topics or any(map(_is_unknown, codes)) for name, codes in judged):
-        return judged
+    known, once = call.cluster.topics, not call.cluster.behaviours.commits_answer_duplicates
+    topics = [(name, codes) for name, codes in topics if codes or name not in known]
+    if not once and not any(name not in known or any(map(_is_unknown, codes)) for name, codes in topics):
+        return topics
     merged: dict[str, list[tuple[int, ErrorCode]]] = {}
-    for name, codes in judged:
+    for name, codes in topics:
         merged.setdefault(name, []).extend(codes)
     return [(name, list(dict.fromkeys(codes)) if once else codes) for name, codes in merged.items()]
 
 
-def _is_unknown(judged: tuple[int, ErrorCode]) -> bool:
-    return judged[1] is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+def _is_unknown(partition: tuple[int, ErrorCode]) -> bool:
+    return partition[1] is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _judge(call: Call, group: ClassicGroup, topic_name: str, index: int) -> ErrorCode:
-    """OD-1, OD-3, OD-4."""
-    topic = call.cluster.topics.get(topic_name)
-    if topic is None or topic.partition(index) is None:
+def _code_of(call: Call, group: ClassicGroup, topic_name: str, index: int) -> ErrorCode:
+    """The code of one partition: it must exist (OD-1, OD-3), and no member may subscribe to the topic (OD-4)."""
+    if call.cluster.topics.partition(topic_name, index) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if is_subscribed(group, topic_name) else ErrorCode.NONE

@@ -1,8 +1,9 @@
-"""OffsetFetch, key 9, v0-v10 (OF).
+"""OffsetFetch, key 9, v0-v10: read a group's committed offsets (OF).
 
-v0 was ZooKeeper's: 35 (OF-2). v0-v7 ask for one group, v8+ for several, each with an error of its own. v2+: null topics
-mean all (KIP-88); v2-v7 have a top-level error, before them it stands on every partition (OF-6). v7+: require_stable.
-v9: member id and epoch, which classic groups ignore (OF-11). v10: topic ids in place of names.
+v0 read from ZooKeeper: UNSUPPORTED_VERSION (OF-2). v2: null topics mean all, and a top-level error (KIP-88); before, an
+error of the group stands on every partition (OF-6). v5: leader epoch (KIP-320). v6: flexible. v7: require_stable
+(KIP-447). v8: several groups, each with an error of its own (KIP-709). v9: member id and epoch, which classic groups
+ignore (KIP-848, OF-11). v10: topic ids in place of names.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from fakebroker.apis.call import Call
 from fakebroker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.errors import ErrorCode, KafkaError
-from fakebroker.records.offsets_topic import NO_EPOCH, NO_TOPIC_ID
+from fakebroker.records.offsets_topic import LEADER_EPOCH, METADATA, NO_EPOCH, NO_TOPIC_ID, OFFSET, PARTITION, TOPIC_ID
 from fakebroker.wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -21,7 +22,7 @@ from fakebroker.wire.messages.offset_fetch import (
 )
 
 Row = tuple[int, int, int, str | None, int]  # partition, offset, leader epoch, metadata, error
-Asked = Sequence[tuple[str, Sequence[int]]]  # topics and their partitions
+RequestedPartitions = Sequence[tuple[str, Sequence[int]]]  # topic names and their partition indexes
 
 _ZOOKEEPER_VERSION = 0
 _TOP_LEVEL_ERROR_VERSION = 2
@@ -39,15 +40,15 @@ def handle(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse:
         return _per_partition(request, ErrorCode.UNSUPPORTED_VERSION)
     try:
         offsets = offsets_of(call, request.group_id)
-    except KafkaError as refused:
-        return _group_error(call, request, refused.code)
-    asked = None if request.topics is None else [(topic.name, topic.partition_indexes) for topic in request.topics]
-    found = _rows_by_name(call, offsets, asked, request.require_stable)
+    except KafkaError as error:
+        return _group_error(call, request, error.code)
+    requested = None if request.topics is None else [(topic.name, topic.partition_indexes) for topic in request.topics]
+    found = _rows_by_name(call, offsets, requested, request.require_stable)
     return OffsetFetchResponse(topics=[OffsetFetchResponseTopic(name=name, partitions=rows) for name, rows in found])
 
 
 def _group_error(call: Call, request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
-    """Where an error of the group goes before v8 (OF-6)."""
+    """An error of the group before v8: at the top since v2, before on every partition (OF-6)."""
     if call.version >= _TOP_LEVEL_ERROR_VERSION:
         return OffsetFetchResponse(error_code=code)
     if call.cluster.behaviours.v1_fetch_errors_per_partition:
@@ -70,44 +71,40 @@ def _per_partition(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchR
 
 
 def offsets_of(call: Call, group_id: str) -> GroupOffsets:
-    """The group's offsets; none if there is no such group (OF-7). Raises KafkaError 14, 15 or 16 (OF-5)."""
-    group = call.node.coordinator.shard(group_id, call.now).group(group_id)
+    """The group's offsets; none if there is no such group (OF-7). Raises KafkaError as `Call.shard` does (OF-5)."""
+    group = call.shard(group_id).group(group_id)
     return GroupOffsets() if group is None else group.offsets
 
 
 def _group(call: Call, group: OffsetFetchRequestGroup, require_stable: bool) -> OffsetFetchResponseGroup:
-    """v8 and later: one of the groups."""
+    """The answer for one of several groups (v8 and later)."""
     try:
         offsets = offsets_of(call, group.group_id)
-    except KafkaError as refused:
-        return _refused(group.group_id, refused.code)
+    except KafkaError as error:
+        return OffsetFetchResponseGroup(group_id=group.group_id, error_code=error.code)
     if call.version >= _TOPIC_ID_VERSION:
         topics = _topics_by_id(call, offsets, group, require_stable)
     else:
-        asked = None if group.topics is None else [(topic.name, topic.partition_indexes) for topic in group.topics]
-        found = _rows_by_name(call, offsets, asked, require_stable)
+        requested = None if group.topics is None else [(topic.name, topic.partition_indexes) for topic in group.topics]
+        found = _rows_by_name(call, offsets, requested, require_stable)
         topics = [OffsetFetchResponseTopics(name=name, partitions=rows) for name, rows in found]
     return OffsetFetchResponseGroup(group_id=group.group_id, topics=topics)
 
 
-def _refused(group_id: str, code: ErrorCode) -> OffsetFetchResponseGroup:
-    return OffsetFetchResponseGroup(group_id=group_id, error_code=code)
-
-
 def _rows_by_name(
-    call: Call, offsets: GroupOffsets, asked: Asked | None, require_stable: bool
+    call: Call, offsets: GroupOffsets, requested: RequestedPartitions | None, require_stable: bool
 ) -> list[tuple[str, list[Row]]]:
-    if asked is None:
+    if requested is None:
         return all_rows(offsets, require_stable)
     if not call.cluster.behaviours.commits_answer_duplicates:
-        asked = _merged(asked)
-    return [(name, rows_of(offsets, name, indexes, require_stable)) for name, indexes in asked]
+        requested = _merged(requested)
+    return [(name, rows_of(offsets, name, indexes, require_stable)) for name, indexes in requested]
 
 
-def _merged(asked: Asked) -> Asked:
-    """3.9.1 answers each partition once and leaves out topics without any (OF-12)."""
+def _merged(requested: RequestedPartitions) -> RequestedPartitions:
+    """Each partition once, without topics that have none, as up to 3.9.1 (OF-12)."""
     merged: dict[str, dict[int, None]] = {}
-    for name, indexes in asked:
+    for name, indexes in requested:
         if indexes:
             merged.setdefault(name, {}).update(dict.fromkeys(indexes))
     return [(name, list(indexes)) for name, indexes in merged.items()]
@@ -116,20 +113,20 @@ def _merged(asked: Asked) -> Asked:
 def _topics_by_id(
     call: Call, offsets: GroupOffsets, group: OffsetFetchRequestGroup, require_stable: bool
 ) -> list[OffsetFetchResponseTopics]:
-    """v10: topics by their ids, both ways; unknown ones come last, as in 4.3.1 (OF-14)."""
+    """Topics by id, in the request and in the answer; unknown ones come last, as in 4.3.1 (v10, OF-14)."""
     topics = call.cluster.topics
     if group.topics is None:
         known = [(topics.get(name), rows) for name, rows in all_rows(offsets, require_stable)]
         return [OffsetFetchResponseTopics(topic_id=topic.id, partitions=rows) for topic, rows in known if topic]
     answers, unknown = [], []
-    for asked in group.topics:
-        topic = topics.by_id(asked.topic_id)
+    for requested in group.topics:
+        topic = topics.by_id(requested.topic_id)
         if topic is None:
-            rows = [no_offset(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in asked.partition_indexes]
-            unknown.append(OffsetFetchResponseTopics(topic_id=asked.topic_id, partitions=rows))
+            rows = [no_offset(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in requested.partition_indexes]
+            unknown.append(OffsetFetchResponseTopics(topic_id=requested.topic_id, partitions=rows))
         else:
-            rows = rows_of(offsets, topic.name, asked.partition_indexes, require_stable, topic.id)
-            answers.append(OffsetFetchResponseTopics(topic_id=asked.topic_id, partitions=rows))
+            rows = rows_of(offsets, topic.name, requested.partition_indexes, require_stable, topic.id)
+            answers.append(OffsetFetchResponseTopics(topic_id=requested.topic_id, partitions=rows))
     return answers + unknown
 
 
@@ -141,15 +138,17 @@ def all_rows(offsets: GroupOffsets, require_stable: bool) -> list[tuple[str, lis
     if require_stable and offsets.pending:
         return [(topic, rows_of(offsets, topic, indexes, True)) for topic, indexes in offsets.topics.items()]
     return [
-        (topic, [(offset[1], offset[2], offset[3], offset[4], _NONE) for offset in partitions.values()])
-        for topic, partitions in offsets.topics.items()
+        (topic, [(each[PARTITION], each[OFFSET], each[LEADER_EPOCH], each[METADATA], _NONE) for each in found.values()])
+        for topic, found in offsets.topics.items()
     ]
 
 
 def rows_of(
     offsets: GroupOffsets, topic: str, indexes: Iterable[int], require_stable: bool, topic_id: bytes = NO_TOPIC_ID
 ) -> list[Row]:
-    """The asked partitions of a topic as they were asked for (OF-7, OF-9).
+    """One row for each of `indexes`, in their order (OF-7, OF-9).
+
+    With `require_stable` a partition with a pending offset is answered with UNSTABLE_OFFSET_COMMIT (KIP-447).
 
     With `topic_id` an offset that was stored under another one reads as none (OF-14).
     """
@@ -160,16 +159,15 @@ def rows_of(
         stored = partitions.get(index)
         if unstable and offsets.is_pending(topic, index):
             rows.append(no_offset(index, ErrorCode.UNSTABLE_OFFSET_COMMIT))
-        elif stored is None or _is_of_another_topic(stored[-1], topic_id):
+        elif stored is None or _is_of_another_topic(stored[TOPIC_ID], topic_id):
             rows.append(no_offset(index))
         else:
-            _, _, offset, leader_epoch, metadata, _, _, _ = stored
-            rows.append((index, offset, leader_epoch, metadata, _NONE))
+            rows.append((index, stored[OFFSET], stored[LEADER_EPOCH], stored[METADATA], _NONE))
     return rows
 
 
 def no_offset(index: int, code: ErrorCode = ErrorCode.NONE) -> Row:
-    """The row of a partition without an offset to tell."""
+    """The row of a partition without a committed offset, or with an error."""
     return (index, _NO_OFFSET, NO_EPOCH, "", int(code))
 
 

@@ -1,8 +1,9 @@
-"""SyncGroup, key 14, v0-v5: hand over (the leader) and fetch (everybody) the assignment of a generation (SG).
+"""SyncGroup, key 14, v0-v5: the leader sends the assignments of a generation, each member gets its own (SG).
 
-v3 static members; v4 flexible; v5 protocol type and name, both ways and not null in the request.
+v3 static members (KIP-345); v4 flexible; v5 protocol type and name in request and answer, not null in the request
+(KIP-559).
 
-Followers that come before the leader are parked.
+The request is parked until the leader's assignments are stored.
 """
 
 from fakebroker.apis.call import Call
@@ -20,17 +21,17 @@ def handle(call: Call, request: SyncGroupRequest) -> SyncGroupResponse | None:
     if not request.group_id:
         return SyncGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
     try:
-        group = call.node.coordinator.shard(request.group_id, call.now).group(request.group_id)
+        group = call.shard(request.group_id).group(request.group_id)
     except KafkaError as error:
-        return SyncGroupResponse(error_code=_refusal(call, error.code))
+        return SyncGroupResponse(error_code=_error_code(call, error.code))
     if group is None:
         return SyncGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID)
     group.sync(_to_core(request), lambda answer: call.reply(_response(answer)), call.now)
     return None
 
 
-def _refusal(call: Call, code: ErrorCode) -> ErrorCode:
-    """SG-2: during a load older releases sent the member to join again."""
+def _error_code(call: Call, code: ErrorCode) -> ErrorCode:
+    """Up to 3.9.1 REBALANCE_IN_PROGRESS instead of COORDINATOR_LOAD_IN_PROGRESS: the member joins again (SG-2)."""
     if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and call.cluster.behaviours.sync_while_loading_rebalances:
         return ErrorCode.REBALANCE_IN_PROGRESS
     return code

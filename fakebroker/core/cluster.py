@@ -1,27 +1,32 @@
-"""The whole broker state: settings, nodes, topics, timers, and the one source of randomness."""
+"""The state of all brokers together: settings, nodes, topics, timers, and the one source of randomness."""
 
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable
 from random import Random
+from typing import TYPE_CHECKING
 
 from fakebroker.core.deadlines import Timers
-from fakebroker.core.events import Event
+from fakebroker.core.events import CoreEvent
+from fakebroker.core.java_hash import partition_of
 from fakebroker.core.logs.jobs import LogJobs
 from fakebroker.core.logs.unsettled import UnsettledLogs
 from fakebroker.core.node import Node
-from fakebroker.core.offsets.losses import Losses
-from fakebroker.core.topics import Topics
+from fakebroker.core.offsets.expirations import Expirations
+from fakebroker.core.topics import CONSUMER_OFFSETS, Topics
 from fakebroker.release import Behaviours, Release
 from fakebroker.settings import Settings
+
+if TYPE_CHECKING:
+    from fakebroker.core.topics import Partition
 
 __all__ = ["Cluster", "Node"]
 
 
 class Cluster:
-    """One cluster. Everything a broker remembers hangs on it; every id it hands out comes from `random`.
+    """One cluster. Everything a broker remembers is reached from here; every id it hands out comes from `random`.
 
-    `settings` are those of the first broker; `nodes[n].settings` are another's. They differ only in what was
-    altered at run time for one broker alone.
+    `settings` are those of the first broker; `nodes[n].settings` those of another. They differ only in what was altered
+    at run time for one broker alone. `outbox` collects what happens (`core.events`) until the engine takes it.
     """
 
     def __init__(self, settings: Settings, release: Release, seed: int = 0, node_ids: tuple[int, ...] = (1,)) -> None:
@@ -31,10 +36,11 @@ class Cluster:
         self.behaviours: Behaviours = release.behaviours
         self.random = Random(seed)
         self.timers = Timers()
-        self.outbox: list[Event] = []
-        self.losses = Losses()
+        self.outbox: list[CoreEvent] = []
+        self.expirations = Expirations()
         self.unsettled = UnsettledLogs(settings.int("fakebroker.unread.writes.max.bytes"))
         self.cluster_id = urlsafe_b64encode(self.new_uuid()).rstrip(b"=").decode()
+        self.topics = Topics(self)
         self.nodes: dict[int, Node] = {}
         for node_id in node_ids:
             own = settings if node_id == node_ids[0] else settings.for_broker()
@@ -44,7 +50,6 @@ class Cluster:
         if self.behaviours.min_isr_is_cluster_default:
             name = "min.insync.replicas"
             settings.replace_dynamic({name: str(settings.int(name))}, cluster=True)
-        self.topics = Topics(self)
         self.log_jobs = LogJobs(self)
         self.group_configs: dict[str, dict[str, str]] = {}  # group -> its own configs; the group need not exist
         self.client_metrics: dict[str, dict[str, str]] = {}  # subscription -> its own configs
@@ -57,6 +62,18 @@ class Cluster:
         MOCK: always the first, Kafka names a random one each time (CLU-20).
         """
         return next((node.id for node in self.nodes.values() if node.alive), -1)
+
+    def coordinator_partition(self, topic: str, key: str) -> "Partition":
+        """The partition of an internal topic that holds `key`, whose leader is the key's coordinator (FC-2).
+
+        The topic is created if it does not exist yet (FC-5).
+        """
+        partitions = self.topics.internal(topic).partitions
+        return partitions[partition_of(key, len(partitions))]
+
+    def group_partition(self, group_id: str) -> "Partition":
+        """The partition of `__consumer_offsets` that holds the group; see `coordinator_partition`."""
+        return self.coordinator_partition(CONSUMER_OFFSETS, group_id)
 
     def live(self, node_ids: Iterable[int]) -> list[int]:
         """Those of the nodes that are known and alive, in the given order."""
@@ -72,11 +89,11 @@ class Cluster:
                 return bytes(data)
 
     def new_member_id(self, prefix: str) -> str:
-        """A member id nobody has: `prefix`, a hyphen, a random UUID (JG-14)."""
+        """A new, unique member id: `prefix`, a hyphen, a random UUID (JG-14)."""
         digits = self.new_uuid().hex()
         return f"{prefix}-{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
     def new_producer_id(self) -> int:
-        """The next producer id; they count from 0 (PI)."""
+        """The next producer id; they count from 0 (KIP-98, PI)."""
         self._next_producer_id += 1
         return self._next_producer_id - 1

@@ -1,8 +1,8 @@
 """Deadlines: one lazy queue class, an instance for each of the two readings of time.
 
 Moving a deadline later (a heartbeat does it thousands of times a second) writes one integer: the queue looks at it
-again when its old place comes up. Moving one earlier queues it a second time; stale places are skipped. At equal
-times deadlines run in the order in which they were queued, so a run is the same every time.
+again when its heap entry comes up. Moving one earlier adds a second entry; stale entries are skipped. At equal times
+deadlines run in the order in which they were queued, so a run is the same every time.
 """
 
 from collections.abc import Callable
@@ -14,27 +14,27 @@ from fakebroker.instant import Instant
 class Deadline:
     """Something that happens at a time unless it is moved or disarmed first. `due_ms` is None while disarmed."""
 
-    __slots__ = ("_place_ms", "_ticket", "action", "due_ms", "owner")
+    __slots__ = ("_queued_ms", "_ticket", "action", "due_ms", "owner")
 
     def __init__(self, action: Callable[[Instant], None], owner: object = None) -> None:
         self.action = action
-        self.owner = owner  # who the timer watches over; for invariants ("no timer without an owner") and debugging
+        self.owner = owner  # whom the timer watches over; for invariants ("no timer without an owner") and debugging
         self.due_ms: int | None = None
-        self._place_ms: int | None = None  # the time of its live place in the queue, and which place that is
+        self._queued_ms: int | None = None  # the time of its live heap entry; the ticket tells which entry that is
         self._ticket = 0
 
     def disarm(self) -> None:
-        """Never mind. Its place in the queue is skipped when it comes up."""
+        """Disarm: `due_ms` becomes None. The heap entry is dropped when it comes up."""
         self.due_ms = None
 
     def end(self) -> None:
-        """Disarm it for good. Its place in the queue keeps it, but nothing of what it was for."""
+        """Disarm for good, and let go of action and owner: the heap entry may keep the deadline alive for long."""
         self.due_ms = self.owner = None
         self.action = _nothing
 
 
 def _nothing(_now: Instant) -> None:
-    """What a deadline that has ended would do."""
+    """The action of a deadline that has ended."""
 
 
 NEVER_MS = 1 << 63
@@ -48,28 +48,28 @@ class DeadlineQueue:
 
     def __init__(self) -> None:
         self.earliest_ms = NEVER_MS
-        self._places: list[tuple[int, int, Deadline]] = []
+        self._heap: list[tuple[int, int, Deadline]] = []
         self._count = 0
 
     def arm(self, deadline: Deadline, due_ms: int) -> None:
         """Set or move `deadline` to `due_ms`; cheap when it moves later."""
         deadline.due_ms = due_ms
-        place_ms = deadline._place_ms
-        if place_ms is None or due_ms < place_ms:
+        queued_ms = deadline._queued_ms
+        if queued_ms is None or due_ms < queued_ms:
             self._queue(deadline, due_ms)
 
     def next_due_ms(self) -> int | None:
         """When the next deadline is due, or None."""
-        while self._places:
-            place_ms, ticket, deadline = self._places[0]
+        while self._heap:
+            queued_ms, ticket, deadline = self._heap[0]
             due_ms = deadline.due_ms
             live = ticket == deadline._ticket
-            if live and due_ms == place_ms:
-                self.earliest_ms = place_ms
-                return place_ms
-            heappop(self._places)
+            if live and due_ms == queued_ms:
+                self.earliest_ms = queued_ms
+                return queued_ms
+            heappop(self._heap)
             if live:  # but it was moved later or disarmed
-                deadline._place_ms = None
+                deadline._queued_ms = None
                 deadline._ticket = 0
                 if due_ms is not None:
                     self._queue(deadline, due_ms)
@@ -81,8 +81,8 @@ class DeadlineQueue:
         due_ms = self.next_due_ms()
         if due_ms is None or due_ms > now_ms:
             return None
-        _, _, deadline = heappop(self._places)
-        deadline._place_ms = deadline.due_ms = None
+        _, _, deadline = heappop(self._heap)
+        deadline._queued_ms = deadline.due_ms = None
         deadline._ticket = 0
         return deadline
 
@@ -92,12 +92,12 @@ class DeadlineQueue:
 
     def armed(self) -> list[Deadline]:
         """Every armed deadline, in no particular order (for invariants)."""
-        return [d for _, ticket, d in self._places if ticket == d._ticket and d.due_ms is not None]
+        return [d for _, ticket, d in self._heap if ticket == d._ticket and d.due_ms is not None]
 
     def _queue(self, deadline: Deadline, due_ms: int) -> None:
         self._count += 1
-        deadline._place_ms, deadline._ticket = due_ms, self._count
-        heappush(self._places, (due_ms, self._count, deadline))
+        deadline._queued_ms, deadline._ticket = due_ms, self._count
+        heappush(self._heap, (due_ms, self._count, deadline))
         if due_ms < self.earliest_ms:
             self.earliest_ms = due_ms
 

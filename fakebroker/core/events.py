@@ -6,19 +6,19 @@ to the journal with a sequence number and both times. Core never calls the journ
 
 from typing import NamedTuple
 
-from fakebroker.core.offsets.losses import OffsetExpired, OffsetsExpired
+from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
 
-__all__ = ["CoordinatorMoved", "Event", "OffsetExpired", "OffsetsExpired", "Transition"]
+__all__ = ["CoordinatorMoved", "CoreEvent", "OffsetExpired", "OffsetsExpired", "Transition"]
 
 
 class Transition(NamedTuple):
-    """A group changed state (ST), and why: `cause` is one English clause, e.g. "member a left"."""
+    """A group changed state (ST), and why: `reason` is one English clause, e.g. "member a left"."""
 
     group_id: str
     before: str
     after: str
     generation: int
-    cause: str
+    reason: str
 
 
 class CoordinatorMoved(NamedTuple):
@@ -33,4 +33,4 @@ class CoordinatorMoved(NamedTuple):
     reason: str = ""
 
 
-Event = Transition | OffsetsExpired | CoordinatorMoved
+CoreEvent = Transition | OffsetsExpired | CoordinatorMoved

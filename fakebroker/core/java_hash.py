@@ -1,6 +1,7 @@
 """The order of Java's and Scala's hash maps, where Kafka's answers depend on it (FC-2, JG-27)."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 
 def java_hash(text: str) -> int:
@@ -12,6 +13,7 @@ def java_hash(text: str) -> int:
     return h
 
 
+@lru_cache(maxsize=1 << 16)  # nearly every request of a group asks for the same few
 def partition_of(key: str, partitions: int) -> int:
     """The partition of an internal topic that a group or transactional id belongs to (FC-2)."""
     h = java_hash(key)

@@ -177,6 +177,11 @@ class Topics:
         """The topic of that name, or None."""
         return self._by_name.get(name)
 
+    def partition(self, name: str, index: int) -> Partition | None:
+        """The partition of that topic and index, or None."""
+        topic = self._by_name.get(name)
+        return None if topic is None else topic.partition(index)
+
     def by_id(self, topic_id: bytes) -> Topic | None:
         """The topic of that id, or None."""
         return self._by_id.get(topic_id)

@@ -13,7 +13,7 @@ from struct import Struct as Layout
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from fakebroker.core.events import Event
+from fakebroker.core.events import CoreEvent
 from fakebroker.engine.printable import printable
 from fakebroker.errors import WireError
 from fakebroker.instant import Instant
@@ -84,7 +84,7 @@ class Recorded(NamedTuple):
 
     seq: int
     at: Instant
-    event: Event | Connected | Disconnected
+    event: CoreEvent | Connected | Disconnected
 
 
 class Exchange:
@@ -160,7 +160,7 @@ class Exchange:
 
 _Bytes = bytes | Frame
 _Entry = tuple[Peer, _Bytes, _Bytes | None, Instant, Instant]
-_EventEntry = tuple[Event | Connected | Disconnected, Instant]
+_EventEntry = tuple[CoreEvent | Connected | Disconnected, Instant]
 
 
 class Journal:
@@ -187,7 +187,7 @@ class Journal:
         if self._bytes > self.max_bytes or len(self._ring) > self.max_entries:
             self._forget()
 
-    def event(self, event: Event | Connected | Disconnected, now: Instant) -> None:
+    def event(self, event: CoreEvent | Connected | Disconnected, now: Instant) -> None:
         """Something happened that is not a request."""
         self._ring.append((event, now))
         self._count += 1

@@ -25,12 +25,12 @@ class CoordinatorHandle(Handle):
     @property
     def node_id(self) -> int:
         """The coordinator's node, -1 when there is none."""
-        return self._look(lambda cluster, now: self._partition(cluster, now).leader)
+        return self._look(lambda cluster, _now: self._partition(cluster).leader)
 
     @property
     def partition(self) -> int:
         """The partition of `__consumer_offsets` that holds the group."""
-        return self._look(lambda cluster, now: self._partition(cluster, now).index)
+        return self._look(lambda cluster, _now: self._partition(cluster).index)
 
     def move(self, to: int) -> None:
         """Another node leads the partition: parked requests get 16, and the state is read from the log there.
@@ -52,19 +52,17 @@ class CoordinatorHandle(Handle):
     def _move(self, cluster: "Cluster", now: Instant, to: int) -> None:
         if to not in cluster.nodes:
             raise ValueError(f"there is no node {to}, only {', '.join(map(str, cluster.nodes))}")
-        partition = self._partition(cluster, now)
+        partition = self._partition(cluster)
         if partition.leader == to:
             self._load(cluster, now, 0)
         else:
             partition.lead(to, now)
 
     def _load(self, cluster: "Cluster", now: Instant, for_ms: int) -> None:
-        partition = self._partition(cluster, now)
+        partition = self._partition(cluster)
         if partition.leader not in cluster.nodes:
             raise ValueError(f"{CONSUMER_OFFSETS}-{partition.index} has no leader that could load it")
         cluster.nodes[partition.leader].coordinator.load(partition.index, now, for_ms)
 
-    def _partition(self, cluster: "Cluster", now: Instant) -> "Partition":
-        coordinator = next(iter(cluster.nodes.values())).coordinator
-        index = coordinator.partition_of(self.group_id, now)
-        return coordinator.topic(now).partitions[index]
+    def _partition(self, cluster: "Cluster") -> "Partition":
+        return cluster.group_partition(self.group_id)

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from fakebroker.core.events import Transition
 from fakebroker.core.groups.states import State
-from fakebroker.core.offsets.eras import ERAS
-from fakebroker.core.offsets.explain import GroupStory, explain, side_by_side
+from fakebroker.core.offsets.expiry_policies import EXPIRY_POLICIES
+from fakebroker.core.offsets.explain import GroupExplanation, explain, side_by_side
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.errors import ErrorCode, KafkaError, WireError
 from fakebroker.handles.handle import WAIT_S, Handle
@@ -85,19 +85,20 @@ class GroupHandle(Handle):
         """The committed offsets with everything that is stored beside them: metadata, times, leader epoch."""
         return self._ask(lambda group: list(_committed(group)), [])
 
-    def explain(self, era: str | None = None) -> GroupStory:
+    def explain(self, policy: str | None = None) -> GroupExplanation:
         """Why each committed offset is there or gone, and until when; print it, or read its fields (KIP-211, EX).
 
-        `era` asks the rules of another time about the group as it is: "2.0", "2.1", "3.9", "4.3" or "kip-211".
+        `policy` asks the expiry rules of another release about the group as it is: "2.0", "2.1", "3.9", "4.3" or
+        "kip-211".
         Raises FakebrokerError for any other, KafkaError while nobody coordinates the group.
         """
         return self._look(
-            lambda cluster, now: explain(_coordinator(cluster, self.group_id, now), self.group_id, now, era)
+            lambda cluster, now: explain(_coordinator(cluster, self.group_id), self.group_id, now, policy)
         )
 
-    def explain_eras(self, *eras: str) -> str:
-        """When each committed offset is due under the rules of several times, side by side; without names, of all."""
-        return side_by_side(self.explain(era) for era in eras or ERAS)
+    def explain_policies(self, *policies: str) -> str:
+        """When each committed offset is due under several expiry policies, side by side; without names, under all."""
+        return side_by_side(self.explain(policy) for policy in policies or EXPIRY_POLICIES)
 
     @property
     def transitions(self) -> list[Transition]:
@@ -129,7 +130,7 @@ class GroupHandle(Handle):
                 f"waited {timeout_s:g} s for group {self.group_id} to be {wanted}; it is {_seen(self._group_now())}"
             ]
             lines += [
-                f"  {t.before} -> {t.after}, generation {t.generation}: {t.cause}" for t in self._transitions()[-5:]
+                f"  {t.before} -> {t.after}, generation {t.generation}: {t.reason}" for t in self._transitions()[-5:]
             ]
             return "\n".join(lines)
 
@@ -177,10 +178,9 @@ class _Wanted:
         return " ".join(parts) or "there"
 
 
-def _coordinator(cluster: "Cluster", group_id: str, now: Instant) -> "Node":
-    """The node that leads the group's partition. Raises KafkaError 15 if there is none."""
-    coordinator = next(iter(cluster.nodes.values())).coordinator
-    leader = coordinator.topic(now).partitions[coordinator.partition_of(group_id, now)].leader
+def _coordinator(cluster: "Cluster", group_id: str) -> "Node":
+    """The node that leads the group's partition. Raises KafkaError COORDINATOR_NOT_AVAILABLE if there is none."""
+    leader = cluster.group_partition(group_id).leader
     if leader not in cluster.nodes:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"nobody coordinates {group_id!r}")
     return cluster.nodes[leader]
@@ -191,11 +191,9 @@ def _find_group(cluster: "Cluster", group_id: str, now: Instant) -> "ClassicGrou
 
     A look makes no internal topic: clients could see it.
     """
-    topic = cluster.topics.get(CONSUMER_OFFSETS)
-    if topic is None:
+    if CONSUMER_OFFSETS not in cluster.topics:
         return None
-    index = next(iter(cluster.nodes.values())).coordinator.partition_of(group_id, now)
-    node = cluster.nodes.get(topic.partitions[index].leader)
+    node = cluster.nodes.get(cluster.group_partition(group_id).leader)
     try:
         return None if node is None else node.coordinator.shard(group_id, now).group(group_id)
     except KafkaError:

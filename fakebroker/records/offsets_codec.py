@@ -12,12 +12,14 @@ from fakebroker.records.offsets_schema import (
 )
 from fakebroker.records.offsets_topic import (
     NO_TIMESTAMP,
+    CommittedOffset,
     Entry,
     GroupEntry,
     GroupValue,
     MemberValue,
     OffsetEntry,
     StoredOffset,
+    stored_offset,
 )
 
 _INT16 = Struct(">h")
@@ -40,15 +42,15 @@ def offset_key(group_id: str, topic: str, partition: int) -> bytes:
 
 def offset_value(stored: StoredOffset, record_format: Format) -> bytes:
     """The value of a committed offset; v1 if it expires by itself (CR-5)."""
-    _, _, offset, leader_epoch, metadata, commit_ms, expire_ms, topic_id = stored
-    version = record_format.offset_version if expire_ms == NO_TIMESTAMP else _EXPLICIT_RETENTION
+    committed = CommittedOffset._make(stored)
+    version = record_format.offset_version if committed.expire_ms == NO_TIMESTAMP else _EXPLICIT_RETENTION
     return _INT16.pack(version) + OffsetCommitValue(
-        offset=offset,
-        leader_epoch=leader_epoch,
-        metadata=metadata,
-        commit_timestamp=commit_ms,
-        expire_timestamp=expire_ms,
-        topic_id=topic_id,
+        offset=committed.offset,
+        leader_epoch=committed.leader_epoch,
+        metadata=committed.metadata,
+        commit_timestamp=committed.commit_ms,
+        expire_timestamp=committed.expire_ms,
+        topic_id=committed.topic_id,
     ).encode(version)
 
 
@@ -71,14 +73,14 @@ def group_value(value: GroupValue, record_format: Format) -> bytes:
 
 
 def read_entry(key: bytes | None, value: bytes | None) -> Entry | None:
-    """What a record says; None for a key type that is not ours to know (LD-5). Raises WireError if unreadable."""
+    """What a record says; None for a key of a type unknown here. Raises WireError if unreadable (LD-5)."""
     if key is None:
         raise WireError("a record of __consumer_offsets without a key")
     key_version = _version(key, "key")
     if key_version <= _OFFSET_KEY:
-        place, _ = OffsetCommitKey.decode(key, 0, 2)
-        committed = None if value is None else _read_offset(place.topic, place.partition, value)
-        return OffsetEntry(place.group, place.topic, place.partition, committed)
+        decoded, _ = OffsetCommitKey.decode(key, 0, 2)
+        committed = None if value is None else _read_offset(decoded.topic, decoded.partition, value)
+        return OffsetEntry(decoded.group, decoded.topic, decoded.partition, committed)
     if key_version == _GROUP_KEY:
         group_id = GroupMetadataKey.decode(key, 0, 2)[0].group
         return GroupEntry(group_id, None if value is None else _read_group(value))
@@ -87,15 +89,15 @@ def read_entry(key: bytes | None, value: bytes | None) -> Entry | None:
 
 def _read_offset(topic: str, partition: int, data: bytes) -> StoredOffset:
     value, _ = OffsetCommitValue.decode(data, _version(data, "value"), 2)
-    return (
+    return stored_offset(
         topic,
         partition,
         value.offset,
-        value.leader_epoch,
-        value.metadata,
-        value.commit_timestamp,
-        value.expire_timestamp,
-        value.topic_id,
+        leader_epoch=value.leader_epoch,
+        metadata=value.metadata,
+        commit_ms=value.commit_timestamp,
+        expire_ms=value.expire_timestamp,
+        topic_id=value.topic_id,
     )
 
 

@@ -1,6 +1,7 @@
 """What the records of `__consumer_offsets` mean: committed offsets and group metadata, as values (CR).
 
-The coordinator works with these values; `offsets_codec` turns them into bytes and back.
+The coordinator works with these values; `offsets_codec` turns them into bytes and back. Kafka: `OffsetAndMetadata`,
+`OffsetCommitKey`, `OffsetCommitValue`, `GroupMetadataKey`, `GroupMetadataValue`.
 """
 
 from typing import Final, NamedTuple
@@ -8,6 +9,13 @@ from typing import Final, NamedTuple
 NO_TIMESTAMP: Final = -1
 NO_EPOCH: Final = -1
 NO_TOPIC_ID: Final = bytes(16)
+
+
+class TopicPartition(NamedTuple):
+    """A partition of a topic by name and index; equal to, and hashed like, the plain pair."""
+
+    topic: str
+    partition: int
 
 
 class CommittedOffset(NamedTuple):
@@ -23,9 +31,34 @@ class CommittedOffset(NamedTuple):
     topic_id: bytes  # zero: none
 
 
-# A committed offset as it is kept: the same fields as a plain tuple. Python's garbage collector stops looking at plain
-# tuples of plain values, and a broker may hold a million of them. `CommittedOffset._make` names one.
+# A committed offset as it is kept: the fields of CommittedOffset, in its order, as a plain tuple. CPython's garbage
+# collector untracks a tuple only if it is exactly a `tuple` (not a subclass, as a NamedTuple is) and holds nothing that
+# is tracked itself; a broker may keep a million of these, and tracked ones would make each full collection visit them
+# all. `stored_offset` makes one, the indexes below read one, `CommittedOffset._make` gives the fields names.
 StoredOffset = tuple[str, int, int, int, str, int, int, bytes]
+TOPIC: Final = 0
+PARTITION: Final = 1
+OFFSET: Final = 2
+LEADER_EPOCH: Final = 3
+METADATA: Final = 4
+COMMIT_MS: Final = 5
+EXPIRE_MS: Final = 6
+TOPIC_ID: Final = 7
+
+
+def stored_offset(
+    topic: str,
+    partition: int,
+    offset: int,
+    *,
+    leader_epoch: int = NO_EPOCH,
+    metadata: str = "",
+    commit_ms: int,
+    expire_ms: int = NO_TIMESTAMP,
+    topic_id: bytes = NO_TOPIC_ID,
+) -> StoredOffset:
+    """A committed offset as it is kept."""
+    return (topic, partition, offset, leader_epoch, metadata, commit_ms, expire_ms, topic_id)
 
 
 class MemberValue(NamedTuple):

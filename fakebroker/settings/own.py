@@ -4,7 +4,7 @@ from fakebroker.settings.declare import BOOLEAN, LONG, READ_ONLY, STRING, OneOf,
 
 ROWS = (
     Setting(
-        "fakebroker.expiry.era",
+        "fakebroker.expiry.policy",
         STRING,
         "release",
         OneOf(("release", "2.0", "2.1", "3.9", "4.3", "kip-211")),

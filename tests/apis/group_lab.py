@@ -7,7 +7,6 @@ from fakebroker.apis.call import Call
 from fakebroker.apis.handlers import handler
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.coordinator.coordinator import GroupCoordinator
-from fakebroker.core.java_hash import partition_of
 from fakebroker.instant import Instant
 from fakebroker.release import release
 from fakebroker.settings import Settings
@@ -75,13 +74,12 @@ class GroupLab:
 
     def load_slowly(self, group_id: str) -> None:
         """The group's partition is being read from now on."""
-        self.coordinator.load(self.coordinator.partition_of(group_id, self.now), self.now, for_ms=60_000)
+        self.coordinator.load(self.cluster.group_partition(group_id).index, self.now, for_ms=60_000)
 
     def elsewhere(self, leader: int = 2) -> str:
         """A group that node `leader` coordinates."""
-        partitions = self.coordinator.topic(self.now).partitions
         names = (f"group-{number}" for number in range(1000))
-        return next(name for name in names if partitions[partition_of(name, len(partitions))].leader == leader)
+        return next(name for name in names if self.cluster.group_partition(name).leader == leader)
 
 
 class Sent:

@@ -121,7 +121,7 @@ def test_configs_of_the_broker(ask: Ask, cluster: Cluster) -> None:
 def test_internal_configs_are_not_listed(ask: Ask, cluster: Cluster) -> None:
     """What Kafka hides, and our own settings, stay out."""
     _, configs = describe(ask, cluster, BROKERS, "1")
-    assert not {"fakebroker.expiry.era", "log.initial.task.delay.ms", "zookeeper.connect"} & set(configs)
+    assert not {"fakebroker.expiry.policy", "log.initial.task.delay.ms", "zookeeper.connect"} & set(configs)
 
 
 @pytest.mark.rules("DC-6")

@@ -110,7 +110,7 @@ def test_v0_has_no_rebalance_timeout(make_call: MakeCall) -> None:
     group = lab.coordinator.shard("g", lab.now).group("g")
 
     assert group is not None
-    assert group.roster.rebalance_timeout_ms == 10_000
+    assert group.members.rebalance_timeout_ms == 10_000
 
 
 @pytest.mark.rules("JG-28")

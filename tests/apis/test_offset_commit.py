@@ -1,7 +1,11 @@
 """OffsetCommit: which partitions are stored, and what the others are told."""
 
+from collections.abc import Callable
+
 import pytest
 
+from fakebroker.apis.call import Call
+from fakebroker.apis.offset_commit import handle
 from fakebroker.core.groups.states import State
 from fakebroker.errors import WireError
 from fakebroker.records.offsets_topic import CommittedOffset
@@ -378,3 +382,17 @@ def test_a_hundred_thousand_partitions() -> None:
     codes = [code for _, code in answer.topics[0].partitions]
     assert (codes.count(NO_PARTITION), codes.count(-1)) == (20_000, 80_000)
     assert lab.offsets() == {}
+
+
+@pytest.mark.rules("OC-15")
+def test_the_request_is_not_changed(make_call: Callable[..., Call]) -> None:
+    """Merging duplicates, as 3.9.1 does, leaves the decoded request as it came."""
+    lab = Lab("3.9")
+    row = (0, 5, -1, -1, "")
+    topics = [OffsetCommitRequestTopic(name="t", partitions=[row, row]) for _ in range(2)]
+    request = OffsetCommitRequest(group_id="g", topics=topics)
+    before = request.encode(7)
+
+    handle(make_call(lab.cluster, 7), request)
+
+    assert request.encode(7) == before

@@ -150,7 +150,7 @@ def test_pending_offsets_go_too() -> None:
 
     assert delete(lab, {"t": [0, 1]}) == (OK, [("t", 0, OK), ("t", 1, OK)])
     assert lab.group().offsets.is_empty()
-    lab.shard().replay_marker(7, True, lab.now)
+    lab.shard().replay_end_transaction_marker(7, True, lab.now)
     assert lab.offsets() == {}
 
 

@@ -150,7 +150,7 @@ def take(lab: Lab, step: tuple[Any, ...]) -> None:
     elif kind == "leave" and member:
         lab.leave(member)
     elif kind == "end":
-        lab.shard().replay_marker(7, args[0], lab.now)
+        lab.shard().replay_end_transaction_marker(7, args[0], lab.now)
     elif kind == "wait":
         lab.wait(args[0])
 

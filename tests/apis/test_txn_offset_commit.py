@@ -51,7 +51,7 @@ def test_offsets_wait_for_the_marker(version: int) -> None:
 
     assert commit(lab, version=version) == [OK]
     assert lab.offsets() == {}
-    lab.shard().replay_marker(7, True, lab.now)
+    lab.shard().replay_end_transaction_marker(7, True, lab.now)
     assert lab.offsets() == PLACE
 
 
@@ -62,7 +62,7 @@ def test_an_abort_forgets_them() -> None:
     lab.commit({("t", 0): 1})
     commit(lab, {("t", 0): 5, ("t", 1): 6})
 
-    lab.shard().replay_marker(7, False, lab.now)
+    lab.shard().replay_end_transaction_marker(7, False, lab.now)
 
     assert lab.offsets() == {("t", 0): 1}
     assert not lab.group().offsets.pending
@@ -193,7 +193,7 @@ def test_a_plain_commit_meanwhile() -> None:
     for shard in (lab.shard(), reread):
         group = shard.group("g")
         assert group is not None
-        shard.replay_marker(7, True, lab.now)
+        shard.replay_end_transaction_marker(7, True, lab.now)
         assert {stored[:2]: stored[2] for stored in group.offsets} == {
             ("t", 0): 5,
             ("t", 1): 60,

@@ -80,7 +80,7 @@ def test_events_and_requests_share_one_order() -> None:
         (2, Recorded),
         (3, Recorded),
     ]
-    assert [r.event.cause for r in journal.events(Transition)] == ["nothing left"]
+    assert [r.event.reason for r in journal.events(Transition)] == ["nothing left"]
 
 
 def test_the_ring_is_bounded_in_entries() -> None:

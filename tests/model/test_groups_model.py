@@ -283,7 +283,7 @@ class GroupMachine(RuleBasedStateMachine):
         group = self.world.group
         if group is None or name not in ("JoinGroup", "SyncGroup"):
             return {}
-        parked = {m: m.answer_join if name == "JoinGroup" else m.answer_sync for m in group.members.values()}
+        parked = {m: m.parked_join if name == "JoinGroup" else m.parked_sync for m in group.members.values()}
         return {member: answer for member, answer in parked.items() if answer is not None}
 
     def _learn(self) -> None:
@@ -322,20 +322,20 @@ class GroupMachine(RuleBasedStateMachine):
             assert not group.members
         elif group.state is not State.PREPARING:
             assert group.members
-            assert group.protocol in group.roster.candidates()
-        assert set(group.static.values()) <= group.members.keys()
-        assert not group.pending or not set(group.pending) & group.members.keys()
+            assert group.protocol in group.members.candidates()
+        assert set(group.members.static.values()) <= group.members.keys()
+        assert not group.pending_join_members or not set(group.pending_join_members) & group.members.keys()
 
     def _check_parked(self, group: ClassicGroup) -> None:
         """Whatever is parked is parked for a reason, and a timer will end it."""
         for member in group.members.values():
-            if member.answer_join is not None:
+            if member.parked_join is not None:
                 assert group.state is State.PREPARING
                 assert group.join_timer.due_ms is not None
-            if member.answer_sync is not None:
+            if member.parked_sync is not None:
                 assert group.state is State.COMPLETING
                 assert group.sync_timer.due_ms is not None
-            if member.answer_join is None and member.answer_sync is None:
+            if member.parked_join is None and member.parked_sync is None:
                 assert member.session.due_ms is not None, f"{member} has no session timer"
         assert (group.join_timer.due_ms is not None) == (group.state is State.PREPARING)
         waiting = self._parked("JoinGroup").keys() | self._parked("SyncGroup").keys()

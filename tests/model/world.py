@@ -108,7 +108,7 @@ class World:
         """The group's coordinator is taken away and given back; loading takes `load_ms`."""
         self._steps.append({"do": "move the coordinator (no step of a dialogue)", "load_ms": load_ms})
         coordinator, now = self.cluster.nodes[1].coordinator, self.engine.now
-        partition = coordinator.partition_of(GROUP, now)
+        partition = self.cluster.group_partition(GROUP).index
         self.engine.run(lambda now: coordinator.unload(partition, now), now)
         self.engine.run(partial(self._load, partition, load_ms), now)
         self.driver.pass_time(1)

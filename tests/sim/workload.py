@@ -109,7 +109,7 @@ class Workload:
         """Read a group's partition of the offsets topic again from its log."""
         now = self.lab.network.now
         coordinator = self.lab.cluster.nodes[1].coordinator
-        coordinator.load(coordinator.partition_of(self.random.choice(GROUPS), now), now)
+        coordinator.load(self.lab.cluster.group_partition(self.random.choice(GROUPS)).index, now)
 
     def stored(self) -> list[str]:
         """The bytes of every log."""

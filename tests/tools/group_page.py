@@ -1,49 +1,50 @@
 """The page docs/groups.md: the state machine of classic groups, drawn from the tables the code runs on."""
 
-from fakebroker.core.groups.states import Event, State
-from fakebroker.core.groups.table import HANDLERS, MOVES
+from fakebroker.core.groups.states import TRANSITIONS, GroupInput, State
+from fakebroker.core.groups.table import HANDLERS
 
-_EVENTS = {
-    Event.ASK_FOR_ID: "JoinGroup without id, v4+",
-    Event.JOIN_NEW: "JoinGroup of a new member",
-    Event.JOIN_MEMBER: "JoinGroup of a member",
-    Event.JOIN_RETURNED: "JoinGroup of a static member that forgot its id",
-    Event.SYNC: "SyncGroup",
-    Event.HEARTBEAT: "Heartbeat",
-    Event.MEMBER_LEFT: "members left or their sessions ended",
-    Event.PENDING_LEFT: "a handed-out id left",
-    Event.PENDING_TIMED_OUT: "a handed-out id timed out",
-    Event.JOIN_TIMER: "the join timer fires",
-    Event.SYNC_TIMER: "the sync timer fires",
+_INPUTS = {
+    GroupInput.JOIN_NEEDS_MEMBER_ID: "JoinGroup without member id, v4+",
+    GroupInput.JOIN_NEW: "JoinGroup of a new member",
+    GroupInput.JOIN_MEMBER: "JoinGroup of a member",
+    GroupInput.STATIC_REJOIN: "JoinGroup of a static member without its member id",
+    GroupInput.SYNC: "SyncGroup",
+    GroupInput.HEARTBEAT: "Heartbeat",
+    GroupInput.MEMBER_LEFT: "members left or their sessions ended",
+    GroupInput.PENDING_MEMBER_LEFT: "a pending member id left",
+    GroupInput.PENDING_MEMBER_TIMED_OUT: "a pending member id timed out",
+    GroupInput.JOIN_TIMER: "the join timer fires",
+    GroupInput.SYNC_TIMER: "the sync timer fires",
 }
 _LIVE = (State.EMPTY, State.PREPARING, State.COMPLETING, State.STABLE)
 
 
 def groups_page(note: str) -> str:
-    """The diagram of the states, and what a group does with each event in each state."""
+    """The diagram of the states, and what a group does with each input in each state."""
     lines = [
         "# Classic groups",
         note,
         "",
-        "The state machine is two tables in `fakebroker/core/groups/table.py`; this page is drawn from them.",
+        "The state machine is two tables: `TRANSITIONS` in `fakebroker/core/groups/states.py` and `HANDLERS` in",
+        "`fakebroker/core/groups/table.py`; this page is drawn from them.",
         "",
         "## States",
         "",
         "```mermaid",
         "stateDiagram-v2",
         f"    [*] --> {State.EMPTY}",
-        *[f"    {before} --> {after}: {why.value}" for (before, why), after in MOVES.items()],
+        *[f"    {before} --> {after}: {trigger.value}" for (before, trigger), after in TRANSITIONS.items()],
         f"    {State.DEAD} --> [*]",
         "```",
         "",
-        "## What a group does with what it hears",
+        "## What a group does with each input",
         "",
-        "The functions' names; what is refused in every state alike is refused before. A dash cannot happen.",
+        "The functions' names; what is rejected in every state alike is rejected before. A dash cannot happen.",
         "",
         f"| | {' | '.join(_LIVE)} |",
         "|---|---|---|---|---|",
     ]
-    for event in Event:
-        cells = [HANDLERS[state][event].__name__ if event in HANDLERS[state] else "-" for state in _LIVE]
-        lines.append(f"| {_EVENTS[event]} | {' | '.join(cells)} |")
+    for group_input in GroupInput:
+        cells = [HANDLERS[state][group_input].__name__ if group_input in HANDLERS[state] else "-" for state in _LIVE]
+        lines.append(f"| {_INPUTS[group_input]} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -7,6 +7,7 @@ from fakebroker.apis import describe_groups
 from fakebroker.apis.call import Call
 from fakebroker.apis.offset_fetch import offsets_of
 from fakebroker.errors import ErrorCode
+from fakebroker.records.offsets_topic import CommittedOffset
 from fakebroker.wire.drafts import (
     Kip88DescribeGroupsRequest,
     Kip88DescribeGroupsResponse,
@@ -17,7 +18,7 @@ from fakebroker.wire.messages.describe_groups import DescribedGroup, DescribeGro
 
 
 def handle(call: Call, request: Kip88DescribeGroupsRequest) -> Kip88DescribeGroupsResponse:
-    """Described as ever, then told with offsets."""
+    """Describe the groups as the released v0 does, and add their committed offsets."""
     described = describe_groups.handle(call, DescribeGroupsRequest(groups=request.groups))
     return Kip88DescribeGroupsResponse(groups=[_with_offsets(call, group) for group in described.groups])
 
@@ -45,5 +46,5 @@ def _with_offsets(call: Call, group: DescribedGroup) -> Kip88Group:
 
 def _offsets(call: Call, group_id: str) -> list[tuple[str, int, int, str]]:
     """Everything stored, by topic and partition."""
-    stored = sorted(offsets_of(call, group_id), key=lambda offset: offset[:2])
-    return [(topic, index, offset, metadata) for topic, index, offset, _, metadata, _, _, _ in stored]
+    committed = map(CommittedOffset._make, offsets_of(call, group_id))
+    return sorted((each.topic, each.partition, each.offset, each.metadata) for each in committed)

@@ -1,4 +1,7 @@
-"""Reading a partition of `__consumer_offsets`: the groups are what its records say, and nothing else (LD-1..LD-5)."""
+"""Loading a partition of `__consumer_offsets`: the groups are what its records say, and nothing else (LD-1..LD-5).
+
+Kafka: `CoordinatorLoaderImpl`.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -17,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class _Replay:
-    """What the records read so far add up to."""
+    """The groups and offsets as of the records read so far."""
 
     def __init__(self) -> None:
         self.groups: dict[str, GroupValue] = {}
         self.offsets: dict[str, GroupOffsets] = {}
 
     def apply(self, entry: OffsetEntry | GroupEntry, log_offset: int, producer_id: int | None) -> None:
-        """One record; `producer_id` if it belongs to a transaction."""
+        """Apply one record at `log_offset`; `producer_id` is that of its transaction, None if it is in none."""
         if isinstance(entry, OffsetEntry):
             self._apply_offset(entry, log_offset, producer_id)
         elif entry.value is not None:
@@ -42,9 +45,9 @@ class _Replay:
             offsets.replay([entry.value], log_offset)
 
     def apply_marker(self, producer_id: int, commit: bool) -> None:
-        """The end of a transaction."""
+        """Apply the end of a transaction in all groups."""
         for offsets in self.offsets.values():
-            offsets.replay_marker(producer_id, commit)
+            offsets.replay_end_transaction_marker(producer_id, commit)
 
 
 def load_groups(shard: "Shard", now: Instant) -> None:
@@ -78,7 +81,7 @@ def _replay_batch(batch: bytes, replay: _Replay) -> None:
 def _group(
     shard: "Shard", group_id: str, value: GroupValue | None, offsets: GroupOffsets, now: Instant
 ) -> ClassicGroup:
-    """LD-3: as stored; offsets without a group record make a simple group that is Empty since now."""
+    """A group as it is stored; offsets without a group record make a simple group that is Empty since now (LD-3)."""
     group = ClassicGroup(group_id, shard, now)
     group.offsets = offsets
     if value is not None:

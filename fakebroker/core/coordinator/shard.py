@@ -1,41 +1,43 @@
-"""One partition of `__consumer_offsets` on the node that owns it: its groups, and the log they come from.
+"""One partition of `__consumer_offsets` on the node that leads it: its groups, and the log they come from.
 
-The log is the truth: what a shard decides it appends, and the cache is updated from the same records by the same
-`replay` that a load uses. A shard knows no API and no version; what a request may do is checked before it comes here.
+The log comes first: what a shard decides it appends, then it changes the cache from the same values by the same
+`replay...` methods that loading uses. A shard knows no API and no version; what a request may do is checked before it
+comes here. Kafka: `GroupCoordinatorShard`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from fakebroker.core.events import Event, Transition
+from fakebroker.core.events import CoreEvent, Transition
 from fakebroker.core.groups.classic_group import ClassicGroup
-from fakebroker.core.groups.host import WriteDone
 from fakebroker.core.groups.states import State
 from fakebroker.core.offsets.cleanup import Cleanup
+from fakebroker.core.offsets.commit_validator import CommitValidator
 from fakebroker.core.offsets.records import GroupRecord, OffsetCommits, Several, Tombstones
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_codec import Format
-from fakebroker.records.offsets_topic import GroupValue, StoredOffset
+from fakebroker.records.offsets_topic import GroupValue, StoredOffset, TopicPartition
 
 if TYPE_CHECKING:
     from fakebroker.core.logs.unsettled import LazyRecords
     from fakebroker.core.node import Node
     from fakebroker.core.topics import Partition
 
-Place = tuple[str, int]  # topic name and partition index
+T = TypeVar("T")
 _GROUPS_PER_STEP = 1_000  # in which the offsets of a deleted topic are looked for
-_SURELY_FIT = 16  # offsets with the largest metadata there may be, into the smallest batch that is of use
+_SURELY_FIT = 16  # so many offsets with the longest metadata fit even into the smallest batch that may be configured
 
 
 class Shard:
     """The groups of one partition. Implements GroupHost for them.
 
-    `since` is when the node became its owner: cleanups run at whole intervals from there (EX-1). `refusal` is what
-    every request is answered with while there is nothing to answer from: 14 during a load, 16 after one that failed.
+    `unavailable_code` is the error that every request is answered with while the groups are not known:
+    COORDINATOR_LOAD_IN_PROGRESS during a load, NOT_COORDINATOR after one that failed; else None.
     """
 
     def __init__(self, node: "Node", partition: "Partition", since: Instant) -> None:
+        """`since` is when the node became the coordinator: cleanups run at whole intervals from there (EX-1)."""
         cluster = node.cluster
         self.settings = node.settings
         self.behaviours = cluster.behaviours
@@ -43,11 +45,10 @@ class Shard:
         self.partition = partition
         self.groups: dict[str, ClassicGroup] = {}
         self.open_transactions: dict[int, dict[str, None]] = {}  # producer id -> groups with pending offsets
-        self.refusal: ErrorCode | None = None
+        self.unavailable_code: ErrorCode | None = None
         self.cleanup = Cleanup(self, since.wall_ms)
         self.cluster = cluster
-        self.metadata_limit = self.settings.int("offset.metadata.max.bytes")
-        self.stores_topic_ids = self.behaviours.offset_value_version >= 4
+        self.metadata_max_bytes = self.settings.int("offset.metadata.max.bytes")  # read-only in Kafka
         self._log = partition.log
         self._latest: dict[str, int] = {}  # group -> offset of its latest record, unless that is a tombstone
         self._format = Format(self.behaviours.offset_value_version, self.behaviours.group_value_version)
@@ -55,13 +56,14 @@ class Shard:
     # -- groups --------------------------------------------------------------------------------------------------
 
     def group(self, group_id: str) -> ClassicGroup | None:
-        """The group of that name, or None."""
+        """The group of that id, or None."""
         return self.groups.get(group_id)
 
     def create_group(self, group_id: str, now: Instant, *, for_commit: bool = False) -> ClassicGroup:
-        """A new Empty group (ST-1, ST-2). Nothing is written: who creates it knows whether to (CR-12).
+        """Make a new Empty group (ST-1, ST-2). Nothing is written; that is up to the caller (CR-12).
 
-        The next cleanup will see whether it is still without offsets (EX-9), unless it is made `for_commit`.
+        The next cleanup removes it if it still has no offsets (EX-9). With `for_commit` the caller commits offsets at
+        once or calls `look_at` itself; that saves a commit to a new group an entry in the cleanup's queue.
         """
         group = self.groups[group_id] = ClassicGroup(group_id, self, now)
         if not for_commit:
@@ -69,54 +71,73 @@ class Shard:
         return group
 
     def delete_group(self, group: ClassicGroup, now: Instant) -> None:
-        """Remove an Empty group and all its offsets: one batch of tombstones (DG-2, CR-14)."""
-        places: dict[Place, None] = dict.fromkeys(stored[:2] for stored in group.offsets)
-        if group.offsets.pending:
-            places.update(dict.fromkeys(group.offsets.pending.places()))
-        self.append(self.tombstones(group, list(places), self.needs_tombstone(group)), now)
-        group.offsets.replay_tombstones(places)
+        """Remove an Empty group and all its offsets: one batch of tombstones (KIP-229, DG-2, CR-14)."""
+        partitions = group.offsets.partitions()
+        self.append(self.tombstones(group, partitions, self.needs_tombstone(group)), now)
+        group.offsets.replay_tombstones(partitions)
         self.forget(group, now, "deleted")
 
     def adopt(self, group: ClassicGroup, now: Instant) -> None:
-        """A group that a load found in the log."""
+        """Add a group that a load found in the log."""
         self.groups[group.group_id] = group
         for producer_id in group.offsets.pending.producer_ids() if group.offsets.pending else ():
             self.open_transactions.setdefault(producer_id, {})[group.group_id] = None
         self.look_at(group, now)
 
     def unload(self, now: Instant) -> None:
-        """Another broker owns the partition now: parked requests get 16, timers die (ST-14)."""
+        """Forget everything because another broker coordinates the partition now (ST-14).
+
+        Parked requests are answered with NOT_COORDINATOR, timers are disarmed.
+        """
         self.cleanup.stop()
         groups, self.groups = self.groups, {}
         for group in groups.values():
             group.unload(now)
 
     def look_at(self, group: ClassicGroup, now: Instant) -> None:
-        """Something about the group changed: the next cleanup looks at it."""
+        """Let the next cleanup look at the group: something about it changed."""
         self.cleanup.touch(group, now.wall_ms, now.wall_ms)
 
     def needs_tombstone(self, group: ClassicGroup) -> bool:
-        """Does the end of the group leave a record of its own (EX-10)?"""
+        """Whether removing the group writes a tombstone for the group itself (EX-10)."""
         return self.behaviours.tombstone_for_every_group or group.generation > 0
 
-    def forget(self, group: ClassicGroup, now: Instant, cause: str) -> None:
-        """The group is gone from the log: end it and take it out of the cache. `cause` is for the journal."""
+    def forget(self, group: ClassicGroup, now: Instant, reason: str) -> None:
+        """Remove the group from the cache and let it become Dead, after its tombstones. `reason` is for the journal."""
         del self.groups[group.group_id]
-        group.die(now, cause)
+        group.die(now, reason)
 
     # -- offsets -------------------------------------------------------------------------------------------------
 
+    def commit_validator(self, now: Instant, retention_time_ms: int | None) -> CommitValidator:
+        """A validator for one OffsetCommit under this release's rules.
+
+        `retention_time_ms` is the explicit retention of the request (v2-v4, OC-12); None: it has none. Then offsets
+        get an expire timestamp only where every offset has one of its own (before 2.1, EX-17).
+        """
+        behaviours = self.behaviours
+        if retention_time_ms is None and behaviours.per_offset_expire_timestamps:
+            retention_time_ms = self.cleanup.retention_ms
+        has_retention = retention_time_ms is not None
+        return CommitValidator(
+            now.wall_ms,
+            self.metadata_max_bytes,
+            retention_time_ms,
+            stores_client_timestamps=not has_retention or behaviours.client_commit_timestamps_are_stored,
+            stores_topic_ids=not has_retention and behaviours.offset_value_version >= 4,
+        )
+
     def commit(
-        self, group: ClassicGroup, offsets: Sequence[StoredOffset], now: Instant, *, own_times: bool = False
+        self, group: ClassicGroup, offsets: Sequence[StoredOffset], now: Instant, *, client_timestamps: bool = False
     ) -> None:
         """Append and apply the offsets of one OffsetCommit: one batch, all or nothing (OC-13, CR-14).
 
-        They all age alike, unless the client gave each a commit timestamp (`own_times`, OC-10). Raises KafkaError,
-        and changes nothing, if they do not fit into a batch (OC-14).
+        They all have the same timestamps, unless the client sent a commit timestamp with each (`client_timestamps`,
+        v1, OC-10). Raises KafkaError, and changes nothing, if they do not fit into a batch (OC-14).
         """
-        base_offset = self._log.append_records(self._commits(group, offsets), now)
+        base_offset = self._log.append_records(self._records_of(group, offsets), now)
         group.offsets.replay(offsets, base_offset)
-        if own_times:
+        if client_timestamps:
             self.look_at(group, now)
         else:
             self.cleanup.committed(group, offsets[0], now.wall_ms)
@@ -128,71 +149,89 @@ class Shard:
 
         Raises KafkaError as `commit` does.
         """
-        base_offset = self._log.append_records(self._commits(group, offsets), now, producer=producer)
+        base_offset = self._log.append_records(self._records_of(group, offsets), now, producer=producer)
         self.replay_pending(group, producer[0], offsets, base_offset)
 
-    def _commits(self, group: ClassicGroup, offsets: Sequence[StoredOffset]) -> OffsetCommits:
+    def _records_of(self, group: ClassicGroup, offsets: Sequence[StoredOffset]) -> OffsetCommits:
         records = OffsetCommits(group.group_id, offsets, self._format, group.offsets)
         if len(offsets) > _SURELY_FIT and records.is_larger_than(self._log.config.max_message_bytes):
-            raise KafkaError(self.behaviours.code_of_large_commits, "the offsets do not fit into a batch")
+            raise KafkaError(self.behaviours.large_commit_error, "the offsets do not fit into a batch")
         return records
 
     def replay_pending(
         self, group: ClassicGroup, producer_id: int, offsets: Sequence[StoredOffset], base_offset: int
     ) -> None:
-        """Apply records of a transaction: they wait for its marker (LD-2)."""
+        """Apply records of a transaction: they wait for its end marker (LD-2)."""
         group.offsets.replay_pending(producer_id, offsets, base_offset)
         self.open_transactions.setdefault(producer_id, {})[group.group_id] = None
 
-    def replay_marker(self, producer_id: int, commit: bool, now: Instant) -> None:
-        """Apply the marker that ends a transaction: its offsets count, or never were (LD-2)."""
+    def replay_end_transaction_marker(self, producer_id: int, commit: bool, now: Instant) -> None:
+        """Apply the marker that ends a transaction: its pending offsets become committed, or are dropped (LD-2).
+
+        Nothing in the broker writes markers yet (see docs/not-implemented.md); a load applies those it finds in the log
+        itself. Tests end transactions with this.
+        """
         for group_id in self.open_transactions.pop(producer_id, {}):
             group = self.groups.get(group_id)
             if group is not None:
-                group.offsets.replay_marker(producer_id, commit)
+                group.offsets.replay_end_transaction_marker(producer_id, commit)
                 self.look_at(group, now)
 
-    def delete_offsets(self, group: ClassicGroup, places: Iterable[Place], now: Instant) -> None:
-        """Remove the offsets of these partitions; tombstones only where something is stored or pending (OD-8)."""
-        self.append(self._delete_offsets(group, places, now), now)
+    def delete_offsets(self, group: ClassicGroup, partitions: Iterable[TopicPartition], now: Instant) -> None:
+        """Remove the offsets of these partitions, each given once (KIP-496, OD-8).
 
-    def _delete_offsets(self, group: ClassicGroup, places: Iterable[Place], now: Instant) -> Tombstones:
-        offsets = group.offsets
-        present = [place for place in places if offsets.get(*place) is not None or offsets.is_pending(*place)]
-        offsets.replay_tombstones(present)
-        if self.behaviours.emptied_group_goes_at_once and group.state is State.EMPTY and offsets.is_empty():
-            self.forget(group, now, "Empty, and its last offset was deleted")
-            return self.tombstones(group, present, self.needs_tombstone(group))
-        if present:
-            self.look_at(group, now)
-        return self.tombstones(group, present)
+        Tombstones are written only for partitions of which an offset is stored or pending.
+        """
+        self._delete([(group, partitions)], now)
 
-    def topic_deleted(self, topic: str, now: Instant) -> Iterator[int]:
-        """Drop the topic's offsets in all groups (EX-12), one batch for each step; yields how many groups it was."""
+    def delete_topic(self, topic: str, now: Instant) -> Iterator[int]:
+        """Remove the topic's offsets in all groups, because the topic was deleted (EX-12).
+
+        One batch for each step of `_GROUPS_PER_STEP` groups; yields after each step how many groups it was.
+        """
         groups = list(self.groups.values())
         for start in range(0, len(groups), _GROUPS_PER_STEP):
             some = groups[start : start + _GROUPS_PER_STEP]
             present = [group for group in some if self.groups.get(group.group_id) is group]  # since the step before
-            self.append_all([self._forget_topic(group, topic, now) for group in present], now)
+            self._delete([(group, group.offsets.partitions_of(topic)) for group in present], now)
             yield len(some)
 
-    def _forget_topic(self, group: ClassicGroup, topic: str, now: Instant) -> Tombstones:
-        places: dict[Place, None] = dict.fromkeys((topic, index) for index in group.offsets.topics.get(topic, ()))
-        if group.offsets.pending:
-            places.update((place, None) for place in group.offsets.pending.places() if place[0] == topic)
-        return self._delete_offsets(group, places, now)
+    def _delete(self, requested: Iterable[tuple[ClassicGroup, Iterable[TopicPartition]]], now: Instant) -> None:
+        """Delete what there is of the requested partitions; remove groups that are emptied, if the release does so."""
+        deletions: list[tuple[ClassicGroup, list[TopicPartition], bool]] = []
+        for group, partitions in requested:
+            deleted = [each for each in partitions if group.offsets.has(*each)]
+            deletions.append((group, deleted, self._is_removed_with(group, deleted)))
+        for batch in self.batches(deletions):
+            self.append(
+                Several([self.tombstones(each, gone, end and self.needs_tombstone(each)) for each, gone, end in batch]),
+                now,
+            )
+            for group, deleted, is_removed in batch:
+                group.offsets.replay_tombstones(deleted)
+                if is_removed:
+                    self.forget(group, now, "Empty, and its last offset was deleted")
+                elif deleted:
+                    self.look_at(group, now)
+
+    def _is_removed_with(self, group: ClassicGroup, deleted: Sequence[TopicPartition]) -> bool:
+        """Whether the group goes together with these offsets: up to 3.9.1, if none is left (OD-6, EX-12)."""
+        if not self.behaviours.deletes_emptied_group_at_once or group.state is not State.EMPTY:
+            return False
+        return len(group.offsets.partitions()) == len(deleted)
 
     def tombstones(
-        self, group: ClassicGroup, places: Sequence[Place | StoredOffset], whole_group: bool = False
+        self, group: ClassicGroup, deleted: Sequence[TopicPartition | StoredOffset], whole_group: bool = False
     ) -> Tombstones:
-        """The records by which these offsets go, and the group; to be appended before anything else is written.
+        """The tombstones of these offsets, and with `whole_group` of the group; to be appended before any other write.
 
-        They may be dropped once all of it is there again, unless an open transaction had offsets in the log before
-        them: those a load would find without the tombstone (OF-9).
+        While they are not bytes yet the log may drop them once everything is stored again (`Tombstones.is_superseded`);
+        not if a transaction is open: its offsets may be in the log before them, and a load would find those without
+        the tombstones (OF-9).
         """
         if whole_group:
             self._latest.pop(group.group_id, None)
-        return Tombstones(group.group_id, places, whole_group, None if self.open_transactions else self)
+        return Tombstones(group.group_id, deleted, whole_group, None if self.open_transactions else self)
 
     def has_offset(self, group_id: str, topic: str, partition: int) -> bool:
         """Whether the group has a committed offset for the partition."""
@@ -203,13 +242,13 @@ class Shard:
         """Whether the latest record of the group itself is in the log since this shard began, and no tombstone."""
         return group_id in self._latest
 
-    def append_all(self, tombstones: Sequence[Tombstones], now: Instant) -> None:
-        """Append what several groups lost at once: one batch (CR-14); 3.9.1 writes one for each group."""
-        if self.behaviours.groups_expire_in_one_batch:
-            self.append(Several(tombstones), now)
-        else:
-            for each in tombstones:
-                self.append(each, now)
+    def batches(self, groups: Sequence[T]) -> Sequence[Sequence[T]]:
+        """What of several groups is deleted in one batch: all; up to 3.9.1 each group by itself (CR-14).
+
+        A batch must be applied to the cache before the next is appended: the log asks the cache which of its pending
+        writes are superseded, all but the newest (`core/logs/unsettled.py`).
+        """
+        return [groups] if self.behaviours.groups_expire_in_one_batch else [[each] for each in groups]
 
     def append(self, records: "LazyRecords", now: Instant) -> None:
         """Append the records of one write other than a commit, if it has any."""
@@ -219,24 +258,24 @@ class Shard:
     # -- GroupHost -----------------------------------------------------------------------------------------------
 
     def new_member_id(self, prefix: str) -> str:
-        """A member id nobody has (JG-14)."""
+        """A new, unique member id (JG-14)."""
         return self.cluster.new_member_id(prefix)
 
-    def write_group(self, group: ClassicGroup, value: GroupValue, now: Instant, done: WriteDone) -> None:
-        """Append the group's record (CR-12). One replica is enough here, so it is done at once.
+    def write_group(self, group_id: str, value: GroupValue, now: Instant) -> ErrorCode:
+        """Append the group's record (CR-12). Returns NONE, or MESSAGE_TOO_LARGE (ST-8).
 
-        The metadata and assignments of all members together may be too large for one record (ST-8).
+        The metadata and assignments of all members together may be too large for one record. Nothing else can fail:
+        the node leads the partition, and the append does not wait for other replicas.
         """
-        record = GroupRecord(group.group_id, value, self._format, self._log.log_end_offset, self._latest)
+        record = GroupRecord(group_id, value, self._format, self._log.log_end_offset, self._latest)
         if record.is_larger_than(self._log.config.max_message_bytes):
-            done(ErrorCode.MESSAGE_TOO_LARGE, now)
-        else:
-            self._latest[group.group_id] = record.offset
-            self.append(record, now)
-            done(ErrorCode.NONE, now)
+            return ErrorCode.MESSAGE_TOO_LARGE
+        self._latest[group_id] = record.offset
+        self.append(record, now)
+        return ErrorCode.NONE
 
-    def emit(self, event: Event) -> None:
-        """Pass on what happened. A group that changed its state ages differently, so look at it again."""
+    def emit(self, event: CoreEvent) -> None:
+        """Pass an event on to the journal. A group in another state ages differently, so the cleanup looks at it."""
         self.cluster.outbox.append(event)
         if isinstance(event, Transition):
             group = self.groups.get(event.group_id)

@@ -1,20 +1,14 @@
-"""What a classic group needs of its surroundings: the shard that owns it implements this, tests implement it small."""
+"""What a classic group needs of its surroundings. `Shard` implements it; the group tests implement it small."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from fakebroker.core.deadlines import Timers
-from fakebroker.core.events import Event
+from fakebroker.core.events import CoreEvent
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import GroupValue
 from fakebroker.release import Behaviours
 from fakebroker.settings import Settings
-
-if TYPE_CHECKING:
-    from fakebroker.core.groups.classic_group import ClassicGroup
-
-WriteDone = Callable[[ErrorCode, Instant], None]
 
 
 class GroupHost(Protocol):
@@ -30,14 +24,14 @@ class GroupHost(Protocol):
     def timers(self) -> Timers: ...
 
     def new_member_id(self, prefix: str) -> str:
-        """A member id nobody has: `prefix`, a hyphen, a random UUID (JG-14)."""
+        """A new, unique member id: `prefix`, a hyphen, a random UUID (JG-14)."""
 
-    def write_group(self, group: "ClassicGroup", value: GroupValue, now: Instant, done: WriteDone) -> None:
-        """Append the group's record (CR-12).
+    def write_group(self, group_id: str, value: GroupValue, now: Instant) -> ErrorCode:
+        """Append the group's record to `__consumer_offsets` (CR-12).
 
-        `done(code, now)` is called once: at once where the append needs nobody else, later where it waits for
-        replicas (ST-7). `code` is the append's own error, not yet mapped for an answer (ST-8); NONE is success.
+        Returns NONE, or the append's own error, not yet mapped to what members are answered
+        (`rebalance.error_of_failed_write`). The append does not wait for other replicas.
         """
 
-    def emit(self, event: Event) -> None:
-        """Tell what happened, for the journal."""
+    def emit(self, event: CoreEvent) -> None:
+        """Report what happened, for the journal."""

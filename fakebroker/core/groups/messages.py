@@ -9,7 +9,7 @@ Protocols = tuple[tuple[str, bytes], ...]  # (name, metadata) in the member's or
 
 
 class JoinRequest(NamedTuple):
-    """A JoinGroup. The two flags are what a handler derives from the request's version."""
+    """A JoinGroup. Handlers derive the two flags from the request's version."""
 
     member_id: str
     instance_id: str | None
@@ -19,13 +19,13 @@ class JoinRequest(NamedTuple):
     rebalance_timeout_ms: int
     protocol_type: str
     protocols: Protocols
-    needs_member_id: bool = True  # a dynamic member must first fetch an id (v4+, JG-16)
-    may_skip_assignment: bool = True  # understands that it leads without having to assign (v9+, JG-23)
-    reason: str = ""
+    needs_member_id: bool = True  # v4+: a dynamic member must first get a member id (KIP-394, JG-16)
+    may_skip_assignment: bool = True  # v9+: the client knows the field SkipAssignment (KIP-814, JG-23)
+    reason: str = ""  # v8+ (KIP-800)
 
 
 class JoinedMember(NamedTuple):
-    """One member as the leader is told of it: metadata is that of the chosen protocol (JG-28)."""
+    """One member in the answer to the leader; the metadata is that for the chosen protocol (JG-28)."""
 
     member_id: str
     instance_id: str | None
@@ -33,7 +33,7 @@ class JoinedMember(NamedTuple):
 
 
 class JoinAnswer(NamedTuple):
-    """The answer to a JoinGroup; what an error leaves unsaid are the defaults (JG-29)."""
+    """The answer to a JoinGroup; in an error only `code` and `member_id` differ from the defaults (JG-29)."""
 
     code: ErrorCode
     member_id: str
@@ -46,7 +46,7 @@ class JoinAnswer(NamedTuple):
 
 
 class SyncRequest(NamedTuple):
-    """A SyncGroup. `protocol_type` and `protocol` None: the client did not say (before v5)."""
+    """A SyncGroup. `protocol_type` and `protocol` are None if the client did not send them (before v5, KIP-559)."""
 
     member_id: str
     instance_id: str | None
@@ -66,7 +66,7 @@ class SyncAnswer(NamedTuple):
 
 
 class Leaver(NamedTuple):
-    """One entry of a LeaveGroup."""
+    """One entry of a LeaveGroup (several since v3, KIP-345; the reason since v5, KIP-800)."""
 
     member_id: str
     instance_id: str | None = None

@@ -1,147 +1,154 @@
 """The course of a rebalance: how the join phase starts, waits and completes, and how the sync phase ends.
 
-    start -> (initial delay | join timer | all here) -> complete_join_phase -> the leader's sync -> Stable
+    start -> (initial delay | join timer | all joined) -> complete_join_phase -> the leader's SyncGroup -> Stable
 
-Every function takes the group it works on; the timers live on the group.
+Every function takes the group it works on; the timers live on the group. Kafka: prepareRebalance,
+DelayedJoin/InitialDelayedJoin, completeClassicGroupJoin, DelayedSync in `GroupMetadataManager` (`GroupCoordinator`).
 """
 
-from typing import TYPE_CHECKING
-
+from fakebroker.core.groups.group_metadata import GroupMetadata
+from fakebroker.core.groups.members import Member
 from fakebroker.core.groups.messages import JoinAnswer, JoinedMember, SyncAnswer
-from fakebroker.core.groups.states import Move, State
+from fakebroker.core.groups.states import State, Trigger
 from fakebroker.core.java_hash import hash_map_order, hash_trie_order
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 
-if TYPE_CHECKING:
-    from fakebroker.core.groups.classic_group import ClassicGroup
-    from fakebroker.core.groups.members import Member
-
 # -- the join phase ----------------------------------------------------------------------------------------------------
 
 
-def start(group: "ClassicGroup", now: Instant, cause: str) -> None:
+def start(group: GroupMetadata, now: Instant, reason: str) -> None:
     """Start a rebalance of a group that is Empty, CompletingRebalance or Stable (ST-10, ST-11)."""
     if group.state is State.COMPLETING:
         cancel_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS, now)
     stop_waiting_for_syncs(group)
     from_empty = group.state is State.EMPTY
-    group.move(Move.REBALANCE, now, cause)
+    group.transition(Trigger.REBALANCE_STARTED, now, reason)
     if from_empty:
         _start_initial_delay(group, now)
     else:
         complete_or_wait(group, now)
 
 
-def _start_initial_delay(group: "ClassicGroup", now: Instant) -> None:
-    """The first members wait for others (JG-30)."""
+def _start_initial_delay(group: GroupMetadata, now: Instant) -> None:
+    """Let the first members of an Empty group wait for others (KIP-134, JG-30)."""
     delay_ms = group.host.settings.int("group.initial.rebalance.delay.ms")
     if delay_ms <= 0:
         complete_join_phase(group, now)
         return
-    group.delay_ms = delay_ms
-    group.delay_left_ms = max(group.roster.rebalance_timeout_ms - delay_ms, 0)
+    group.initial_delay_ms = delay_ms
+    group.initial_delay_left_ms = max(group.members.rebalance_timeout_ms - delay_ms, 0)
     group.arm(group.join_timer, now, delay_ms)
 
 
-def join_time_over(group: "ClassicGroup", now: Instant) -> None:
-    """The initial delay or the time to rejoin is over: extend the delay (JG-31) or complete without the missing."""
-    if group.in_initial_delay and group.member_added and group.delay_left_ms:
-        group.member_added = False
-        next_delay_ms = min(group.host.settings.int("group.initial.rebalance.delay.ms"), group.delay_left_ms)
-        group.delay_left_ms = max(group.delay_left_ms - group.delay_ms, 0)
-        group.delay_ms = next_delay_ms
+def on_join_timeout(group: GroupMetadata, now: Instant) -> None:
+    """The join timer fired: add a part to the initial delay (JG-31), or complete without the missing members."""
+    if group.in_initial_delay and group.new_member_added and group.initial_delay_left_ms:
+        group.new_member_added = False
+        next_delay_ms = min(group.host.settings.int("group.initial.rebalance.delay.ms"), group.initial_delay_left_ms)
+        group.initial_delay_left_ms = max(group.initial_delay_left_ms - group.initial_delay_ms, 0)
+        group.initial_delay_ms = next_delay_ms
         group.arm(group.join_timer, now, next_delay_ms)
     else:
         complete_join_phase(group, now)
 
 
-def complete_unless_delayed(group: "ClassicGroup", now: Instant) -> None:
-    """Somebody joined or left during the join phase; the initial delay is not shortened by that (JG-30, LG-11)."""
+def complete_unless_delayed(group: GroupMetadata, now: Instant) -> None:
+    """Complete if all have joined, but not during the initial delay, which nothing shortens (JG-30, LG-11)."""
     if not group.in_initial_delay:
         complete_or_wait(group, now)
 
 
-def someone_left(group: "ClassicGroup", now: Instant, _cause: str) -> None:
-    """The rebalance may have waited for just that member or id."""
+def on_member_left(group: GroupMetadata, now: Instant, _cause: str) -> None:
+    """PreparingRebalance: the rebalance may have waited for just that member or pending member id."""
     complete_unless_delayed(group, now)
 
 
-def pending_left(group: "ClassicGroup", now: Instant, cause: str) -> None:
-    """Kafka starts a rebalance although no member left (LG-4)."""
+def on_pending_left(group: GroupMetadata, now: Instant, reason: str) -> None:
+    """CompletingRebalance, Stable: since 4.0 start a rebalance, although no member left (LG-4)."""
     if group.host.behaviours.pending_leave_rebalances:
-        start(group, now, cause)
+        start(group, now, reason)
 
 
-def pending_timed_out(group: "ClassicGroup", now: Instant, _cause: str) -> None:
-    """Unlike one that leaves, an id that times out may end the initial delay (JG-37)."""
+def on_pending_timeout(group: GroupMetadata, now: Instant, _cause: str) -> None:
+    """PreparingRebalance: unlike one that leaves, a pending id that times out may end the initial delay (JG-37)."""
     if group.host.behaviours.pending_timeout_ends_initial_delay:
         complete_or_wait(group, now)
     else:
         complete_unless_delayed(group, now)
 
 
-def nothing(_group: "ClassicGroup", _now: Instant, _cause: str) -> None:
-    """Nobody waits for a pending id outside of the join phase."""
+def ignore(_group: GroupMetadata, _now: Instant, _cause: str) -> None:
+    """Do nothing: outside of the join phase nothing waits for a pending member id."""
 
 
-def complete_or_wait(group: "ClassicGroup", now: Instant) -> None:
-    """Complete if nobody is missing (ST-9), else make sure that the join timer runs (TM-5)."""
+def complete_or_wait(group: GroupMetadata, now: Instant) -> None:
+    """Complete if all have joined (ST-9), else make sure that the join timer runs (TM-5)."""
     if group.all_joined:
         complete_join_phase(group, now)
     elif group.join_timer.due_ms is None:
-        group.arm(group.join_timer, now, group.roster.rebalance_timeout_ms)
+        group.arm(group.join_timer, now, group.members.rebalance_timeout_ms)
 
 
-def complete_join_phase(group: "ClassicGroup", now: Instant) -> None:
-    """Go on with those who are here: a new generation, or an Empty group if there is nobody (ST-5, ST-6)."""
+def complete_join_phase(group: GroupMetadata, now: Instant) -> None:
+    """End the join phase with the members that have joined: a new generation, or an Empty group (ST-5, ST-6).
+
+    Static members need not have joined (JG-33). If none of the members has, there is nobody who could lead the new
+    generation: the join timer runs once more, until one joins or the session timers have removed all (JG-34).
+    """
     group.join_timer.disarm()
-    _drop_dynamic_members_that_stayed_away(group)
+    _remove_absent_dynamic_members(group)
     if not group.members:
         _become_empty(group, now)
-    elif not _find_leader_among_joined(group):  # only static members, and none of them is back (JG-34)
-        group.arm(group.join_timer, now, group.roster.rebalance_timeout_ms)
+    elif not _elect_leader(group):
+        group.arm(group.join_timer, now, group.members.rebalance_timeout_ms)
     else:
         _begin_generation(group, now)
 
 
-def _drop_dynamic_members_that_stayed_away(group: "ClassicGroup") -> None:
-    """JG-33: static members may stay; only their session or sync timer removes them."""
-    if group.roster.joined_count == len(group.members):
+def _remove_absent_dynamic_members(group: GroupMetadata) -> None:
+    """Remove the dynamic members that have not joined; a static one is removed only by a timer (JG-33)."""
+    if group.members.awaiting_join_count == len(group.members):
         return
     for member in list(group.members.values()):
-        if member.answer_join is None and member.instance_id is None:
+        if member.parked_join is None and member.instance_id is None:
             group.remove(member)
 
 
-def _find_leader_among_joined(group: "ClassicGroup") -> bool:
-    """A leader that has not rejoined is replaced by the longest-standing member that has (ST-12)."""
+def _elect_leader(group: GroupMetadata) -> bool:
+    """Make sure that the leader has joined; else the first member that has leads (ST-12). False if none has joined.
+
+    Kafka: `ClassicGroup.maybeElectNewJoinedLeader`.
+    """
     assert group.leader is not None
-    if group.members[group.leader].answer_join is not None:
+    if group.members[group.leader].parked_join is not None:
         return True
     for member in group.members.values():
-        if member.answer_join is not None:
+        if member.parked_join is not None:
             group.leader = member.member_id
             return True
     return False
 
 
-def _become_empty(group: "ClassicGroup", now: Instant) -> None:
+def _become_empty(group: GroupMetadata, now: Instant) -> None:
     group.generation += 1
     group.protocol = None
     group.update_subscribed_topics()
-    group.move(Move.NOBODY_LEFT, now, f"{group.cause}; nobody is there")
+    group.transition(Trigger.NO_MEMBERS_LEFT, now, f"{group.state_reason}; nobody is there")
     group.store(now)
 
 
-def _begin_generation(group: "ClassicGroup", now: Instant) -> None:
-    """Answer everybody's JoinGroup and wait for their SyncGroup (JG-28, JG-35)."""
+def _begin_generation(group: GroupMetadata, now: Instant) -> None:
+    """Answer everybody's JoinGroup and wait for their SyncGroup (JG-28, JG-35).
+
+    All sessions restart before the first answer: an answer may run the client's next request (in-process clients).
+    """
     group.generation += 1
     group.protocol = choose_protocol(group)
     group.update_subscribed_topics()
-    group.move(Move.ALL_HERE, now, "the join phase is over")
-    group.owing_sync = dict.fromkeys(group.members)
-    group.arm(group.sync_timer, now, group.roster.rebalance_timeout_ms)
+    group.transition(Trigger.ALL_MEMBERS_JOINED, now, "the join phase is over")
+    group.pending_sync_members = dict.fromkeys(group.members)
+    group.arm(group.sync_timer, now, group.members.rebalance_timeout_ms)
     everybody = list(group.members.values())
     for member in everybody:
         member.is_new = False
@@ -150,8 +157,11 @@ def _begin_generation(group: "ClassicGroup", now: Instant) -> None:
         group.answer_join(member, current_generation(group, member))
 
 
-def current_generation(group: "ClassicGroup", member: "Member", *, with_members: bool | None = None) -> JoinAnswer:
-    """The successful answer to a JoinGroup of `member`; the leader also learns who the members are (JG-28)."""
+def current_generation(group: GroupMetadata, member: Member, *, with_members: bool | None = None) -> JoinAnswer:
+    """The successful answer to a JoinGroup of `member` (JG-28).
+
+    `with_members`: list the members and their metadata, so that the client computes the assignment; None: if it leads.
+    """
     if with_members is None:
         with_members = member.member_id == group.leader
     return JoinAnswer(
@@ -165,17 +175,20 @@ def current_generation(group: "ClassicGroup", member: "Member", *, with_members:
     )
 
 
-def joined_members(group: "ClassicGroup") -> list[JoinedMember]:
-    """All members with their metadata for the chosen protocol, those that did not rejoin too."""
+def joined_members(group: GroupMetadata) -> list[JoinedMember]:
+    """All members with their metadata for the chosen protocol, also static ones that did not rejoin."""
     return [
         JoinedMember(member.member_id, member.instance_id, member.metadata(group.protocol))
         for member in group.members.values()
     ]
 
 
-def choose_protocol(group: "ClassicGroup") -> str:
-    """Each member votes for what it likes best of what all support; ties go by the order of a hash map (JG-27)."""
-    candidates = group.roster.candidates()
+def choose_protocol(group: GroupMetadata) -> str:
+    """The protocol with the most votes (JG-27). Each member votes for its first protocol that all members support.
+
+    On a tie Kafka takes the first in the iteration order of its map of votes: Java's HashMap, up to 3.9.1 Scala's trie.
+    """
+    candidates = group.members.candidates()
     votes: dict[str, int] = {}
     for member in group.members.values():
         name = member.vote(candidates)
@@ -187,58 +200,59 @@ def choose_protocol(group: "ClassicGroup") -> str:
 # -- the sync phase ----------------------------------------------------------------------------------------------------
 
 
-def stop_waiting_for_syncs(group: "ClassicGroup") -> None:
-    """Nobody owes a SyncGroup any more."""
-    group.owing_sync.clear()
+def stop_waiting_for_syncs(group: GroupMetadata) -> None:
+    """Forget which members have not synced and disarm the sync timer: the sync phase is over."""
+    group.pending_sync_members.clear()
     group.sync_timer.disarm()
 
 
-def synced(group: "ClassicGroup", member: "Member") -> None:
-    """A valid SyncGroup of `member` arrived (SG-9); after the last one the sync timer has nothing to do (TM-6)."""
-    group.owing_sync.pop(member.member_id, None)
-    if not group.owing_sync:
+def remove_pending_sync_member(group: GroupMetadata, member: Member) -> None:
+    """A valid SyncGroup of `member` arrived (SG-9); after the last one the sync timer is disarmed (TM-6)."""
+    group.pending_sync_members.pop(member.member_id, None)
+    if not group.pending_sync_members:
         group.sync_timer.disarm()
 
 
-def sync_time_over(group: "ClassicGroup", now: Instant) -> None:
-    """Members that owe a SyncGroup are removed, static ones too (TM-6).
+def on_sync_timeout(group: GroupMetadata, now: Instant) -> None:
+    """Remove the members that sent no SyncGroup in time, static ones too, and start a rebalance (TM-6).
 
-    The debt of a static member that returned meanwhile stays with its old id, which cannot pay it: as in Kafka a
-    rebalance starts then, and nobody is removed.
+    A static member that was replaced meanwhile is still listed under its old id, because replacing a member does not
+    touch `pending_sync_members` (Kafka's replaceStaticMember does not either). No request can remove that id from the
+    list, so the timer fires, removes nobody for it, and starts a rebalance all the same.
     """
-    owing = list(group.owing_sync)
-    for member_id in owing:
+    pending = list(group.pending_sync_members)
+    for member_id in pending:
         if member_id in group.members:
             group.remove(group.members[member_id])
-    start(group, now, f"{describe(owing)} sent no SyncGroup in time")
+    start(group, now, f"{describe(pending)} sent no SyncGroup in time")
 
 
-def cancel_assignment(group: "ClassicGroup", code: ErrorCode, now: Instant) -> None:
-    """Nobody has an assignment any more; parked SyncGroups are answered with `code` (ST-8, ST-10)."""
+def cancel_assignment(group: GroupMetadata, code: ErrorCode, now: Instant) -> None:
+    """Clear all assignments and answer parked SyncGroups with `code` (ST-8, ST-10)."""
     for member in group.members.values():
         member.assignment = b""
     answer_syncs(group, now, code)
 
 
-def answer_syncs(group: "ClassicGroup", now: Instant, code: ErrorCode = ErrorCode.NONE) -> None:
-    """Answer every parked SyncGroup; the sessions of those members begin anew (TM-1)."""
+def answer_syncs(group: GroupMetadata, now: Instant, code: ErrorCode = ErrorCode.NONE) -> None:
+    """Answer every parked SyncGroup, with the assignment or with `code`; those members' sessions restart (TM-1)."""
     for member in list(group.members.values()):
-        if member.answer_sync is not None:
+        if member.parked_sync is not None:
             group.restart_session(member, now)
             group.answer_sync(member, assigned(group, member) if code is ErrorCode.NONE else SyncAnswer(code))
 
 
-def assigned(group: "ClassicGroup", member: "Member") -> SyncAnswer:
+def assigned(group: GroupMetadata, member: Member) -> SyncAnswer:
     """The successful answer to a SyncGroup (SG-8)."""
     return SyncAnswer(ErrorCode.NONE, group.protocol_type, group.protocol, member.assignment)
 
 
-def storing_failed(code: ErrorCode) -> ErrorCode:
-    """What members are told when appending the group's record failed with `code` (ST-8)."""
-    return _STORING_FAILED.get(code, code)
+def error_of_failed_write(code: ErrorCode) -> ErrorCode:
+    """The error that members are answered with when appending the group's record failed with `code` (ST-8)."""
+    return _ERRORS_OF_FAILED_WRITES.get(code, code)
 
 
-_STORING_FAILED = {
+_ERRORS_OF_FAILED_WRITES = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -250,8 +264,8 @@ _STORING_FAILED = {
 }
 
 
-def describe(member_ids: "list[str]") -> str:
-    """Members for the cause of a transition."""
+def describe(member_ids: list[str]) -> str:
+    """The members as words, for the reason of a transition; of more than three the first three."""
     if len(member_ids) == 1:
         return f"member {member_ids[0]}"
     return f"members {', '.join(member_ids[:3])}{' and others' if len(member_ids) > 3 else ''}"

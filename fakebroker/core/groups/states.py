@@ -1,10 +1,13 @@
-"""The states of a classic group, what moves it between them, and what it can hear: names only, see table.py."""
+"""The states of a classic group, the diagram of its transitions, and the names of its inputs.
+
+Kafka: `ClassicGroupState` and `ClassicGroup.transitionTo`. What a group does with an input in a state is in `table.py`.
+"""
 
 from enum import Enum, IntEnum, StrEnum, auto
 
 
 class State(StrEnum):
-    """A group's state, as DescribeGroups spells it (ST)."""
+    """A group's state, spelled as DescribeGroups and ListGroups spell it (ST)."""
 
     EMPTY = "Empty"
     PREPARING = "PreparingRebalance"
@@ -13,28 +16,43 @@ class State(StrEnum):
     DEAD = "Dead"
 
 
-class Move(Enum):
-    """Why a group changes its state."""
+class Trigger(Enum):
+    """What makes a group change its state; the values are the texts of the diagram in docs/groups.md."""
 
-    REBALANCE = "a rebalance starts"
-    ALL_HERE = "join phase done"
-    NOBODY_LEFT = "join phase done, no members"
-    ASSIGNED = "the leader's assignment is stored"
+    REBALANCE_STARTED = "a rebalance starts"
+    ALL_MEMBERS_JOINED = "join phase done"
+    NO_MEMBERS_LEFT = "join phase done, no members"
+    ASSIGNMENT_STORED = "the leader's assignment is stored"
     LOADED = "loaded with members"
-    GONE = "deleted, expired or unloaded"
+    REMOVED = "deleted, expired or unloaded"
 
 
-class Event(IntEnum):
-    """What a group hears: requests that passed the checks common to all states, and its timers."""
+class GroupInput(IntEnum):
+    """What a group reacts to: requests that passed the checks common to all states, and its timers."""
 
-    ASK_FOR_ID = 0  # JoinGroup without a member id, by a client that must fetch one first (JG-16)
-    JOIN_NEW = auto()  # JoinGroup of a member to be added: without id, with a handed-out id, a new instance id
+    JOIN_NEEDS_MEMBER_ID = 0  # JoinGroup v4+ without a member id: the client must join again with one (KIP-394, JG-16)
+    JOIN_NEW = auto()  # JoinGroup of a member to add: no member id before v4, a pending member id, a new instance id
     JOIN_MEMBER = auto()  # JoinGroup of a member
-    JOIN_RETURNED = auto()  # JoinGroup of a known instance id that forgot its member id (JG-22)
+    STATIC_REJOIN = auto()  # JoinGroup of a known instance id without a member id (KIP-345, JG-22)
     SYNC = auto()
     HEARTBEAT = auto()
     MEMBER_LEFT = auto()  # one or several, after they were removed: LeaveGroup or the session timer
-    PENDING_LEFT = auto()  # an id that was handed out and never joined
-    PENDING_TIMED_OUT = auto()
+    PENDING_MEMBER_LEFT = auto()  # LeaveGroup of a member id that was handed out and has not joined
+    PENDING_MEMBER_TIMED_OUT = auto()
     JOIN_TIMER = auto()
     SYNC_TIMER = auto()
+
+
+TRANSITIONS: dict[tuple[State, Trigger], State] = {
+    (State.EMPTY, Trigger.REBALANCE_STARTED): State.PREPARING,
+    (State.EMPTY, Trigger.LOADED): State.STABLE,
+    (State.PREPARING, Trigger.ALL_MEMBERS_JOINED): State.COMPLETING,
+    (State.PREPARING, Trigger.NO_MEMBERS_LEFT): State.EMPTY,
+    (State.COMPLETING, Trigger.ASSIGNMENT_STORED): State.STABLE,
+    (State.COMPLETING, Trigger.REBALANCE_STARTED): State.PREPARING,
+    (State.STABLE, Trigger.REBALANCE_STARTED): State.PREPARING,
+    (State.EMPTY, Trigger.REMOVED): State.DEAD,
+    (State.PREPARING, Trigger.REMOVED): State.DEAD,
+    (State.COMPLETING, Trigger.REMOVED): State.DEAD,
+    (State.STABLE, Trigger.REMOVED): State.DEAD,
+}

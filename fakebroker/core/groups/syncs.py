@@ -1,73 +1,71 @@
-"""What a group does with a SyncGroup that passed the common checks, and with its heartbeats (SG, HB)."""
+"""What a group does with a SyncGroup that passed the common checks, and with heartbeats, state by state (SG, HB)."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from fakebroker.core.groups import rebalance
+from fakebroker.core.groups.group_metadata import GroupMetadata
 from fakebroker.core.groups.members import Member
 from fakebroker.core.groups.messages import AnswerSync, SyncAnswer, SyncRequest
-from fakebroker.core.groups.states import Move, State
+from fakebroker.core.groups.states import Trigger
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 
-if TYPE_CHECKING:
-    from fakebroker.core.groups.classic_group import ClassicGroup
 
-
-def refuse_sync(
-    _group: "ClassicGroup", _member: Member, _request: SyncRequest, answer: AnswerSync, _now: Instant
+def reject_sync(
+    _group: GroupMetadata, _member: Member, _request: SyncRequest, answer: AnswerSync, _now: Instant
 ) -> None:
-    """The member has to rejoin first."""
+    """PreparingRebalance: the member has to rejoin first, so answer REBALANCE_IN_PROGRESS (SG-5)."""
     answer(SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS))
 
 
-def park_sync(group: "ClassicGroup", member: Member, request: SyncRequest, answer: AnswerSync, now: Instant) -> None:
-    """Everybody waits for the leader's assignment; an earlier SyncGroup of the member is replaced (SG-6, SG-11)."""
-    member.answer_sync = answer
-    rebalance.synced(group, member)
+def park_sync(group: GroupMetadata, member: Member, request: SyncRequest, answer: AnswerSync, now: Instant) -> None:
+    """CompletingRebalance: park until the leader's assignment is stored; the leader's own request brings it (SG-6).
+
+    An earlier SyncGroup of the member is replaced and never answered (SG-11).
+    """
+    member.parked_sync = answer
+    rebalance.remove_pending_sync_member(group, member)
     if member.member_id == group.leader:
         _store_assignments(group, request, now)
 
 
-def _store_assignments(group: "ClassicGroup", request: SyncRequest, now: Instant) -> None:
+def _store_assignments(group: GroupMetadata, request: SyncRequest, now: Instant) -> None:
+    """Write the group with the leader's assignments, then become Stable; if that fails, rebalance again (ST-8)."""
     sent = dict(request.assignments)  # of two entries for a member the last one counts
     assignments = {member_id: sent.get(member_id, b"") for member_id in group.members}
-    generation = group.generation
-
-    def stored(code: ErrorCode, now: Instant) -> None:
-        if group.state is not State.COMPLETING or group.generation != generation:
-            return  # a rebalance started while the append was under way (ST-7)
-        if code is ErrorCode.NONE:
-            _become_stable(group, assignments, now)
-        else:  # ST-8
-            rebalance.cancel_assignment(group, rebalance.storing_failed(code), now)
-            rebalance.start(group, now, f"storing the assignment failed with {code.name}")
-
-    group.host.write_group(group, group.to_value(assignments), now, stored)
+    code = group.store(now, assignments)
+    if code is ErrorCode.NONE:
+        _become_stable(group, assignments, now)
+    else:
+        rebalance.cancel_assignment(group, rebalance.error_of_failed_write(code), now)
+        rebalance.start(group, now, f"storing the assignment failed with {code.name}")
 
 
-def _become_stable(group: "ClassicGroup", assignments: Mapping[str, bytes], now: Instant) -> None:
+def _become_stable(group: GroupMetadata, assignments: Mapping[str, bytes], now: Instant) -> None:
     for member_id, member in group.members.items():
         member.assignment = assignments.get(member_id, b"")
-    group.move(Move.ASSIGNED, now, "the leader's assignment is stored")
+    group.transition(Trigger.ASSIGNMENT_STORED, now, "the leader's assignment is stored")
     rebalance.answer_syncs(group, now)
 
 
-def answer_sync(group: "ClassicGroup", member: Member, _request: SyncRequest, answer: AnswerSync, now: Instant) -> None:
-    """Stable: the member gets its assignment again; what it or even the leader sends is ignored (SG-7)."""
-    rebalance.synced(group, member)
+def answer_sync(group: GroupMetadata, member: Member, _request: SyncRequest, answer: AnswerSync, now: Instant) -> None:
+    """Stable: answer with the member's assignment again; assignments in the request are ignored (SG-7)."""
+    rebalance.remove_pending_sync_member(group, member)
     if group.host.behaviours.sync_in_stable_restarts_session:
         group.restart_session(member, now)
     answer(rebalance.assigned(group, member))
 
 
-def heartbeat(group: "ClassicGroup", member: Member, now: Instant) -> ErrorCode:
-    """HB-6."""
+def heartbeat(group: GroupMetadata, member: Member, now: Instant) -> ErrorCode:
+    """CompletingRebalance, Stable: restart the member's session timer; the answer is NONE (HB-6).
+
+    The body of `GroupMetadata.restart_session` without the call: nothing runs more often.
+    """
     group.mono.arm(member.session, now.mono_ms + member.session_timeout_ms)
     return ErrorCode.NONE
 
 
-def heartbeat_rejoin(group: "ClassicGroup", member: Member, now: Instant) -> ErrorCode:
-    """HB-5: alive, and has to rejoin."""
+def heartbeat_rejoin(group: GroupMetadata, member: Member, now: Instant) -> ErrorCode:
+    """PreparingRebalance: restart the session timer; the answer makes the member rejoin (HB-5)."""
     group.restart_session(member, now)
     return ErrorCode.REBALANCE_IN_PROGRESS

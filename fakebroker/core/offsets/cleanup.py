@@ -1,40 +1,54 @@
-"""When groups are looked at for expiry, and what happens then (EX-1, EX-8, EX-9).
+"""The cleanup of expired offsets and empty groups: when it looks at a group, and what it removes (EX-1, EX-8, EX-9).
 
-Kafka visits every group every `offsets.retention.check.interval.ms`. Here a queue holds one lazy entry per group, the
-earliest time at which something of it can be due; an entry that proves too early is put back where it belongs. A pass
-costs what is due, and passes at which nothing can be due are jumped over.
+Kafka visits every group every `offsets.retention.check.interval.ms` (`cleanupGroupMetadata`,
+`OffsetMetadataManager.cleanupExpiredOffsets`). Here a queue holds one entry per group, with the earliest time at which
+an offset of it can be due; a group that is looked at too early gets a new entry for the right time. So a pass costs
+what is due and not what there is, and passes at which nothing can be due are left out.
 """
 
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.groups.states import State
-from fakebroker.core.offsets.eras import era_in_force, policy_of
-from fakebroker.core.offsets.expiry import Aging, due_ms
+from fakebroker.core.offsets.expirations import OffsetsExpired
+from fakebroker.core.offsets.expiry import Aging, due_ms, earliest_due_ms
+from fakebroker.core.offsets.expiry_policies import configured_policy, policy_named
 from fakebroker.core.offsets.group_offsets import NEVER
-from fakebroker.core.offsets.losses import OffsetsExpired
-from fakebroker.core.offsets.records import Tombstones
+from fakebroker.core.offsets.records import Several, Tombstones
 from fakebroker.instant import Instant
-from fakebroker.records.offsets_topic import NO_TIMESTAMP, StoredOffset
+from fakebroker.records.offsets_topic import PARTITION, TOPIC, StoredOffset
 
 if TYPE_CHECKING:
     from fakebroker.core.coordinator.shard import Shard
     from fakebroker.core.groups.classic_group import ClassicGroup
 
-    _Entry = tuple[int, int, ClassicGroup]  # when to look, a ticket, at what
+    _Entry = tuple[int, int, ClassicGroup]  # when to look, a ticket that keeps the order at equal times, at what
 
-_SLACK: Final = 1000  # stale entries in the queue that are not worth a thought
+_SLACK: Final = 1000  # stale entries in the queue that are too few to be worth a pass over it
+
+
+class _Plan(NamedTuple):
+    """What one pass does with one group."""
+
+    group: "ClassicGroup"
+    aging: Aging
+    expired: list[StoredOffset]
+    next_ms: int  # when the next of its other offsets is due
+    removes_group: bool
 
 
 class Cleanup:
-    """The expiry queue of one shard, and the deadline of its next pass that can find something."""
+    """The queue of one shard, and the deadline of the next pass that can find something.
+
+    `policy_name` is the expiry policy in force, `retention_ms` the retention of offsets without an expire timestamp.
+    """
 
     def __init__(self, shard: "Shard", since_ms: int) -> None:
         settings = shard.settings
-        self.era = era_in_force(settings, shard.behaviours)
+        self.policy_name = configured_policy(settings, shard.behaviours)
         self.retention_ms = settings.int("offsets.retention.minutes") * 60_000
-        self._policy = policy_of(self.era)
+        self._policy = policy_named(self.policy_name)
         self._shard = shard
         self._since_ms = since_ms
         self._interval_ms = settings.int("offsets.retention.check.interval.ms")
@@ -43,7 +57,11 @@ class Cleanup:
         self._deadline = Deadline(self.run, owner=shard)
 
     def touch(self, group: "ClassicGroup", due_ms: int, now_ms: int) -> None:
-        """Something of the group may be due at `due_ms`, or right away if that has passed: look at it by then."""
+        """Look at the group at the first pass that sees what is due at `due_ms`, or at the next pass if that is past.
+
+        Does nothing if the group is queued for an earlier time; that is what a commit to a live group costs here. A
+        later entry of the group becomes stale (`check_ms` differs) and is skipped when it comes up.
+        """
         if due_ms < group.offsets.check_ms:
             group.offsets.check_ms = due_ms
             self._tickets += 1
@@ -53,17 +71,13 @@ class Cleanup:
                 self._drop_stale_entries()
 
     def committed(self, group: "ClassicGroup", offset: StoredOffset, now_ms: int) -> None:
-        """`offset` was just stored, perhaps with others that age as it does."""
-        _, _, _, _, _, base_ms, expire_ms, _ = offset
-        if group.state is State.EMPTY and group.protocol_type:
-            base_ms = group.state_ms
-        due_ms = base_ms + self.retention_ms
-        if expire_ms != NO_TIMESTAMP:
-            due_ms = min(due_ms, expire_ms)
-        self.touch(group, due_ms, now_ms)
+        """Look at the group when `offset`, just stored, may be due; others stored with it have the same timestamps."""
+        has_no_members = group.state is State.EMPTY and group.protocol_type
+        empty_since_ms = group.state_ms if has_no_members else None
+        self.touch(group, earliest_due_ms(offset, self.retention_ms, empty_since_ms), now_ms)
 
     def next_pass_ms(self, due_ms: int, now_ms: int) -> int:
-        """The first cleanup after `now_ms` that sees what is due at `due_ms` (EX-1)."""
+        """The time of the first pass after `now_ms` at which `due_ms` has come (EX-1)."""
         since_ms, interval_ms = self._since_ms, self._interval_ms
         passes = max(-((since_ms - due_ms) // interval_ms), (now_ms - since_ms) // interval_ms + 1, 1)
         return since_ms + passes * interval_ms
@@ -73,23 +87,27 @@ class Cleanup:
         return self._policy(group, self.retention_ms)
 
     def stop(self) -> None:
-        """The shard is unloaded."""
+        """Forget everything: the shard is unloaded."""
         self._deadline.disarm()
         self._queue.clear()
 
     # -- the pass ------------------------------------------------------------------------------------------------
 
     def run(self, now: Instant) -> None:
-        """Expire what is due; remove groups that are left without anything (EX-8, EX-9). One batch of tombstones."""
-        farewells: list[Tombstones] = []
-        for group in self._due_groups(now.wall_ms):
-            self._visit(group, now, farewells)
-        self._shard.append_all(farewells, now)
+        """Expire what is due, and remove groups that are left without offsets and members (EX-8, EX-9).
+
+        First all decisions, then their tombstones in the log, in one batch; then the cache and the journal follow.
+        """
+        plans = [self._plan(group, now.wall_ms) for group in self._due_groups(now.wall_ms)]
+        for batch in self._shard.batches(plans):
+            self._shard.append(Several([self._tombstones(plan) for plan in batch]), now)
+            for plan in batch:
+                self._apply(plan, now)
         if self._queue:
             self._arm(self._queue[0][0], now.wall_ms)
 
     def _drop_stale_entries(self) -> None:
-        """Entries of deleted groups, and of groups that were queued for an earlier time, would wait for theirs."""
+        """Drop the entries that `_due_groups` would skip; else they would stay in the queue until their time."""
         self._queue = [entry for entry in self._queue if _is_live(entry)]
         heapify(self._queue)
 
@@ -103,36 +121,37 @@ class Cleanup:
                 groups.append(group)
         return groups
 
-    def _visit(self, group: "ClassicGroup", now: Instant, tombstones: list[Tombstones]) -> None:
-        lost, next_ms = self._expire(group, now)
-        vanishes = group.state is State.EMPTY and group.offsets.is_empty()
-        if vanishes:
-            leaves_tombstone = self._shard.needs_tombstone(group)
-            self._shard.forget(group, now, "Empty and without offsets")
-        elif next_ms < NEVER:
-            self.touch(group, next_ms, now.wall_ms)
-        if lost or (vanishes and leaves_tombstone):
-            tombstones.append(self._shard.tombstones(group, lost, vanishes and leaves_tombstone))
-
-    def _expire(self, group: "ClassicGroup", now: Instant) -> tuple[list[StoredOffset], int]:
-        """Drop the group's due offsets: which, and when the next one is due."""
-        aging, offsets, now_ms = self.aging(group), group.offsets, now.wall_ms
-        lost: list[StoredOffset] = []
+    def _plan(self, group: "ClassicGroup", now_ms: int) -> "_Plan":
+        """Decide which of the group's offsets expire now, and whether the group goes; changes nothing."""
+        aging, offsets = self.aging(group), group.offsets
+        expired: list[StoredOffset] = []
         next_ms = NEVER
         for offset in offsets:
             at_ms = due_ms(aging, offset)
             if at_ms > now_ms:
                 next_ms = min(next_ms, at_ms)
-            elif offsets.pending and offsets.is_pending(*offset[:2]):
+            elif offsets.pending and offsets.is_pending(offset[TOPIC], offset[PARTITION]):
                 next_ms = now_ms + 1  # at the next pass, if the transaction is over by then (EX-4)
             else:
-                lost.append(offset)
-        if lost:
-            offsets.replay_tombstones(lost)
-            loss = OffsetsExpired(group.group_id, group.state, now_ms, aging, lost)
-            self._shard.emit(loss)
-            self._shard.cluster.losses.add(loss)
-        return lost, next_ms
+                expired.append(offset)
+        is_left_empty = group.state is State.EMPTY and len(expired) == len(offsets) and not offsets.pending
+        return _Plan(group, aging, expired, next_ms, is_left_empty)
+
+    def _tombstones(self, plan: "_Plan") -> Tombstones:
+        whole_group = plan.removes_group and self._shard.needs_tombstone(plan.group)
+        return self._shard.tombstones(plan.group, plan.expired, whole_group)
+
+    def _apply(self, plan: "_Plan", now: Instant) -> None:
+        group = plan.group
+        if plan.expired:
+            group.offsets.replay_tombstones(plan.expired)
+            expiration = OffsetsExpired(group.group_id, group.state, now.wall_ms, plan.aging, plan.expired)
+            self._shard.emit(expiration)
+            self._shard.cluster.expirations.add(expiration)
+        if plan.removes_group:
+            self._shard.forget(group, now, "Empty and without offsets")
+        elif plan.next_ms < NEVER:
+            self.touch(group, plan.next_ms, now.wall_ms)
 
     def _arm(self, due_ms: int, now_ms: int) -> None:
         pass_ms = self.next_pass_ms(due_ms, now_ms)

@@ -1,41 +1,53 @@
-"""Who may commit offsets to a group, and delete them (OC-6..OC-9, OC-16, OC-18, OD-2..OD-5)."""
+"""Who may commit offsets to a group, and delete them (OC-6..OC-9, OC-16, OC-18, OD-2..OD-5).
+
+Kafka: `ClassicGroup.validateOffsetCommit`, `validateOffsetDelete`, `isSubscribedToTopic`.
+"""
 
 from fakebroker.core.groups.classic_group import PROTOCOL_TYPE_CONSUMER, ClassicGroup
 from fakebroker.core.groups.states import State
 from fakebroker.errors import ErrorCode
 
 
-def refusal_to_commit(group: ClassicGroup, member_id: str, instance_id: str | None, generation: int) -> ErrorCode:
-    """Why an OffsetCommit is refused (OC-7, OC-8), or NONE."""
+def error_for_commit(group: ClassicGroup, member_id: str, instance_id: str | None, generation: int) -> ErrorCode:
+    """The error that an OffsetCommit to the group is answered with (OC-7, OC-8), or NONE.
+
+    A commit with generation -1 is accepted by an Empty group only, whoever sends it; others must come from a member of
+    the current generation, and not while it waits for its assignment.
+    """
     state = group.state
     if generation < 0 and state is State.EMPTY:
         return ErrorCode.NONE
-    if not is_named(member_id, instance_id, generation):
+    if not names_a_member(member_id, instance_id, generation):
         return ErrorCode.COORDINATOR_NOT_AVAILABLE if state is State.DEAD else ErrorCode.UNKNOWN_MEMBER_ID
-    refusal = group.refusal(member_id, instance_id, generation)
-    if not refusal and state is State.COMPLETING:
+    code = group.error_for_member(member_id, instance_id, generation)
+    if not code and state is State.COMPLETING:
         return ErrorCode.REBALANCE_IN_PROGRESS
-    return refusal
+    return code
 
 
-def is_named(member_id: str, instance_id: str | None, generation: int) -> bool:
-    """Does a commit claim to come from a member? A simple consumer says nothing."""
+def names_a_member(member_id: str, instance_id: str | None, generation: int) -> bool:
+    """Whether a commit claims to come from a member. One of a simple consumer (`assign`) does not."""
     return generation >= 0 or bool(member_id) or instance_id is not None
 
 
-def refusal_to_commit_in_transaction(
-    group: ClassicGroup, member_id: str, instance_id: str | None, generation: int
-) -> ErrorCode:
-    """Why a TxnOffsetCommit is refused (OC-16), or NONE: a rebalance is no obstacle, and nobody need be named."""
+def error_for_txn_commit(group: ClassicGroup, member_id: str, instance_id: str | None, generation: int) -> ErrorCode:
+    """The error that a TxnOffsetCommit to the group is answered with (KIP-447, OC-16), or NONE.
+
+    Unlike OffsetCommit it need not name a member, and a rebalance is no obstacle.
+    """
     if group.state is State.DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    if not is_named(member_id, instance_id, generation) or (generation < 0 and group.state is State.EMPTY):
+    if not names_a_member(member_id, instance_id, generation) or (generation < 0 and group.state is State.EMPTY):
         return ErrorCode.NONE
-    return group.refusal(member_id, instance_id, generation)
+    return group.error_for_member(member_id, instance_id, generation)
 
 
-def refusal_to_delete_offsets(group: ClassicGroup) -> ErrorCode:
-    """Why no offset at all may be deleted (OD-2, OD-5), or NONE."""
+def error_for_offset_delete(group: ClassicGroup) -> ErrorCode:
+    """The error that a whole OffsetDelete is answered with (OD-2, OD-5), or NONE.
+
+    In a consumer group with members offsets can be deleted, partition by partition (`is_subscribed`); in a group of
+    another protocol type nobody knows what its members read.
+    """
     if group.state is State.DEAD:
         return ErrorCode.GROUP_ID_NOT_FOUND
     if group.state is State.EMPTY or group.protocol_type == PROTOCOL_TYPE_CONSUMER:
@@ -44,7 +56,7 @@ def refusal_to_delete_offsets(group: ClassicGroup) -> ErrorCode:
 
 
 def is_subscribed(group: ClassicGroup, topic: str) -> bool:
-    """Does a member read the topic, as far as is known (OD-4)? If that is unknown, yes."""
+    """Whether a member subscribes to the topic (OD-4); true if the subscriptions are unknown."""
     if group.state is State.EMPTY:
         return False
     return group.subscribed_topics is None or topic in group.subscribed_topics

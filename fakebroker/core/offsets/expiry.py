@@ -1,28 +1,25 @@
-"""Whether and when a committed offset expires: one decision, two callers (KIP-211, EX-2..EX-6).
+"""Whether and when a committed offset expires (KIP-211, EX-2..EX-6). The one place where due times are computed.
 
-The policy of an era (`eras.py`) looks at a group and says how its offsets age as long as it stays as it is: an
-`Aging`. `due_ms` applies that to one offset, and decides; `judge` adds the reasons. The cleanup and `explain` ask these
-and nobody else, so that what is announced is what happens.
+A policy (`expiry_policies.py`) looks at a group and says how its offsets age as long as the group stays as it is: an
+`Aging`. Three functions apply that to one offset:
+
+    due_ms           when it is due; the cleanup decides by this
+    evaluate         the same with what the retention counts from and the rule that decided; `explain` shows this
+    earliest_due_ms  a lower bound of due_ms under any policy; tells the cleanup when to look, after each commit
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fakebroker.core.offsets.group_offsets import NEVER
-from fakebroker.records.offsets_topic import NO_TIMESTAMP, StoredOffset
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fakebroker.core.groups.classic_group import ClassicGroup
-
-    Policy = Callable[[ClassicGroup, int], "Aging"]
+from fakebroker.records.offsets_topic import COMMIT_MS, EXPIRE_MS, NO_TIMESTAMP, TOPIC, StoredOffset
 
 
 class Aging(NamedTuple):
     """How the offsets of one group age as long as the group stays as it is.
 
-    `base_ms` is the moment from which all of them count; None: each from its own commit. `kept` and `kept_topics` say
-    what does not age at all. An expire timestamp of its own decides alone (EX-2), unless `whole_group`.
+    `base_ms` is the moment from which the retention of all of them counts; None: of each from its own commit. `kept`
+    and `kept_topics` say what does not age at all. An expire timestamp stored with the offset decides alone (EX-2),
+    unless `whole_group` is set.
     """
 
     rule: str
@@ -34,7 +31,7 @@ class Aging(NamedTuple):
     whole_group: bool = False
 
 
-class Judgement(NamedTuple):
+class Evaluation(NamedTuple):
     """What an aging means for one offset. `base_ms` is None and `due_ms` is NEVER for one that does not age."""
 
     rule: str
@@ -44,25 +41,39 @@ class Judgement(NamedTuple):
 
 def due_ms(aging: Aging, offset: StoredOffset) -> int:
     """When `offset` is due; it expires at the first cleanup with now >= due (EX-2). NEVER while it does not age."""
-    if aging.kept or offset[0] in aging.kept_topics:
+    if aging.kept or offset[TOPIC] in aging.kept_topics:
         return NEVER
-    own_ms = offset[6]
-    if own_ms != NO_TIMESTAMP and not aging.whole_group:
-        return own_ms
+    expire_ms = offset[EXPIRE_MS]
+    if expire_ms != NO_TIMESTAMP and not aging.whole_group:
+        return expire_ms
     base_ms = aging.base_ms
-    return (offset[5] if base_ms is None else base_ms) + aging.retention_ms
+    return (offset[COMMIT_MS] if base_ms is None else base_ms) + aging.retention_ms
 
 
-def judge(aging: Aging, offset: StoredOffset) -> Judgement:
-    """When `offset` is due, what it counts from, and by which rule."""
-    _, _, _, _, _, commit_ms, own_ms, _ = offset
+def earliest_due_ms(offset: StoredOffset, retention_ms: int, empty_since_ms: int | None) -> int:
+    """A time before which `offset` is not due under any policy, without asking the policy: cheap enough per commit.
+
+    Args:
+        offset: an offset that is being committed now.
+        retention_ms: the retention of offsets without an expire timestamp of their own.
+        empty_since_ms: when its group became Empty, if the group's retention may count from there; else None.
+    """
+    base_ms = offset[COMMIT_MS] if empty_since_ms is None else empty_since_ms
+    expire_ms = offset[EXPIRE_MS]
+    due = base_ms + retention_ms
+    return due if expire_ms == NO_TIMESTAMP else min(due, expire_ms)
+
+
+def evaluate(aging: Aging, offset: StoredOffset) -> Evaluation:
+    """When `offset` is due, what its retention counts from, and by which rule."""
+    commit_ms = offset[COMMIT_MS]
     due = due_ms(aging, offset)
-    has_own = own_ms != NO_TIMESTAMP
+    has_expire_timestamp = offset[EXPIRE_MS] != NO_TIMESTAMP
     if due == NEVER:
-        return Judgement("EX-6" if has_own and aging.rule == "EX-3" else aging.rule, None, due)
-    if has_own and not aging.whole_group:
-        return Judgement("EX-2" if aging.rule == "EX-3" else aging.rule, commit_ms, due)
+        return Evaluation("EX-6" if has_expire_timestamp and aging.rule == "EX-3" else aging.rule, None, due)
+    if has_expire_timestamp and not aging.whole_group:
+        return Evaluation("EX-2" if aging.rule == "EX-3" else aging.rule, commit_ms, due)
     if aging.base_ms is None:
-        return Judgement(aging.rule, commit_ms, due)
+        return Evaluation(aging.rule, commit_ms, due)
     is_late = commit_ms > aging.base_ms and aging.rule == "EX-3"
-    return Judgement("EX-5" if is_late else aging.rule, aging.base_ms, due)
+    return Evaluation("EX-5" if is_late else aging.rule, aging.base_ms, due)

@@ -1,15 +1,16 @@
-"""Why the committed offsets of a group are there or gone, and until when: data for programs, text for people.
+"""Why the committed offsets of a group are kept or gone, and until when: data for programs, text for people (KIP-211).
 
-It asks the policy and `judge` that the cleanup asks (`expiry.py`), about the group as it is now; what is gone
-already is told from what the cleanup noted. Times are milliseconds since the epoch, in texts UTC.
+The answers come from the expiry policy and from `evaluate` (`expiry.py`), which the cleanup uses too, applied to the
+group as it is now. What has expired already is explained from what the cleanup recorded (`expirations.py`). All times
+are milliseconds since the epoch; in texts they are UTC.
 """
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakebroker.core.offsets.eras import policy_of
-from fakebroker.core.offsets.expiry import Aging, judge
+from fakebroker.core.offsets.expiry import Aging, evaluate
+from fakebroker.core.offsets.expiry_policies import policy_named
 from fakebroker.core.offsets.group_offsets import NEVER
 from fakebroker.records.offsets_topic import CommittedOffset
 
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
     from fakebroker.core.coordinator.shard import Shard
     from fakebroker.core.groups.classic_group import ClassicGroup
     from fakebroker.core.node import Node
-    from fakebroker.core.offsets.losses import OffsetsExpired
+    from fakebroker.core.offsets.expirations import OffsetsExpired
     from fakebroker.instant import Instant
 
 
-class OffsetStory(NamedTuple):
-    """One committed offset: kept or expired, by which rule, since when it counts, when it is due."""
+class OffsetExplanation(NamedTuple):
+    """One committed offset: kept or expired, by which rule, what its retention counts from, when it is due."""
 
     topic: str
     partition: int
@@ -30,27 +31,27 @@ class OffsetStory(NamedTuple):
     committed_ms: int
     expired: bool
     rule: str
-    base_ms: int | None  # what it counts from; None while it does not age
+    base_ms: int | None  # what the retention counts from; None while the offset does not age
     due_ms: int | None  # None: not due as long as the group stays as it is
-    pass_ms: int | None  # the cleanup that takes it, or took it
+    pass_ms: int | None  # the cleanup that will remove it, or has removed it
 
 
-class GroupStory(NamedTuple):
-    """All of it for one group under one era. `str()` of it is the text."""
+class GroupExplanation(NamedTuple):
+    """All committed offsets of one group under one expiry policy. `str()` of it is a table for people."""
 
     group_id: str
     state: str
-    since_ms: int  # when it entered the state; -1 unknown
-    cause: str  # why it entered the state; "" for one that was loaded or never changed
+    since_ms: int  # when the group entered the state; -1 unknown
+    state_reason: str  # why it entered the state; "" for one that was loaded or never changed
     why: str
-    era: str
+    policy: str  # the name of the expiry policy
     retention_ms: int
-    offsets: tuple[OffsetStory, ...]
+    offsets: tuple[OffsetExplanation, ...]
 
     def __str__(self) -> str:
         since = f" since {_time(self.since_ms)}" if self.since_ms >= 0 else ""
-        since += f" ({self.cause})" if self.cause else ""
-        rules = f"(era {self.era}, retention {_span(self.retention_ms)})"
+        since += f" ({self.state_reason})" if self.state_reason else ""
+        rules = f"(policy {self.policy}, retention {_span(self.retention_ms)})"
         lines = [f"group {self.group_id}: {self.state}{since}; {self.why} {rules}"]
         if not self.offsets:
             return f"{lines[0]}\n  no committed offsets"
@@ -60,39 +61,50 @@ class GroupStory(NamedTuple):
         return "\n".join(lines)
 
 
-def explain(node: "Node", group_id: str, now: "Instant", era: str | None = None) -> GroupStory:
-    """What becomes of the group's offsets if it stays as it is, and what became of those it lost.
+def explain(node: "Node", group_id: str, now: "Instant", policy_name: str | None = None) -> GroupExplanation:
+    """What becomes of the group's offsets if it stays as it is, and what became of those that have expired.
 
-    `era` asks what another era's rules say of the same group. Raises FakebrokerError for an era that does not exist,
-    KafkaError if `node` cannot tell: 14, 15 or 16.
+    Args:
+        node: the broker that coordinates the group.
+        policy_name: a key of `EXPIRY_POLICIES`; None: the policy in force.
+
+    Raises FakebrokerError for a policy that does not exist, KafkaError if `node` cannot tell
+    (COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR).
     """
     shard = node.coordinator.shard(group_id, now)
     cleanup = shard.cleanup
-    chosen = era or cleanup.era
-    policy = policy_of(chosen)
+    chosen = policy_name or cleanup.policy_name
+    policy = policy_named(chosen)
     group = shard.group(group_id)
-    losses = shard.cluster.losses.of(group_id)
+    expirations = shard.cluster.expirations.of(group_id)
     if group is None:
-        return _story_of_the_dead(group_id, losses, chosen, cleanup.retention_ms)
+        return _explain_missing_group(group_id, expirations, chosen, cleanup.retention_ms)
     aging = policy(group, cleanup.retention_ms)
-    stories = [*_lost(losses, group), *_kept(shard, group, aging, now)]
-    stories.sort(key=lambda story: (story.topic, story.partition))
-    return GroupStory(
-        group_id, str(group.state), group.state_ms, group.cause, aging.why, chosen, cleanup.retention_ms, tuple(stories)
+    offsets = [*_expired(expirations, group), *_kept(shard, group, aging, now)]
+    return GroupExplanation(
+        group_id,
+        str(group.state),
+        group.state_ms,
+        group.state_reason,
+        aging.why,
+        chosen,
+        cleanup.retention_ms,
+        tuple(sorted(offsets, key=_by_partition)),
     )
 
 
-def side_by_side(stories: Iterable[GroupStory]) -> str:
-    """When each offset is due under several eras, as text: one column for each story of the same group."""
-    stories = list(stories)
+def side_by_side(explanations: Iterable[GroupExplanation]) -> str:
+    """When each offset of one group is due under several policies, as text: one column for each explanation."""
+    explanations = list(explanations)
     dues: dict[tuple[str, int, int], dict[str, str]] = {}
-    for story in stories:
-        for offset in story.offsets:
-            place = (offset.topic, offset.partition, offset.offset)
-            dues.setdefault(place, {})[story.era] = f"{_due(offset)} {offset.rule}"
-    rows = [("topic", "partition", "offset", *(story.era for story in stories))]
-    for (topic, partition, value), by_era in dues.items():
-        rows.append((topic, str(partition), str(value), *(by_era.get(story.era, "") for story in stories)))
+    for explanation in explanations:
+        for each in explanation.offsets:
+            row = dues.setdefault((each.topic, each.partition, each.offset), {})
+            row[explanation.policy] = f"{_due(each)} {each.rule}"
+    policies = [explanation.policy for explanation in explanations]
+    rows = [("topic", "partition", "offset", *policies)]
+    for (topic, partition, value), by_policy in dues.items():
+        rows.append((topic, str(partition), str(value), *(by_policy.get(name, "") for name in policies)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
@@ -100,14 +112,18 @@ def side_by_side(stories: Iterable[GroupStory]) -> str:
 # -- data --------------------------------------------------------------------------------------------------------------
 
 
-def _kept(shard: "Shard", group: "ClassicGroup", aging: Aging, now: "Instant") -> Iterator[OffsetStory]:
-    """What is there now. An open transaction puts an expiry off until it is over (EX-4)."""
+def _by_partition(explanation: OffsetExplanation) -> tuple[str, int]:
+    return explanation.topic, explanation.partition
+
+
+def _kept(shard: "Shard", group: "ClassicGroup", aging: Aging, now: "Instant") -> Iterator[OffsetExplanation]:
+    """The offsets that are there now. An open transaction defers an expiry until it has ended (EX-4)."""
     for stored in group.offsets:
         offset = CommittedOffset._make(stored)
-        rule, base_ms, due_ms = judge(aging, stored)
+        rule, base_ms, due_ms = evaluate(aging, stored)
         waits = due_ms < NEVER and group.offsets.is_pending(offset.topic, offset.partition)
         pass_ms = None if due_ms >= NEVER or waits else shard.cleanup.next_pass_ms(due_ms, now.wall_ms)
-        yield OffsetStory(
+        yield OffsetExplanation(
             offset.topic,
             offset.partition,
             offset.offset,
@@ -120,28 +136,31 @@ def _kept(shard: "Shard", group: "ClassicGroup", aging: Aging, now: "Instant") -
         )
 
 
-def _lost(losses: "list[OffsetsExpired]", group: "ClassicGroup | None") -> Iterator[OffsetStory]:
-    """What the cleanup took and nobody committed again, each partition's last."""
-    last: dict[tuple[str, int], OffsetStory] = {}
-    for loss in losses:
-        for stored in loss.offsets:
+def _expired(expirations: "list[OffsetsExpired]", group: "ClassicGroup | None") -> Iterator[OffsetExplanation]:
+    """The last expired offset of each partition that has no committed offset now."""
+    last: dict[tuple[str, int], OffsetExplanation] = {}
+    for expiration in expirations:
+        for stored in expiration.offsets:
             offset = CommittedOffset._make(stored)
-            place = (offset.topic, offset.partition)
-            if group is None or group.offsets.get(*place) is None:
-                rule, base_ms, due_ms = judge(loss.aging, stored)
-                last[place] = OffsetStory(
-                    *place, offset.offset, offset.commit_ms, True, rule, base_ms, due_ms, loss.pass_ms
+            partition = offset.topic, offset.partition
+            if group is None or group.offsets.get(*partition) is None:
+                rule, base_ms, due_ms = evaluate(expiration.aging, stored)
+                last[partition] = OffsetExplanation(
+                    *partition, offset.offset, offset.commit_ms, True, rule, base_ms, due_ms, expiration.pass_ms
                 )
     yield from last.values()
 
 
-def _story_of_the_dead(group_id: str, losses: "list[OffsetsExpired]", era: str, retention_ms: int) -> GroupStory:
-    if not losses:
-        return GroupStory(group_id, "Dead", -1, "", "there is no such group", era, retention_ms, ())
-    end = losses[-1]
-    stories = sorted(_lost(losses, None), key=lambda story: (story.topic, story.partition))
+def _explain_missing_group(
+    group_id: str, expirations: "list[OffsetsExpired]", policy_name: str, retention_ms: int
+) -> GroupExplanation:
+    """The explanation of a group that is not there: what expired, if anything did."""
+    if not expirations:
+        return GroupExplanation(group_id, "Dead", -1, "", "there is no such group", policy_name, retention_ms, ())
+    end = expirations[-1]
+    offsets = tuple(sorted(_expired(expirations, None), key=_by_partition))
     why = f"gone at the cleanup of {_time(end.pass_ms)}; before, {end.aging.why}"
-    return GroupStory(group_id, "Dead", end.pass_ms, "", why, era, end.aging.retention_ms, tuple(stories))
+    return GroupExplanation(group_id, "Dead", end.pass_ms, "", why, policy_name, end.aging.retention_ms, offsets)
 
 
 # -- text --------------------------------------------------------------------------------------------------------------
@@ -149,27 +168,27 @@ def _story_of_the_dead(group_id: str, losses: "list[OffsetsExpired]", era: str, 
 _HEADINGS = ("topic", "partition", "offset", "committed", "counts from", "due", "decision", "rule")
 
 
-def _row(story: OffsetStory) -> tuple[str, ...]:
+def _row(offset: OffsetExplanation) -> tuple[str, ...]:
     return (
-        story.topic,
-        str(story.partition),
-        str(story.offset),
-        _time(story.committed_ms),
-        "-" if story.base_ms is None else _time(story.base_ms),
-        _due(story),
-        _decision(story),
-        f"{story.rule} {_MEANINGS.get(story.rule, '')}".rstrip(),
+        offset.topic,
+        str(offset.partition),
+        str(offset.offset),
+        _time(offset.committed_ms),
+        "-" if offset.base_ms is None else _time(offset.base_ms),
+        _due(offset),
+        _decision(offset),
+        f"{offset.rule} {_MEANINGS.get(offset.rule, '')}".rstrip(),
     )
 
 
-def _due(story: OffsetStory) -> str:
-    return "never" if story.due_ms is None else _time(story.due_ms)
+def _due(offset: OffsetExplanation) -> str:
+    return "never" if offset.due_ms is None else _time(offset.due_ms)
 
 
-def _decision(story: OffsetStory) -> str:
-    if story.expired:
-        return f"expired {_time(story.pass_ms or 0)}"
-    return "kept" if story.pass_ms is None else f"goes {_time(story.pass_ms)}"
+def _decision(offset: OffsetExplanation) -> str:
+    if offset.expired:
+        return f"expired {_time(offset.pass_ms or 0)}"
+    return "kept" if offset.pass_ms is None else f"goes {_time(offset.pass_ms)}"
 
 
 _MEANINGS = {

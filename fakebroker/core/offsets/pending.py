@@ -1,14 +1,14 @@
-"""Offsets committed in transactions that are still open (OC-16, LD-2).
+"""Offsets committed in transactions that are still open (KIP-98, OC-16, LD-2).
 
-They count once the marker of their transaction says so. The order of the records in the log decides: a plain commit,
-or another transaction's, that lies behind a pending record outlives it (OC-18). Until the marker comes the partition
-stays unstable all the same (OF-9).
+They become committed offsets when a commit marker ends their transaction. The order of the records in the log decides:
+a plain commit, or another transaction's, whose record comes after a pending one in the log replaces it (OC-18). Even
+so the partition counts as unstable (KIP-447) until the marker is there (OF-9).
 """
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from fakebroker.records.offsets_topic import StoredOffset
+from fakebroker.records.offsets_topic import PARTITION, TOPIC, StoredOffset, TopicPartition
 
 
 class _Pending(NamedTuple):
@@ -22,7 +22,7 @@ class PendingOffsets:
     __slots__ = ("_by_producer",)
 
     def __init__(self) -> None:
-        self._by_producer: dict[int, dict[tuple[str, int], _Pending]] = {}
+        self._by_producer: dict[int, dict[TopicPartition, _Pending]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._by_producer)
@@ -31,24 +31,25 @@ class PendingOffsets:
         """Apply the records of a transactional commit; the first lies at `base_offset` of the log."""
         mine = self._by_producer.setdefault(producer_id, {})
         for log_offset, stored in enumerate(offsets, base_offset):
-            mine[stored[:2]] = _Pending(log_offset, stored)
+            mine[TopicPartition(stored[TOPIC], stored[PARTITION])] = _Pending(log_offset, stored)
 
     def supersede(self, topic: str, partition: int, log_offset: int) -> None:
-        """A record of the partition at `log_offset` counts: what is pending before it never will."""
+        """A record of the partition at `log_offset` is committed: pending ones before it in the log never will be."""
+        key = TopicPartition(topic, partition)
         for offsets in self._by_producer.values():
-            pending = offsets.get((topic, partition))
+            pending = offsets.get(key)
             if pending is not None and pending.log_offset < log_offset:
-                offsets[topic, partition] = _Pending(pending.log_offset, None)
+                offsets[key] = _Pending(pending.log_offset, None)
 
     def drop(self, topic: str, partition: int) -> None:
         """Forget what is pending for a partition (OD-7, EX-12)."""
         for producer_id, offsets in list(self._by_producer.items()):
-            offsets.pop((topic, partition), None)
+            offsets.pop(TopicPartition(topic, partition), None)
             if not offsets:
                 del self._by_producer[producer_id]
 
     def complete(self, producer_id: int, commit: bool) -> list[StoredOffset]:
-        """Apply a marker: the offsets that count from now on, in no case those of an abort."""
+        """Apply an end marker; returns the offsets that are committed by it, none if it aborts."""
         offsets = self._by_producer.pop(producer_id, {})
         if not commit:
             return []
@@ -60,13 +61,14 @@ class PendingOffsets:
         return counting
 
     def has(self, topic: str, partition: int) -> bool:
-        """Is an offset of the partition pending (OF-9, EX-4)?"""
-        return any((topic, partition) in offsets for offsets in self._by_producer.values())
+        """Whether an offset of the partition is pending (OF-9, EX-4)."""
+        key = TopicPartition(topic, partition)
+        return any(key in offsets for offsets in self._by_producer.values())
 
-    def places(self) -> list[tuple[str, int]]:
+    def partitions(self) -> list[TopicPartition]:
         """Every partition with a pending offset, in the order of their records."""
-        return list(dict.fromkeys(place for offsets in self._by_producer.values() for place in offsets))
+        return list(dict.fromkeys(partition for offsets in self._by_producer.values() for partition in offsets))
 
     def producer_ids(self) -> list[int]:
-        """Every producer with pending offsets in this group, longest first."""
+        """Every producer with pending offsets in this group, oldest transaction first."""
         return list(self._by_producer)

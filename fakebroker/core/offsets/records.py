@@ -1,7 +1,7 @@
-"""Records on their way to `__consumer_offsets`: values now, bytes when somebody fetches or measures.
+"""Records of `__consumer_offsets` that are values until somebody fetches or measures the log and they become bytes.
 
-Each class is the records of one write, which form one batch (CR-14). The log keeps the object and asks for `records()`
-when it needs bytes; the tuples inside are those of the cache, so a commit is stored once.
+Each class is the records of one write, which form one batch (CR-14). The log keeps the object and calls `records()`
+when it needs bytes; the tuples inside are those of the cache, so a committed offset is kept once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from fakebroker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.records.batch import build_batch
 from fakebroker.records.offsets_codec import Format, group_key, group_value, offset_key, offset_value
-from fakebroker.records.offsets_topic import GroupValue, MemberValue, StoredOffset
+from fakebroker.records.offsets_topic import METADATA, PARTITION, TOPIC, GroupValue, MemberValue, StoredOffset
 from fakebroker.records.record_codec import Record
 
 _NOTHING: Final[dict[int, StoredOffset]] = {}
@@ -20,7 +20,7 @@ _LONGEST_TOPIC = 249  # characters
 # What values take in CPython 3.11, measured: they need to be right on the average only, and the same everywhere.
 _WRITE_BYTES = 380
 _OFFSET_BYTES = 170
-_PLACE_BYTES = 70
+_PARTITION_BYTES = 70
 _MEMBER_BYTES = 320
 
 
@@ -39,11 +39,11 @@ def _text_bytes(text: str) -> int:
 
 
 def _metadata_bytes(offsets: Sequence[tuple[str, int] | StoredOffset]) -> int:
-    return sum([_text_bytes(each[4]) + 49 for each in offsets if len(each) > 2 and each[4]])
+    return sum([_text_bytes(each[METADATA]) + 49 for each in offsets if len(each) > 2 and each[METADATA]])
 
 
 def _longest_bytes(member: MemberValue) -> int:
-    """No less than a stored member takes: a character is at most four bytes."""
+    """An upper bound of what a stored member takes: a character is at most four bytes."""
     texts = (member.member_id, member.group_instance_id or "", member.client_id, member.client_host)
     return 4 * sum(map(len, texts)) + len(member.subscription) + len(member.assignment) + 64
 
@@ -71,34 +71,34 @@ class OffsetCommits:
     def records(self) -> list[Pair]:
         """Keys and values as bytes."""
         return [
-            (offset_key(self.group_id, stored[0], stored[1]), offset_value(stored, self._format))
+            (offset_key(self.group_id, stored[TOPIC], stored[PARTITION]), offset_value(stored, self._format))
             for stored in self.offsets
         ]
 
     def is_larger_than(self, limit_bytes: int) -> bool:
-        """Whether the batch would be. It is made only if a look at the values leaves doubt."""
+        """Whether the batch would be larger. It is built only if an upper bound from the values is too large."""
         names = _LONGEST_TOPIC + len(self.group_id)
-        longest = len(self.offsets) * (4 * names + 64) + 4 * sum([len(stored[4]) for stored in self.offsets])
+        longest = len(self.offsets) * (4 * names + 64) + 4 * sum([len(stored[METADATA]) for stored in self.offsets])
         return longest + _ROOM_BYTES > limit_bytes and _batch_size(self.records()) > limit_bytes
 
     def memory_bytes(self) -> int:
-        """Roughly what the write takes."""
+        """Roughly the memory that the write takes."""
         offsets = self.offsets
         size_bytes = _WRITE_BYTES + _OFFSET_BYTES * len(offsets)
         for stored in offsets:
-            if stored[4]:
+            if stored[METADATA]:
                 return size_bytes + _metadata_bytes(offsets)
         return size_bytes
 
     def is_superseded(self) -> bool:
-        """Whether none of them is the group's offset any more. The cache shares the tuples, so a look is enough."""
+        """Whether later records replaced all of them: the cache has none of these very tuples any more."""
         topics = self._cache.topics
         name, partitions = "", _NOTHING
         for stored in self.offsets:
-            if stored[0] != name:
-                name = stored[0]
+            if stored[TOPIC] != name:
+                name = stored[TOPIC]
                 partitions = topics.get(name, _NOTHING)
-            if partitions.get(stored[1]) is stored:
+            if partitions.get(stored[PARTITION]) is stored:
                 return False
         return True
 
@@ -125,62 +125,62 @@ class GroupRecord:
         return [(group_key(self.group_id), group_value(self.value, self._format))]
 
     def is_larger_than(self, limit_bytes: int) -> bool:
-        """Whether the batch with this record would be. It is made only if a look at the values leaves doubt."""
+        """Whether the batch with this record would be larger. It is built only if an upper bound is too large."""
         longest = sum(map(_longest_bytes, self.value.members)) + 4 * len(self.group_id) + _ROOM_BYTES
         return longest > limit_bytes and _batch_size(self.records()) > limit_bytes
 
     def memory_bytes(self) -> int:
-        """Roughly what the write takes."""
+        """Roughly the memory that the write takes."""
         members = self.value.members
         return _WRITE_BYTES + sum([_MEMBER_BYTES + len(each.subscription) + len(each.assignment) for each in members])
 
     def is_superseded(self) -> bool:
-        """Whether the group was written again, or its end was."""
+        """Whether a later record of the group was written, or its tombstone."""
         return self._latest.get(self.group_id) != self.offset
 
 
 class Tombstones:
-    """Offsets of a group that go, and the group itself with `whole_group` (EX-8, EX-10, CR-14).
+    """Tombstones of deleted or expired offsets of a group, and of the group with `whole_group` (EX-8, EX-10, CR-14).
 
-    A place is a tuple that begins with topic and partition; the lost offset itself will do. Without `latest` they stay
-    until the log's cleaner takes them.
+    Each entry of `deleted` is a tuple that begins with topic and partition: a TopicPartition or the offset itself.
+    Without `latest` they stay until the log's cleaner removes them.
     """
 
-    __slots__ = ("_latest", "group_id", "places", "whole_group")
+    __slots__ = ("_latest", "deleted", "group_id", "whole_group")
 
     def __init__(
         self,
         group_id: str,
-        places: Sequence[tuple[str, int] | StoredOffset],
+        deleted: Sequence[tuple[str, int] | StoredOffset],
         whole_group: bool = False,
         latest: LatestRecords | None = None,
     ) -> None:
         self.group_id = group_id
-        self.places = places
+        self.deleted = deleted
         self.whole_group = whole_group
         self._latest = latest
 
     def __len__(self) -> int:
-        return len(self.places) + self.whole_group
+        return len(self.deleted) + self.whole_group
 
     def records(self) -> list[Pair]:
         """Keys as bytes, values null."""
-        pairs: list[Pair] = [(offset_key(self.group_id, place[0], place[1]), None) for place in self.places]
+        pairs: list[Pair] = [(offset_key(self.group_id, each[TOPIC], each[PARTITION]), None) for each in self.deleted]
         if self.whole_group:
             pairs.append((group_key(self.group_id), None))
         return pairs
 
     def memory_bytes(self) -> int:
-        """Roughly what the write takes; lost offsets are values of their own."""
-        each_bytes = [_PLACE_BYTES if len(place) == 2 else _OFFSET_BYTES for place in self.places]
-        return _WRITE_BYTES + sum(each_bytes) + _metadata_bytes(self.places)
+        """Roughly the memory that the write takes; expired offsets are not shared with the cache any more."""
+        each_bytes = [_PARTITION_BYTES if len(each) == 2 else _OFFSET_BYTES for each in self.deleted]
+        return _WRITE_BYTES + sum(each_bytes) + _metadata_bytes(self.deleted)
 
     def is_superseded(self) -> bool:
-        """Whether all that went is there again, by later records."""
+        """Whether everything that was deleted is stored again, by later records."""
         latest = self._latest
         if latest is None or (self.whole_group and not latest.has_group_record(self.group_id)):
             return False
-        return all(latest.has_offset(self.group_id, place[0], place[1]) for place in self.places)
+        return all(latest.has_offset(self.group_id, each[TOPIC], each[PARTITION]) for each in self.deleted)
 
 
 class Several:
@@ -200,7 +200,7 @@ class Several:
         return [pair for write in self.writes for pair in write.records()]
 
     def memory_bytes(self) -> int:
-        """Roughly what they take."""
+        """Roughly the memory that they take."""
         return sum(write.memory_bytes() for write in self.writes)
 
     def is_superseded(self) -> bool:

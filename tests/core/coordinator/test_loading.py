@@ -18,12 +18,12 @@ from fakebroker.records.offsets_codec import Format, group_key, group_value, off
 from fakebroker.records.offsets_topic import GroupEntry, GroupValue, MemberValue, OffsetEntry
 from fakebroker.settings import Settings
 from tests.core.offsets.histories import take
-from tests.core.offsets.lab import DAY, HOUR, MINUTE, NO_ID, PASS, START, WEEK, Lab, Pair, Pairs, Place, state_of
+from tests.core.offsets.lab import DAY, HOUR, MINUTE, NO_ID, PASS, START, WEEK, Lab, Pair, Pairs, PartitionKey, state_of
 
 
-def offset(value: int, place: Place = ("t", 0), record_format: Format = Format()) -> Pair:
-    row = (*place, value, -1, "", START.wall_ms, -1, NO_ID)
-    return offset_key("g", *place), offset_value(row, record_format)
+def offset(value: int, partition: PartitionKey = ("t", 0), record_format: Format = Format()) -> Pair:
+    row = (*partition, value, -1, "", START.wall_ms, -1, NO_ID)
+    return offset_key("g", *partition), offset_value(row, record_format)
 
 
 def group(generation: int = 1, *members: str, kind: str = "consumer", state_ms: int = START.wall_ms) -> Pair:

@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from fakebroker.core.deadlines import Timers
-from fakebroker.core.events import Event, Transition
+from fakebroker.core.events import CoreEvent, Transition
 from fakebroker.core.groups.classic_group import ClassicGroup
-from fakebroker.core.groups.host import WriteDone
 from fakebroker.core.groups.messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
@@ -52,10 +51,10 @@ class Lab:
         self.behaviours: Behaviours = release(as_release).behaviours
         self.timers = Timers()
         self.ms = 0
-        self.events: list[Event] = []
+        self.events: list[CoreEvent] = []
         self.written: list[GroupValue] = []
-        self.write_result: ErrorCode | None = ErrorCode.NONE  # None: writes stay open, see `finish_write`
-        self._open_writes: list[WriteDone] = []
+        self.write_result = ErrorCode.NONE
+        self.on_write: Callable[[], None] | None = None  # looks at the group in the middle of a write
         self._ids = 0
         self.group = ClassicGroup("g", self, self.now)
 
@@ -65,14 +64,13 @@ class Lab:
         self._ids += 1
         return f"{prefix}-{self._ids}"
 
-    def write_group(self, _group: ClassicGroup, value: GroupValue, now: Instant, done: WriteDone) -> None:
+    def write_group(self, _group_id: str, value: GroupValue, _now: Instant) -> ErrorCode:
         self.written.append(value)
-        if self.write_result is None:
-            self._open_writes.append(done)
-        else:
-            done(self.write_result, now)
+        if self.on_write is not None:
+            self.on_write()
+        return self.write_result
 
-    def emit(self, event: Event) -> None:
+    def emit(self, event: CoreEvent) -> None:
         self.events.append(event)
 
     # -- time --------------------------------------------------------------------------------------------------------
@@ -93,10 +91,6 @@ class Lab:
 
     def wait_until(self, ms: int) -> None:
         self.wait(ms - self.ms)
-
-    def finish_write(self, code: ErrorCode = ErrorCode.NONE) -> None:
-        """The oldest append that is under way ends."""
-        self._open_writes.pop(0)(code, self.now)
 
     # -- requests ----------------------------------------------------------------------------------------------------
 
@@ -190,9 +184,9 @@ class Lab:
         return ids
 
     @property
-    def causes(self) -> list[str]:
+    def reasons(self) -> list[str]:
         """Why the group changed its state, one after the other."""
-        return [event.cause for event in self.events if isinstance(event, Transition)]
+        return [event.reason for event in self.events if isinstance(event, Transition)]
 
     @property
     def path(self) -> list[str]:

@@ -93,7 +93,7 @@ def test_the_handshake_adds_nothing(lab: Lab, state: str) -> None:
     assert (join.code, join.member_id) == (ErrorCode.MEMBER_ID_REQUIRED, "c-3")
     assert join.answer is not None
     assert join.answer[2:] == (-1, None, None, "", (), False)
-    assert (lab.group.state, list(lab.group.members), "c-3" in lab.group.pending) == (state, before, True)
+    assert (lab.group.state, list(lab.group.members), "c-3" in lab.group.pending_join_members) == (state, before, True)
 
 
 @pytest.mark.rules("JG-17")
@@ -117,7 +117,11 @@ def test_a_pending_id_joins(lab: Lab, state: str) -> None:
     pending = lab.ask_for_id()
 
     assert lab.join(pending).is_parked
-    assert (lab.group.state, list(lab.group.members)[-1], len(lab.group.pending)) == (PREPARING, pending, 0)
+    assert (lab.group.state, list(lab.group.members)[-1], len(lab.group.pending_join_members)) == (
+        PREPARING,
+        pending,
+        0,
+    )
 
 
 @pytest.mark.rules("JG-19")
@@ -128,7 +132,7 @@ def test_a_pending_id_cannot_become_static(lab: Lab) -> None:
     join = lab.join(pending, instance="i")
 
     assert (join.code, join.member_id) == (ErrorCode.UNKNOWN_SERVER_ERROR, "")
-    assert pending in lab.group.pending
+    assert pending in lab.group.pending_join_members
 
 
 @pytest.mark.rules("JG-6", "JG-20", "JG-21")
@@ -208,7 +212,7 @@ def test_changed_metadata_rebalances(lab: Lab, state: str, protocols: list[tuple
 
     assert (join.is_parked, lab.group.state) == (True, PREPARING)
     assert lab.group.members[ids[1]].protocols == tuple(protocols)
-    assert lab.causes[-1] == f"member {ids[1]} changed its metadata"
+    assert lab.reasons[-1] == f"member {ids[1]} changed its metadata"
 
 
 @pytest.mark.rules("JG-21")
@@ -220,7 +224,7 @@ def test_the_same_again_in_stable(lab: Lab) -> None:
     assert (follows.generation, follows.members, follows.leader, lab.group.state) == (1, (), a, STABLE)
 
     leads = lab.join(a)
-    assert (leads.is_parked, lab.group.state, lab.causes[-1]) == (True, PREPARING, "the leader rejoined")
+    assert (leads.is_parked, lab.group.state, lab.reasons[-1]) == (True, PREPARING, "the leader rejoined")
 
 
 @pytest.mark.rules("JG-28")
@@ -253,7 +257,7 @@ def test_who_does_not_rejoin_is_dropped(lab: Lab) -> None:
 
     assert [member.member_id for member in join.members] == [a, c]
     assert lab.heartbeat(b) == UNKNOWN
-    assert c in lab.group.owing_sync
+    assert c in lab.group.pending_sync_members
 
 
 @pytest.mark.rules("JG-34")

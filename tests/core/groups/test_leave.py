@@ -30,7 +30,7 @@ def test_each_entry_on_its_own(lab: Lab, state: str) -> None:
     )
 
     assert codes == [UNKNOWN, UNKNOWN, UNKNOWN, FENCED, UNKNOWN, OK, OK, UNKNOWN, OK]
-    assert (len(lab.group.members), len(lab.group.pending)) == (0, 0)
+    assert (len(lab.group.members), len(lab.group.pending_join_members)) == (0, 0)
 
 
 @pytest.mark.rules("LG-4")
@@ -180,8 +180,8 @@ def test_the_generation_plays_no_role(lab: Lab) -> None:
 
 
 def test_the_reasons_are_told(lab: Lab) -> None:
-    """What the clients give as their reason is part of the transition's cause."""
+    """What the clients give as their reason is part of the transition's reason."""
     _a, b = lab.stable({}, {})
     lab.leave(Leaver(b, None, "shutting down"))
 
-    assert lab.causes[-1] == f"member {b} left (shutting down)"
+    assert lab.reasons[-1] == f"member {b} left (shutting down)"

@@ -6,8 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.core.groups.members import Member, Roster
-from fakebroker.core.groups.messages import JoinRequest
+from fakebroker.core.groups.members import Member, Members
 from fakebroker.instant import Instant
 
 names = st.sampled_from("abcd")
@@ -20,30 +19,45 @@ actions = st.lists(
 )
 
 
-def request(member_id: str, protocols: Any, timeout_ms: int, instance_id: str | None = None) -> JoinRequest:
-    return JoinRequest(member_id, instance_id, "c", "/h", 10, timeout_ms, "consumer", protocols)
+def member_of(
+    member_id: str,
+    protocols: Any,
+    timeout_ms: int,
+    instance_id: str | None = None,
+    on_timeout: Callable[[Member, Instant], None] | None = None,
+) -> Member:
+    return Member(
+        member_id,
+        instance_id=instance_id,
+        client_id="c",
+        client_host="/h",
+        session_timeout_ms=10,
+        rebalance_timeout_ms=timeout_ms,
+        protocols=protocols,
+        on_timeout=on_timeout or ignore,
+    )
 
 
 def ignore(*_: object) -> None:
     """A timer or an answer that nobody looks at."""
 
 
-def act(roster: Roster, number: int, kind: str, protocols: Any, which: int) -> None:
+def act(members: Members, number: int, kind: str, protocols: Any, which: int) -> None:
     """One change; `which` picks the member and its timeout."""
-    members = list(roster.by_id.values())
+    everybody = list(members.values())
     if kind == "add":
         instance_id = f"i{number}" if which else None
-        roster.add(Member(f"m{number}", request(f"m{number}", protocols, which, instance_id), ignore))
+        members.add(member_of(f"m{number}", protocols, which, instance_id))
         return
-    if not members:
+    if not everybody:
         return
-    member = members[which % len(members)]
+    member = everybody[which % len(everybody)]
     changes: dict[str, Callable[[], None]] = {
-        "remove": lambda: roster.remove(member),
-        "update": lambda: roster.update(member, protocols, 10, which),
-        "park": lambda: roster.park_join(member, ignore),
-        "unpark": lambda: roster.park_join(member, None),
-        "rename": lambda: roster.rename(member, f"r{number}") if member.instance_id else None,
+        "remove": lambda: members.remove(member),
+        "update": lambda: members.update_member(member, protocols, 10, which),
+        "park": lambda: members.park_join(member, ignore),
+        "unpark": lambda: members.park_join(member, None),
+        "rename": lambda: members.rename(member, f"r{number}") if member.instance_id else None,
     }
     changes[kind]()
 
@@ -51,35 +65,35 @@ def act(roster: Roster, number: int, kind: str, protocols: Any, which: int) -> N
 @given(actions)
 def test_the_sums_are_right(steps: list[tuple[str, Any, int]]) -> None:
     """After any changes each sum is what counting anew gives."""
-    roster = Roster({}, {})
+    members = Members()
     for number, (kind, protocols, which) in enumerate(steps):
-        act(roster, number, kind, protocols, which)
-        members = roster.by_id.values()
+        act(members, number, kind, protocols, which)
+        everybody = members.values()
 
-        common = {name for member in members for name, _ in member.protocols}
-        for member in members:
+        common = {name for member in everybody for name, _ in member.protocols}
+        for member in everybody:
             common &= {name for name, _ in member.protocols}
-        assert roster.candidates() == common
-        assert roster.joined_count == sum(member.answer_join is not None for member in members)
-        assert roster.rebalance_timeout_ms == max((member.rebalance_timeout_ms for member in members), default=0)
-        assert roster.static == {member.instance_id: member.member_id for member in members if member.instance_id}
-        assert list(roster.by_id) == [member.member_id for member in members]
+        assert members.candidates() == common
+        assert members.awaiting_join_count == sum(member.parked_join is not None for member in everybody)
+        assert members.rebalance_timeout_ms == max((member.rebalance_timeout_ms for member in everybody), default=0)
+        assert members.static == {member.instance_id: member.member_id for member in everybody if member.instance_id}
+        assert list(members) == [member.member_id for member in everybody]
 
 
 def test_a_renamed_member_keeps_its_place() -> None:
     """Order and everything else stays."""
-    roster = Roster({}, {})
+    members = Members()
     for name in "abc":
-        roster.add(Member(name, request(name, (), 1, f"i-{name}"), ignore))
-    roster.rename(roster.by_id["b"], "x")
+        members.add(member_of(name, (), 1, f"i-{name}"))
+    members.rename(members["b"], "x")
 
-    assert list(roster.by_id) == ["a", "x", "c"]
-    assert roster.static == {"i-a": "a", "i-b": "x", "i-c": "c"}
+    assert list(members) == ["a", "x", "c"]
+    assert members.static == {"i-a": "a", "i-b": "x", "i-c": "c"}
 
 
 def test_metadata_by_protocol() -> None:
     """A member has the metadata it sent with a protocol, and none for another."""
-    member = Member("m", request("m", (("a", b"1"), ("b", b"2")), 1), ignore)
+    member = member_of("m", (("a", b"1"), ("b", b"2")), 1)
 
     assert [member.metadata(name) for name in ("a", "b", "c", None)] == [b"1", b"2", b"", b""]
 
@@ -87,7 +101,7 @@ def test_metadata_by_protocol() -> None:
 def test_the_session_timer_belongs_to_its_member() -> None:
     """Its action gets the member and the time; its owner is the member."""
     fired: list[object] = []
-    member = Member("m", request("m", (), 1), lambda who, now: fired.extend([who, now]))
+    member = member_of("m", (), 1, on_timeout=lambda who, now: fired.extend([who, now]))
     member.session.action(Instant(1, 2))
 
     assert (fired, member.session.owner) == ([member, Instant(1, 2)], member)

@@ -56,7 +56,7 @@ def test_session_counts_from_a_commit(lab: Lab, state: str) -> None:
     """An accepted commit restarts the session."""
     _, b = lab.in_state(state, session=7000)
     lab.wait(5000)
-    lab.group.touch(b, lab.now)
+    lab.group.restart_session_of(b, lab.now)
 
     assert lives_until(lab, b) == 7000
 
@@ -95,7 +95,7 @@ def test_an_ended_session_starts_a_rebalance(lab: Lab, state: str) -> None:
     lab.wait(1000)
 
     assert (lab.group.state, list(lab.group.members)) == (PREPARING, [a])
-    assert lab.causes[-1] == f"member {b} has not been heard of for its session timeout"
+    assert lab.reasons[-1] == f"member {b} has not been heard of for its session timeout"
 
 
 @pytest.mark.rules("TM-2", "ST-9")
@@ -168,7 +168,7 @@ def test_a_pending_id_lives_its_session_timeout(lab: Lab) -> None:
     lab.wait(3000)
     assert lab.heartbeat(pending) == UNKNOWN
     lab.wait(3999)
-    assert pending in lab.group.pending
+    assert pending in lab.group.pending_join_members
     lab.wait(1)
 
     assert lab.join(pending).code == UNKNOWN
@@ -196,7 +196,7 @@ def test_a_pending_timeout_elsewhere_is_nothing(lab: Lab, state: str) -> None:
     generation = lab.group.generation
     lab.wait(6000)
 
-    assert (lab.group.state, lab.group.generation, len(lab.group.pending)) == (state, generation, 0)
+    assert (lab.group.state, lab.group.generation, len(lab.group.pending_join_members)) == (state, generation, 0)
 
 
 @pytest.mark.rules("TM-5", "JG-36")
@@ -227,8 +227,8 @@ def test_members_that_never_sync_are_removed(lab: Lab) -> None:
     assert (lab.group.state, len(lab.group.members)) == (STABLE, 3)
     lab.wait(1)
 
-    assert (lab.group.state, list(lab.group.members), dict(lab.group.static)) == (PREPARING, [a], {})
-    assert lab.causes[-1] == f"members {b}, {c} sent no SyncGroup in time"
+    assert (lab.group.state, list(lab.group.members), dict(lab.group.members.static)) == (PREPARING, [a], {})
+    assert lab.reasons[-1] == f"members {b}, {c} sent no SyncGroup in time"
 
 
 @pytest.mark.rules("TM-6", "SG-9")

@@ -35,9 +35,9 @@ def test_two_consumers(lab: Lab) -> None:
     assert lab.leave(b_id) == [ErrorCode.NONE]
     assert group.state == PREPARING
     assert lab.heartbeat(a_id) == ErrorCode.REBALANCE_IN_PROGRESS
-    assert group.refusal(a_id, None, 1) == ErrorCode.NONE  # its commit is accepted
+    assert group.error_for_member(a_id, None, 1) == ErrorCode.NONE  # its commit is accepted
     assert lab.join(a_id).generation == 2
-    assert group.refusal(a_id, None, 1) == ErrorCode.ILLEGAL_GENERATION
+    assert group.error_for_member(a_id, None, 1) == ErrorCode.ILLEGAL_GENERATION
     lab.sync(a_id, {a_id: b"12"})
     assert group.state == STABLE
 

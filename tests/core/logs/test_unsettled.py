@@ -54,12 +54,12 @@ def take(lab: Lab, number: int, step: tuple[Any, ...]) -> None:
     elif kind == "delete offsets" and group is not None:
         shard.delete_offsets(group, [args[1]], lab.now)
     elif kind == "delete topic":
-        shard.topic_deleted("u", lab.now)
+        shard.delete_topic("u", lab.now)
     elif kind == "pend":
         lab.pend({args[1]: number}, args[0])
     elif kind == "end" and shard.open_transactions:
         shard.partition.log.append_marker(7, 0, lab.now, commit=args[0], coordinator_epoch=0)
-        shard.replay_marker(7, args[0], lab.now)
+        shard.replay_end_transaction_marker(7, args[0], lab.now)
     elif kind == "wait":
         lab.wait(args[0])
 
@@ -67,7 +67,7 @@ def take(lab: Lab, number: int, step: tuple[Any, ...]) -> None:
 def unstable(shard: Any) -> set[tuple[str, str, int]]:
     """Partitions with an offset of an open transaction (OF-9)."""
     pending = {group.group_id: group.offsets.pending for group in shard}
-    return {(name, *place) for name, offsets in pending.items() if offsets for place in offsets.places()}
+    return {(name, *each) for name, offsets in pending.items() if offsets for each in offsets.partitions()}
 
 
 @pytest.mark.rules("CO-1", "LD-1", "LD-2")

@@ -36,4 +36,4 @@ def take(lab: Lab, step: tuple[Any, ...]) -> None:
     elif kind == "pend":
         lab.pend({(args[0], 0): 9})
     elif kind == "end":
-        lab.shard().replay_marker(7, args[0], lab.now)
+        lab.shard().replay_end_transaction_marker(7, args[0], lab.now)

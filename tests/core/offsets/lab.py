@@ -12,8 +12,8 @@ from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.groups.messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
 from fakebroker.core.groups.states import State
-from fakebroker.core.offsets.explain import GroupStory, explain
-from fakebroker.core.offsets.losses import OffsetExpired, OffsetsExpired
+from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
+from fakebroker.core.offsets.explain import GroupExplanation, explain
 from fakebroker.core.topics import Partition, Topic
 from fakebroker.instant import Instant
 from fakebroker.records.batch import read_records
@@ -29,7 +29,7 @@ SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 PASS = 10 * MINUTE  # offsets.retention.check.interval.ms
 WEEK = 7 * DAY  # offsets.retention.minutes
 
-Place = tuple[str, int]
+PartitionKey = tuple[str, int]  # topic and index
 Pair = tuple[bytes | None, bytes | None]
 
 
@@ -60,8 +60,7 @@ class Lab:
 
     def partition(self, group_id: str = "g") -> Partition:
         """The partition of `__consumer_offsets` that holds the group."""
-        coordinator = self.coordinator
-        return coordinator.topic(self.now).partitions[coordinator.partition_of(group_id, self.now)]
+        return self.cluster.group_partition(group_id)
 
     def load_slowly(self, group_id: str = "g") -> None:
         """The group's partition is being read for a minute from now on."""
@@ -75,7 +74,7 @@ class Lab:
     def exists(self, group_id: str = "g") -> bool:
         return self.shard(group_id).group(group_id) is not None
 
-    def offsets(self, group_id: str = "g") -> dict[Place, int]:
+    def offsets(self, group_id: str = "g") -> dict[PartitionKey, int]:
         """What is committed, {} if the group is not there."""
         group = self.shard(group_id).group(group_id)
         return {} if group is None else {stored[:2]: stored[2] for stored in group.offsets}
@@ -111,9 +110,9 @@ class Lab:
 
     def expired(self) -> list[OffsetExpired]:
         """What expired since the last call."""
-        losses = [event for event in self.cluster.outbox if isinstance(event, OffsetsExpired)]
+        expirations = [event for event in self.cluster.outbox if isinstance(event, OffsetsExpired)]
         self.cluster.outbox.clear()
-        return [each for loss in losses for each in loss.each()]
+        return [each for expiration in expirations for each in expiration.each()]
 
     # -- members -----------------------------------------------------------------------------------------------------
 
@@ -190,7 +189,7 @@ class Lab:
 
     def commit(
         self,
-        offsets: Mapping[Place, int] | Sequence[tuple[str, int, int]] = {("t", 0): 5},
+        offsets: Mapping[PartitionKey, int] | Sequence[tuple[str, int, int]] = {("t", 0): 5},
         *,
         group_id: str = "g",
         version: int = 9,
@@ -215,11 +214,11 @@ class Lab:
             for index, code in topic.partitions
         ]
 
-    def commit_codes(self, offsets: Mapping[Place, int] = {("t", 0): 5}, **request: Any) -> list[int]:
+    def commit_codes(self, offsets: Mapping[PartitionKey, int] = {("t", 0): 5}, **request: Any) -> list[int]:
         """The same, the codes only."""
         return [code for _, _, code in self.commit(offsets, **request)]
 
-    def pend(self, offsets: Mapping[Place, int], group_id: str = "g", producer_id: int = 7) -> None:
+    def pend(self, offsets: Mapping[PartitionKey, int], group_id: str = "g", producer_id: int = 7) -> None:
         """Offsets of a transaction that is open."""
         shard = self.shard(group_id)
         group = shard.group(group_id) or shard.create_group(group_id, self.now)
@@ -231,8 +230,8 @@ class Lab:
         known: Topic | None = self.cluster.topics.get(topic)
         return {"name": topic} if version < 10 else {"topic_id": known.id if known else topic.encode().ljust(16, b"?")}
 
-    def explain(self, group_id: str = "g", era: str | None = None) -> GroupStory:
-        return explain(self.cluster.nodes[1], group_id, self.now, era)
+    def explain(self, group_id: str = "g", policy: str | None = None) -> GroupExplanation:
+        return explain(self.cluster.nodes[1], group_id, self.now, policy)
 
     # -- the log is the truth ----------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from fakebroker.instant import Instant
 from tests.core.offsets.lab import DAY, HOUR, MINUTE, PASS, START, WEEK, Lab
 
 
-def judged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Every decision that cleanups take from now on."""
     decisions: list[int] = []
 
@@ -40,7 +40,7 @@ def test_a_pass_looks_at_what_is_due_only(monkeypatch: pytest.MonkeyPatch, other
     lab = Lab()
     many(lab, others)
     lab.commit({("t", 0): 5}, version=2, retention_time_ms=HOUR)
-    decisions = judged(monkeypatch)
+    decisions = evaluated(monkeypatch)
     lab.wait(6 * DAY)
 
     assert len(decisions) == 1
@@ -54,7 +54,7 @@ def test_one_entry_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(100):
         lab.commit()
         lab.wait(HOUR)
-    decisions = judged(monkeypatch)
+    decisions = evaluated(monkeypatch)
     lab.wait(WEEK - 100 * HOUR)
     assert len(decisions) == 1
     lab.wait(99 * HOUR - 1)
@@ -70,7 +70,7 @@ def test_a_live_group_is_not_looked_at_for_nothing(monkeypatch: pytest.MonkeyPat
     lab = Lab()
     member = lab.stable()
     lab.wait(PASS)
-    decisions = judged(monkeypatch)
+    decisions = evaluated(monkeypatch)
     for _ in range(14 * 24):
         lab.commit(member_id=member, generation_id_or_member_epoch=1)
         lab.wait(HOUR)

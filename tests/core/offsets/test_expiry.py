@@ -256,7 +256,7 @@ def test_a_pending_offset_holds_its_partition(commits: bool) -> None:
     assert lab.offsets() == {T0: 5}
     assert lab.explain().offsets[0].rule == "EX-4"
 
-    lab.shard().replay_marker(7, commits, lab.now)
+    lab.shard().replay_end_transaction_marker(7, commits, lab.now)
     lab.wait(PASS)
     assert lab.offsets() == ({T0: 50} if commits else {})
     assert lab.exists() == commits
@@ -308,7 +308,7 @@ def test_a_group_with_nothing_but_handed_out_ids() -> None:
     lab = Lab()
     shard = lab.shard()
     group = shard.create_group("g", lab.now)
-    group.pending.add("m-1", 20 * DAY, group, lab.now)
+    group.pending_join_members.add("m-1", 20 * DAY, group, lab.now)
     lab.wait(PASS)
 
     assert not lab.exists()
@@ -385,7 +385,7 @@ def test_deleting_a_topic_in_3_9() -> None:
 @pytest.mark.rules("EX-14")
 def test_the_text_of_the_proposal() -> None:
     """The text: unread topics age in every live state and for every protocol type; an Empty group goes as a whole."""
-    lab = Lab(settings={"fakebroker.expiry.era": "kip-211"})
+    lab = Lab(settings={"fakebroker.expiry.policy": "kip-211"})
     lab.commit({T0: 5, U0: 6})
     member = lab.stable(topics=["t"])
     lab.join(topics=["t"], rebalance_ms=20 * DAY)
@@ -405,7 +405,7 @@ def test_the_text_of_the_proposal() -> None:
 @pytest.mark.rules("EX-14")
 def test_the_text_and_unknown_subscriptions() -> None:
     """What nobody can read is kept."""
-    lab = Lab(settings={"fakebroker.expiry.era": "kip-211"})
+    lab = Lab(settings={"fakebroker.expiry.policy": "kip-211"})
     lab.commit({T0: 5})
     lab.stable(metadata=b"?")
     lab.wait(9 * DAY)
@@ -471,10 +471,10 @@ def test_the_proposal_as_first_released() -> None:
 
 def test_the_setting_overrides_the_release() -> None:
     """A broker of today can live under older rules."""
-    lab = Lab(settings={"fakebroker.expiry.era": "2.1"})
+    lab = Lab(settings={"fakebroker.expiry.policy": "2.1"})
     lab.commit({U0: 6})
     lab.stable(topics=["t"])
     lab.wait(9 * DAY)
 
     assert lab.offsets() == {U0: 6}
-    assert lab.explain().era == "2.1"
+    assert lab.explain().policy == "2.1"

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakebroker.core.groups.states import State
-from fakebroker.core.offsets.eras import ERAS
-from fakebroker.core.offsets.explain import OffsetStory, side_by_side
-from fakebroker.core.offsets.losses import Losses, OffsetsExpired
+from fakebroker.core.offsets.expirations import Expirations, OffsetsExpired
+from fakebroker.core.offsets.expiry_policies import EXPIRY_POLICIES
+from fakebroker.core.offsets.explain import OffsetExplanation, side_by_side
 from fakebroker.errors import FakebrokerError
 from tests.core.offsets.histories import DURATIONS, STEPS, take
 from tests.core.offsets.lab import DAY, MINUTE, START, WEEK, Lab
@@ -36,7 +36,7 @@ def test_an_emptied_group() -> None:
 
     assert head == (
         f"group g: Empty since {since} (member {member} left; nobody is there);"
-        " Empty: all its offsets count from then (era 4.3, retention 7 d)"
+        " Empty: all its offsets count from then (policy 4.3, retention 7 d)"
     )
     assert [re.split("  +", row.strip()) for row in rows] == [
         ["topic", "partition", "offset", "committed", "counts from", "due", "decision", "rule"],
@@ -47,7 +47,7 @@ def test_an_emptied_group() -> None:
 
 @pytest.mark.rules("EX-8")
 def test_what_has_expired_can_still_be_explained() -> None:
-    """When the group is gone its losses are told: by which rule, when due, and which cleanup took them."""
+    """When the group is gone its expirations are told: by which rule, when due, and which cleanup took them."""
     lab = Lab()
     lab.commit({T0: 42})
     lab.wait(8 * DAY)
@@ -55,12 +55,12 @@ def test_what_has_expired_can_still_be_explained() -> None:
 
     due_ms = START.wall_ms + WEEK
     assert story.state == "Dead"
-    assert story.offsets == (OffsetStory("t", 0, 42, START.wall_ms, True, "EX-3", START.wall_ms, due_ms, due_ms),)
+    assert story.offsets == (OffsetExplanation("t", 0, 42, START.wall_ms, True, "EX-3", START.wall_ms, due_ms, due_ms),)
     assert "expired 2023-11-21 22:13:20" in str(story)
 
 
 def test_a_new_commit_hides_the_loss() -> None:
-    """A partition that was committed again is told as it is now; other losses stay."""
+    """A partition that was committed again is told as it is now; other expirations stay."""
     lab = Lab()
     lab.commit({T0: 1, ("t", 1): 2})
     lab.wait(WEEK)
@@ -79,13 +79,16 @@ def test_nothing_to_tell() -> None:
 
 @pytest.mark.rules("EX-17", "EX-18", "EX-14")
 def test_eras_side_by_side() -> None:
-    """The same group under the rules of each era, a column each."""
+    """The same group under each policy, a column each."""
     lab = Lab()
     lab.commit({T0: 5, ("u", 0): 6}, version=2, retention_time_ms=DAY)
     lab.stable(topics=["t"])
-    stories = {era: lab.explain(era=era) for era in ERAS}
+    stories = {policy: lab.explain(policy=policy) for policy in EXPIRY_POLICIES}
 
-    dues = {era: [story.due_ms and story.due_ms - START.wall_ms for story in stories[era].offsets] for era in ERAS}
+    dues = {
+        policy: [story.due_ms and story.due_ms - START.wall_ms for story in stories[policy].offsets]
+        for policy in EXPIRY_POLICIES
+    }
     assert dues == {
         "2.0": [DAY, DAY],
         "2.1": [None, None],
@@ -94,10 +97,10 @@ def test_eras_side_by_side() -> None:
         "kip-211": [None, DAY],
     }
     table = side_by_side(stories.values())
-    assert table.splitlines()[0].split() == ["topic", "partition", "offset", *ERAS]
+    assert table.splitlines()[0].split() == ["topic", "partition", "offset", *EXPIRY_POLICIES]
     assert "never EX-18" in table
     with pytest.raises(FakebrokerError, match=r"'1\.0'.*2\.0, 2\.1, 3\.9, 4\.3, kip-211"):
-        lab.explain(era="1.0")
+        lab.explain(policy="1.0")
 
 
 def test_odd_times() -> None:
@@ -111,14 +114,14 @@ def test_odd_times() -> None:
 
 def test_losses_are_bounded() -> None:
     """Of a group the youngest passes are kept."""
-    losses = Losses()
+    expirations = Expirations()
     lab = Lab()
     lab.commit()
     aging = lab.shard().cleanup.aging(lab.group())
     for n in range(40):
-        losses.add(OffsetsExpired("g", "Empty", n, aging, []))
+        expirations.add(OffsetsExpired("g", "Empty", n, aging, []))
 
-    assert [loss.pass_ms for loss in losses.of("g")] == list(range(24, 40))
+    assert [expiration.pass_ms for expiration in expirations.of("g")] == list(range(24, 40))
 
 
 # -- what explain announces is what happens ----------------------------------------------------------------------------
@@ -126,10 +129,10 @@ def test_losses_are_bounded() -> None:
 
 @pytest.mark.rules("EX-2", "EX-3", "EX-4", "EX-8")
 @settings(max_examples=60, deadline=None)
-@given(st.sampled_from(sorted(ERAS)), st.lists(STEPS, max_size=12), DURATIONS)
-def test_what_is_announced_happens(era: str, history: list[tuple[Any, ...]], after_ms: int) -> None:
+@given(st.sampled_from(sorted(EXPIRY_POLICIES)), st.lists(STEPS, max_size=12), DURATIONS)
+def test_what_is_announced_happens(policy: str, history: list[tuple[Any, ...]], after_ms: int) -> None:
     """After any history: what explain says goes by a time goes by then, at the cleanup it names, and nothing else."""
-    lab = Lab(settings={"fakebroker.expiry.era": era})
+    lab = Lab(settings={"fakebroker.expiry.policy": policy})
     for step in history:
         take(lab, step)
     lab.expired()

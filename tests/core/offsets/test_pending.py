@@ -56,7 +56,7 @@ def test_dropped_offsets() -> None:
     pending.drop(*PLACE)
 
     assert pending.producer_ids() == [2]
-    assert pending.places() == [("u", 1)]
+    assert pending.partitions() == [("u", 1)]
 
 
 def test_an_unknown_producer_has_nothing() -> None:

@@ -1,10 +1,12 @@
-"""The rules of offset expiry through the ages: one small policy per era (EX-3, EX-17, EX-18).
+"""The rules of offset expiry: one policy for each set of rules that a release had (EX-3, EX-17, EX-18).
+
+A policy looks at a group and says how its offsets age as long as the group stays as it is (`Aging`).
 
 2.0      before KIP-211: every offset dies on its own timer, whatever its group does
 2.1      KIP-211 as first released: a group with members loses nothing
-3.9      the rules of today; an offset whose topic nobody reads any more ages in a live group too (since 2.4)
+3.9      the rules of today; an offset of a topic that no member subscribes to ages in a Stable group too (since 2.4)
 4.3      the same
-kip-211  the text of the proposal: an Empty group goes as a whole; unread topics age in every live group
+kip-211  the text of the proposal: an Empty group expires as a whole; such topics age in every live group
 """
 
 from functools import cache
@@ -15,14 +17,17 @@ from fakebroker.core.offsets.expiry import Aging
 from fakebroker.errors import FakebrokerError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fakebroker.core.groups.classic_group import ClassicGroup
-    from fakebroker.core.offsets.expiry import Policy
     from fakebroker.release import Behaviours
     from fakebroker.settings import Settings
 
+    Policy = Callable[[ClassicGroup, int], Aging]  # the group and the retention in milliseconds
+
 
 def _without_members(group: "ClassicGroup", retention_ms: int) -> Aging | None:
-    """The first and the third row of EX-3: nobody is there."""
+    """The aging of a group without members (first and third row of EX-3); None for a group that has some."""
     if group.state != State.EMPTY:
         return None
     if not group.protocol_type:
@@ -37,16 +42,16 @@ def _simple(retention_ms: int) -> Aging:
     return Aging("EX-3", "a simple group: each offset counts from its commit", retention_ms)
 
 
-def _era_2_0(group: "ClassicGroup", retention_ms: int) -> Aging:  # noqa: ARG001 - the group does not matter, that is the point
+def _policy_2_0(group: "ClassicGroup", retention_ms: int) -> Aging:  # noqa: ARG001 - the group does not matter, that is the point
     return Aging("EX-17", "each offset dies on its own timer, live members or not", retention_ms)
 
 
-def _era_2_1(group: "ClassicGroup", retention_ms: int) -> Aging:
+def _policy_2_1(group: "ClassicGroup", retention_ms: int) -> Aging:
     empty = _without_members(group, retention_ms)
     return empty or Aging("EX-18", f"{group.state}: a group with members loses nothing", retention_ms, kept=True)
 
 
-def _era_4_3(group: "ClassicGroup", retention_ms: int) -> Aging:
+def _policy_4_3(group: "ClassicGroup", retention_ms: int) -> Aging:
     empty = _without_members(group, retention_ms)
     if empty is not None:
         return empty
@@ -63,7 +68,7 @@ def _era_4_3(group: "ClassicGroup", retention_ms: int) -> Aging:
     return Aging("EX-3", why, retention_ms, kept=True)
 
 
-def _era_of_the_text(group: "ClassicGroup", retention_ms: int) -> Aging:
+def _kip_211_as_written(group: "ClassicGroup", retention_ms: int) -> Aging:
     empty = _without_members(group, retention_ms)
     if empty is not None:
         return empty._replace(rule="EX-14", whole_group=empty.base_ms is not None)
@@ -75,24 +80,24 @@ def _era_of_the_text(group: "ClassicGroup", retention_ms: int) -> Aging:
     return Aging("EX-14", why, retention_ms, kept_topics=topics)
 
 
-ERAS: "dict[str, Policy]" = {
-    "2.0": _era_2_0,
-    "2.1": _era_2_1,
-    "3.9": _era_4_3,
-    "4.3": _era_4_3,
-    "kip-211": _era_of_the_text,
+EXPIRY_POLICIES: "dict[str, Policy]" = {
+    "2.0": _policy_2_0,
+    "2.1": _policy_2_1,
+    "3.9": _policy_4_3,
+    "4.3": _policy_4_3,
+    "kip-211": _kip_211_as_written,
 }
 
 
-def era_in_force(settings: "Settings", behaviours: "Behaviours") -> str:
-    """The era of the release, unless `fakebroker.expiry.era` says another."""
-    chosen = settings.str("fakebroker.expiry.era")
-    return behaviours.expiry_era if chosen == "release" else chosen
+def configured_policy(settings: "Settings", behaviours: "Behaviours") -> str:
+    """The name of the policy in force: the release's, unless `fakebroker.expiry.policy` names another."""
+    chosen = settings.str("fakebroker.expiry.policy")
+    return behaviours.expiry_policy if chosen == "release" else chosen
 
 
-def policy_of(era: str) -> "Policy":
-    """The policy of that era. Raises FakebrokerError naming those there are."""
-    policy = ERAS.get(era)
+def policy_named(name: str) -> "Policy":
+    """The policy of that name. Raises FakebrokerError, listing those there are, for any other name."""
+    policy = EXPIRY_POLICIES.get(name)
     if policy is None:
-        raise FakebrokerError(f"no era of offset expiry {era!r}; there are: {', '.join(ERAS)}")
+        raise FakebrokerError(f"no expiry policy {name!r}; there are: {', '.join(EXPIRY_POLICIES)}")
     return policy

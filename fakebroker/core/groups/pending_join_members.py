@@ -1,4 +1,4 @@
-"""Member ids that were handed out with 79 and have not joined yet (JG-16, JG-17)."""
+"""Member ids that were handed out with MEMBER_ID_REQUIRED and have not joined yet (KIP-394, JG-16, JG-17)."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -7,30 +7,31 @@ from fakebroker.core.deadlines import Deadline, DeadlineQueue
 from fakebroker.instant import Instant
 
 
-class PendingIds:
-    """The handed-out ids, each with the timer that forgets it (TM-4)."""
+class PendingJoinMembers:
+    """The pending member ids of one group, each with the timer that forgets it (TM-4). Kafka: pendingJoinMembers."""
 
     __slots__ = ("_mono", "_on_timeout", "_timers")
 
     def __init__(self, mono: DeadlineQueue, on_timeout: Callable[[str, Instant], None]) -> None:
+        """`on_timeout(member_id, now)` runs when an id has not joined in time; the id is forgotten then."""
         self._mono = mono
         self._on_timeout = on_timeout
         self._timers: dict[str, Deadline] = {}
 
     def add(self, member_id: str, session_timeout_ms: int, owner: object, now: Instant) -> None:
-        """Hand out an id for as long as the session timeout of the request that asked for it."""
+        """Remember an id for as long as the session timeout of the request that asked for it."""
         timer = Deadline(partial(self._time_out, member_id), owner)
         self._timers[member_id] = timer
         self._mono.arm(timer, now.mono_ms + session_timeout_ms)
 
     def discard(self, member_id: str) -> None:
-        """It joined, left or was refused."""
+        """Forget an id, if it is here: it joined, left or was rejected."""
         timer = self._timers.pop(member_id, None)
         if timer is not None:
             timer.end()
 
     def clear(self) -> None:
-        """The group is gone."""
+        """Forget all: the group is gone."""
         for member_id in list(self._timers):
             self.discard(member_id)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from fakebroker.core.deadlines import DeadlineQueue
-from fakebroker.core.groups.pending_ids import PendingIds
+from fakebroker.core.groups.pending_join_members import PendingJoinMembers
 from fakebroker.instant import Instant
 
 
@@ -12,7 +12,7 @@ def test_each_has_its_timer() -> None:
     """An id lives as long as its own timeout; one that was discarded never times out."""
     mono = DeadlineQueue()
     gone: list[tuple[str, Instant]] = []
-    pending = PendingIds(mono, lambda member_id, now: gone.append((member_id, now)))
+    pending = PendingJoinMembers(mono, lambda member_id, now: gone.append((member_id, now)))
     for member_id, timeout_ms in (("a", 100), ("b", 50), ("c", 70)):
         pending.add(member_id, timeout_ms, "group", Instant(0, 1000))
     pending.discard("c")
