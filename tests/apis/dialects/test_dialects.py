@@ -1,5 +1,6 @@
 """Drafts that never shipped: what each answers, on a listener of its own, and that the released protocol differs."""
 
+from struct import pack
 from typing import Any
 
 import pytest
@@ -24,11 +25,16 @@ from fakebroker.wire.drafts import (
     Kip211RequestTopic,
 )
 from fakebroker.wire.messages.api_versions import ApiVersionsRequest
-from fakebroker.wire.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from fakebroker.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 from fakebroker.wire.messages.find_coordinator import FindCoordinatorRequest
 from fakebroker.wire.messages.metadata import MetadataRequest
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequest
-from fakebroker.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic, OffsetFetchResponse
+from fakebroker.wire.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponse,
+    OffsetFetchResponseTopic,
+)
 from fakebroker.wire.registry import api
 from tests.core.offsets.lab import DAY, WEEK, Lab, Pairs
 
@@ -213,7 +219,7 @@ def test_the_journal_knows_drafts() -> None:
     assert isinstance(exchange.response, Kip17OffsetFetchResponse)
 
 
-@pytest.mark.rules("DR-2", "DR-4", "DR-11", "DR-12")
+@pytest.mark.rules("DR-11")
 @pytest.mark.parametrize(
     ("draft", "version", "released"),
     [
@@ -239,6 +245,24 @@ def test_accidental_use_is_caught(draft: Message, version: int, released: type[M
     except WireError:
         return
     assert end != len(data) or message.encode(version) != data
+
+
+@pytest.mark.rules("DR-2", "DR-12")
+def test_offset_fetch_version_2_as_released() -> None:
+    """Topics may be null, and the group's error follows them; there is no high watermark."""
+    row = (0, 5, -1, "m", 0)
+    answer = OffsetFetchResponse(topics=[OffsetFetchResponseTopic(name="t", partitions=[row])], error_code=14)
+
+    assert OffsetFetchRequest(group_id="g", topics=None).encode(2) == b"\0\1g" + b"\xff" * 4
+    assert answer.encode(2) == pack(">ih1siiqh1shh", 1, 1, b"t", 1, 0, 5, 1, b"m", 0, 14)
+
+
+@pytest.mark.rules("DR-4")
+def test_describe_groups_version_1_as_released() -> None:
+    """The throttle time comes first, and the members of a group are the last of it."""
+    answer = DescribeGroupsResponse(throttle_time_ms=9, groups=[DescribedGroup(group_id="g", group_state="Dead")])
+
+    assert answer.encode(1) == pack(">iihh1sh4shhi", 9, 1, 0, 1, b"g", 4, b"Dead", 0, 0, 0)
 
 
 @pytest.mark.rules("DR-13")
