@@ -10,8 +10,6 @@ def refusal_to_commit(group: ClassicGroup, member_id: str, instance_id: str | No
     state = group.state
     if generation < 0 and state is State.EMPTY:
         return ErrorCode.NONE
-    if not is_named(member_id, instance_id, generation):
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE if state is State.DEAD else ErrorCode.UNKNOWN_MEMBER_ID
     refusal = group.refusal(member_id, instance_id, generation)
     if not refusal and state is State.COMPLETING:
         return ErrorCode.REBALANCE_IN_PROGRESS

@@ -92,7 +92,7 @@ def test_an_empty_group_goes_on_ageing(state_ms: int, gone_after: int) -> None:
     assert not lab.exists()
 
 
-@pytest.mark.rules("LD-2", "LD-3")
+@pytest.mark.rules("LD-2", "LD-3", "CR-11")
 def test_a_deleted_group() -> None:
     """A group's tombstone removes it; offsets that are still in the log make a simple group."""
     assert not loaded(group(3), (group_key("g"), None)).exists()
@@ -212,6 +212,22 @@ def test_moving_to_another_broker_and_back() -> None:
     partition.lead(1, lab.now)
     assert lab.group().state is State.EMPTY
     assert refusal(lab, node=2) is ErrorCode.NOT_COORDINATOR
+
+
+@pytest.mark.rules("LD-1", "LD-4", "CLU-31")
+def test_a_new_leader_loads_before_anybody_asks() -> None:
+    """Sessions begin anew at the move, so a member that is silent from then on is gone in time."""
+    lab = Lab(nodes=(1, 2))
+    partition = lab.partition()
+    partition.lead(1, lab.now)
+    lab.stable(session_ms=10_000)
+    lab.wait(8_000)
+    partition.lead(2, lab.now)
+    lab.wait(10_000)
+
+    group = lab.cluster.nodes[2].coordinator.shard("g", lab.now).group("g")
+    assert group is not None
+    assert group.state is State.EMPTY
 
 
 @pytest.mark.rules("LD-1", "LD-4", "CLU-34")
