@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
-from fakebroker.core.logs.lookups import check_leader
-from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.release import release
 from fakebroker.settings import Settings
@@ -159,16 +158,15 @@ def test_dead_brokers(ask: Ask, cluster: Cluster) -> None:
 
 @pytest.mark.rules("MD-4")
 def test_leaders(ask: Ask, cluster: Cluster) -> None:
-    """Leader and leader epoch are those that lookups in the log go by; without a leader it is -1, with code 5."""
+    """Leader and leader epoch are those that Fetch and ListOffsets ask for; without a leader it is -1, with code 5."""
     topic = cluster.topics.get("t")
     assert topic is not None
     partition = topic.partitions[0]
     partition.lead(2, Instant(0, 0))
     [told, *_] = ask(cluster, named("t"), 7).topics[0].partitions
     assert (told.error_code, told.leader_id) == (0, 2)
-    check_leader(partition, told.leader_id, told.leader_epoch)
-    with pytest.raises(KafkaError, match="the partition is at"):
-        check_leader(partition, told.leader_id, told.leader_epoch - 1)
+    assert partition.error_for_access(told.leader_id, told.leader_epoch) is ErrorCode.NONE
+    assert partition.error_for_access(told.leader_id, told.leader_epoch - 1) is ErrorCode.FENCED_LEADER_EPOCH
 
     partition.lead(-1, Instant(0, 0))
     [told, *_] = ask(cluster, named("t"), 7).topics[0].partitions
