@@ -83,7 +83,7 @@ def test_deletion_switched_off(ask: Ask, cluster: Cluster, version: int, code: i
     assert "a" in cluster.topics
 
 
-@pytest.mark.rules("XT-5", "EX-12")
+@pytest.mark.rules("XT-5")
 def test_others_are_told(ask: Ask, cluster: Cluster) -> None:
     """Whoever keeps something about a topic hears of its deletion, with the time of the request."""
     heard: list[tuple[str, Instant]] = []
@@ -94,12 +94,14 @@ def test_others_are_told(ask: Ask, cluster: Cluster) -> None:
 
 @pytest.mark.rules("XT-6")
 def test_made_again(ask: Ask, cluster: Cluster) -> None:
-    """A topic made again under its name has another id and starts at epoch 0; the old id is unknown."""
+    """A topic made again under its name has another id and starts at offset 0, epoch 0; the old id is 100."""
     old = get(cluster, "a")
     old.partitions[0].leader_epoch = 7
+    old.partitions[0].log.append_marker(1, 0, Instant(0, 0), commit=True, coordinator_epoch=0)
     ask(cluster, DeleteTopicsRequest(topic_names=["a"]), 4)
     new = cluster.topics.create("a", 1)
     assert new.id != old.id
-    assert new.partitions[0].leader_epoch == 0
+    assert (new.partitions[0].leader_epoch, new.partitions[0].log.log_end_offset) == (0, 0)
+    assert delete(ask, cluster, (None, old.id)) == {(None, old.id): 100}
     assert cluster.topics.by_id(old.id) is None
     assert cluster.topics.by_id(new.id) is new

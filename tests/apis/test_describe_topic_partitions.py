@@ -50,10 +50,7 @@ def test_sorted_and_once(ask: Ask, cluster: Cluster) -> None:
 
 @pytest.mark.rules("TP-2")
 def test_limit(ask: Ask, cluster: Cluster) -> None:
-    """At most so many partitions, at least one, never more than the broker allows.
-
-    TP-2 says that an error topic counts as one; a running 4.3.1 does not count it, and neither do we.
-    """
+    """At most so many partitions, at least one, never more than the broker allows; a topic with an error is none."""
     assert describe(ask, cluster, limit=3) == ([("a", 0, [0, 1]), ("b", 0, [0])], ("b", 1))
     assert describe(ask, cluster, limit=2) == ([("a", 0, [0, 1])], ("b", 0))
     assert describe(ask, cluster, limit=0) == ([("a", 0, [0])], ("a", 1))

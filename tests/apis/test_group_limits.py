@@ -97,7 +97,7 @@ def test_generations(make_call: MakeCall, generation: int) -> None:
     assert lab.ask("Heartbeat", 4, **fields).error_code == 22
 
 
-@pytest.mark.rules("EX-7")
+@pytest.mark.rules("CP-4", "EX-7")
 @pytest.mark.parametrize("metadata", [b"", b"\0", b"\0\0\x7f\xff\xff\xff", b"\xff\xff\0\0\0\0", b"x" * 1000])
 def test_metadata_that_is_no_subscription(make_call: MakeCall, metadata: bytes) -> None:
     """The group works all the same (Kafka never answers where an array claims to be longer than the metadata)."""

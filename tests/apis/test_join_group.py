@@ -67,6 +67,19 @@ def test_a_new_group_is_stored(make_call: MakeCall, release: str, records: int) 
     assert lab.coordinator.shard("g", lab.now).partition.log.log_end_offset == records
 
 
+@pytest.mark.rules("LD-4")
+@pytest.mark.parametrize(("release", "there"), [("4.3", [("Empty", None, 0)]), ("3.9", [])])
+def test_a_load_of_a_group_that_never_was_stable(
+    make_call: MakeCall, release: str, there: list[tuple[str, None, int]]
+) -> None:
+    """It is Empty without a protocol type, from the record of its creation; 3.9.1 wrote none and knows nothing."""
+    lab = GroupLab(make_call, release)
+    lab.send("JoinGroup", 3, **join("g"))
+    shard = lab.coordinator.load(lab.coordinator.partition_of("g", lab.now), lab.now)
+
+    assert [(str(group.state), group.protocol_type, group.generation) for group in shard] == there
+
+
 @pytest.mark.rules("JG-3", "LD-6")
 @pytest.mark.parametrize(("release", "echo"), [("4.3", ""), ("3.9", "somebody")])
 def test_while_loading(make_call: MakeCall, release: str, echo: str) -> None:

@@ -42,7 +42,7 @@ def old(lab: Lab, target: int, count: int = 10, replica_id: int = -1, **fields: 
     return list(offsets)
 
 
-@pytest.mark.rules("LO-9", "LO-10", "LO-16")
+@pytest.mark.rules("LO-9", "LO-10")
 @pytest.mark.parametrize("version", range(1, 12))
 def test_every_version_answers(make_call: Make, version: int) -> None:
     """By time, latest and earliest, with the leader epoch from v4 on."""

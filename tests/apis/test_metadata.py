@@ -7,6 +7,7 @@ import pytest
 
 from fakebroker.core.cluster import Cluster
 from fakebroker.errors import ErrorCode
+from fakebroker.instant import Instant
 from fakebroker.release import release
 from fakebroker.settings import Settings
 from fakebroker.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -137,7 +138,7 @@ def test_neither_name_nor_id(ask: Ask, cluster: Cluster) -> None:
     assert ask(cluster, named(None), 13).error_code == -1
 
 
-@pytest.mark.rules("MD-4", "MD-5", "CLU-22", "CLU-23")
+@pytest.mark.rules("MD-5", "CLU-22", "CLU-23")
 def test_dead_brokers(ask: Ask, cluster: Cluster) -> None:
     """v0 leaves dead replicas out and says 9, or 5 without a leader; v5 and later list them as offline."""
     topic = cluster.topics.get("t")
@@ -153,6 +154,23 @@ def test_dead_brokers(ask: Ask, cluster: Cluster) -> None:
     newest = ask(cluster, named("t"), 7).topics[0].partitions
     assert [each.offline_replicas for each in newest] == [[3], [3], [3]]
     assert [each.node_id for each in ask(cluster, named("t"), 7).brokers] == [1, 2]
+
+
+@pytest.mark.rules("MD-4")
+def test_leaders(ask: Ask, cluster: Cluster) -> None:
+    """Leader and leader epoch are those that Fetch and ListOffsets ask for; without a leader it is -1, with code 5."""
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    partition = topic.partitions[0]
+    partition.lead(2, Instant(0, 0))
+    [told, *_] = ask(cluster, named("t"), 7).topics[0].partitions
+    assert (told.error_code, told.leader_id) == (0, 2)
+    assert partition.error_for_access(told.leader_id, told.leader_epoch) is ErrorCode.NONE
+    assert partition.error_for_access(told.leader_id, told.leader_epoch - 1) is ErrorCode.FENCED_LEADER_EPOCH
+
+    partition.lead(-1, Instant(0, 0))
+    [told, *_] = ask(cluster, named("t"), 7).topics[0].partitions
+    assert (told.error_code, told.leader_id) == (ErrorCode.LEADER_NOT_AVAILABLE, -1)
 
 
 @pytest.mark.rules("MD-6", "AU-14")

@@ -88,9 +88,10 @@ def test_a_loading_coordinator(version: int) -> None:
     lab.load_slowly()
     refused = NO_PARTITION if version < 10 else NO_TOPIC
 
-    codes = {code[1:] for code in lab.commit([("t", 0, 5), ("t", 1, 5), ("none", 2, 5)], version=version)}
+    asked = [("t", 0, 5), ("t", 1, 5), ("t", 9, 5), ("none", 2, 5)]
+    codes = {code[1:] for code in lab.commit(asked, version=version)}
 
-    assert codes == {(0, LOADING), (1, LOADING), (2, refused)}
+    assert codes == {(0, LOADING), (1, LOADING), (9, NO_PARTITION), (2, refused)}
 
 
 @pytest.mark.rules("OC-4", "OC-5")

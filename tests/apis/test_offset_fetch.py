@@ -112,6 +112,16 @@ def test_null_topics_before_version_2(version: int) -> None:
         OffsetFetchRequest.decode(OffsetFetchRequest(group_id="g", topics=None).encode(2), version)
 
 
+@pytest.mark.rules("OF-5")
+@pytest.mark.parametrize("version", [1, 5])
+def test_a_null_group_id_cannot_be_read(version: int) -> None:
+    """A group id of null is no request, so the connection is closed."""
+    data = b"\xff\xff" + OffsetFetchRequest(group_id="", topics=[]).encode(version)[2:]
+
+    with pytest.raises(WireError, match=r"GroupId.*null"):
+        OffsetFetchRequest.decode(data, version)
+
+
 @pytest.mark.rules("OF-4")
 @pytest.mark.parametrize("version", [v for v in (*ONE_GROUP, *MANY_GROUPS) if v >= 2])
 def test_all_partitions(version: int) -> None:

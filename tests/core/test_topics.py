@@ -89,7 +89,7 @@ def test_others_hear_of_a_deletion_when_it_is_done(cluster: Cluster) -> None:
     assert seen == [(topic, False)]
 
 
-@pytest.mark.rules("FC-5", "CR-1", "TS-1", "CLU-2")
+@pytest.mark.rules("FC-5", "CR-1", "MD-7", "TS-1", "CLU-2")
 @pytest.mark.parametrize(
     ("name", "config"),
     [

@@ -4,16 +4,21 @@ from struct import pack
 
 import pytest
 
+from fakebroker.wire.messages.api_versions import ApiVersionsResponse
 from tests.engine.lab import EngineLab, correlation_ids, framed, request
 
 
 @pytest.mark.rules("AV-5")
 @pytest.mark.parametrize("version", range(5))
 def test_the_answer_has_the_old_header_in_every_version(version: int) -> None:
-    """Behind the correlation id comes the error code at once, in flexible versions too."""
+    """The body follows the correlation id at once, in flexible versions too."""
     client = EngineLab().client()
     client.socket.send(request("ApiVersions", version, 9, client_software_name="a", client_software_version="1"))
-    assert client.socket.take()[4:10] == pack(">ih", 9, 0)
+    frame = client.socket.take()[4:]
+    answer, end = ApiVersionsResponse.decode(frame, version, 4)
+
+    assert (frame[:4], answer.error_code, end) == (pack(">i", 9), 0, len(frame))
+    assert 18 in {entry.api_key for entry in answer.api_keys}
 
 
 @pytest.mark.rules("AV-6")
@@ -36,9 +41,12 @@ def test_an_older_release_names_its_own_range() -> None:
 
 
 @pytest.mark.rules("AV-6")
-def test_a_header_without_tags_closes() -> None:
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_header_without_tags_closes(is_known: bool) -> None:
     """The header of an unknown version is read as in v3 and later, so it must have the tagged section."""
     client = EngineLab().client()
+    if is_known:  # a client that has said its name is not asked for it again
+        client.socket.send(framed(pack(">hhih", 18, 0, 6, 1) + b"a"))
     client.socket.send(framed(pack(">hhih", 18, 99, 7, 1) + b"a"))
     assert "tagged section" in client.close_reason
 

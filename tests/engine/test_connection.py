@@ -125,12 +125,15 @@ def test_a_frame_length_that_cannot_be_closes_the_connection(size: int) -> None:
 
 
 @pytest.mark.rules("AV-3")
-def test_a_frame_of_exactly_the_largest_size_is_fine() -> None:
+@pytest.mark.parametrize("first_bytes", [0, 4, 20])
+def test_a_frame_of_exactly_the_largest_size_is_fine(first_bytes: int) -> None:
     """socket.request.max.bytes itself is allowed; one more is not, even if all of it is here already."""
     frame = heartbeats(1)
     for limit, is_closed in ((len(frame) - 4, False), (len(frame) - 5, True)):
         client = EngineLab({"socket.request.max.bytes": limit}).client()
-        client.socket.send(frame)
+        for piece in (frame[:first_bytes], frame[first_bytes:]):
+            if piece and not client.socket.is_closed:
+                client.socket.send(piece)
         assert client.socket.is_closed is is_closed
 
 

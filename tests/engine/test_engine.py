@@ -121,7 +121,7 @@ def test_what_the_core_tells_is_in_the_journal_before_the_answer(lab: EngineLab)
     assert lab.cluster.outbox == []
 
 
-@pytest.mark.rules("MD-4", "DR-7")
+@pytest.mark.rules("DR-7")
 def test_addresses_are_those_of_the_same_kind_of_listener() -> None:
     """A client learns of other nodes' listeners that speak as the one it came in on, and in the same place."""
     listeners = [

@@ -122,7 +122,7 @@ def test_a_name_that_does_not_fit() -> None:
         encode_subscription(ConsumerProtocolSubscription(topics=["x" * 32768]))
 
 
-@pytest.mark.rules("CP-4", "EX-7")
+@pytest.mark.rules("EX-7")
 def test_subscribed_topics() -> None:
     """The union over the members; one that cannot be read makes the whole unknown; nobody subscribes to nothing."""
     a, b = (encode_subscription(ConsumerProtocolSubscription(topics=[name, "both"]), 0) for name in "ab")

@@ -98,6 +98,25 @@ def test_every_version_of_an_offset_is_read(version: int, key_version: int) -> N
     assert read_entry(pack(">h", key_version) + KEY[2:], value) == OffsetEntry("g", "t", 0, stored)
 
 
+@pytest.mark.rules("CR-4", "CR-6")
+@pytest.mark.parametrize(
+    ("value", "leader_epoch", "expire_ms", "topic_id"),
+    [
+        (b"\0\0" + pack(">q", 9) + b"\0\1x" + TS_BYTES, -1, -1, NO_ID),
+        (b"\0\1" + pack(">q", 9) + b"\0\1x" + TS_BYTES + EXPIRE_BYTES, -1, EXPIRE, NO_ID),
+        (b"\0\2" + pack(">q", 9) + b"\0\1x" + TS_BYTES, -1, -1, NO_ID),
+        (b"\0\3" + pack(">qi", 9, 4) + b"\0\1x" + TS_BYTES, 4, -1, NO_ID),
+        (b"\0\4" + pack(">qi", 9, 4) + b"\2x" + TS_BYTES + b"\0", 4, -1, NO_ID),
+        (b"\0\4" + pack(">qi", 9, 4) + b"\2x" + TS_BYTES + b"\1\0\x10" + TOPIC_ID, 4, -1, TOPIC_ID),
+    ],
+)
+def test_bytes_of_every_version_of_an_offset(value: bytes, leader_epoch: int, expire_ms: int, topic_id: bytes) -> None:
+    """The layouts as Kafka declares them, byte for byte."""
+    stored = ("t", 0, 9, leader_epoch, "x", TS, expire_ms, topic_id)
+
+    assert read_entry(KEY, value) == OffsetEntry("g", "t", 0, stored)
+
+
 @pytest.mark.rules("CR-7", "CR-17")
 def test_key_of_a_group() -> None:
     """The key is version 2 and the group."""
@@ -139,6 +158,30 @@ def test_every_version_of_a_group_is_read(version: int) -> None:
     group = GroupValue("consumer", 7, "range", "m", TS if version >= 2 else -1, (member,))
 
     assert read_entry(group_key("g"), group_value(group, Format(group_version=version))) == GroupEntry("g", group)
+
+
+@pytest.mark.rules("CR-7", "CR-8", "CR-10", "CR-17")
+@pytest.mark.parametrize("version", range(4))
+def test_bytes_of_every_version_of_a_group(version: int) -> None:
+    """The layouts as Kafka declares them, byte for byte: v1 rebalance timeout, v2 state timestamp, v3 instance id."""
+    value = (
+        pack(">h", version)
+        + b"\0\1k\0\0\0\7\0\1p\0\1m"
+        + (TS_BYTES if version >= 2 else b"")
+        + b"\0\0\0\1\0\1m"
+        + (b"\0\1i" if version >= 3 else b"")
+        + b"\0\1c\0\1h"
+        + (pack(">i", 300) if version >= 1 else b"")
+        + pack(">i", 100)
+        + b"\0\0\0\1s\0\0\0\1a"
+    )
+    instance, rebalance_timeout_ms = "i" if version >= 3 else None, 300 if version >= 1 else 100
+    member = MemberValue("m", instance, "c", "h", rebalance_timeout_ms, 100, b"s", b"a")
+    group = GroupValue("k", 7, "p", "m", TS if version >= 2 else -1, (member,))
+
+    assert read_entry(group_key("g"), value) == GroupEntry("g", group)
+    if version > 0:  # which has no place for the rebalance timeout
+        assert group_value(group, Format(group_version=version)) == value
 
 
 @pytest.mark.rules("CR-10")

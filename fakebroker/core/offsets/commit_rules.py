@@ -17,8 +17,6 @@ def error_for_commit(group: ClassicGroup, member_id: str, instance_id: str | Non
     state = group.state
     if generation < 0 and state is State.EMPTY:
         return ErrorCode.NONE
-    if not names_a_member(member_id, instance_id, generation):
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE if state is State.DEAD else ErrorCode.UNKNOWN_MEMBER_ID
     code = group.error_for_member(member_id, instance_id, generation)
     if not code and state is State.COMPLETING:
         return ErrorCode.REBALANCE_IN_PROGRESS

@@ -1,5 +1,6 @@
 """Drafts that never shipped: what each answers, on a listener of its own, and that the released protocol differs."""
 
+from struct import pack
 from typing import Any
 
 import pytest
@@ -24,11 +25,16 @@ from fakebroker.wire.drafts import (
     Kip211RequestTopic,
 )
 from fakebroker.wire.messages.api_versions import ApiVersionsRequest
-from fakebroker.wire.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from fakebroker.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 from fakebroker.wire.messages.find_coordinator import FindCoordinatorRequest
 from fakebroker.wire.messages.metadata import MetadataRequest
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequest
-from fakebroker.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic, OffsetFetchResponse
+from fakebroker.wire.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponse,
+    OffsetFetchResponseTopic,
+)
 from fakebroker.wire.registry import api
 from tests.core.offsets.lab import DAY, WEEK, Lab, Pairs
 
@@ -85,6 +91,14 @@ def test_kip_17_tells_the_high_watermark() -> None:
     assert lab.talk(lab.of("kip-17"), kip_17(0, topic="none"), 2).topics[0].partitions == [(0, -1, "", 0, -1)]
 
 
+@pytest.mark.rules("DR-1")
+def test_kip_17_in_bytes() -> None:
+    """An array of topics with arrays of partitions and nothing else, the high watermark last of each partition."""
+    answer = Kip17OffsetFetchResponse(topics=[Kip17ResponseTopic(name="t", partitions=[(1, 5, "m", 14, 9)])])
+
+    assert answer.encode(2) == pack(">ih1siiqh1shq", 1, 1, b"t", 1, 1, 5, 1, b"m", 14, 9)
+
+
 @pytest.mark.rules("DR-9")
 @pytest.mark.parametrize("as_release", ["3.9", "4.3"])
 def test_kip_17_and_group_errors(as_release: str) -> None:
@@ -124,6 +138,19 @@ def test_the_early_kip_88_tells_offsets() -> None:
     ]
     assert group.offsets == [("t", 0, 5, ""), ("t", 2, 6, ""), ("u", 1, 7, "")]
     assert (none.group_state, none.members, none.offsets) == ("Dead", [], [])
+
+
+@pytest.mark.rules("DR-3")
+def test_the_early_kip_88_in_bytes() -> None:
+    """After the members of each group come its offsets, one element a partition; there is no throttle time."""
+    group = Kip88Group(error_code=14, group_id="g", group_state="s", protocol_type="k", protocol_data="p")
+    group.members = [Kip88Member(member_id="m", client_id="c", client_host="h", member_metadata=b"d")]
+    group.offsets = [("t", 1, 5, "x"), ("t", 2, 6, "")]
+    head = pack(">ihh1sh1sh1sh1s", 1, 14, 1, b"g", 1, b"s", 1, b"k", 1, b"p")
+    member = pack(">ih1sh1sh1si1si", 1, 1, b"m", 1, b"c", 1, b"h", 1, b"d", 0)
+    offsets = pack(">ih1siqh1sh1siqh", 2, 1, b"t", 1, 5, 1, b"x", 1, b"t", 2, 6, 0)
+
+    assert Kip88DescribeGroupsResponse(groups=[group]).encode(1) == head + member + offsets
 
 
 @pytest.mark.rules("DR-10")
@@ -190,6 +217,8 @@ def test_a_normal_client_sees_nothing_of_it() -> None:
 
     assert isinstance(answer, OffsetFetchResponse)
     assert answer.topics[0].partitions == [(0, 5, -1, "", 0)]
+    (exchange,) = lab.engine.journal.requests(api="OffsetFetch")
+    assert isinstance(exchange.response, OffsetFetchResponse)
 
 
 @pytest.mark.rules("DR-7")
@@ -213,7 +242,7 @@ def test_the_journal_knows_drafts() -> None:
     assert isinstance(exchange.response, Kip17OffsetFetchResponse)
 
 
-@pytest.mark.rules("DR-2", "DR-4", "DR-11", "DR-12")
+@pytest.mark.rules("DR-11")
 @pytest.mark.parametrize(
     ("draft", "version", "released"),
     [
@@ -239,6 +268,24 @@ def test_accidental_use_is_caught(draft: Message, version: int, released: type[M
     except WireError:
         return
     assert end != len(data) or message.encode(version) != data
+
+
+@pytest.mark.rules("DR-2", "DR-12")
+def test_offset_fetch_version_2_as_released() -> None:
+    """Topics may be null, and the group's error follows them; there is no high watermark."""
+    row = (0, 5, -1, "m", 0)
+    answer = OffsetFetchResponse(topics=[OffsetFetchResponseTopic(name="t", partitions=[row])], error_code=14)
+
+    assert OffsetFetchRequest(group_id="g", topics=None).encode(2) == b"\0\1g" + b"\xff" * 4
+    assert answer.encode(2) == pack(">ih1siiqh1shh", 1, 1, b"t", 1, 0, 5, 1, b"m", 0, 14)
+
+
+@pytest.mark.rules("DR-4")
+def test_describe_groups_version_1_as_released() -> None:
+    """The throttle time comes first, and the members of a group are the last of it."""
+    answer = DescribeGroupsResponse(throttle_time_ms=9, groups=[DescribedGroup(group_id="g", group_state="Dead")])
+
+    assert answer.encode(1) == pack(">iihh1sh4shhi", 9, 1, 0, 1, b"g", 4, b"Dead", 0, 0, 0)
 
 
 @pytest.mark.rules("DR-13")

@@ -123,7 +123,7 @@ def test_what_goes_on_as_before(lab: Lab) -> None:
     assert [join.generation for join in joins] == [2, 2]
 
 
-@pytest.mark.rules("EX-7", "ST-5")
+@pytest.mark.rules("CP-4", "EX-7", "ST-5")
 def test_subscribed_topics(lab: Lab) -> None:
     """They are those of the chosen protocol's metadata, per generation and after a load; None is unknown."""
     assert lab.group.subscribed_topics is None

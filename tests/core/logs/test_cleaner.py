@@ -52,7 +52,7 @@ def test_the_latest_record_of_each_key_survives() -> None:
 
 @pytest.mark.rules("CO-3", "RC-2", "LO-31")
 def test_what_stays_of_a_batch() -> None:
-    """Base offset, last offset and times stay, the count shrinks, searches by time answer the survivors."""
+    """Base offset, last offset and times stay, the count shrinks; by time survivors are found, the log start stays."""
     workshop = Workshop()
     log = compacted(workshop)
     write(workshop, log, {"a": "1", "b": "1", "c": "1"}, {"a": "2", "c": "2"}, {"z": "1"})
@@ -67,6 +67,7 @@ def test_what_stays_of_a_batch() -> None:
     found = log.find_by_timestamp(T0, EVERYTHING)
     assert found is not None
     assert found.offset == 1
+    assert log.log_start_offset == 0
 
 
 @pytest.mark.rules("CO-5", "RC-1")

@@ -101,7 +101,7 @@ def test_by_size() -> None:
     assert nothing.log_start_offset == 2
 
 
-@pytest.mark.rules("RT-4", "RT-5", "LO-12")
+@pytest.mark.rules("RT-4", "RT-5")
 @pytest.mark.parametrize("policy", ["delete", "compact", ""])
 def test_segments_below_the_log_start(policy: str) -> None:
     """They go at the next check under every policy, also under none, and hold the data until then."""

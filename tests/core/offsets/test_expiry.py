@@ -349,7 +349,7 @@ def test_a_group_with_members_stays() -> None:
     assert lab.exists()
 
 
-@pytest.mark.rules("EX-12", "OF-14")
+@pytest.mark.rules("EX-12", "XT-5")
 def test_deleting_a_topic() -> None:
     """Its offsets go in all groups and states, pending ones too; an Empty group without any goes at the next run."""
     lab = Lab()

@@ -1,0 +1,48 @@
+"""Who may commit to a group, and delete its offsets, where no request can lead: the group is Dead."""
+
+import pytest
+
+from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.offsets.commit_rules import (
+    refusal_to_commit,
+    refusal_to_commit_in_transaction,
+    refusal_to_delete_offsets,
+)
+from fakebroker.errors import ErrorCode
+from tests.core.offsets.lab import Lab
+
+
+@pytest.fixture
+def dead_group() -> ClassicGroup:
+    """A group that somebody still holds although it was deleted."""
+    lab = Lab()
+    lab.commit()
+    group = lab.group()
+    group.die(lab.now)
+    return group
+
+
+@pytest.mark.rules("OC-7")
+@pytest.mark.parametrize(("member_id", "generation"), [("", -1), ("m", -1), ("m", 1)])
+def test_a_dead_group_takes_no_commit(dead_group: ClassicGroup, member_id: str, generation: int) -> None:
+    """15, whoever commits: the client shall look for the coordinator again."""
+    refusal = refusal_to_commit(dead_group, member_id, None, generation)
+
+    assert refusal is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+@pytest.mark.rules("OC-16")
+@pytest.mark.parametrize(("member_id", "generation"), [("", -1), ("m", -1), ("m", 1)])
+def test_a_dead_group_takes_no_commit_in_a_transaction(
+    dead_group: ClassicGroup, member_id: str, generation: int
+) -> None:
+    """15, also for who names neither member nor generation."""
+    refusal = refusal_to_commit_in_transaction(dead_group, member_id, None, generation)
+
+    assert refusal is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+@pytest.mark.rules("OD-2")
+def test_a_dead_group_has_no_offsets_to_delete(dead_group: ClassicGroup) -> None:
+    """It counts as one that does not exist: 69."""
+    assert refusal_to_delete_offsets(dead_group) is ErrorCode.GROUP_ID_NOT_FOUND
