@@ -1,75 +1,110 @@
-"""Every rule of the finished sections of the behaviour specification is tested by name, or its absence explained.
+"""The rules of docs/rules are those that code, tests and recordings cite, and each is shown or left out by name.
 
-A test names the rules it covers with `@pytest.mark.rules("JG-7")`; a recorded dialogue that is played names them in its
-"about" line. What is left out stands in docs/not-implemented.md.
+A test names the rules it asserts with `@pytest.mark.rules("JG-7")`; a recorded dialogue that is played names them in
+its "about" line.
 """
 
-import ast
-import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
-from tests.conformance.recordings import PATHS, WAITING, name_of
+import pytest
 
-TESTS = Path(__file__).resolve().parent
-RULES: dict[str, str] = json.loads((TESTS / "data" / "rules.json").read_text())
-NOT_IMPLEMENTED = TESTS.parent / "docs" / "not-implemented.md"
-FINISHED = re.compile(
-    r"(FC|ST|TM|JG|SG|HB|LG|TR|DG|DS|LS|AV|MD|LD|OC|OF|OD|EX|CR|DR|LO|OE|RB|PD|FT|FS|SE|RT|CO|DL|LE|ID|PI|NT|XT|NP|TP|DC"
-    r"|IA|AC|LC|AD|CM|CP|DK|EL|GEN|LR|MS|RA|RC)-\d+"
+from tests.conformance.recordings import PATHS
+from tests.tools.rules_pages import (
+    LEFT_OUT,
+    ROOT,
+    SHOWN_BY,
+    Chapter,
+    about,
+    chapters,
+    duplicates,
+    evidence,
+    prefix_of,
+    rules_in,
 )
-ONE = re.compile(r"\b([A-Z]{2,3})-(\d+)\b")
-RANGE = re.compile(r"\b([A-Z]{2,3})-(\d+)\.\.(?:\1-)?(\d+)\b")
+
+CHAPTERS = chapters()
+IDS = [rule.id for chapter in CHAPTERS for rule in chapter.rules]
+# Chapters that are being written: their ids may be cited before their pages exist.
+TO_COME = re.compile(
+    "A[CDV]|C[LMOPR]|CLU|D[CGKLPRSX]|E[LX]|F[CST]|GEN|I[AD]|JG|L[CDEGORS]|M[DS]|N[PT]|O[CDEF]|P[DI]|R[ABCT]|S[EGT]|T[MPR]|UF|XT"
+)
+
+each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.prefix)
 
 
-def rules_in(text: str) -> Iterator[str]:
-    """The rule ids in a text; "JG-7..JG-9" and "JG-7..9" stand for three."""
-    for section, number in ONE.findall(text):
-        yield f"{section}-{number}"
-    for section, first, last in RANGE.findall(text):
-        yield from (f"{section}-{number}" for number in range(int(first), int(last) + 1))
+def citations() -> dict[str, list[str]]:
+    """Every rule id that code, pages, tests or recordings name, with the files that name it."""
+    named: dict[str, list[str]] = defaultdict(list)
+    for path in sources():
+        for rule in rules_in(path.read_text()):
+            named[rule].append(path.relative_to(ROOT).as_posix())
+    for path in PATHS:
+        for rule in rules_in(about(path)):
+            named[rule].append(path.relative_to(ROOT).as_posix())
+    return named
 
 
-@cache
-def marked_rules() -> frozenset[str]:
-    """The arguments of every `pytest.mark.rules(...)` in the tests' sources."""
-    calls = [
-        node
-        for path in TESTS.rglob("test_*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "rules"
+def sources() -> list[Path]:
+    """Everything that people write: Python, pages, scenarios."""
+    folders = [ROOT / name for name in ("fakebroker", "tests", "docs", "scenarios")]
+    deep = (path for folder in folders for ending in ("*.py", "*.md", "*.java") for path in folder.rglob(ending))
+    return sorted([*deep, ROOT / "README.md", ROOT / "CHANGELOG.md"])
+
+
+def test_every_cited_rule_exists() -> None:
+    """Who meets an id finds its sentence."""
+    written = {chapter.prefix for chapter in CHAPTERS}
+    unknown = {
+        rule: files
+        for rule, files in citations().items()
+        if rule not in IDS and (prefix_of(rule) in written or not TO_COME.fullmatch(prefix_of(rule)))
+    }
+
+    assert unknown == {}
+
+
+def test_no_id_is_given_twice() -> None:
+    """An id is one rule."""
+    assert duplicates(IDS) == []
+
+
+@each_chapter
+def test_a_chapter_is_found_by_its_prefix(chapter: Chapter) -> None:
+    """The page is called after the letters of its ids, and holds them in order."""
+    numbers = [int(rule.id.partition("-")[2]) for rule in chapter.rules]
+
+    assert chapter.path.name.startswith(f"{chapter.prefix.lower()}-")
+    assert {prefix_of(rule.id) for rule in chapter.rules} == {chapter.prefix}
+    assert numbers == sorted(numbers)
+
+
+@each_chapter
+def test_every_rule_has_its_sentences(chapter: Chapter) -> None:
+    """A rule says what happens, where that comes from and for which releases it holds."""
+    incomplete = [
+        rule.id for rule in chapter.rules if not (rule.prose and rule.has("- Source:") and rule.has("- Release:"))
     ]
-    return frozenset(arg.value for call in calls for arg in call.args if isinstance(arg, ast.Constant))
+
+    assert incomplete == []
 
 
-def played_rules() -> set[str]:
-    """The rules that played dialogues say they show."""
-    heads = [json.loads(path.read_text().partition("\n")[0]) for path in PATHS if name_of(path) not in WAITING]
-    return {rule for head in heads for rule in rules_in(head["about"])}
+@each_chapter
+def test_every_rule_is_shown_or_left_out(chapter: Chapter) -> None:
+    """Each rule has a test that is marked with it or a played recording that names it, or says why not."""
+    silent = [
+        rule.id
+        for rule in chapter.rules
+        if not rule.has(LEFT_OUT) and not (rule.has_line(SHOWN_BY) and rule.id in evidence())
+    ]
+
+    assert silent == [], "mark a test, or say `- Left out: why`"
 
 
-def explained_rules() -> set[str]:
-    """The rules that docs/not-implemented.md names."""
-    return set(rules_in(NOT_IMPLEMENTED.read_text())) if NOT_IMPLEMENTED.exists() else set()
+@each_chapter
+def test_what_is_shown_says_so(chapter: Chapter) -> None:
+    """A rule that something shows has the line for it: nothing stays "left out" after it was built."""
+    hidden = [rule.id for rule in chapter.rules if rule.id in evidence() and not rule.has_line(SHOWN_BY)]
 
-
-def test_every_finished_rule_is_tested_or_explained() -> None:
-    """No rule of a finished section is silently without a test."""
-    covered = marked_rules() | played_rules() | explained_rules()
-    missing = defaultdict(list)
-    for rule, section in RULES.items():
-        if FINISHED.fullmatch(rule) and rule not in covered:
-            missing[section].append(rule)
-    report = "\n".join(f"{section}: {', '.join(rules)}" for section, rules in missing.items())
-
-    assert not missing, f"rules without test or reason:\n{report}"
-
-
-def test_tests_name_only_rules_that_exist() -> None:
-    """A misspelt rule id would cover nothing."""
-    sections = {rule.partition("-")[0] for rule in RULES}
-
-    assert {rule for rule in marked_rules() if rule.partition("-")[0] in sections} <= RULES.keys()
+    assert hidden == [], "add a line `- Shown by:` and run `make docs`"

@@ -1,4 +1,4 @@
-"""Write the pages of docs/ that are made from declarations: `python -m tests.tools.generate_docs`.
+"""Write the pages of docs/ that are made from declarations or tests: `python -m tests.tools.generate_docs`.
 
 `PAGES` maps a page to the function that makes its text; tests/test_generated_docs.py fails when a page has drifted.
 """
@@ -18,6 +18,7 @@ from fakebroker.settings.table import CLIENT_METRICS, GROUP, TOPIC, older
 from fakebroker.wire.registry import APIS
 from tests.tools.group_page import groups_page
 from tests.tools.python_api_page import python_api_page
+from tests.tools.rules_pages import chapters, filled_page, index_page
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCS = ROOT / "docs"
@@ -157,6 +158,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "releases.md": releases_page,
     "groups.md": partial(groups_page, _NOTE),
     "python-api.md": partial(python_api_page, _NOTE),
+    **{f"rules/{chapter.path.name}": partial(filled_page, chapter.path) for chapter in chapters()},
+    "rules/README.md": partial(index_page, _NOTE),
 }
 
 

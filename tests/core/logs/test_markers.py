@@ -49,3 +49,16 @@ def test_truncation_opens_a_transaction_again() -> None:
     assert log.last_stable_offset == 2
     log.truncate(1, NOW)
     assert log.last_stable_offset == 0
+
+
+@pytest.mark.rules("WM-4")
+def test_a_marker_without_a_transaction() -> None:
+    """It is appended, raises the producer's epoch, and leaves open transactions and the last stable offset alone."""
+    workshop = Workshop()
+    log = workshop.log()
+    workshop.append(log, T0, producer_id=7, producer_epoch=1, base_sequence=0)
+    workshop.append(log, T0, producer_id=8, producer_epoch=0, base_sequence=0, transactional=True)
+
+    assert log.append_marker(7, 2, NOW, commit=False, coordinator_epoch=3) == 2
+    assert [state.epoch for state in log.producers] == [2, 0]
+    assert (log.log_end_offset, log.last_stable_offset) == (3, 1)
