@@ -28,7 +28,7 @@ CHAPTERS = chapters()
 IDS = [rule.id for chapter in CHAPTERS for rule in chapter.rules]
 # Chapters that are being written: their ids may be cited before their pages exist.
 TO_COME = re.compile(
-    "A[CDV]|C[LMOPR]|CLU|D[CGKLPRSX]|E[LX]|F[CST]|GEN|I[AD]|JG|L[CDEGORS]|M[DS]|N[PT]|O[CDEF]|P[DI]|R[ABCT]|S[EGT]|T[MPR]|UF|XT"
+    "A[CDV]|C[LMOPR]|CLU|D[CKLPRX]|E[LX]|F[ST]|GEN|I[AD]|L[CDEOR]|M[DS]|N[PT]|O[CDEF]|P[DI]|R[ABCT]|SE|TP|UF|XT"
 )
 
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.prefix)
