@@ -24,7 +24,7 @@ LEFT_OUT = "- Left out:"
 
 _ID = r"[A-Z]{2,3}-\d+"
 _ONE = re.compile(rf"\b{_ID}\b")
-_RANGE = re.compile(r"\b([A-Z]{2,3})-(\d+)\.\.(?:\1-)?(\d+)\b")
+_RANGE = re.compile(r"\b([A-Z]{2,3})-(\d+)(?:\.\.| to )(?:\1-)?(\d+)\b")
 _TITLE = re.compile(r"# (.+) \(([A-Z]{2,3})\)")
 _HEADING = re.compile(rf"### ({_ID})")
 _NOT_RULES = frozenset({"CRC", "KIP", "SHA", "SSH", "UTF"})
@@ -102,7 +102,7 @@ def _by_rule(lines: list[str]) -> Iterator[tuple[str | None, list[str]]]:
 
 
 def rules_in(text: str) -> set[str]:
-    """The ids of the rules that a text names; "JG-7..JG-9" and "JG-7..9" stand for three."""
+    """The ids of the rules that a text names; "JG-7 to JG-9", "JG-7..JG-9" and "JG-7..9" stand for three."""
     ids = {rule for rule in _ONE.findall(text) if prefix_of(rule) not in _NOT_RULES}
     for prefix, first, last in _RANGE.findall(text):
         ids.update(f"{prefix}-{number}" for number in range(int(first), int(last) + 1))
