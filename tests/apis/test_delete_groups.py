@@ -33,6 +33,20 @@ def test_each_on_its_own(make_call: MakeCall, version: int) -> None:
     assert delete(lab, "left") == [("left", 69)]
 
 
+@pytest.mark.rules("DG-2")
+def test_groups_in_a_rebalance(make_call: MakeCall) -> None:
+    """With members it is 68 in every state."""
+    lab = GroupLab(make_call)
+    lab.stable("g")
+    lab.send("JoinGroup", 3, **join("g"))
+    assert lab.ask("DescribeGroups", 5, groups=["g"]).groups[0].group_state == "PreparingRebalance"
+    assert delete(lab, "g") == [("g", 68)]
+
+    lab.wait(10_000)  # the member that did not rejoin is gone
+    assert lab.ask("DescribeGroups", 5, groups=["g"]).groups[0].group_state == "CompletingRebalance"
+    assert delete(lab, "g") == [("g", 68)]
+
+
 @pytest.mark.rules("DG-3")
 def test_pending_ids_keep_nothing_alive(make_call: MakeCall) -> None:
     """The group goes, its id is unknown, and a new group begins at generation 0."""

@@ -31,6 +31,18 @@ def test_a_stable_group(make_call: MakeCall, version: int) -> None:
     ] == [(me, "test", "/127.0.0.1", b"m", b"")]
 
 
+@pytest.mark.rules("DS-6")
+def test_a_returned_member_is_shown_as_it_first_came(make_call: MakeCall) -> None:
+    """Another process that takes a static member's place does not change the client id."""
+    lab = GroupLab(make_call)
+    for client_id in ("first", "second"):
+        lab.send("JoinGroup", 9, client_id=client_id, **join("g", group_instance_id="i"))
+        lab.wait(3000)
+    (member,) = describe(lab, "g")[0].members
+
+    assert (member.group_instance_id, member.client_id) == ("i", "first")
+
+
 @pytest.mark.rules("DS-1")
 @pytest.mark.parametrize("version", range(7))
 def test_an_unknown_group(make_call: MakeCall, version: int) -> None:

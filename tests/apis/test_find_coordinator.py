@@ -40,13 +40,14 @@ def test_many_keys(make_call: MakeCall) -> None:
 @pytest.mark.rules("FC-2", "FC-4")
 def test_the_leader_coordinates(make_call: MakeCall) -> None:
     """On two nodes each key's coordinator is the leader of its partition, for groups and for transactions."""
-    lab = GroupLab(make_call, node_ids=(1, 2))
+    lab = GroupLab(make_call, node_ids=(1, 2), transaction_state_log_num_partitions=7)
     keys = [f"key-{number}" for number in range(40)]
 
-    for key_type, topic_name in ((0, CONSUMER_OFFSETS), (1, TRANSACTION_STATE)):
+    for key_type, topic_name, size in ((0, CONSUMER_OFFSETS, 50), (1, TRANSACTION_STATE, 7)):
         answer = lab.ask("FindCoordinator", 4, key_type=key_type, coordinator_keys=keys)
         partitions = lab.cluster.topics.internal(topic_name).partitions
-        leaders = [partitions[partition_of(key, 50)].leader for key in keys]
+        assert len(partitions) == size
+        leaders = [partitions[partition_of(key, len(partitions))].leader for key in keys]
         assert [entry.node_id for entry in answer.coordinators] == leaders
         assert set(leaders) == {1, 2}
         assert {(entry.node_id, entry.port) for entry in answer.coordinators} == {(1, 9092), (2, 9093)}

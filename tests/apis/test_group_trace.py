@@ -137,7 +137,10 @@ def test_b_joins(trace: Trace) -> None:
 @pytest.mark.rules("TR-3")
 def test_the_generation_begins(trace: Trace) -> None:
     """Both are answered after two delays, and only the leader learns who the members are."""
-    trace.a_asks_for_an_id().a_joins().b_joins().the_delay_ends()
+    trace.a_asks_for_an_id().a_joins().b_joins()
+    trace.lab.wait(5999 - trace.lab.ms)
+    assert trace.a.answer is None
+    trace.the_delay_ends()
 
     a, b = trace.a.answer, trace.b.answer
     assert (a.error_code, a.generation_id, a.leader, trace.state) == (0, 1, trace.a_id, "CompletingRebalance")

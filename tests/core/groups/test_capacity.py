@@ -47,7 +47,7 @@ def test_in_preparing_the_parked_count() -> None:
     assert lab.join(a).is_parked
 
 
-@pytest.mark.rules("JG-8")
+@pytest.mark.rules("JG-7", "JG-8")
 @pytest.mark.parametrize("release", ["4.3", "3.9"])
 def test_the_last_to_rejoin_are_evicted(release: str) -> None:
     """The refused member is no member any more; 4.3.1 then waits for the join timer, 3.9.1 completes at once."""
@@ -78,6 +78,16 @@ def test_pending_ids_do_not_count() -> None:
     assert lab.group.state == EMPTY
 
     assert lab.join(second).code == UNKNOWN
+
+
+@pytest.mark.rules("JG-9")
+def test_pending_ids_take_no_place_in_a_stable_group() -> None:
+    """With one of two places taken, any number of ids may be asked for."""
+    lab = small(2)
+    lab.stable({})
+    lab.ask_for_id()
+
+    assert lab.join(handshake=True).code == ErrorCode.MEMBER_ID_REQUIRED
 
 
 @pytest.mark.rules("JG-38")

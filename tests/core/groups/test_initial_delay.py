@@ -77,6 +77,21 @@ def test_what_does_not_extend(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-32")
+def test_a_join_outside_of_the_delay_extends_nothing(lab: Lab) -> None:
+    """A member that is added to a rebalance of another state says nothing about the next delay."""
+    a, b = lab.stable({}, {})
+    lab.join(a)
+    c = lab.join()
+    lab.join(b)
+    lab.leave(a, b, c.member_id)
+    start = lab.ms
+    join = lab.join()
+    lab.wait(10_000)
+
+    assert join.at_ms == start + 3000
+
+
+@pytest.mark.rules("JG-32")
 @pytest.mark.parametrize(("release", "completes_after"), [("4.3", 6000), ("3.9", 3000)])
 def test_extension_after_the_first_generation(release: str, completes_after: int) -> None:
     """Kafka 4.3.1 extends at any generation, 3.9.1 only that of a new group."""

@@ -187,6 +187,19 @@ def test_the_longest_standing_member_leads_next(lab: Lab) -> None:
     assert (join.leader, lab.group.leader, list(lab.group.members)) == (c, c, [c])
 
 
+@pytest.mark.rules("ST-12")
+def test_the_longest_standing_of_those_who_rejoined_leads(lab: Lab) -> None:
+    """A static leader that stays away stays a member, and is replaced by the oldest member that came back."""
+    soon = {"rebalance": 5000}
+    a, b, c = lab.stable({"instance": "i", **soon}, soon, soon)
+    lab.leave(lab.ask_for_id())
+    joins = [lab.join(c, **soon), lab.join(b, **soon)]
+    lab.wait(5000)
+
+    assert [join.leader for join in joins] == [b, b]
+    assert list(lab.group.members) == [a, b, c]
+
+
 @pytest.mark.rules("ST-13", "JG-10")
 def test_dead_answers_15(lab: Lab) -> None:
     """A request that still meets a Dead group gets 15."""

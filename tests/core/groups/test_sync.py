@@ -25,6 +25,17 @@ def test_order_of_checks(lab: Lab, state: str) -> None:
     assert lab.heartbeat(a, generation=-1) == ILLEGAL
 
 
+@pytest.mark.rules("SG-4", "HB-3", "HB-4")
+@pytest.mark.parametrize("state", LIVE)
+def test_instance_ids_come_first(lab: Lab, state: str) -> None:
+    """A member that names the instance of another is fenced, one that names an unknown instance is unknown."""
+    a, _ = lab.in_state(state, instance="i")
+
+    for instance, code in (("i", ErrorCode.FENCED_INSTANCE_ID), ("other", UNKNOWN)):
+        assert lab.sync(a, instance=instance, generation=9).code == code
+        assert lab.heartbeat(a, instance=instance) == lab.heartbeat(a, 9, instance) == code
+
+
 @pytest.mark.rules("SG-5", "HB-5")
 def test_in_empty(lab: Lab) -> None:
     """An Empty group knows nobody: 25 before anything else."""
