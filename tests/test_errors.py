@@ -1,4 +1,4 @@
-"""Error codes by Kafka's names, and which of them clients may retry (section 23 of the specification)."""
+"""Error codes by Kafka's names, and which of them clients may retry."""
 
 import pytest
 

@@ -9,7 +9,7 @@ from fakebroker.settings.declare import Setting, Value, parse, render
 
 
 class TopicConfig(Reader):
-    """Typed getters as Settings has them, under the names of topic settings (section 6 of the admin rules)."""
+    """Typed getters as Settings has them, under the names of topic settings."""
 
     __slots__ = ("_generation", "_log", "_settings", "own")
     _log: LogConfig | None

@@ -144,7 +144,7 @@ class Settings(Reader):
         return other
 
     def use_release(self, defaults: Mapping[_Str, _Str], before_4: _Bool) -> None:
-        """Take the defaults of a release where they differ from the newest, and its topic settings (section 6)."""
+        """Take the defaults of a release where they differ from the newest, and its topic settings."""
         self._defaults.update(defaults)
         for member in self._shared.members:
             member.topic_table = TOPIC_BEFORE_4 if before_4 else TOPIC

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from fakebroker.errors import SettingError
 
-# Kafka's types of a setting; the numbers are those of DescribeConfigs' config_type (section 3 of the admin rules).
+# Kafka's types of a setting; the numbers are those of DescribeConfigs' config_type.
 BOOLEAN, STRING, INT, SHORT, LONG, DOUBLE, LIST, CLASS, PASSWORD = range(1, 10)
 TYPE_NAMES = ("", "boolean", "string", "int", "short", "long", "double", "list", "class", "password")
 

@@ -203,7 +203,7 @@ def test_answers_in_request_order(ask: Ask, cluster: Cluster) -> None:
 def test_configs_of_an_older_release(ask: Ask) -> None:
     """3.9 has three topic configs more and allows tiny segments.
 
-    Section 6 says that it refuses an empty cleanup.policy; a running 3.9.1 (and a 2.1.1) takes it, and so do we.
+    Its source seems to refuse an empty cleanup.policy; a running 3.9.1 (and a 2.1.1) takes it, and so do we.
     """
     old = Cluster(Settings(profile="test"), release("3.9"))
     [answer] = create(ask, old, topic(config={"segment.bytes": "14", "message.downconversion.enable": "false"}))

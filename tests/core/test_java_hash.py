@@ -28,7 +28,7 @@ def test_vectors(key: str, hashed: int, partition: int) -> None:
 
 @pytest.mark.rules("JG-27")
 def test_hash_map_order() -> None:
-    """The order of the five assignors of the specification, however they were added."""
+    """The order of the five assignors of JG-27, however they were added."""
     order = ["other", "sticky", "range", "roundrobin", "cooperative-sticky"]
 
     assert hash_map_order(order) == hash_map_order(reversed(order)) == order
