@@ -1,4 +1,4 @@
-"""Topic settings (Kafka's `LogConfig`, `TopicConfig`). Each takes its default from a broker setting, where it has one."""
+"""Topic settings (Kafka's `LogConfig`). Each takes its default from a broker setting, where it has one."""
 
 from fakebroker.settings.declare import (
     BOOLEAN,
