@@ -153,10 +153,6 @@ def test_entries_of_a_topic(ask: Ask, cluster: Cluster, entries: list[Entry], ex
         (BROKERS, "1", ("plugin.setting", SET, "1"), 0),
         (LOGGERS, "1", ("root", SET, "INFO"), 40),
         (METRICS, "", ("interval.ms", SET, "1000"), 42),
-        (METRICS, "m", ("interval.ms", SET, "1"), 42),
-        (METRICS, "m", ("no", SET, "1"), 42),
-        (METRICS, "m", ("match", SET, "x"), 40),
-        (METRICS, "m", ("match", SET, "client_id=a.*"), 0),
         (GROUPS, "", ("a", SET, "4"), 42),
         (GROUPS, "g", ("a", SET, "4"), 40),
         (GROUPS, "g", ("consumer.session.timeout.ms", SET, "1"), 40),
@@ -169,6 +165,25 @@ def test_entries_of_a_topic(ask: Ask, cluster: Cluster, entries: list[Entry], ex
 def test_resources(ask: Ask, cluster: Cluster, kind: int, name: str, entry: Entry, expected: int) -> None:
     """Each kind of resource has its own codes; an unknown topic is found last."""
     assert alter(ask, cluster, request(kind, name, entry)) == [expected]
+
+
+@pytest.mark.rules("IA-6", "TE-6")
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        (("interval.ms", SET, "99"), 42),
+        (("interval.ms", SET, "100"), 0),
+        (("interval.ms", SET, "3600001"), 42),
+        (("no", SET, "1"), 42),
+        (("metrics", SET, "org.apache.kafka.consumer."), 0),
+        (("match", SET, "x"), 40),
+        (("match", SET, "rack=a"), 40),
+        (("match", SET, "client_id=a.*,client_source_port=1.*"), 0),
+    ],
+)
+def test_client_metrics(ask: Ask, cluster: Cluster, entry: Entry, expected: int) -> None:
+    """What is no such config, or out of bounds, is 42; a selector that does not exist is 40."""
+    assert alter(ask, cluster, request(METRICS, "m", entry)) == [expected]
 
 
 @pytest.mark.rules("IA-6")

@@ -270,6 +270,7 @@ def test_only_static_members_and_none_is_back(lab: Lab) -> None:
     assert (join.generation, join.leader) == (2, s)
 
 
+@pytest.mark.rules("JG-27")
 def test_a_protocol_named_twice_counts_once(lab: Lab) -> None:
     """Kafka counts it twice and never completes such a group; we take the first entry of the name."""
     join = lab.join(protocols=[("range", b"1"), ("range", b"2")])
