@@ -33,7 +33,7 @@ from fakebroker.wire.messages.produce import (
 if TYPE_CHECKING:
     from fakebroker.core.topics import Partition, Topic
 
-# Errors of the log itself, which knows its start; with all others log_start_offset is -1 (PD-14).
+# Errors found where the log is at hand; with all others log_start_offset is -1 (PD-14, CLU-60).
 _KNOWS_LOG_START = frozenset(
     {
         ErrorCode.UNKNOWN_SERVER_ERROR,
@@ -42,6 +42,7 @@ _KNOWS_LOG_START = frozenset(
         ErrorCode.INVALID_PRODUCER_EPOCH,
         ErrorCode.INVALID_TXN_STATE,
         ErrorCode.INVALID_RECORD,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
     }
 )
 

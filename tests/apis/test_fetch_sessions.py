@@ -233,7 +233,9 @@ def test_places_are_limited(make_call: Callable) -> None:
     lab = FetchLab(make_call, max_incremental_fetch_session_cache_slots=2)
     first, second = opened(lab, At(0)), opened(lab, At(0), At(1))
     assert lab.fetch(At(0), epoch=0).response.session_id == 0
-    lab.advance(120_001)
+    lab.advance(120_000)
+    assert lab.fetch(At(0), epoch=0).response.session_id == 0, "not yet idle for long enough"
+    lab.advance(1)
     lab.fetch(session=first, epoch=1)
     third = opened(lab, At(2))
     assert top(lab.fetch(session=second, epoch=1)) == (70, 0, 0)

@@ -37,7 +37,7 @@ def test_many_keys(make_call: MakeCall) -> None:
     assert lab.ask("FindCoordinator", 6).coordinators == []
 
 
-@pytest.mark.rules("FC-2", "FC-4")
+@pytest.mark.rules("FC-2", "FC-4", "CLU-1")
 def test_the_leader_coordinates(make_call: MakeCall) -> None:
     """On two nodes each key's coordinator is the leader of its partition, for groups and for transactions."""
     lab = GroupLab(make_call, node_ids=(1, 2), transaction_state_log_num_partitions=7)
@@ -53,7 +53,7 @@ def test_the_leader_coordinates(make_call: MakeCall) -> None:
         assert {(entry.node_id, entry.port) for entry in answer.coordinators} == {(1, 9092), (2, 9093)}
 
 
-@pytest.mark.rules("FC-5", "FC-6", "FC-7")
+@pytest.mark.rules("FC-5", "FC-6", "FC-7", "CLU-5")
 @pytest.mark.parametrize("version", range(7))
 def test_no_leader(make_call: MakeCall, version: int) -> None:
     """A partition without a leader has no coordinator: 15, and no address."""

@@ -85,7 +85,7 @@ def test_before_anything(make_call: MakeCall) -> None:
     assert (answer.error_code, answer.groups) == (0, [])
 
 
-@pytest.mark.rules("LS-1")
+@pytest.mark.rules("LS-1", "CLU-12")
 def test_groups_of_other_brokers(make_call: MakeCall) -> None:
     """They are listed there, not here."""
     lab = GroupLab(make_call, node_ids=(1, 2))

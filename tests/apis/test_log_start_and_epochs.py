@@ -124,14 +124,15 @@ def initialize(lab: Lab, version: int = 4, name: str | None = None, **fields: in
 def test_idempotent_producers_get_fresh_ids(make_call: Make, version: int) -> None:
     """They count up by one, at epoch 0, whatever the timeout says."""
     lab = Lab(make_call)
-    first = initialize(lab, version)[1]
+    code, first, epoch = initialize(lab, version)
 
+    assert (code, epoch) == (0, 0)
     assert initialize(lab, version, transaction_timeout_ms=-5) == (0, first + 1, 0)
     if version >= 3:
         assert initialize(lab, version, producer_id=3, producer_epoch=9) == (0, first + 2, 0)
 
 
-@pytest.mark.rules("PI-3", "PI-5")
+@pytest.mark.rules("PI-3", "PI-4", "PI-5")
 def test_what_no_coordinator_is_needed_for(make_call: Make) -> None:
     """Half a producer 42, before all else; an empty transactional id 42; a timeout out of range 50; then 15."""
     lab = Lab(make_call)

@@ -1,6 +1,7 @@
 """Tests of Produce: who may write where, and what is answered in which version."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from fakebroker.apis import produce
 from fakebroker.apis.call import Call
 from fakebroker.errors import CloseConnection, ErrorCode
-from fakebroker.records.batch import read_records
+from fakebroker.records.batch import read_records, with_times
 from fakebroker.records.message_set import build_message_set
 from fakebroker.records.record_codec import Record
 from fakebroker.wire.messages.produce import (
@@ -45,6 +46,11 @@ def send(lab: Lab, records: bytes | None, version: int = 9, index: int = 0, **fi
 
 def outcome(answer: PartitionProduceResponse) -> tuple[int, int, int]:
     return answer.error_code, answer.base_offset, answer.log_start_offset
+
+
+def with_codec(data: bytes, codec: int) -> bytes:
+    """The same batch with another compression id, and a checksum to match."""
+    return with_times(data, attributes=codec, max_timestamp_ms=T0)
 
 
 @pytest.mark.rules("PD-2", "PD-9")
@@ -104,12 +110,14 @@ def test_unknown_places(make_call: Make) -> None:
 
 
 @pytest.mark.rules("PD-7")
-def test_internal_topics(make_call: Make) -> None:
-    """Nobody writes to them by Produce."""
-    lab = Lab(make_call)
-    lab.cluster.topics.internal("__consumer_offsets")
+@pytest.mark.parametrize("name", ["__consumer_offsets", "__transaction_state", "__share_group_state"])
+def test_internal_topics(make_call: Make, name: str) -> None:
+    """Nobody writes to them by Produce, not even Kafka's `__admin_client`."""
+    for client_id in ("test", "__admin_client"):
+        lab = Lab(partial(make_call, client_id=client_id))
+        lab.cluster.topics.internal(name)
 
-    assert outcome(send(lab, batch(T0), name="__consumer_offsets")) == (17, -1, -1)
+        assert outcome(send(lab, batch(T0), name=name)) == (17, -1, -1)
 
 
 @pytest.mark.rules("PD-8")
@@ -117,6 +125,7 @@ def test_internal_topics(make_call: Make) -> None:
 def test_not_the_leader(make_call: Make, version: int) -> None:
     """6; from v10 with the leader's id, epoch and address."""
     lab = Lab(make_call, nodes=2)
+    lab.cluster.nodes[2].settings.set_own("broker.rack", "b")
     lab.partition.lead(2, NOW)
     lab.topic.partitions[1].lead(2, NOW)
     topic_id = lab.topic.id if version >= 13 else bytes(16)
@@ -126,7 +135,8 @@ def test_not_the_leader(make_call: Make, version: int) -> None:
     assert [outcome(answer) for answer in answers] == [(6, -1, -1)] * 2
     expected = (2, lab.partition.leader_epoch) if version >= 10 else (-1, -1)
     assert [(a.current_leader.leader_id, a.current_leader.leader_epoch) for a in answers] == [expected] * 2
-    assert [(e.node_id, e.port) for e in response.node_endpoints] == ([(2, 9093)] if version >= 10 else [])
+    endpoints = [(each.node_id, each.host, each.port, each.rack) for each in response.node_endpoints]
+    assert endpoints == ([(2, "127.0.0.1", 9093, "b")] if version >= 10 else [])
 
 
 @pytest.mark.rules("PD-10")
@@ -146,12 +156,15 @@ def test_the_order_of_checks(make_call: Make) -> None:
     assert send(lab, bad, node_id=2, acks=1).error_code == 87
 
 
-@pytest.mark.rules("PD-23")
+@pytest.mark.rules("PD-23", "CLU-60")
 def test_in_sync_replicas(make_call: Make) -> None:
     """acks -1 needs min.insync.replicas of them, at most as many as there are replicas; acks 1 does not."""
     lab = Lab(make_call, nodes=3, min_insync_replicas=2)
+    lab.append(T0, T0)
+    lab.log.advance_log_start(1, NOW)
     lab.partition.isr = [1]
-    assert outcome(send(lab, batch(T0))) == (19, -1, -1)
+    assert outcome(send(lab, batch(T0))) == (19, -1, 1)
+    assert lab.log.log_end_offset == 2
     assert send(lab, batch(T0), acks=1).error_code == 0
     lab.partition.isr = [1, 3]
     assert send(lab, batch(T0)).error_code == 0
@@ -166,14 +179,19 @@ def test_the_log_start_of_refusals(make_call: Make) -> None:
     lab.log.advance_log_start(1, NOW)
     corrupt = batch(T0)[:-1] + b"\1"
 
+    assert outcome(send(lab, batch(T0), acks=7)) == (21, -1, -1)
     assert outcome(send(lab, b"")) == (87, -1, -1)
     assert outcome(send(lab, batch(T0, codec=4), 6)) == (76, -1, -1)
     assert outcome(send(lab, corrupt)) == (2, -1, -1)
+    assert outcome(send(lab, batch(*[T0] * 200_000))) == (10, -1, -1)
     assert outcome(send(lab, batch(T0, base_offset=1))) == (87, -1, 1)
     assert outcome(send(lab, batch(T0 + 9_000_000))) == (32, -1, 1)
     send(lab, batch(T0, producer_id=1, producer_epoch=1, base_sequence=0))
+    assert outcome(send(lab, with_codec(batch(T0), 5))) == (-1, -1, 1)
     assert outcome(send(lab, batch(T0, producer_id=1, producer_epoch=1, base_sequence=5))) == (45, -1, 1)
     assert outcome(send(lab, batch(T0, producer_id=1, producer_epoch=0, base_sequence=5))) == (47, -1, 1)
+    lab.append(T0, producer_id=2, producer_epoch=0, base_sequence=0, transactional=True)
+    assert outcome(send(lab, batch(T0, producer_id=2, producer_epoch=0, base_sequence=1))) == (48, -1, 1)
 
 
 @pytest.mark.rules("PD-16", "PD-17")

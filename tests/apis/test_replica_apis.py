@@ -91,6 +91,8 @@ def elect(ask: Ask, cluster: Cluster, kind: int, *topics: tuple[str, list[int]],
     asked = [TopicPartitions(topic=name, partitions=indexes) for name, indexes in topics]
     response = ask(cluster, ElectLeadersRequest(election_type=kind, topic_partitions=asked or None), version)
     assert response.error_code == (42 if kind > 1 else 0)
+    results = [each for result in response.replica_election_results for each in result.partition_result]
+    assert all((each.error_message is None) == (each.error_code == 0) for each in results)
     return {
         (result.topic, each.partition_id): each.error_code
         for result in response.replica_election_results
@@ -98,13 +100,16 @@ def elect(ask: Ask, cluster: Cluster, kind: int, *topics: tuple[str, list[int]],
     }
 
 
-@pytest.mark.rules("EL-1", "EL-3", "CLU-24")
+@pytest.mark.rules("EL-1", "EL-3", "CLU-24", "CLU-70")
 def test_preferred_election(ask: Ask, cluster: Cluster) -> None:
     """The first replica leads again, at a new epoch; 84 where it does already, 80 where it cannot, 3 for unknown."""
     partition(cluster).lead(2, Instant(0, 0))
     assert elect(ask, cluster, 0, ("t", [0, 1, 7]), ("x", [0])) == {("t", 0): 0, ("t", 1): 84, ("t", 7): 3, ("x", 0): 3}
     assert (partition(cluster).leader, partition(cluster).leader_epoch) == (1, 2)
     partition(cluster).lead(2, Instant(0, 0))
+    partition(cluster).isr = [2]
+    assert elect(ask, cluster, 0, ("t", [0])) == {("t", 0): 80}
+    partition(cluster).isr = [1, 2]
     cluster.nodes[1].alive = False
     assert elect(ask, cluster, 0, ("t", [0])) == {("t", 0): 80}
 
@@ -130,7 +135,7 @@ def test_election_everywhere(ask: Ask, cluster: Cluster) -> None:
     ] == [("t", [0]), ("u", [])]
 
 
-@pytest.mark.rules("EL-1", "EL-3")
+@pytest.mark.rules("EL-1", "EL-3", "CLU-70")
 def test_unclean_election(ask: Ask, cluster: Cluster) -> None:
     """Where nobody leads any living replica may; 84 where somebody does, 83 where none is alive."""
     assert elect(ask, cluster, 1, ("t", [0])) == {("t", 0): 84}
@@ -179,7 +184,7 @@ def test_refused_reassignments(ask: Ask, cluster: Cluster) -> None:
     assert reassign(ask, cluster, [2, 1], allow_replication_factor_change=False) == 0
 
 
-@pytest.mark.rules("RA-2", "CLU-24", "CLU-30")
+@pytest.mark.rules("RA-2", "CLU-24", "CLU-30", "CLU-71")
 def test_what_a_move_does_to_the_leader(ask: Ask, cluster: Cluster) -> None:
     """A new order leaves the leader; leaving its broker moves the leadership; lost replicas are a new epoch."""
     moved = partition(cluster)

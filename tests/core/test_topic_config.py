@@ -2,8 +2,10 @@
 
 import pytest
 
+from fakebroker.core.cluster import Cluster
 from fakebroker.core.topic_config import TopicConfig, check_config
 from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.release import release
 from fakebroker.settings import Settings, Source, Synonym
 
 
@@ -74,6 +76,24 @@ def test_refused_values(values: dict[str, str], reason: str) -> None:
     with pytest.raises(KafkaError, match=reason) as error:
         check_config(Settings(), values)
     assert error.value.code == ErrorCode.INVALID_CONFIG
+
+
+@pytest.mark.rules("IA-7")
+def test_long_values() -> None:
+    """32767 characters are the limit."""
+    check_config(Settings(), {"leader.replication.throttled.replicas": "1:" + "1" * 32_765})
+    with pytest.raises(KafkaError, match="32768 characters") as error:
+        check_config(Settings(), {"leader.replication.throttled.replicas": "1:" + "1" * 32_766})
+    assert error.value.code == ErrorCode.INVALID_CONFIG
+
+
+@pytest.mark.rules("IA-8", "RT-5")
+@pytest.mark.parametrize("as_release", ["3.9", "4.3"])
+def test_no_cleanup_policy(as_release: str) -> None:
+    """An empty list is legal in every release (seen on 3.9.1 and 4.3.1): nothing is deleted or compacted."""
+    topic = Cluster(Settings(), release(as_release)).topics.create("t", config={"cleanup.policy": ""})
+
+    assert (topic.config.log.delete, topic.config.log.compact) == (False, False)
 
 
 @pytest.mark.rules("NT-6")

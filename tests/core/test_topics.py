@@ -94,7 +94,10 @@ def test_others_hear_of_a_deletion_when_it_is_done(cluster: Cluster) -> None:
     ("name", "config"),
     [
         (CONSUMER_OFFSETS, {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": "104857600"}),
-        (TRANSACTION_STATE, {"cleanup.policy": "compact", "min.insync.replicas": "2", "segment.bytes": "104857600"}),
+        (
+            TRANSACTION_STATE,
+            {"cleanup.policy": "compact", "compression.type": "uncompressed", "min.insync.replicas": "2"},
+        ),
         (SHARE_GROUP_STATE, {"cleanup.policy": "delete", "retention.ms": "-1", "segment.bytes": "104857600"}),
     ],
 )

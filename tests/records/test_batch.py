@@ -124,6 +124,7 @@ def test_sequences_wrap() -> None:
 def test_delete_horizon() -> None:
     """With bit 6 the base timestamp is a horizon, and the records keep their times relative to it."""
     batch = build_batch(SOME, delete_horizon_ms=4000)
+    assert parse_header(batch).attributes == 64
     assert parse_header(batch).has_delete_horizon
     assert parse_header(batch).base_timestamp_ms == 4000
     assert [r.timestamp_ms for r in read_records(batch)] == [1000, 900, 5000]

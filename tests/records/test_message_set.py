@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.records.batch import split_batches
-from fakebroker.records.compression import compress
+from fakebroker.records.compression import compress, decompress
 from fakebroker.records.faults import CorruptBatch, InvalidRecord
 from fakebroker.records.message_set import Message, build_message_set, read_message_set, unwrap
 from fakebroker.records.record_codec import Record
@@ -89,12 +89,26 @@ def test_gaps_inside_a_wrapper() -> None:
         assert [m[0] for m in plain(build_message_set(records, magic, codec=1))] == [10, 15]
 
 
+@pytest.mark.rules("MS-6")
+@pytest.mark.parametrize(("magic", "inner"), [(0, [10, 15]), (1, [0, 5])])
+def test_offsets_inside_a_wrapper(magic: int, inner: list[int]) -> None:
+    """They begin at 0 in format 1 and are absolute in format 0."""
+    records = [RECORDS[0]._replace(offset=10), RECORDS[1]._replace(offset=15)]
+    (wrapper,) = read_message_set(build_message_set(records, magic, codec=1))
+    assert wrapper.value is not None
+
+    assert [message.offset for message in read_message_set(decompress(1, wrapper.value))] == inner
+
+
 @pytest.mark.rules("MS-8")
 def test_log_append_time_overrides() -> None:
     """With bit 3 the wrapper's time is the time of every message inside."""
     for codec in (0, 1):
         assert {m[1] for m in plain(build_message_set(RECORDS, 1, codec=codec, log_append_time_ms=77))} == {77}
     assert {m[1] for m in plain(build_message_set(RECORDS, 0, log_append_time_ms=77))} == {-1}
+    (wrapper,) = read_message_set(build_message_set(RECORDS, 1, codec=1))
+    broker_time = wrapper._replace(attributes=wrapper.attributes | 8, timestamp_ms=77)
+    assert {message.timestamp_ms for message in unwrap(broker_time)} == {77}
 
 
 @pytest.mark.rules("MS-3")

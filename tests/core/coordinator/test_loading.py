@@ -193,11 +193,13 @@ def test_moving_to_another_broker_and_back() -> None:
     member = lab.stable(session_ms=10_000)
     lab.commit(member_id=member, generation_id_or_member_epoch=1)
     parked = lab.join()
+    (newcomer,) = set(lab.group().members) - {member}
     lab.wait(8_000)
 
     partition.lead(2, lab.now)
 
-    assert (parked.answer.code, parked.answer.member_id) == (ErrorCode.NOT_COORDINATOR, parked.answer.member_id)
+    answer = parked.answer
+    assert (answer.code, answer.member_id, answer.generation) == (ErrorCode.NOT_COORDINATOR, newcomer, -1)
     assert refusal(lab) is ErrorCode.NOT_COORDINATOR
     there = lab.cluster.nodes[2].coordinator.shard("g", lab.now)
     moved = there.group("g")
@@ -228,6 +230,19 @@ def test_a_new_leader_loads_before_anybody_asks() -> None:
     group = lab.cluster.nodes[2].coordinator.shard("g", lab.now).group("g")
     assert group is not None
     assert group.state is State.EMPTY
+
+
+@pytest.mark.rules("CLU-3")
+def test_only_the_groups_of_a_partition_move() -> None:
+    """Groups of other partitions stay with the broker."""
+    lab = Lab(nodes=(1, 2))
+    for group_id in ("g", "h"):
+        lab.partition(group_id).lead(1, lab.now)
+        lab.stable(group_id)
+    lab.partition("g").lead(2, lab.now)
+
+    assert refusal(lab) is ErrorCode.NOT_COORDINATOR
+    assert lab.group("h").state is State.STABLE
 
 
 @pytest.mark.rules("LD-1", "LD-4", "CLU-34")

@@ -86,7 +86,7 @@ def test_an_incomplete_rest_is_dropped() -> None:
         assert single_batch(one + rest) == one
 
 
-@pytest.mark.rules("PD-13")
+@pytest.mark.rules("PD-12", "PD-13")
 def test_zstd_needs_a_newer_request() -> None:
     """Codec 4 is refused with 76 where the request version is too old, codecs that do not exist with -1."""
     for codec, code in ((4, 76), (5, -1)):
@@ -212,6 +212,8 @@ def test_timestamps_out_of_range() -> None:
     refusal = refusal_of(batch(*times), **bounds)
     assert refusal.code == ErrorCode.INVALID_TIMESTAMP
     assert [index for index, _ in refusal.record_errors] == [0, 2, 4]
+    for time_ms in (now_ms - 101, now_ms + 51):
+        assert refusal_of(batch(time_ms), **bounds).code == ErrorCode.INVALID_TIMESTAMP
     keyless = [Record(0, now_ms, None, b"v"), Record(1, now_ms + 51, None, b"v"), Record(2, now_ms + 51, b"k", b"v")]
     refusal = refusal_of(build_batch(keyless), compact=True, **bounds)
     assert refusal.code == ErrorCode.INVALID_TIMESTAMP
@@ -285,6 +287,17 @@ def test_compression_type(target: str, codec: int, sent_codec: int) -> None:
     if codec == sent_codec:
         assert result == sent
     assert stored(sent) == sent
+
+
+@pytest.mark.rules("PD-22")
+@pytest.mark.parametrize(("target", "low", "high"), [("gzip", 1, 9), ("zstd", 1, 19)])
+def test_compression_level(target: str, low: int, high: int) -> None:
+    """Records are written anew at the topic's level: a higher one packs tighter."""
+    text = b"".join(b"user-%d visited page-%d; " % (n * n % 97, n * n % 1009) for n in range(3000))
+    sent = build_batch([Record(0, T0, b"k", text)])
+    loose, tight = (stored(sent, compression_type=target, compression_level=level) for level in (low, high))
+
+    assert len(tight) < len(loose) < len(sent)
 
 
 @pytest.mark.rules("PD-14")

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from fakebroker.core.logs import cleaner
 from fakebroker.core.logs.config import LogConfig
 from fakebroker.core.logs.log import PartitionLog
+from fakebroker.instant import Instant
 from fakebroker.records.batch import parse_header, read_records
 from tests.core.logs.workshop import DAY_MS, EVERYTHING, NOW, T0, Pairs, Workshop, keyed
 
@@ -90,6 +91,22 @@ def test_tombstones_go_after_their_time() -> None:
     write(workshop, log, {"x": "1"})
     workshop.advance(BACKOFF_MS)
     assert contents(log) == [(2, "b", "1"), (3, "z", "1"), (4, "y", "1"), (5, "x", "1")]
+
+
+@pytest.mark.rules("CO-5")
+@pytest.mark.parametrize(("early_ms", "stays"), [(1, True), (0, False)])
+def test_tombstones_go_at_the_delete_horizon(early_ms: int, stays: bool) -> None:
+    """A pass at the very millisecond removes them, one before it does not."""
+    workshop = Workshop()
+    log = compacted(workshop, delete_retention_ms=HOUR_MS)
+    write(workshop, log, {"a": None}, {"z": "1"})
+    workshop.advance(BACKOFF_MS)
+    horizon_ms = parse_header(log.read(0, 0, EVERYTHING)[0]).base_timestamp_ms
+    write(workshop, log, {"y": "1"})
+    at = Instant(wall_ms=horizon_ms - early_ms, mono_ms=0)
+    cleaner.clean(log, cleaner.measure(log, at.wall_ms), at)
+
+    assert ((0, "a", None) in contents(log)) == stays
 
 
 @pytest.mark.rules("CO-6")

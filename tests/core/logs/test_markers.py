@@ -6,6 +6,18 @@ from fakebroker.records.batch import parse_header, read_records
 from tests.core.logs.workshop import EVERYTHING, NOW, T0, Workshop, batch
 
 
+@pytest.mark.rules("CM-1")
+@pytest.mark.parametrize(("commit", "key"), [(False, b"\0\0\0\0"), (True, b"\0\0\0\1")])
+def test_what_a_marker_says(commit: bool, key: bytes) -> None:
+    """The key holds version 0 and the type, the value version 0 and the coordinator's epoch."""
+    log = Workshop().log()
+    log.append_marker(7, 1, NOW, commit=commit, coordinator_epoch=258)
+
+    (stored,) = log.read(0, 0, EVERYTHING)
+    ((_, _, *said, _),) = read_records(stored)
+    assert said == [key, b"\0\0\0\0\1\2"]
+
+
 @pytest.mark.rules("LO-24", "RC-3", "CM-1", "TX-3", "CR-18")
 def test_a_marker_is_a_record_of_the_brokers_time() -> None:
     """It takes one offset, ends the transaction, and searches by time find it like any record."""

@@ -1,0 +1,112 @@
+"""Requests to a broker that does not lead the partition that they are about (CLU)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fakebroker.apis import delete_records, list_offsets, offset_for_leader_epoch, produce
+from fakebroker.apis.call import Call
+from fakebroker.errors import CloseConnection
+from fakebroker.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from fakebroker.wire.messages.leave_group import MemberIdentity
+from fakebroker.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
+from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
+from fakebroker.wire.messages.offset_fetch import OffsetFetchRequestGroup
+from fakebroker.wire.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.apis.group_lab import GroupLab, join
+from tests.apis.log_lab import NOW, T0, Lab, batch
+
+Make = Callable[..., Call]
+GROUP_REQUESTS: list[tuple[str, int, Callable[[str], dict[str, Any]]]] = [
+    ("JoinGroup", 9, join),
+    ("SyncGroup", 4, lambda group: {"group_id": group, "member_id": "m", "generation_id": 1}),
+    ("Heartbeat", 4, lambda group: {"group_id": group, "member_id": "m", "generation_id": 1}),
+    ("LeaveGroup", 5, lambda group: {"group_id": group, "members": [MemberIdentity(member_id="m")]}),
+    ("OffsetFetch", 8, lambda group: {"groups": [OffsetFetchRequestGroup(group_id=group, topics=None)]}),
+    ("OffsetDelete", 0, lambda group: {"group_id": group}),
+    ("DescribeGroups", 5, lambda group: {"groups": [group]}),
+    ("DeleteGroups", 2, lambda group: {"groups_names": [group]}),
+]
+
+
+@pytest.mark.rules("CLU-10")
+@pytest.mark.parametrize(("name", "version", "fields"), GROUP_REQUESTS, ids=[row[0] for row in GROUP_REQUESTS])
+def test_group_requests(make_call: Make, name: str, version: int, fields: Callable[[str], dict[str, Any]]) -> None:
+    """16 from a broker that does not coordinate the group, at the top level or on the group."""
+    lab = GroupLab(make_call, node_ids=(1, 2))
+    answer = lab.ask(name, version, **fields(lab.elsewhere()))
+    of_groups = getattr(answer, "groups", None) or getattr(answer, "results", None)
+
+    assert [each.error_code for each in of_groups or [answer]] == [16]
+
+
+@pytest.mark.rules("CLU-10")
+def test_a_commit(make_call: Make) -> None:
+    """16 on every partition."""
+    lab = GroupLab(make_call, node_ids=(1, 2))
+    lab.cluster.topics.create("t", 2)
+    rows = [(0, 5, -1, -1, ""), (1, 5, -1, -1, "")]
+    topics = [OffsetCommitRequestTopic(name="t", partitions=rows)]
+    answer = lab.ask("OffsetCommit", 8, group_id=lab.elsewhere(), topics=topics)
+
+    assert answer.topics[0].partitions == [(0, 16), (1, 16)]
+
+
+@pytest.fixture
+def lab(make_call: Make) -> Lab:
+    """Brokers 1 and 2 have a replica of partition 0, broker 3 has none."""
+    lab = Lab(make_call, nodes=3)
+    lab.partition.replicas, lab.partition.isr = [1, 2], [1, 2]
+    return lab
+
+
+def produce_request(acks: int = -1, **fields: Any) -> ProduceRequest:
+    """One batch for partition 0."""
+    data = [PartitionProduceData(index=0, records=batch(T0, **fields))]
+    return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[TopicProduceData(name="t", partition_data=data)])
+
+
+def produced(lab: Lab, node_id: int, **fields: Any) -> tuple[int, int]:
+    """(error code, base offset) of a batch sent to a broker."""
+    (topic,) = lab.ask(produce, produce_request(**fields), 9, node_id).responses
+    return topic.partition_responses[0].error_code, topic.partition_responses[0].base_offset
+
+
+@pytest.mark.rules("CLU-50")
+@pytest.mark.parametrize("leader", [2, -1])
+def test_requests_about_records(lab: Lab, leader: int) -> None:
+    """6 from a follower, from a broker without a replica, and while nobody leads."""
+    lab.partition.lead(leader, NOW)
+    asked = [ListOffsetsTopic(name="t", partitions=[(0, -1, -1, 1)])]
+    epochs = [OffsetForLeaderTopic(topic="t", partitions=[OffsetForLeaderPartition(partition=0, leader_epoch=0)])]
+    deletions = [DeleteRecordsTopic(name="t", partitions=[DeleteRecordsPartition(partition_index=0, offset=0)])]
+
+    for node_id in (1, 3):
+        (offsets,) = lab.ask(list_offsets, ListOffsetsRequest(topics=asked), 7, node_id).topics
+        assert offsets.partitions == [(0, 6, [], -1, -1, -1)]
+        (ends,) = lab.ask(offset_for_leader_epoch, OffsetForLeaderEpochRequest(topics=epochs), 4, node_id).topics
+        assert [(each.error_code, each.end_offset) for each in ends.partitions] == [(6, -1)]
+        (deleted,) = lab.ask(delete_records, DeleteRecordsRequest(topics=deletions), 2, node_id).topics
+        assert [(each.error_code, each.low_watermark) for each in deleted.partitions] == [(6, -1)]
+        assert produced(lab, node_id) == (6, -1)
+        with pytest.raises(CloseConnection, match="NOT_LEADER_OR_FOLLOWER"):
+            lab.call(produce, produce_request(acks=0), 9, node_id)
+
+
+@pytest.mark.rules("CLU-57")
+def test_producers_move_with_the_leader(lab: Lab) -> None:
+    """The new leader answers a repetition with its old offset and refuses a gap."""
+    first = {"producer_id": 1, "producer_epoch": 0, "base_sequence": 0}
+    assert produced(lab, 1) == (0, 0)
+    assert produced(lab, 1, **first) == (0, 1)
+    lab.partition.lead(2, NOW)
+
+    assert produced(lab, 2, **first) == (0, 1)
+    assert produced(lab, 2, **first | {"base_sequence": 5}) == (45, -1)
+    assert produced(lab, 2, **first | {"base_sequence": 1}) == (0, 2)
