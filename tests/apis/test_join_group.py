@@ -75,7 +75,7 @@ def test_a_load_of_a_group_that_never_was_stable(
     """It is Empty without a protocol type, from the record of its creation; 3.9.1 wrote none and knows nothing."""
     lab = GroupLab(make_call, release)
     lab.send("JoinGroup", 3, **join("g"))
-    shard = lab.coordinator.load(lab.coordinator.partition_of("g", lab.now), lab.now)
+    shard = lab.coordinator.load(lab.cluster.group_partition("g").index, lab.now)
 
     assert [(str(group.state), group.protocol_type, group.generation) for group in shard] == there
 
