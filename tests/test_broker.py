@@ -125,9 +125,9 @@ def test_settings_profile_and_release() -> None:
     """`config` wins over the profile; the release decides what is offered."""
     broker = FakeBroker(config={"num.partitions": 7}, as_release="2.1")
     kafka = FakeBroker(profile="kafka")
-    assert broker.engine.cluster.settings.int("num.partitions") == 7
-    assert broker.engine.cluster.settings.int("group.initial.rebalance.delay.ms") == 0
-    assert kafka.engine.cluster.settings.int("group.initial.rebalance.delay.ms") == 3000
+    assert broker.engine.cluster.settings.get_int("num.partitions") == 7
+    assert broker.engine.cluster.settings.get_int("group.initial.rebalance.delay.ms") == 0
+    assert kafka.engine.cluster.settings.get_int("group.initial.rebalance.delay.ms") == 3000
     assert broker.listeners[0].versions[18] == (0, 2)
 
 
@@ -145,7 +145,7 @@ def test_topics() -> None:
     broker.create_topic("orders", partitions=3, config={"retention.ms": 5})
     topic = broker.engine.cluster.topics.get("orders")
     assert topic is not None
-    assert (len(topic.partitions), topic.config.int("retention.ms")) == (3, 5)
+    assert (len(topic.partitions), topic.config.get_int("retention.ms")) == (3, 5)
     for name, config, code in (
         ("orders", {}, ErrorCode.TOPIC_ALREADY_EXISTS),
         ("a b", {}, ErrorCode.INVALID_TOPIC_EXCEPTION),

@@ -52,7 +52,7 @@ def test_the_marker_says_how_the_broker_is_made(run: Runner) -> None:
         @pytest.mark.fakebroker(nodes=3, config={"num.partitions": 5}, seed=7, profile="kafka", as_release="3.9")
         def test_made_so(fakebroker):
             assert fakebroker.bootstrap.count(",") == 2
-            assert fakebroker.engine.cluster.settings.int("num.partitions") == 5
+            assert fakebroker.engine.cluster.settings.get_int("num.partitions") == 5
             assert fakebroker.engine.cluster.release.name.startswith("3.9")
 
         @pytest.mark.fakebroker(node=3)

@@ -15,7 +15,7 @@ from fakebroker.wire.messages.alter_replica_log_dirs import (
 
 def handle(call: Call, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
     """Each partition on its own, once; the directory is looked at first."""
-    directories = call.node.settings.list("log.dirs")
+    directories = call.node.settings.get_list("log.dirs")
     codes: dict[str, dict[int, ErrorCode]] = {}
     for asked in request.dirs:
         for topic in asked.topics:

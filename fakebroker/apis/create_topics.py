@@ -33,7 +33,7 @@ def _handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
     """Raises KafkaError for a request that is refused as a whole."""
     times = Counter(topic.name for topic in request.topics)
     asked = {topic.name: topic for topic in request.topics}
-    default = call.cluster.settings.int("num.partitions")
+    default = call.cluster.settings.get_int("num.partitions")
     check_total(sum(_partitions_asked(topic, default) for name, topic in asked.items() if times[name] == 1))
     planned = [_plan(call, topic, times[topic.name]) for topic in asked.values()]
     if sum(topic.records_count for topic in planned if isinstance(topic, Topic)) > LARGEST_CHANGE:

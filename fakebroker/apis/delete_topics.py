@@ -32,7 +32,7 @@ def handle(call: Call, request: DeleteTopicsRequest) -> DeleteTopicsResponse | N
 def _in_steps(call: Call, request: DeleteTopicsRequest) -> Steps[DeleteTopicsResponse]:
     """A topic is gone in one step; the offsets that groups have of it go in more of them (EX-12)."""
     entries = request.topics if call.version >= 6 else [DeleteTopicState(name=name) for name in request.topic_names]
-    if not call.node.settings.bool("delete.topic.enable"):
+    if not call.node.settings.get_bool("delete.topic.enable"):
         code = ErrorCode.TOPIC_DELETION_DISABLED if call.version >= 3 else ErrorCode.INVALID_REQUEST
         return DeleteTopicsResponse(
             responses=[_refused(entry.name, entry.topic_id, code, "delete.topic.enable is false") for entry in entries]

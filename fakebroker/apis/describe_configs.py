@@ -48,7 +48,7 @@ def _config(call: Call, request: DescribeConfigsRequest, each: Described) -> Des
         config_source=each.source,
         is_sensitive=each.is_sensitive,
         config_type=each.setting.type,
-        documentation=each.setting.about if request.include_documentation else None,
+        documentation=each.setting.description if request.include_documentation else None,
     )
     if call.version == 0:
         result.is_default = call.cluster.behaviours.tells_is_default and each.source == Source.DEFAULT

@@ -25,7 +25,7 @@ def handle(call: Call, request: DescribeLogDirsRequest) -> DescribeLogDirsRespon
     else:
         asked = ((call.cluster.topics.get(entry.topic), entry.partitions) for entry in request.topics)
         found = [_topic(call, topic, indexes) for topic, indexes in asked if topic is not None]
-    directories = call.node.settings.list("log.dirs")
+    directories = call.node.settings.get_list("log.dirs")
     results = [DescribeLogDirsResult(log_dir=directory) for directory in directories]
     results[0].topics = [topic for topic in found if topic.partitions]
     return DescribeLogDirsResponse(results=results)

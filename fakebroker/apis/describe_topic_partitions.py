@@ -25,7 +25,7 @@ def handle(call: Call, request: DescribeTopicPartitionsRequest) -> DescribeTopic
         if cursor.partition_index < 0 or (asked and cursor.topic_name not in names):
             return _refused(asked)
         names = [name for name in names if name >= cursor.topic_name]
-    left = max(1, min(request.response_partition_limit, call.node.settings.int("max.request.partition.size.limit")))
+    left = max(1, min(request.response_partition_limit, call.node.settings.get_int("max.request.partition.size.limit")))
     response = DescribeTopicPartitionsResponse(next_cursor=None)
     for name in names:
         first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0

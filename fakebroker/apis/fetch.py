@@ -216,7 +216,7 @@ class _Fetch:
 
 def _params(call: Call, request: FetchRequest) -> FetchParams:
     version, node = call.version, call.node
-    min_bytes, max_bytes, limit_bytes = request.min_bytes, request.max_bytes, node.settings.int("fetch.max.bytes")
+    min_bytes, max_bytes, limit_bytes = request.min_bytes, request.max_bytes, node.settings.get_int("fetch.max.bytes")
     if max_bytes > limit_bytes:
         max_bytes = limit_bytes
     return FetchParams(

@@ -18,7 +18,7 @@ def handle(call: Call, request: InitProducerIdRequest) -> InitProducerIdResponse
         return InitProducerIdResponse(producer_id=call.cluster.new_producer_id())
     if not request.transactional_id:
         return _refused(ErrorCode.INVALID_REQUEST)
-    longest_ms = call.cluster.settings.int("transaction.max.timeout.ms")
+    longest_ms = call.cluster.settings.get_int("transaction.max.timeout.ms")
     if not 0 < request.transaction_timeout_ms <= longest_ms:
         return _refused(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
     call.not_served("InitProducerId with a transactional id: transactions are not served yet; it will retry for ever")

@@ -50,7 +50,7 @@ def _group(call: Call, request: JoinGroupRequest) -> ClassicGroup:
 
 def _check_session_timeout(call: Call, request: JoinGroupRequest) -> None:
     settings = call.node.settings
-    shortest_ms, longest_ms = (settings.int(f"group.{bound}.session.timeout.ms") for bound in ("min", "max"))
+    shortest_ms, longest_ms = (settings.get_int(f"group.{bound}.session.timeout.ms") for bound in ("min", "max"))
     if not shortest_ms <= request.session_timeout_ms <= longest_ms:
         raise KafkaError(ErrorCode.INVALID_SESSION_TIMEOUT)
 

@@ -121,7 +121,7 @@ def _by_name(call: Call, name: str, may_create: bool) -> MetadataResponseTopic:
     except KafkaError as error:
         return MetadataResponseTopic(error_code=error.code, name=name)
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if may_create and call.node.settings.bool("auto.create.topics.enable"):
+    if may_create and call.node.settings.get_bool("auto.create.topics.enable"):
         _auto_create(call, name)
         code = ErrorCode(call.cluster.behaviours.auto_creation_code)
     return MetadataResponseTopic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS)

@@ -38,7 +38,7 @@ class Cluster:
         self.timers = Timers()
         self.outbox: list[CoreEvent] = []
         self.expirations = Expirations()
-        self.unsettled = UnsettledLogs(settings.int("fakebroker.unread.writes.max.bytes"))
+        self.unsettled = UnsettledLogs(settings.get_int("fakebroker.unread.writes.max.bytes"))
         self.cluster_id = urlsafe_b64encode(self.new_uuid()).rstrip(b"=").decode()
         self.topics = Topics(self)
         self.nodes: dict[int, Node] = {}
@@ -49,7 +49,7 @@ class Cluster:
             self.nodes[node_id] = Node(self, node_id, own)
         if self.behaviours.min_isr_is_cluster_default:
             name = "min.insync.replicas"
-            settings.replace_dynamic({name: str(settings.int(name))}, cluster=True)
+            settings.replace_dynamic({name: str(settings.get_int(name))}, cluster=True)
         self.log_jobs = LogJobs(self)
         self.group_configs: dict[str, dict[str, str]] = {}  # group -> its own configs; the group need not exist
         self.client_metrics: dict[str, dict[str, str]] = {}  # subscription -> its own configs

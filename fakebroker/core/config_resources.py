@@ -189,8 +189,8 @@ class GroupResource(ConfigResource):
             kind, rest = name.split(".", 1)
             for bound, sign in (("min", 1), ("max", -1)):
                 limit = f"group.{kind}.{bound}.{rest}"
-                if limit in BROKER and sign * int(text) < sign * settings.int(limit):
-                    raise SettingError(f"{name}: {text} is beyond {limit}, {settings.int(limit)}")
+                if limit in BROKER and sign * int(text) < sign * settings.get_int(limit):
+                    raise SettingError(f"{name}: {text} is beyond {limit}, {settings.get_int(limit)}")
         for kind in sorted({name.split(".")[0] for name in values}):  # the first bad one is what the client reads
             heartbeat, session = f"{kind}.heartbeat.interval.ms", f"{kind}.session.timeout.ms"
             if self._number(values, heartbeat) >= self._number(values, session):
@@ -198,7 +198,7 @@ class GroupResource(ConfigResource):
 
     def _number(self, values: Mapping[str, str], name: str) -> int:
         text = values.get(name)
-        return self._node.settings.int(f"group.{name}") if text is None else int(text)
+        return self._node.settings.get_int(f"group.{name}") if text is None else int(text)
 
     def store(self, values: Mapping[str, str]) -> None:
         _store_or_drop(self._node.cluster.group_configs, self._name, values)

@@ -27,7 +27,7 @@ class Node:
     @property
     def rack(self) -> str | None:
         """The broker's rack (`broker.rack`), None if it is not set."""
-        return None if self.settings.is_null("broker.rack") else self.settings.str("broker.rack")
+        return None if self.settings.is_null("broker.rack") else self.settings.get_str("broker.rack")
 
     def restart(self, now: "Instant") -> None:
         """The broker was stopped and starts again: its groups are loaded from their logs."""

@@ -80,7 +80,7 @@ def check_config(settings: Settings, values: Mapping[str, str]) -> None:
     if parsed.get("remote.storage.enable"):
         raise KafkaError(ErrorCode.INVALID_CONFIG, "remote.storage.enable: this broker has no tiered storage")
     config = TopicConfig(settings, values)
-    low_ms, high_ms = config.int("min.compaction.lag.ms"), config.int("max.compaction.lag.ms")
+    low_ms, high_ms = config.get_int("min.compaction.lag.ms"), config.get_int("max.compaction.lag.ms")
     if low_ms > high_ms:
         raise KafkaError(
             ErrorCode.INVALID_CONFIG, f"min.compaction.lag.ms {low_ms} is above max.compaction.lag.ms {high_ms}"

@@ -271,14 +271,14 @@ class Topics:
     def _place(self, partitions: int | None, replication_factor: int | None, configs: int) -> list[list[int]]:
         settings, node_ids = self._cluster.settings, list(self._cluster.nodes)
         if replication_factor is None:
-            replication_factor = settings.int("default.replication.factor")
+            replication_factor = settings.get_int("default.replication.factor")
         if not 1 <= replication_factor <= len(node_ids):
             raise KafkaError(
                 ErrorCode.INVALID_REPLICATION_FACTOR,
                 f"replication factor {replication_factor} with {len(node_ids)} brokers",
             )
         if partitions is None:
-            partitions = settings.int("num.partitions")
+            partitions = settings.get_int("num.partitions")
         check_partitions(partitions, configs)
         return place(0, partitions, replication_factor, node_ids)
 
@@ -290,9 +290,9 @@ def _internal_shape(cluster: "Cluster", name: str) -> tuple[int, int, dict[str, 
         prefix, config = "offsets.topic", {"cleanup.policy": "compact", "compression.type": "producer"}
     elif name == TRANSACTION_STATE:
         prefix, config = "transaction.state.log", {"cleanup.policy": "compact", "compression.type": "uncompressed"}
-        config["min.insync.replicas"] = str(settings.int("transaction.state.log.min.isr"))
+        config["min.insync.replicas"] = str(settings.get_int("transaction.state.log.min.isr"))
         config["unclean.leader.election.enable"] = "false"
     else:
         prefix, config = "share.coordinator.state.topic", {"cleanup.policy": "delete", "retention.ms": "-1"}
-    config["segment.bytes"] = str(settings.int(f"{prefix}.segment.bytes"))
-    return settings.int(f"{prefix}.num.partitions"), settings.int(f"{prefix}.replication.factor"), config
+    config["segment.bytes"] = str(settings.get_int(f"{prefix}.segment.bytes"))
+    return settings.get_int(f"{prefix}.num.partitions"), settings.get_int(f"{prefix}.replication.factor"), config

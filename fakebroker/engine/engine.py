@@ -40,7 +40,7 @@ class Engine:
         self.unserved = Unserved(self)
         self.outbox = cluster.outbox
         self._timers = cluster.timers
-        self.largest_frame_bytes = cluster.settings.int("socket.request.max.bytes")
+        self.largest_frame_bytes = cluster.settings.get_int("socket.request.max.bytes")
         self._dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]
         self.works: deque[Work] = deque()
         self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps

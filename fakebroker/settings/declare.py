@@ -43,32 +43,32 @@ class OneOf(NamedTuple):
 
 
 class Form(NamedTuple):
-    """A text of a certain form, given as a regular expression; `about` says it in words."""
+    """A text of a certain form, given as a regular expression; `description` says it in words."""
 
     pattern: str
-    about: str
+    description: str
 
     def __str__(self) -> str:
-        return self.about
+        return self.description
 
 
-Valid = Range | OneOf | Form | None
+Allowed = Range | OneOf | Form | None
 
 
 class Setting(NamedTuple):
     """One setting: Kafka's name, type and default, the values it may have, when it may be altered, what it does.
 
-    `acts` is False where a mock has no use for the setting: it is validated and described, and does nothing.
+    `has_effect` is False where a mock has no use for the setting: it is validated and described, and does nothing.
     `broker_name` of a topic or group setting is the broker setting that gives its default.
     """
 
     name: str
     type: int
     default: Value
-    valid: Valid
+    allowed: Allowed
     update: str
-    about: str
-    acts: bool = False
+    description: str
+    has_effect: bool = False
     broker_name: str | None = None
     internal: bool = False  # settable, but not listed by DescribeConfigs (DC-1)
 
@@ -91,9 +91,9 @@ def parse(setting: Setting, text: str) -> Value:
     if len(text) > _TEXT_LIMIT:
         raise SettingError(f"{setting.name}: a value of {len(text)} characters, {_TEXT_LIMIT} are the limit")
     value = _convert(setting, text)
-    problem = _problem(setting.valid, value)
+    problem = _problem(setting.allowed, value)
     if problem is not None:
-        raise SettingError(f"{setting.name}: {problem!r} is not allowed; allowed: {setting.valid}")
+        raise SettingError(f"{setting.name}: {problem!r} is not allowed; allowed: {setting.allowed}")
     return value
 
 
@@ -157,21 +157,21 @@ def _fraction(setting: Setting, text: str) -> float:
         raise SettingError(f"{setting.name}: {text!r} is not a number of type double") from None
 
 
-def _problem(valid: Valid, value: Value) -> object:
-    """The part of `value` that `valid` does not allow, or None."""
-    if valid is None:
+def _problem(allowed: Allowed, value: Value) -> object:
+    """The part of `value` that `allowed` does not allow, or None."""
+    if allowed is None:
         return None
-    if isinstance(valid, Range):
+    if isinstance(allowed, Range):
         assert isinstance(value, (int, float))
-        inside = value >= valid.low and (valid.high is None or value <= valid.high)
-        return None if inside or value == valid.also else value
+        inside = value >= allowed.low and (allowed.high is None or value <= allowed.high)
+        return None if inside or value == allowed.also else value
     items = value if isinstance(value, tuple) else (str(value),)
-    if isinstance(valid, OneOf):
-        words = {word.lower() for word in valid.words} if valid.any_case else valid.words
-        return next((item for item in items if (item.lower() if valid.any_case else item) not in words), None)
+    if isinstance(allowed, OneOf):
+        words = {word.lower() for word in allowed.words} if allowed.any_case else allowed.words
+        return next((item for item in items if (item.lower() if allowed.any_case else item) not in words), None)
     import re
 
-    return next((item for item in items if not re.fullmatch(valid.pattern, item)), None)
+    return next((item for item in items if not re.fullmatch(allowed.pattern, item)), None)
 
 
 def _double(value: float) -> str:

@@ -1,30 +1,30 @@
 """The tables of all settings by name."""
 
 from fakebroker.settings import (
-    group_rows,
-    groups,
+    broker_groups,
+    broker_internal,
+    client_metrics_scope,
+    group_scope,
     logs,
-    metrics_rows,
     network,
-    older,
-    own,
     remote,
+    removed_in_4,
     replication,
     security,
     share,
-    topic_rows,
+    topic_scope,
     transactions,
 )
 from fakebroker.settings.declare import Setting
 
-_MODULES = (groups, logs, transactions, replication, network, security, remote, share, own)
+_MODULES = (broker_groups, logs, transactions, replication, network, security, remote, share, broker_internal)
 
-BROKER_OLDER: dict[str, Setting] = {row.name: row for row in older.BROKER_ROWS}
-BROKER: dict[str, Setting] = {row.name: row for module in _MODULES for row in module.ROWS} | BROKER_OLDER
-TOPIC: dict[str, Setting] = {row.name: row for row in topic_rows.ROWS}
-TOPIC_BEFORE_4: dict[str, Setting] = {row.name: row for row in older.TOPIC_ROWS_BEFORE_4}
-GROUP: dict[str, Setting] = {row.name: row for row in group_rows.ROWS}
-CLIENT_METRICS: dict[str, Setting] = {row.name: row for row in metrics_rows.ROWS}
+BROKER_REMOVED_IN_4: dict[str, Setting] = {row.name: row for row in removed_in_4.BROKER_ROWS}
+BROKER: dict[str, Setting] = {row.name: row for module in _MODULES for row in module.ROWS} | BROKER_REMOVED_IN_4
+TOPIC: dict[str, Setting] = {row.name: row for row in topic_scope.ROWS}
+TOPIC_BEFORE_4: dict[str, Setting] = {row.name: row for row in removed_in_4.TOPIC_ROWS_BEFORE_4}
+GROUP: dict[str, Setting] = {row.name: row for row in group_scope.ROWS}
+CLIENT_METRICS: dict[str, Setting] = {row.name: row for row in client_metrics_scope.ROWS}
 
 # Where Kafka has several settings for one thing, the first that is set counts; their units differ.
 FALLBACKS: dict[str, tuple[tuple[str, int], ...]] = {

@@ -87,7 +87,7 @@ def test_append_and_subtract(ask: Ask, cluster: Cluster) -> None:
 def test_append_to_the_default_of_the_cluster(ask: Ask, cluster: Cluster) -> None:
     """What all brokers get begins with what they have."""
     assert alter(ask, cluster, request(BROKERS, "", ("log.cleanup.policy", APPEND, "compact"))) == [0]
-    assert cluster.settings.list("log.cleanup.policy") == ("delete", "compact")
+    assert cluster.settings.get_list("log.cleanup.policy") == ("delete", "compact")
 
 
 @pytest.mark.rules("IA-4")
@@ -212,13 +212,13 @@ def test_changes_count_at_once(ask: Ask, cluster: Cluster) -> None:
     assert topic is not None
     assert change(ask, cluster, ("max.message.bytes", SET, "150")) == 0
     assert alter(ask, cluster, request(BROKERS, "", ("message.max.bytes", SET, "99"))) == [0]
-    assert topic.config.int("max.message.bytes") == 99
+    assert topic.config.get_int("max.message.bytes") == 99
     assert alter(ask, cluster, request(BROKERS, "1", ("message.max.bytes", SET, "77"))) == [0]
-    assert topic.config.int("max.message.bytes") == 77
+    assert topic.config.get_int("max.message.bytes") == 77
     assert topic.config.log.max_message_bytes == 77
     other = cluster.topics.get("t")
     assert other is not None
-    assert other.config.int("max.message.bytes") == 150
+    assert other.config.get_int("max.message.bytes") == 150
 
 
 @pytest.mark.rules("IA-7")

@@ -56,7 +56,7 @@ def test_producer_ids_count() -> None:
 def test_nodes() -> None:
     """Each has its id among its settings; the first one's settings are the cluster's."""
     cluster = make(node_ids=(1, 5))
-    assert [node.settings.int("node.id") for node in cluster.nodes.values()] == [1, 5]
+    assert [node.settings.get_int("node.id") for node in cluster.nodes.values()] == [1, 5]
     assert cluster.settings is cluster.nodes[1].settings
     cluster.nodes[5].alive = False
     assert cluster.live([5, 1, 9]) == [1]
@@ -82,8 +82,8 @@ def test_a_new_cluster_of_4_holds_min_insync_replicas() -> None:
 
 def test_a_release_brings_its_defaults() -> None:
     """The defaults of the release count where nothing else was set."""
-    assert make(as_release="3.9").settings.int("log.message.timestamp.after.max.ms") == 2**63 - 1
-    assert make().settings.int("log.message.timestamp.after.max.ms") == 3_600_000
+    assert make(as_release="3.9").settings.get_int("log.message.timestamp.after.max.ms") == 2**63 - 1
+    assert make().settings.get_int("log.message.timestamp.after.max.ms") == 3_600_000
 
 
 def test_what_a_node_knows_is_made_when_asked() -> None:

@@ -41,6 +41,6 @@ def test_any_history_of_a_list(history: list[tuple[int, list[str]]]) -> None:
             apply(resource(cluster.nodes[1], TOPIC_RESOURCE, "t"), [change], validate_only, replace=False)
             assert not validate_only or topic.config.own == before
         present = expected(present, operation, items)
-        assert topic.config.list(LIST_CONFIG) == (DEFAULT if present is None else present)
+        assert topic.config.get_list(LIST_CONFIG) == (DEFAULT if present is None else present)
         assert (LIST_CONFIG in topic.config.own) == (present is not None)
-        assert topic.config.int("retention.ms") == 7
+        assert topic.config.get_int("retention.ms") == 7

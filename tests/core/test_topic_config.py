@@ -14,11 +14,11 @@ def test_chain() -> None:
     """The topic's value, else the broker's, else the default."""
     settings = Settings({"log.segment.bytes": 2097152})
     config = TopicConfig(settings, {"retention.ms": "5"})
-    assert config.int("retention.ms") == 5
-    assert config.int("segment.bytes") == 2097152
-    assert config.int("segment.ms") == 604_800_000
-    assert config.list("cleanup.policy") == ("delete",)
-    assert config.bool("remote.storage.enable") is False
+    assert config.get_int("retention.ms") == 5
+    assert config.get_int("segment.bytes") == 2097152
+    assert config.get_int("segment.ms") == 604_800_000
+    assert config.get_list("cleanup.policy") == ("delete",)
+    assert config.get_bool("remote.storage.enable") is False
     assert [config.source(name) for name in ("retention.ms", "segment.bytes", "segment.ms")] == [1, 4, 5]
 
 
@@ -33,7 +33,7 @@ def test_other_units_of_the_broker(given: dict[str, int], retention_ms: int, rol
     """The broker's hours and minutes reach the topic as milliseconds, without a synonym (DC-3)."""
     config = TopicConfig(Settings(given))
     names = ("retention.ms", "segment.ms", "flush.ms")
-    assert [config.int(name) for name in names] == [retention_ms, roll_ms, flush_ms]
+    assert [config.get_int(name) for name in names] == [retention_ms, roll_ms, flush_ms]
     assert [config.synonyms(name) for name in names] == [[], [], []]
 
 
@@ -44,11 +44,11 @@ def test_changes_are_seen_at_once() -> None:
     config = TopicConfig(settings)
     assert config.log.max_message_bytes == 1048588
     settings.replace_dynamic({"message.max.bytes": "77"}, cluster=True)
-    assert (config.int("max.message.bytes"), config.log.max_message_bytes) == (77, 77)
+    assert (config.get_int("max.message.bytes"), config.log.max_message_bytes) == (77, 77)
     config.replace({"max.message.bytes": "99"})
-    assert (config.int("max.message.bytes"), config.log.max_message_bytes) == (99, 99)
+    assert (config.get_int("max.message.bytes"), config.log.max_message_bytes) == (99, 99)
     config.replace({})
-    assert config.int("max.message.bytes") == 77
+    assert config.get_int("max.message.bytes") == 77
 
 
 def test_texts_and_synonyms() -> None:

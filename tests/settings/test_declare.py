@@ -16,11 +16,11 @@ from fakebroker.settings.declare import (
     READ_ONLY,
     SHORT,
     STRING,
+    Allowed,
     Form,
     OneOf,
     Range,
     Setting,
-    Valid,
     parse,
     render,
     to_text,
@@ -30,7 +30,7 @@ from fakebroker.settings.table import BROKER, CLIENT_METRICS, GROUP, TOPIC, TOPI
 ALL = [row for table in (BROKER, TOPIC, TOPIC_BEFORE_4, GROUP, CLIENT_METRICS) for row in table.values()]
 
 
-def setting(kind: int, valid: Valid = None) -> Setting:
+def setting(kind: int, valid: Allowed = None) -> Setting:
     return Setting("a.b", kind, None, valid, READ_ONLY, "for a test")
 
 
@@ -94,7 +94,7 @@ def test_bad_texts(kind: int, text: str) -> None:
         (LIST, Form(r"\*|\d+:\d+", "replicas"), "0:1,1:1", "0:1,x"),
     ],
 )
-def test_bounds(kind: int, valid: Valid, good: str, bad: str) -> None:
+def test_bounds(kind: int, valid: Allowed, good: str, bad: str) -> None:
     """What is outside of the allowed values is refused, and the message says what is allowed."""
     parse(setting(kind, valid), good)
     with pytest.raises(SettingError, match=r"is not allowed; allowed: "):

@@ -16,27 +16,27 @@ def test_typed_getters() -> None:
     settings = Settings(
         {"num.partitions": 3, "auto.create.topics.enable": False, "log.cleanup.policy": ["compact", "delete"]}
     )
-    assert settings.int("num.partitions") == 3
-    assert settings.bool("auto.create.topics.enable") is False
-    assert settings.list("log.cleanup.policy") == ("compact", "delete")
-    assert settings.str("compression.type") == "producer"
-    assert settings.float("log.cleaner.min.cleanable.ratio") == 0.5
-    assert Settings({"num.partitions": "3"}).int("num.partitions") == 3
+    assert settings.get_int("num.partitions") == 3
+    assert settings.get_bool("auto.create.topics.enable") is False
+    assert settings.get_list("log.cleanup.policy") == ("compact", "delete")
+    assert settings.get_str("compression.type") == "producer"
+    assert settings.get_float("log.cleaner.min.cleanable.ratio") == 0.5
+    assert Settings({"num.partitions": "3"}).get_int("num.partitions") == 3
 
 
 def test_a_getter_of_the_wrong_type_is_an_error() -> None:
     """Asking for a number where there is a text, or for a value nobody set, is said."""
     settings = Settings()
     with pytest.raises(SettingError, match="not a whole number"):
-        settings.int("compression.type")
+        settings.get_int("compression.type")
     with pytest.raises(SettingError, match="not a string"):
-        settings.str("broker.rack")
+        settings.get_str("broker.rack")
     with pytest.raises(SettingError, match="not a list"):
-        settings.list("num.partitions")
+        settings.get_list("num.partitions")
     with pytest.raises(SettingError, match="not a boolean"):
-        settings.bool("num.partitions")
+        settings.get_bool("num.partitions")
     with pytest.raises(SettingError, match="not a double"):
-        settings.float("num.partitions")
+        settings.get_float("num.partitions")
     assert settings.is_null("broker.rack")
 
 
@@ -78,25 +78,25 @@ def test_profiles() -> None:
     kafka, test = Settings(), Settings(profile="test")
     changed = {name for name in kafka.names() if kafka.value(name) != test.value(name)}
     assert changed == set(PROFILES["test"])
-    assert test.int("group.initial.rebalance.delay.ms") == 0
-    assert test.int("group.min.session.timeout.ms") == 1
-    assert Settings({"group.min.session.timeout.ms": 5}, profile="test").int("group.min.session.timeout.ms") == 5
+    assert test.get_int("group.initial.rebalance.delay.ms") == 0
+    assert test.get_int("group.min.session.timeout.ms") == 1
+    assert Settings({"group.min.session.timeout.ms": 5}, profile="test").get_int("group.min.session.timeout.ms") == 5
 
 
 @pytest.mark.rules("IA-10")
 def test_layers() -> None:
     """A dynamic value of the broker beats one of the cluster, that beats a static one, that beats the default."""
     settings = Settings({"num.io.threads": 5})
-    assert settings.int("num.io.threads") == 5
+    assert settings.get_int("num.io.threads") == 5
     settings.replace_dynamic({"num.io.threads": "10"}, cluster=True)
-    assert settings.int("num.io.threads") == 10
+    assert settings.get_int("num.io.threads") == 10
     settings.replace_dynamic({"num.io.threads": "9"}, cluster=False)
-    assert settings.int("num.io.threads") == 9
+    assert settings.get_int("num.io.threads") == 9
     sources = [(each.value, each.source) for each in settings.synonyms("num.io.threads")]
     assert sources == [("9", 2), ("10", 3), ("5", 4), ("8", 5)]
     settings.replace_dynamic({}, cluster=False)
     settings.replace_dynamic({}, cluster=True)
-    assert settings.int("num.io.threads") == 5
+    assert settings.get_int("num.io.threads") == 5
 
 
 def test_every_change_is_a_new_generation() -> None:
@@ -115,9 +115,9 @@ def test_brokers_share_all_but_their_own() -> None:
     two.set_own("node.id", 2)
     two.replace_dynamic({"num.io.threads": "10"}, cluster=True)
     one.replace_dynamic({"num.io.threads": "9"}, cluster=False)
-    assert (one.int("num.partitions"), two.int("num.partitions")) == (3, 3)
-    assert (one.int("node.id"), two.int("node.id")) == (1, 2)
-    assert (one.int("num.io.threads"), two.int("num.io.threads")) == (9, 10)
+    assert (one.get_int("num.partitions"), two.get_int("num.partitions")) == (3, 3)
+    assert (one.get_int("node.id"), two.get_int("node.id")) == (1, 2)
+    assert (one.get_int("num.io.threads"), two.get_int("num.io.threads")) == (9, 10)
     assert one.dynamic(cluster=True) == two.dynamic(cluster=True) == {"num.io.threads": "10"}
 
 
@@ -132,7 +132,7 @@ def test_brokers_share_all_but_their_own() -> None:
 )
 def test_the_finest_unit_that_is_set_counts(given: dict[str, int], retention_ms: int) -> None:
     """log.retention.ms beats minutes beats hours."""
-    assert Settings(given).int("log.retention.ms") == retention_ms
+    assert Settings(given).get_int("log.retention.ms") == retention_ms
 
 
 @pytest.mark.rules("DC-3")
@@ -161,7 +161,7 @@ def test_settings_of_one_listener() -> None:
     """`listener.name.<listener>.[<mechanism>.]<setting>` is known where the setting is."""
     name = "listener.name.sasl_plaintext.plain.sasl.jaas.config"
     assert find(name).type == find("sasl.jaas.config").type
-    assert Settings({name: "users"}).str(name) == "users"
+    assert Settings({name: "users"}).get_str(name) == "users"
     with pytest.raises(SettingError):
         find("listener.name.internal.no.such")
 
@@ -186,8 +186,8 @@ def test_defaults_of_a_release() -> None:
     """A release's own defaults count where nothing was set, and are shown as defaults."""
     settings = Settings({"num.partitions": 2})
     settings.use_release({"num.partitions": "7", "num.io.threads": "1"}, before_4=True)
-    assert settings.int("num.partitions") == 2
-    assert settings.int("num.io.threads") == 1
+    assert settings.get_int("num.partitions") == 2
+    assert settings.get_int("num.io.threads") == 1
     assert settings.synonyms("num.io.threads") == [Synonym("num.io.threads", "1", Source.DEFAULT)]
     assert "message.format.version" in settings.topic_table
     assert "log.message.format.version" in set(settings.names())

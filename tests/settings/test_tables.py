@@ -5,9 +5,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from fakebroker.settings.declare import PASSWORD, TYPE_NAMES, Form, OneOf, Range, Setting, Valid, render
-from fakebroker.settings.table import BROKER, BROKER_OLDER, CLIENT_METRICS, FALLBACKS, GROUP, TOPIC, TOPIC_BEFORE_4
-from fakebroker.settings.table import own as own_rows
+from fakebroker.settings.declare import PASSWORD, TYPE_NAMES, Allowed, Form, OneOf, Range, Setting, render
+from fakebroker.settings.table import (
+    BROKER,
+    BROKER_REMOVED_IN_4,
+    CLIENT_METRICS,
+    FALLBACKS,
+    GROUP,
+    TOPIC,
+    TOPIC_BEFORE_4,
+    broker_internal,
+)
 
 PACKAGE = Path(__file__).resolve().parents[2] / "fakebroker"
 FACTS_FILE = Path(__file__).resolve().parents[1] / "data" / "settings.tsv"
@@ -37,7 +45,7 @@ def facts(scope: str, release: str) -> list[Fact]:
     return [fact for fact in FACTS if (fact.scope, fact.release) == (scope, release)]
 
 
-def expected_valid(text: str) -> Valid:
+def expected_valid(text: str) -> Allowed:
     """Kafka's text for what is allowed, as ours."""
     number = re.fullmatch(r"\[(-?\d+),\.\.\.(?:,(-?\d+))?\](?: or (-?\d+))?", text)
     if number:
@@ -59,10 +67,10 @@ def differences(fact: Fact) -> Iterator[str]:
     if fact.default not in (default, "null" if default is None else default, "" if default is None else default):
         yield f"default {default}"
     if fact.valid.startswith(AS_FORM):
-        if not isinstance(setting.valid, Form):
-            yield f"allowed {setting.valid}"
-    elif fact.valid not in IN_WORDS and setting.valid != expected_valid(fact.valid):
-        yield f"allowed {setting.valid}"
+        if not isinstance(setting.allowed, Form):
+            yield f"allowed {setting.allowed}"
+    elif fact.valid not in IN_WORDS and setting.allowed != expected_valid(fact.valid):
+        yield f"allowed {setting.allowed}"
     if fact.scope == "broker" and setting.update != fact.last:
         yield f"update mode {setting.update}"
     if fact.scope == "topic" and (setting.broker_name or "") != fact.last:
@@ -85,7 +93,7 @@ def test_as_kafka_defines_them() -> None:
 
 def test_every_setting_of_kafka_is_there_and_no_other() -> None:
     """Besides Kafka's there are only our own, those it hides, and those that 4.0 removed."""
-    ours = set(BROKER) - set(BROKER_OLDER) - {row.name for row in own_rows.ROWS}
+    ours = set(BROKER) - set(BROKER_REMOVED_IN_4) - {row.name for row in broker_internal.ROWS}
     assert ours == {fact.name for fact in facts("broker", "4.3.1")}
     assert set(TOPIC) == {fact.name for fact in facts("topic", "4.3.1")}
     assert set(TOPIC_BEFORE_4) == {fact.name for fact in facts("topic", "3.9.1")}
@@ -98,7 +106,7 @@ def all_settings() -> list[Setting]:
 
 def test_every_setting_says_what_it_is() -> None:
     """Each has a line of its own that says what it does, or would do."""
-    assert [row.name for row in all_settings() if not row.about] == []
+    assert [row.name for row in all_settings() if not row.description] == []
 
 
 def test_broker_names_exist_and_have_the_type() -> None:
@@ -146,12 +154,12 @@ def used_names() -> set[str]:
     return names
 
 
-def test_acts_tells_the_truth() -> None:
+def test_has_effect_tells_the_truth() -> None:
     """A setting is said to do something exactly when code outside of the tables reads it, or the topic's one."""
     used = used_names()
     reads = {name for name in TOPIC if name in used} | {name for name in BROKER if name in used}
     reads |= {row.broker_name for row in TOPIC.values() if row.name in used and row.broker_name}
     reads |= {name for first, others in FALLBACKS.items() if first in reads for name, _ in others}
-    acting = {row.name for row in (*BROKER.values(), *TOPIC.values()) if row.acts}
+    acting = {row.name for row in (*BROKER.values(), *TOPIC.values()) if row.has_effect}
     assert acting - reads == set()
     assert reads - acting == NOT_READ

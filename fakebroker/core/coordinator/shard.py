@@ -48,7 +48,7 @@ class Shard:
         self.unavailable_code: ErrorCode | None = None
         self.cleanup = Cleanup(self, since.wall_ms)
         self.cluster = cluster
-        self.metadata_max_bytes = self.settings.int("offset.metadata.max.bytes")  # read-only in Kafka
+        self.metadata_max_bytes = self.settings.get_int("offset.metadata.max.bytes")  # read-only in Kafka
         self._log = partition.log
         self._latest: dict[str, int] = {}  # group -> offset of its latest record, unless that is a tombstone
         self._format = Format(self.behaviours.offset_value_version, self.behaviours.group_value_version)

@@ -114,7 +114,7 @@ class ClassicGroup(GroupMetadata):
         """
         if self.state in (State.EMPTY, State.DEAD):
             return True
-        max_size = self.host.settings.int("group.max.size")
+        max_size = self.host.settings.get_int("group.max.size")
         member = self.members.get(member_id)
         if self.state is State.PREPARING:
             return (member is not None and member.parked_join is not None) or (
@@ -254,7 +254,7 @@ class ClassicGroup(GroupMetadata):
         if self.members:
             self.transition(Trigger.LOADED, now, "loaded from the log")
         self.state_ms = value.state_ms
-        if len(self.members) > self.host.settings.int("group.max.size"):
+        if len(self.members) > self.host.settings.get_int("group.max.size"):
             rebalance.start(self, now, "the loaded group has more members than group.max.size")
 
     def unload(self, now: Instant) -> None:

@@ -32,7 +32,7 @@ def start(group: GroupMetadata, now: Instant, reason: str) -> None:
 
 def _start_initial_delay(group: GroupMetadata, now: Instant) -> None:
     """Let the first members of an Empty group wait for others (KIP-134, JG-30)."""
-    delay_ms = group.host.settings.int("group.initial.rebalance.delay.ms")
+    delay_ms = group.host.settings.get_int("group.initial.rebalance.delay.ms")
     if delay_ms <= 0:
         complete_join_phase(group, now)
         return
@@ -45,7 +45,9 @@ def on_join_timeout(group: GroupMetadata, now: Instant) -> None:
     """The join timer fired: add a part to the initial delay (JG-31), or complete without the missing members."""
     if group.in_initial_delay and group.new_member_added and group.initial_delay_left_ms:
         group.new_member_added = False
-        next_delay_ms = min(group.host.settings.int("group.initial.rebalance.delay.ms"), group.initial_delay_left_ms)
+        next_delay_ms = min(
+            group.host.settings.get_int("group.initial.rebalance.delay.ms"), group.initial_delay_left_ms
+        )
         group.initial_delay_left_ms = max(group.initial_delay_left_ms - group.initial_delay_ms, 0)
         group.initial_delay_ms = next_delay_ms
         group.arm(group.join_timer, now, next_delay_ms)

@@ -162,7 +162,7 @@ class FetchSessions:
 
     def _make_room(self, size: int, now_ms: int) -> bool:
         """Whether a session of `size` partitions finds a place, if need be that of an idle or a smaller one (FS-12)."""
-        slots = self._settings.int("max.incremental.fetch.session.cache.slots")
+        slots = self._settings.get_int("max.incremental.fetch.session.cache.slots")
         if len(self._sessions) < slots:
             return True
         idlest = next(iter(self._sessions.values()), None)

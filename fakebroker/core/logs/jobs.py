@@ -69,10 +69,10 @@ class LogJobs:
         self.retention = Job(
             cluster,
             self._retain,
-            settings.int("log.initial.task.delay.ms"),
-            settings.int("log.retention.check.interval.ms"),
+            settings.get_int("log.initial.task.delay.ms"),
+            settings.get_int("log.retention.check.interval.ms"),
         )
-        self.cleaner = Job(cluster, self._clean, 0, settings.int("log.cleaner.backoff.ms"))
+        self.cleaner = Job(cluster, self._clean, 0, settings.get_int("log.cleaner.backoff.ms"))
         self.expiry = Job(cluster, self._expire, _PRODUCER_CHECK_INTERVAL_MS, _PRODUCER_CHECK_INTERVAL_MS)
         cluster.topics.on_deleted.append(self._forget)
 
@@ -92,7 +92,7 @@ class LogJobs:
 
     def producer_wrote(self, timestamp_ms: int, wall_ms: int) -> None:
         """A producer's last batch has this timestamp now, which may be earlier than before (ID-11)."""
-        expiration_ms = self._cluster.settings.int("producer.id.expiration.ms")
+        expiration_ms = self._cluster.settings.get_int("producer.id.expiration.ms")
         self.expiry.wake(timestamp_ms + expiration_ms, wall_ms)
 
     def settings_changed(self, now: Instant) -> None:
@@ -124,7 +124,7 @@ class LogJobs:
         from fakebroker.core.logs import cleaner
 
         due: list[int] = []
-        if self._cluster.settings.bool("log.cleaner.enable"):
+        if self._cluster.settings.get_bool("log.cleaner.enable"):
             for log in self._logs:
                 if log.config.compact:
                     cleanable = cleaner.measure(log, now.wall_ms)
@@ -137,7 +137,7 @@ class LogJobs:
         return min(due if next_ms is None else [*due, next_ms], default=None)
 
     def _expire(self, now: Instant) -> int | None:
-        expiration_ms = self._cluster.settings.int("producer.id.expiration.ms")
+        expiration_ms = self._cluster.settings.get_int("producer.id.expiration.ms")
         last: list[int] = []
         for log in self._logs:
             log.producers.expire(now.wall_ms, expiration_ms)

@@ -98,7 +98,7 @@ def append(
     if batch is None:
         return None
     if acks == -1:
-        needed = min(topic.config.int("min.insync.replicas"), len(partition.replicas))
+        needed = min(topic.config.get_int("min.insync.replicas"), len(partition.replicas))
         if len(partition.isr) < needed:
             raise AppendError(
                 ErrorCode.NOT_ENOUGH_REPLICAS, f"{len(partition.isr)} replicas in sync, {needed} are needed"

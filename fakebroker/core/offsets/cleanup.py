@@ -47,11 +47,11 @@ class Cleanup:
     def __init__(self, shard: "Shard", since_ms: int) -> None:
         settings = shard.settings
         self.policy_name = configured_policy(settings, shard.behaviours)
-        self.retention_ms = settings.int("offsets.retention.minutes") * 60_000
+        self.retention_ms = settings.get_int("offsets.retention.minutes") * 60_000
         self._policy = policy_named(self.policy_name)
         self._shard = shard
         self._since_ms = since_ms
-        self._interval_ms = settings.int("offsets.retention.check.interval.ms")
+        self._interval_ms = settings.get_int("offsets.retention.check.interval.ms")
         self._queue: list[_Entry] = []
         self._tickets = 0
         self._deadline = Deadline(self.run, owner=shard)

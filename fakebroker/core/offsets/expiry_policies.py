@@ -91,7 +91,7 @@ EXPIRY_POLICIES: "dict[str, Policy]" = {
 
 def configured_policy(settings: "Settings", behaviours: "Behaviours") -> str:
     """The name of the policy in force: the release's, unless `fakebroker.expiry.policy` names another."""
-    chosen = settings.str("fakebroker.expiry.policy")
+    chosen = settings.get_str("fakebroker.expiry.policy")
     return behaviours.expiry_policy if chosen == "release" else chosen
 
 

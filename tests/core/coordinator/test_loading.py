@@ -318,8 +318,8 @@ def test_the_topic_and_its_records() -> None:
     lab.commit()
     topic = lab.partition().topic
 
-    assert topic.config.list("cleanup.policy") == ("compact",)
-    assert topic.config.str("compression.type") == "producer"
+    assert topic.config.get_list("cleanup.policy") == ("compact",)
+    assert topic.config.get_str("compression.type") == "producer"
     (header,) = map(parse_header, lab.batches())
     assert (header.is_log_append_time, header.max_timestamp_ms) == (False, START.wall_ms + 1000)
     assert [(record.key or b"")[:2] for record in lab.records()] == [b"\0\1"]

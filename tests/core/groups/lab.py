@@ -152,7 +152,7 @@ class Lab:
         joins = [self.join(**member) for member in members]
         delays = 0
         while joins[0].is_parked and delays < 10:
-            self.wait(self.settings.int("group.initial.rebalance.delay.ms"))
+            self.wait(self.settings.get_int("group.initial.rebalance.delay.ms"))
             delays += 1
         assert self.group.state == COMPLETING
         return [join.member_id for join in joins]

@@ -9,11 +9,11 @@ from fakebroker.settings.declare import (
     READ_ONLY,
     SHORT,
     STRING,
+    Allowed,
     Range,
     Setting,
-    Valid,
 )
-from fakebroker.settings.topic_rows import ROWS as TOPIC_ROWS
+from fakebroker.settings.topic_scope import ROWS as TOPIC_ROWS
 
 _FORMAT = "3.0-IV1"
 
@@ -83,8 +83,8 @@ _MORE_TOPIC_ROWS = (
         broker_name="log.message.timestamp.difference.max.ms",
     ),
 )
-_OTHER_BOUNDS: dict[str, Valid] = {"segment.bytes": Range(14)}  # 1 MiB since 4.0
+_OTHER_BOUNDS: dict[str, Allowed] = {"segment.bytes": Range(14)}  # 1 MiB since 4.0
 
 TOPIC_ROWS_BEFORE_4 = tuple(
-    sorted([*_MORE_TOPIC_ROWS, *(row._replace(valid=_OTHER_BOUNDS.get(row.name, row.valid)) for row in TOPIC_ROWS)])
+    sorted([*_MORE_TOPIC_ROWS, *(row._replace(allowed=_OTHER_BOUNDS.get(row.name, row.allowed)) for row in TOPIC_ROWS)])
 )

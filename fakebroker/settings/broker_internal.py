@@ -10,7 +10,7 @@ ROWS = (
         OneOf(("release", "2.0", "2.1", "3.9", "4.3", "kip-211")),
         READ_ONLY,
         "whose rules of offset expiry hold (EX-17, EX-18); `release`: those of the release the broker plays",
-        acts=True,
+        has_effect=True,
         internal=True,
     ),
     Setting(
@@ -21,7 +21,7 @@ ROWS = (
         READ_ONLY,
         "memory for what coordinators wrote to `__consumer_offsets` and nobody has read yet, all partitions together; "
         "beyond it the oldest writes become stored batches, or go if later ones replaced all of their records (CO-1)",
-        acts=True,
+        has_effect=True,
         internal=True,
     ),
     Setting(
@@ -49,7 +49,7 @@ ROWS = (
         Range(0),
         READ_ONLY,
         "the first run of retention and cleaning after the start",
-        acts=True,
+        has_effect=True,
         internal=True,
     ),
     Setting(

@@ -1,0 +1,304 @@
+"""Every setting once: broker, topic and group settings under their Kafka names.
+
+    settings = Settings({"num.partitions": 3}, profile="test")
+    settings.get_int("num.partitions")      # 3; likewise get_str, get_bool, get_float, get_list (a tuple of str)
+    settings.is_null("broker.rack")         # settings without default that nobody set; their getters raise SettingError
+
+A value comes from the first of these that has it: dynamic value of this broker, dynamic value of the whole cluster,
+the static values (the constructor's, then the profile's), the default of the release, Kafka's default.
+Units are those of the name (`.ms`, `.bytes`). Unknown names and bad values raise SettingError naming the nearest.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from fakebroker.errors import SettingError
+from fakebroker.settings.declare import PASSWORD, PER_BROKER, READ_ONLY, Setting, Value, parse, render, to_text
+from fakebroker.settings.table import BROKER, BROKER_REMOVED_IN_4, FALLBACKS, GROUP, TOPIC, TOPIC_BEFORE_4
+
+__all__ = ["PROFILES", "Reader", "SettingError", "Settings", "Source", "Synonym", "find", "find_group", "find_topic"]
+
+PROFILES: dict[str, dict[str, str]] = {
+    "kafka": {},
+    "test": {
+        "group.initial.rebalance.delay.ms": "0",
+        "group.min.session.timeout.ms": "1",
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "transaction.state.log.replication.factor": "1",
+        "share.coordinator.state.topic.min.isr": "1",
+        "share.coordinator.state.topic.replication.factor": "1",
+    },
+}
+
+
+class Source:
+    """Where a value comes from: the numbers of DescribeConfigs' config_source (DC)."""
+
+    TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT = 3
+    STATIC = 4
+    DEFAULT = 5
+    LOGGER = 6
+    CLIENT_METRICS = 7
+    GROUP = 8
+
+
+class Synonym(NamedTuple):
+    """One place that has a value for a setting."""
+
+    name: str
+    value: str | None
+    source: int
+
+
+class Reader:
+    """Typed getters over a dict of values; what Settings and TopicConfig have in common."""
+
+    __slots__ = ("_values",)
+    _values: dict[str, Value]
+
+    def value(self, name: str) -> Value:
+        """The value in force, None when the setting has none. Raises SettingError for an unknown name."""
+        try:
+            return self._values[name]
+        except KeyError:
+            raise SettingError(f"unknown setting {name!r}{_nearest(name, self._values)}") from None
+
+    def is_null(self, name: str) -> bool:
+        """Whether the setting has no value (no default, and nobody set it)."""
+        return self.value(name) is None
+
+    def get_float(self, name: str) -> float:
+        """The value of a setting of type double."""
+        value = self.value(name)
+        if value.__class__ is not float:
+            raise _wrong(name, value, "a double")
+        return value
+
+    def get_list(self, name: str) -> tuple[str, ...]:
+        """The elements of a setting of type list."""
+        value = self.value(name)
+        if value.__class__ is not tuple:
+            raise _wrong(name, value, "a list")
+        return value
+
+    def get_bool(self, name: str) -> bool:
+        """The value of a setting of type boolean."""
+        value = self.value(name)
+        if value.__class__ is not bool:
+            raise _wrong(name, value, "a boolean")
+        return value
+
+    def get_str(self, name: str) -> str:
+        """The value of a setting of type string, class or password."""
+        value = self.value(name)
+        if value.__class__ is not str:
+            raise _wrong(name, value, "a string")
+        return value
+
+    def get_int(self, name: str) -> int:
+        """The value of a setting of type int, short or long, in the unit of its name."""
+        value = self.value(name)
+        if value.__class__ is not int:
+            raise _wrong(name, value, "a whole number")
+        return value
+
+
+class Settings(Reader):
+    """The broker settings in force, and where each value comes from. Made per broker; see `for_broker`."""
+
+    __slots__ = ("_defaults", "_dynamic", "_own", "_shared", "_static", "generation", "topic_table")
+
+    def __init__(self, values: Mapping[str, object] | None = None, *, profile: str = "kafka") -> None:
+        if profile not in PROFILES:
+            raise SettingError(f"unknown profile {profile!r}; there are: {', '.join(PROFILES)}")
+        self._defaults: dict[str, str] = {}
+        self._static: dict[str, str] = dict(PROFILES[profile])
+        self._own: dict[str, str] = {}
+        self._dynamic: dict[str, str] = {}
+        self._shared = _Shared({}, [self])
+        self.topic_table = TOPIC  # the topic settings that the release knows
+        self.generation = 0  # grows with every change; lets others keep what they derived from the values
+        for name, value in (values or {}).items():
+            if value is None:
+                raise SettingError(f"{name} has no value")
+            text = to_text(value)
+            parse(find(name), text)
+            self._static[name] = text.strip()
+        self._compute()
+
+    def for_broker(self) -> "Settings":
+        """Settings for one more broker of the cluster: same static values and cluster defaults, own dynamic values."""
+        other = Settings()
+        other._defaults, other._static, other._shared = self._defaults, self._static, self._shared
+        other.topic_table = self.topic_table
+        other._shared.members.append(other)
+        other._compute()
+        return other
+
+    def use_release(self, defaults: Mapping[str, str], before_4: bool) -> None:
+        """Take the defaults of a release where they differ from the newest, and its topic settings."""
+        self._defaults.update(defaults)
+        for member in self._shared.members:
+            member.topic_table = TOPIC_BEFORE_4 if before_4 else TOPIC
+        self._shared.compute()
+
+    def set_own(self, name: str, value: object) -> None:
+        """Set a static value for this broker alone: what tells brokers apart, as node.id and listeners do."""
+        parse(find(name), to_text(value))
+        self._own[name] = to_text(value).strip()
+        self._compute()
+
+    def dynamic(self, cluster: bool) -> dict[str, str]:
+        """The values set at run time for this broker, or for the whole cluster (a copy)."""
+        return dict(self._shared.dynamic if cluster else self._dynamic)
+
+    def check_dynamic(self, name: str, text: str, cluster: bool) -> None:
+        """Raises SettingError unless `name` may be set to that at run time, for one broker or for all (IA-6)."""
+        setting = find(name)
+        parse(setting, text)
+        if setting.update == READ_ONLY:
+            raise SettingError(f"{name} is fixed when the broker starts")
+        if setting.update == PER_BROKER and cluster:
+            raise SettingError(f"{name} can be set for one broker only, not for all")
+        if name.startswith("ssl."):
+            raise SettingError(f"{name} can be set for one listener only: listener.name.<listener>.{name}")
+
+    def replace_dynamic(self, values: Mapping[str, str], cluster: bool) -> None:
+        """Put these in the place of all values set at run time, for this broker or for the whole cluster (IA-10).
+
+        Names that no setting has are kept and have no effect, as in Kafka.
+        """
+        target = self._shared.dynamic if cluster else self._dynamic
+        target.clear()
+        target.update(values)
+        self._shared.compute()
+
+    def synonyms(self, name: str) -> "list[Synonym]":
+        """Every place that has a value for `name`, the one in force first (DC-3). Passwords show no value.
+
+        Where Kafka has several settings for one thing, all are listed once the first is set.
+        """
+        layers = (
+            (Source.DYNAMIC_BROKER, self._dynamic),
+            (Source.DYNAMIC_DEFAULT, self._shared.dynamic),
+            (Source.STATIC, self._static | self._own),
+        )
+        names = [name]
+        if any(name in layer for _, layer in layers):
+            names += [other for other, _ in FALLBACKS.get(name, ())]
+        found = [
+            Synonym(each, None if is_secret(each) else layer[each], source)
+            for source, layer in layers
+            for each in names
+            if each in layer
+        ]
+        defaults = ((each, self._default(each)) for each in names)
+        return found + [Synonym(each, text, Source.DEFAULT) for each, text in defaults if text is not None]
+
+    def names(self) -> Iterator[str]:
+        """The names of all settings that DescribeConfigs lists."""
+        hidden = BROKER_REMOVED_IN_4 if self.topic_table is TOPIC else ()
+        return (name for name, setting in BROKER.items() if not setting.internal and name not in hidden)
+
+    def _default(self, name: str) -> str | None:
+        setting = BROKER.get(name)
+        if setting is None or setting.internal:
+            return None
+        return self._defaults.get(name, render(setting.default))
+
+    def _compute(self) -> None:
+        values: dict[str, Value] = {name: setting.default for name, setting in BROKER.items()}
+        for layer in (self._defaults, self._static, self._own, self._shared.dynamic, self._dynamic):
+            for name, text in layer.items():
+                setting = lookup(name)
+                if setting is not None:
+                    values[name] = parse(setting, text)
+        for name, others in FALLBACKS.items():
+            if values[name] is None:
+                values[name] = _first_set(values, others)
+        self._values = values
+        self.generation += 1
+
+
+class _Shared(NamedTuple):
+    """What all brokers' settings have in common: the dynamic cluster defaults."""
+
+    dynamic: dict[str, str]
+    members: list[Settings]
+
+    def compute(self) -> None:
+        for member in self.members:
+            member._compute()
+
+
+def lookup(name: str) -> Setting | None:
+    """The declaration of a broker setting, or None. `listener.name.<listener>.<setting>` is that of the setting."""
+    return BROKER.get(name) or (_of_listener(name) if name.startswith("listener.name.") else None)
+
+
+def is_secret(name: str) -> bool:
+    """Whether the value of a broker setting is never shown: a password, or a name we know nothing of (DC-4)."""
+    setting = lookup(name)
+    return setting is None or setting.type == PASSWORD
+
+
+def find(name: str) -> Setting:
+    """The declaration of a broker setting. Raises SettingError naming the nearest."""
+    setting = lookup(name)
+    if setting is not None:
+        return setting
+    topic = TOPIC.get(name)
+    if topic is not None:
+        hint = f"; as a default of all topics it is {topic.broker_name!r}" if topic.broker_name else ""
+        raise SettingError(f"{name!r} is a topic setting{hint}")
+    raise SettingError(f"unknown setting {name!r}{_nearest(name, BROKER)}")
+
+
+def find_topic(name: str, table: Mapping[str, Setting] = TOPIC) -> Setting:
+    """The declaration of a topic setting. Raises SettingError naming the nearest."""
+    setting = table.get(name)
+    if setting is None:
+        raise SettingError(f"unknown topic setting {name!r}{_nearest(name, table)}")
+    return setting
+
+
+def find_group(name: str) -> Setting:
+    """The declaration of a setting of single groups. Raises SettingError naming the nearest."""
+    setting = GROUP.get(name)
+    if setting is None:
+        raise SettingError(f"unknown group setting {name!r}{_nearest(name, GROUP)}")
+    return setting
+
+
+def _of_listener(name: str) -> Setting | None:
+    """`listener.name.<listener>.[<mechanism>.]<setting>` is the setting for one listener."""
+    words = name.split(".")[3:]
+    for start in (0, 1):
+        base = BROKER.get(".".join(words[start:]))
+        if base is not None:
+            return base._replace(name=name)
+    return None
+
+
+def _nearest(name: str, names: Mapping[str, object]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _wrong(name: str, value: Value, wanted: str) -> SettingError:
+    return SettingError(f"{name} is {value!r}, not {wanted}")
+
+
+def _first_set(values: Mapping[str, Value], names: tuple[tuple[str, int], ...]) -> Value:
+    for name, factor in names:
+        value = values[name]
+        if isinstance(value, int):
+            return value * factor
+        if value is not None:
+            return value
+    return None
