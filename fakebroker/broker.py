@@ -25,10 +25,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from fakebroker.core.cluster import Cluster
-from fakebroker.engine.engine import Engine, Listener
+from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
 from fakebroker.errors import BrokerStopped, WaitTimeout
-from fakebroker.listen import bootstrap, listeners_for
+from fakebroker.listener_options import bootstrap, listeners_for
+from fakebroker.listeners import Listener
 from fakebroker.net.clock import LoopClock
 from fakebroker.net.ports import Ports
 from fakebroker.net.server import Server

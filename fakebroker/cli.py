@@ -73,7 +73,7 @@ def serve(listen: tuple[str, ...], advertise: tuple[str, ...], **options: Any) -
 
 def _take_ports(listen: tuple[str, ...], advertise: tuple[str, ...]) -> "Ports":
     """The ports are taken before what is heavy is loaded, so that clients can connect at once."""
-    from fakebroker.listen import listeners_for
+    from fakebroker.listener_options import listeners_for
     from fakebroker.net.ports import Ports
 
     ports = Ports(listeners_for((1,), listen, advertise))
@@ -119,14 +119,14 @@ async def _run_until_signal(broker: "AsyncFakeBroker") -> None:
     import asyncio
 
     from fakebroker.line_writer import LineWriter
-    from fakebroker.listen import places
+    from fakebroker.listener_options import format_listeners
 
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     await broker.start()
     out = LineWriter(sys.stdout)
-    out.put(f"fakebroker listening on {places(broker.listeners)}")
+    out.put(f"fakebroker listening on {format_listeners(broker.listeners)}")
     await stop.wait()
     out.flush()
     broker.errors.clear()  # each was logged when it happened, and a signal ends us with status 0

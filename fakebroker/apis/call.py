@@ -1,9 +1,10 @@
 """What a handler is given beside the request: who asks, when, where, and how to answer."""
 
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from fakebroker.instant import Instant
+from fakebroker.listeners import Address, Listener
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster, Node
@@ -14,38 +15,6 @@ if TYPE_CHECKING:
 Response = TypeVar("Response", bound="Message")
 Steps = Generator[None, None, Response | None]
 """Long work in steps: it yields after each, and returns the response, or None when the request gets none."""
-
-
-class Address(NamedTuple):
-    """A host and a port that a client can connect to."""
-
-    host: str
-    port: int
-
-
-class Listener:
-    """Where one node accepts connections, and which dialects are spoken there (DR-6).
-
-    `advertised` is what Metadata and FindCoordinator hand out; None means the address the client itself connected to,
-    which is right on the host and inside a container network alike. `versions` is what ApiVersions lists here.
-    """
-
-    __slots__ = ("advertised", "dialects", "host", "node_id", "port", "versions")
-
-    def __init__(
-        self,
-        node_id: int,
-        host: str,
-        port: int,
-        advertised: Address | None = None,
-        dialects: frozenset[str] = frozenset(),
-    ) -> None:
-        self.node_id = node_id
-        self.host = host
-        self.port = port
-        self.advertised = advertised
-        self.dialects = dialects
-        self.versions: dict[int, tuple[int, int]] = {}  # API key -> (lowest, highest); filled in by the engine
 
 
 class Connection(Protocol):

@@ -4,8 +4,9 @@ v1 endpoint type; v2 fenced brokers. MOCK: the controller named is the first liv
 """
 
 from fakebroker.apis import operations
-from fakebroker.apis.call import Address, Call
+from fakebroker.apis.call import Call
 from fakebroker.errors import ErrorCode
+from fakebroker.listeners import Address
 from fakebroker.wire.messages.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,

@@ -9,9 +9,10 @@ MOCK: the internal topic is created by the first request, which is answered with
 import re
 from typing import NamedTuple
 
-from fakebroker.apis.call import Address, Call
+from fakebroker.apis.call import Call
 from fakebroker.core.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from fakebroker.errors import ErrorCode
+from fakebroker.listeners import Address
 from fakebroker.wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
 GROUP, TRANSACTION, SHARE = range(3)

@@ -67,11 +67,11 @@ def play_on_fresh_broker(dialogue: Dialogue, slack: float = 1.0) -> Outcome:
 
 
 def _play_in_sim(dialogue: Dialogue, seed: int, jitter_ms: int) -> list[str]:
-    from fakebroker.apis.call import Listener
     from fakebroker.core.cluster import Cluster
     from fakebroker.engine.engine import Engine
     from fakebroker.engine.journal import Journal
     from fakebroker.instant import Instant
+    from fakebroker.listeners import Listener
     from fakebroker.release import release
     from fakebroker.settings import Settings
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
-from fakebroker.apis.call import Address, Call, Listener, Steps
+from fakebroker.apis.call import Call, Steps
 from fakebroker.engine.dispatch import Dispatcher, Route
 from fakebroker.engine.journal import Connected, Disconnected, Frame, Peer
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
@@ -19,6 +19,7 @@ from fakebroker.engine.unserved import who
 from fakebroker.engine.work import Work
 from fakebroker.errors import AnswerTooLong, CloseConnection, ErrorCode, KafkaError, WireError
 from fakebroker.instant import Instant
+from fakebroker.listeners import Address, Listener
 from fakebroker.wire.frame import client_id_of, decode_request_header
 from fakebroker.wire.framing import LARGE_BYTES, flattened, hint
 

@@ -5,10 +5,11 @@ from functools import partial
 from typing import Any
 
 from fakebroker.apis import dialects, handlers
-from fakebroker.apis.call import Call, Listener
+from fakebroker.apis.call import Call
 from fakebroker.engine.refusal import refusal
 from fakebroker.engine.unserved import MISSING
 from fakebroker.errors import AnswerTooLong, CloseConnection, ErrorCode, WireError
+from fakebroker.listeners import Listener
 from fakebroker.release import Release
 from fakebroker.wire.dialects import Overlay, overlays_of, versions_with
 from fakebroker.wire.registry import APIS, Api

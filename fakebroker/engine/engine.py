@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from traceback import format_exception
 from typing import TYPE_CHECKING
 
-from fakebroker.apis.call import Address as Address
-from fakebroker.apis.call import Listener as Listener
 from fakebroker.engine.connection import Connection
 from fakebroker.engine.dispatch import Dispatcher
 from fakebroker.engine.journal import Journal, Peer
 from fakebroker.engine.unserved import Unserved
 from fakebroker.engine.work import Work
 from fakebroker.instant import Instant
+from fakebroker.listeners import Address, Listener
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster

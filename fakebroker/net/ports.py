@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fakebroker.engine.engine import Listener
+    from fakebroker.listeners import Listener
 
 BACKLOG = 1024
 EVERY_ADDRESS = "::"

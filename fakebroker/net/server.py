@@ -13,7 +13,8 @@ from itertools import islice
 from typing import cast
 
 from fakebroker.engine.connection import Connection
-from fakebroker.engine.engine import Address, Engine, Listener
+from fakebroker.engine.engine import Engine
+from fakebroker.listeners import Address, Listener
 from fakebroker.net.clock import LoopClock
 from fakebroker.net.ports import BACKLOG, Ports
 from fakebroker.net.preload import Preload

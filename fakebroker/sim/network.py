@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from fakebroker.engine.connection import Connection
-from fakebroker.engine.engine import Address, Engine, Listener
+from fakebroker.engine.engine import Engine
 from fakebroker.instant import Instant
+from fakebroker.listeners import Address, Listener
 
 CLIENT_HOST = "/127.0.0.1"
 DAY_MS = 86_400_000

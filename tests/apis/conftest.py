@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from fakebroker.apis.call import Address, Call, Listener, Steps
+from fakebroker.apis.call import Call, Steps
 from fakebroker.apis.handlers import handler
 from fakebroker.instant import Instant
+from fakebroker.listeners import Address, Listener
 from fakebroker.wire.registry import APIS
 
 

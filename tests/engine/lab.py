@@ -5,9 +5,10 @@ from struct import pack, unpack_from
 from typing import Any
 
 from fakebroker.core.cluster import Cluster
-from fakebroker.engine.engine import Address, Engine, Listener
+from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
 from fakebroker.instant import Instant
+from fakebroker.listeners import Address, Listener
 from fakebroker.release import release
 from fakebroker.settings import Settings
 from fakebroker.sim.network import SimNetwork, SimSocket

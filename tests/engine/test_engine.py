@@ -4,9 +4,9 @@ import pytest
 
 from fakebroker.core.deadlines import NEVER_MS, Deadline
 from fakebroker.core.events import Transition
-from fakebroker.engine.engine import Address, Listener
 from fakebroker.engine.journal import Disconnected
 from fakebroker.instant import Instant
+from fakebroker.listeners import Address, Listener
 from tests.engine.lab import START, EngineLab, request
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from fakebroker.apis.call import Listener
 from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.coordinator.shard import Shard
@@ -15,6 +14,7 @@ from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
 from fakebroker.errors import KafkaError
 from fakebroker.instant import Instant
+from fakebroker.listeners import Listener
 from fakebroker.release import release
 from fakebroker.schema.jsonable import from_json, to_json
 from fakebroker.settings import Settings

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from fakebroker.apis.call import Listener
 from fakebroker.broker import FakeBroker
 from fakebroker.client.connection import ConnectionLost
 from fakebroker.core.cluster import Cluster
@@ -13,6 +12,7 @@ from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
 from fakebroker.errors import ErrorCode, FakebrokerError, WaitTimeout
 from fakebroker.instant import Instant
+from fakebroker.listeners import Listener
 from fakebroker.release import release
 from fakebroker.settings import Settings
 from fakebroker.testclient.scripted_client import ScriptedClients

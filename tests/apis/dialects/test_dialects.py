@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from fakebroker.apis.call import Address, Listener
 from fakebroker.client.connection import ClientConnection
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
 from fakebroker.errors import FakebrokerError, WireError
+from fakebroker.listeners import Address, Listener
 from fakebroker.schema import Message
 from fakebroker.wire.dialects import DIALECTS, overlays_of, response_to, versions_with
 from fakebroker.wire.drafts import (

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from fakebroker.apis.call import Call, Listener
+from fakebroker.apis.call import Call
 from fakebroker.apis.handlers import handler
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.coordinator.coordinator import GroupCoordinator
@@ -16,6 +16,7 @@ from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
 from fakebroker.core.offsets.explain import GroupExplanation, explain
 from fakebroker.core.topics import Partition, Topic
 from fakebroker.instant import Instant
+from fakebroker.listeners import Listener
 from fakebroker.records.batch import read_records
 from fakebroker.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
 from fakebroker.records.record_codec import Record

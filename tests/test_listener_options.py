@@ -2,7 +2,7 @@
 
 import pytest
 
-from fakebroker.listen import address_text, bootstrap, listeners_for, parse_address, parse_listener
+from fakebroker.listener_options import address_text, bootstrap, listeners_for, parse_address, parse_listener
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_bootstrap_leaves_dialects_out() -> None:
 
 def test_every_address_where_ipv6_is_ipv6_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a socket on [::] cannot accept clients of IPv4, nobody is sent to 127.0.0.1."""
-    monkeypatch.setattr("fakebroker.listen.is_dual_stack", lambda: False)
+    monkeypatch.setattr("fakebroker.listener_options.is_dual_stack", lambda: False)
     assert address_text(parse_listener("[::]:3")) == "[::1]:3"
     assert address_text(parse_listener("0.0.0.0:3")) == "127.0.0.1:3"
 

@@ -1,8 +1,8 @@
-"""Where to listen, as people write it: "HOST:PORT", "node=2,HOST:PORT", "dialect=kip-17,HOST:PORT"."""
+"""Options that say where to listen: "HOST:PORT", "node=2,HOST:PORT", "dialect=kip-17,HOST:PORT"."""
 
 from collections.abc import Sequence
 
-from fakebroker.apis.call import Address, Listener
+from fakebroker.listeners import Address, Listener
 from fakebroker.net.ports import EVERY_ADDRESS, is_dual_stack
 
 DEFAULT = "127.0.0.1:0"
@@ -47,14 +47,14 @@ def listeners_for(
     node_ids: Sequence[int], listen: str | Sequence[str] | None, advertise: str | Sequence[str] | None
 ) -> list[Listener]:
     """The listeners asked for, and one on a free port for each node that would have none. Raises ValueError."""
-    listeners = [parse_listener(text) for text in _several(listen)]
+    listeners = [parse_listener(text) for text in _as_list(listen)]
     for node_id in node_ids:
         if not any(listener.node_id == node_id for listener in listeners):
             listeners.append(parse_listener(f"node={node_id},{DEFAULT}"))
     unknown = [listener.node_id for listener in listeners if listener.node_id not in node_ids]
     if unknown:
         raise ValueError(f"there is no node {unknown[0]}, only {', '.join(map(str, node_ids))}")
-    advertised = [parse_advertised(text) for text in _several(advertise)]
+    advertised = [parse_advertised(text) for text in _as_list(advertise)]
     if len(advertised) > len(listeners):
         raise ValueError(f"{len(advertised)} addresses to advertise for {len(listeners)} listeners")
     for listener, address in zip(listeners, advertised, strict=False):
@@ -78,11 +78,11 @@ def address_text(listener: Listener) -> str:
     return f"[{host}]:{listener.port}" if ":" in host else f"{host}:{listener.port}"
 
 
-def places(listeners: Sequence[Listener]) -> str:
+def format_listeners(listeners: Sequence[Listener]) -> str:
     """Every listener with its dialects, for people."""
     texts = [f"{address_text(x)}{''.join(f' ({name})' for name in sorted(x.dialects))}" for x in listeners]
     return ", ".join(texts)
 
 
-def _several(texts: str | Sequence[str] | None) -> list[str]:
+def _as_list(texts: str | Sequence[str] | None) -> list[str]:
     return [texts] if isinstance(texts, str) else list(texts or ())
