@@ -1,15 +1,16 @@
 # make run     a broker on 127.0.0.1:9092          make test    lint, types, layer rules and all tests
 # make bench   speed, written to docs/benchmarks.md make fuzz    millions of mutated frames and random bytes
-# make model   ten minutes of group model testing   make setup-java  the Java client's jars, for the Java tests
+# make model   ten minutes of group model testing   make soak    clients that come and go for MINUTES=10
+# make docs    the generated pages                  make setup-java  the Java client's jars, for the Java tests
 
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 ARGS ?=
 
-.PHONY: help run test lint types tests clients slow bench fuzz model docs setup-java clean
+.PHONY: help run test lint types tests clients slow bench soak fuzz model docs setup-java clean
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -3
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -4
 
 .venv/.core: pyproject.toml scripts/set-up
 	@scripts/set-up core
@@ -44,10 +45,13 @@ model: .venv/.dev
 	@FAKEBROKER_MODEL_MINUTES=$${FAKEBROKER_MODEL_MINUTES:-10} $(BIN)/pytest -q -s --timeout 0 tests/model $(ARGS)
 
 bench: .venv/.dev
-	@$(BIN)/python -m tests.bench $(ARGS)
+	@$(BIN)/python -m bench $(ARGS)
+
+soak: .venv/.dev
+	@$(BIN)/python -m bench.soak --minutes $${MINUTES:-10}
 
 docs: .venv/.dev
-	@$(BIN)/python -m tests.tools.generate_docs
+	@$(BIN)/python -m tools.generate_docs
 
 setup-java:
 	@scripts/set-up-java

@@ -167,7 +167,7 @@ class _Broker(ABC):
 
     def story(self) -> str:
         """What happened lately, for people: last requests of each client, group transitions, what is unanswered."""
-        from fakebroker.story import story
+        from fakebroker.reports.failure_story import story
 
         return self.call(lambda: story(self._engine))
 

@@ -87,13 +87,13 @@ def _serve(ports: "Ports", topics: tuple[str, ...], config: tuple[str, ...], ver
     import logging
 
     from fakebroker.broker import AsyncFakeBroker
-    from fakebroker.line_writer import LineHandler, LineWriter
     from fakebroker.net.loop import new_event_loop
+    from fakebroker.reports.line_writer import LineHandler, LineWriter
 
     logging.basicConfig(level=logging.INFO, handlers=[LineHandler(LineWriter(sys.stderr))])
     options["config"] = dict(_pair(text, "=", "SETTING=VALUE") for text in config)
     if verbose:
-        from fakebroker.verbose import LoggingJournal
+        from fakebroker.reports.request_log import LoggingJournal
 
         options["journal"] = LoggingJournal()
     broker = AsyncFakeBroker(listen=ports, **options)
@@ -118,8 +118,8 @@ def settle_collector() -> None:
 async def _run_until_signal(broker: "AsyncFakeBroker") -> None:
     import asyncio
 
-    from fakebroker.line_writer import LineWriter
     from fakebroker.listener_options import format_listeners
+    from fakebroker.reports.line_writer import LineWriter
 
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

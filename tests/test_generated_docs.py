@@ -1,6 +1,6 @@
 """The generated pages of docs/ say what the declarations say."""
 
-from tests.tools.generate_docs import DOCS, PAGES
+from tools.generate_docs import DOCS, PAGES
 
 
 def test_pages_are_up_to_date() -> None:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from tests.conformance.recordings import PATHS
-from tests.tools.rules_pages import (
+from tools.rules_pages import (
     LEFT_OUT,
     ROOT,
     SHOWN_BY,

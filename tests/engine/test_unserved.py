@@ -8,7 +8,7 @@ import pytest
 from fakebroker.engine import unserved
 from fakebroker.engine.dispatch import versions_served
 from fakebroker.release import release
-from fakebroker.story import story
+from fakebroker.reports.failure_story import story
 from fakebroker.wire.registry import APIS
 from tests.engine.lab import Client, EngineLab, framed, request
 

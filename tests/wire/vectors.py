@@ -1,4 +1,4 @@
-"""Encodings of every version of every message, made by an independent codec (tests/tools/make_vectors.py)."""
+"""Encodings of every version of every message, made by an independent codec (tools/make_vectors.py)."""
 
 import gzip
 import json

@@ -11,9 +11,9 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench.targets import Target, fakebroker, rdkafka_mock
+from bench.targets import Target, fakebroker, rdkafka_mock
 
-JARS = Path(__file__).resolve().parents[2] / ".java" / "lib"
+JARS = Path(__file__).resolve().parents[1] / ".java" / "lib"
 VALUE = b"v" * 1024
 
 

@@ -7,10 +7,10 @@ import struct
 import time
 from typing import Any, NamedTuple
 
+from bench.requests import frame
+from bench.targets import Target
 from fakebroker.schema import Message
 from fakebroker.wire.frame import decode_response
-from tests.bench.requests import frame
-from tests.bench.targets import Target
 
 Address = tuple[str, int]
 

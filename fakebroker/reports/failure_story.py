@@ -59,12 +59,12 @@ def _request_line(exchange: Exchange, start_ms: int) -> str:
 
 
 def _events(engine: "Engine", start_ms: int) -> str:
-    told = [(recorded, _tell(recorded.event)) for recorded in engine.journal.events()]
-    lines = [f"  #{r.seq} {_when(r.at.mono_ms, start_ms)} {text}" for r, text in told if text]
+    texts = [(recorded, _event_text(recorded.event)) for recorded in engine.journal.events()]
+    lines = [f"  #{r.seq} {_when(r.at.mono_ms, start_ms)} {text}" for r, text in texts if text]
     return "\n".join(["groups and offsets:", *lines[-LAST_EVENTS:]]) if lines else ""
 
 
-def _tell(event: CoreEvent | Connected | Disconnected) -> str:
+def _event_text(event: CoreEvent | Connected | Disconnected) -> str:
     match event:
         case Transition():
             what = f"{printable(event.group_id)}: {event.before} -> {event.after}, generation {event.generation}"

@@ -11,13 +11,13 @@ import sys
 import time
 from pathlib import Path
 
-from tests.bench import clients, scale
-from tests.bench.cases import CASES, Case
-from tests.bench.driver import Rate, load, median_and_spread
-from tests.bench.joining import ms_to_stable
-from tests.bench.targets import bare_asyncio, fakebroker, rdkafka_mock
+from bench import clients, scale
+from bench.cases import CASES, Case
+from bench.driver import Rate, load, median_and_spread
+from bench.joining import ms_to_stable
+from bench.targets import bare_asyncio, fakebroker, rdkafka_mock
 
-REPORT = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
+REPORT = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 OURS = ("--config", "message.max.bytes=10485760")
 
 ABOUT = """Measured on {date}: {model}, {system}, CPython {python}, 2 cores shared with the load driver, loopback.

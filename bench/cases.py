@@ -4,9 +4,9 @@ import socket
 from collections.abc import Callable
 from typing import NamedTuple
 
+from bench import requests as r
+from bench.driver import Address, ask, connect, read_frame
 from fakebroker.errors import FakebrokerError
-from tests.bench import requests as r
-from tests.bench.driver import Address, ask, connect, read_frame
 
 GROUP, TOPIC = "bench", "bench"
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.conformance.recordings import PATHS, WAITING, name_of
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 RULES = ROOT / "docs" / "rules"
 SHOWN_BY = "- Shown by:"
 LEFT_OUT = "- Left out:"

@@ -6,7 +6,7 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import NamedTuple
 
-PACKAGE = Path(__file__).resolve().parents[2] / "fakebroker"
+PACKAGE = Path(__file__).resolve().parents[1] / "fakebroker"
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 

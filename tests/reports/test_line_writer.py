@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fakebroker.line_writer import MOST_WAITING_BYTES, LineHandler, LineWriter
+from fakebroker.reports.line_writer import MOST_WAITING_BYTES, LineHandler, LineWriter
 
 
 @pytest.fixture

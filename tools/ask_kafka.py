@@ -1,4 +1,4 @@
-"""Put random group runs to a real Kafka and compare: `python -m tests.tools.ask_kafka HOST:PORT ...`.
+"""Put random group runs to a real Kafka and compare: `python -m tools.ask_kafka HOST:PORT ...`.
 
     HOST:PORT [--as RELEASE] [--runs N] [--seed N] [--config name=value]...
 
@@ -23,7 +23,7 @@ from fakebroker.dialogue.script import Receive, Send, Sleep, Step, read_dialogue
 from fakebroker.errors import FakebrokerError
 from fakebroker.schema.jsonable import to_json
 from fakebroker.testclient.tcp_driver import TcpDriver
-from tests.tools.random_groups import RandomRun, Undecided
+from tools.random_groups import RandomRun, Undecided
 
 SIDE_BY_SIDE = 8
 LATE_MS = 150  # a run that falls behind that far says nothing: timers have overtaken it

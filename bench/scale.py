@@ -4,13 +4,13 @@ import random
 import time
 import tracemalloc
 
+from bench import requests as r
 from fakebroker import FakeBroker
 from fakebroker.cli import settle_collector
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import GroupValue, MemberValue
-from tests.bench import requests as r
 
 START = Instant(r.FIRST_MS, 0)
 DAY_MS = 86_400_000

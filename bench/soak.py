@@ -1,6 +1,6 @@
 """A soak: clients that come and go for a long time, and the broker's memory, descriptors and latencies meanwhile.
 
-    python -m tests.bench.soak --minutes 60
+    python -m bench.soak --minutes 60
 
 Producers and consumers of confluent-kafka with short lives, groups that form, commit, are left or deleted, topics made
 and deleted, connections that say half a frame or nothing or something else; beside them one member whose heartbeats
@@ -20,10 +20,10 @@ from typing import Any
 
 import confluent_kafka
 
+from bench.targets import Target, fakebroker
 from fakebroker.errors import FakebrokerError
 from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
 from fakebroker.testclient.tcp_driver import TcpDriver
-from tests.bench.targets import Target, fakebroker
 
 TOPIC, PARTITIONS = "soak", 6
 RETENTION = {"retention.bytes": "1000000", "segment.bytes": "1048576"}

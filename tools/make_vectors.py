@@ -1,6 +1,6 @@
 """Writes tests/data/vectors with an independent codec: kprobe.py, which reads Kafka's message files.
 
-    python tests/tools/make_vectors.py PATH/OF/kprobe.py
+    python tools/make_vectors.py PATH/OF/kprobe.py
 
 Only needed when messages or versions are added; the tests read what it wrote. For every version of every message
 there are three values: "defaults" (nothing set), "full" (everything set, arrays of two, text beyond ASCII, tagged
@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-MESSAGES, VECTORS = ROOT / "data" / "messages", ROOT / "data" / "vectors"
+MESSAGES, VECTORS = ROOT / "tests" / "data" / "messages", ROOT / "tests" / "data" / "vectors"
 BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64, "uint16": 16, "uint32": 32}
 
 

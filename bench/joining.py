@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from bench import requests as r
+from bench.driver import Address, connect
 from fakebroker.schema import Message
 from fakebroker.wire.frame import decode_response
-from tests.bench import requests as r
-from tests.bench.driver import Address, connect
 
 REBALANCE_IN_PROGRESS = 27
 
