@@ -9,7 +9,7 @@ from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import CoreEvent
 from fakebroker.core.java_hash import partition_of
 from fakebroker.core.logs.jobs import LogJobs
-from fakebroker.core.logs.unsettled import UnsettledLogs
+from fakebroker.core.logs.pending_batches import PendingBatchMemory
 from fakebroker.core.node import Node
 from fakebroker.core.offsets.expirations import Expirations
 from fakebroker.core.topics import CONSUMER_OFFSETS, Topics
@@ -38,7 +38,7 @@ class Cluster:
         self.timers = Timers()
         self.outbox: list[CoreEvent] = []
         self.expirations = Expirations()
-        self.unsettled = UnsettledLogs(settings.get_int("fakebroker.unread.writes.max.bytes"))
+        self.pending_batch_memory = PendingBatchMemory(settings.get_int("fakebroker.unread.writes.max.bytes"))
         self.cluster_id = urlsafe_b64encode(self.new_uuid()).rstrip(b"=").decode()
         self.topics = Topics(self)
         self.nodes: dict[int, Node] = {}

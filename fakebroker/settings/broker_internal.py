@@ -19,8 +19,8 @@ ROWS = (
         32 * 1024 * 1024,
         Range(0),
         READ_ONLY,
-        "memory for what coordinators wrote to `__consumer_offsets` and nobody has read yet, all partitions together; "
-        "beyond it the oldest writes become stored batches, or go if later ones replaced all of their records (CO-1)",
+        "memory for the batches of `__consumer_offsets` whose bytes were not needed yet, all partitions together; "
+        "beyond it the oldest are stored, or dropped from the log if later records overwrote all of theirs (CO-1)",
         has_effect=True,
         internal=True,
     ),

@@ -20,7 +20,7 @@ from fakebroker.records.offsets_codec import Format
 from fakebroker.records.offsets_topic import GroupValue, StoredOffset, TopicPartition
 
 if TYPE_CHECKING:
-    from fakebroker.core.logs.unsettled import LazyRecords
+    from fakebroker.core.logs.pending_batches import DeferredRecords
     from fakebroker.core.node import Node
     from fakebroker.core.topics import Partition
 
@@ -225,9 +225,9 @@ class Shard:
     ) -> Tombstones:
         """The tombstones of these offsets, and with `whole_group` of the group; to be appended before any other write.
 
-        While they are not bytes yet the log may drop them once everything is stored again (`Tombstones.is_superseded`);
-        not if a transaction is open: its offsets may be in the log before them, and a load would find those without
-        the tombstones (OF-9).
+        While they are pending (`core/logs/pending_batches.py`) the log may drop them once everything is stored again
+        (`Tombstones.all_overwritten`); not if a transaction is open: its offsets may be in the log before them, and a
+        load would find those without the tombstones (OF-9).
         """
         if whole_group:
             self._latest.pop(group.group_id, None)
@@ -246,11 +246,11 @@ class Shard:
         """What of several groups is deleted in one batch: all; up to 3.9.1 each group by itself (CR-14).
 
         A batch must be applied to the cache before the next is appended: the log asks the cache which of its pending
-        writes are superseded, all but the newest (`core/logs/unsettled.py`).
+        batches are overwritten, all but the newest (`core/logs/pending_batches.py`).
         """
         return [groups] if self.behaviours.groups_expire_in_one_batch else [[each] for each in groups]
 
-    def append(self, records: "LazyRecords", now: Instant) -> None:
+    def append(self, records: "DeferredRecords", now: Instant) -> None:
         """Append the records of one write other than a commit, if it has any."""
         if len(records):
             self._log.append_records(records, now, base_sequence=self.behaviours.base_sequence_of_groups)

@@ -148,4 +148,4 @@ class LogJobs:
         for partition in topic.partitions:
             if partition.has_log:
                 self._logs.pop(partition.log, None)
-                partition.log.forget_unsettled()
+                partition.log.discard_pending()

@@ -13,9 +13,9 @@ from fakebroker.core.logs.appends import AppendError, CheckedBatch, check_batch
 from fakebroker.core.logs.config import LogConfig
 from fakebroker.core.logs.leader_epochs import LeaderEpochs
 from fakebroker.core.logs.log_time_index import LogTimeIndex
+from fakebroker.core.logs.pending_batches import DeferredBatch, DeferredRecords, PendingBatches
 from fakebroker.core.logs.producers import Producers
 from fakebroker.core.logs.segment import Segment
-from fakebroker.core.logs.unsettled import LazyRecords, Unsettled, Write
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.records.batch import parse_header, read_records, with_base_offset
@@ -69,7 +69,7 @@ class PartitionLog:
         self.segments[0] = self._active
         self._epochs = LeaderEpochs()
         self._times: LogTimeIndex | None = None
-        self._unsettled = Unsettled(partition.topic.cluster.unsettled)
+        self._pending = PendingBatches(partition.topic.cluster.pending_batch_memory)
         self._jobs = partition.topic.cluster.log_jobs
         self.cleaned_until = 0  # where the cleaner stopped last
         self.is_size_watched = False  # the retention job sleeps and wants to hear of growth (RT-3)
@@ -117,27 +117,29 @@ class PartitionLog:
 
     def append_records(
         self,
-        records: LazyRecords,
+        records: DeferredRecords,
         now: Instant,
         producer: tuple[int, int] | None = None,
         *,
         base_sequence: int = 0,
     ) -> int:
-        """Append the coordinator's own records as one batch of the present time; returns its base offset.
+        """Append a coordinator's records as one batch with the present time; returns its base offset.
 
-        Their bytes are made when somebody reads, measures or searches the log. `producer` is id and epoch of the
-        transaction they belong to. Kafka's coordinators have base sequence 0 in most batches, producer or not.
+        The batch is pending (pending_batches.py) until its bytes are needed, unless it is part of a transaction:
+        `producer` is then the producer's id and epoch. Kafka's coordinators write base sequence 0 in most batches, with
+        and without a producer.
         """
         base_offset = self.log_end_offset
-        write = Write(base_offset, records, self.epochs.latest(), now.wall_ms, base_sequence, records.memory_bytes())
+        epoch, size_bytes = self.epochs.latest(), records.memory_bytes()
+        deferred = DeferredBatch(base_offset, records, epoch, now.wall_ms, base_sequence, size_bytes)
         if producer is not None:
-            self.settle()
-            batch = write.batch(producer)
+            self.materialize_pending()
+            batch = deferred.build(producer)
             self._put(batch, len(records) - 1, now.wall_ms, now.wall_ms)
             self.producers.written(parse_header(batch), base_offset, now.wall_ms)
         else:
             self.log_end_offset = base_offset + len(records)
-            self._unsettled.add(write, self)
+            self._pending.add(deferred, self)
         self._moved(now)
         return base_offset
 
@@ -158,22 +160,28 @@ class PartitionLog:
         self._moved(now)
         return offset
 
-    def settle(self) -> None:
-        """Turn what was kept as values into stored bytes, exactly as if it had been written so."""
-        if self._unsettled:
-            self._settle(self._unsettled.take())
+    def materialize_pending(self) -> None:
+        """Build and store the bytes of all pending batches, exactly as if they had been stored when appended.
 
-    def shrink_unsettled(self, most_bytes: int) -> None:
-        """Make do with so much memory for what is not bytes yet; the oldest goes, or becomes bytes."""
-        self._settle(self._unsettled.take_surplus(most_bytes))
+        Everything that reads, measures, searches or truncates the log calls this first.
+        """
+        if self._pending:
+            self._store_pending(self._pending.pop_all())
 
-    def forget_unsettled(self) -> None:
-        """The topic is deleted: what is not bytes yet never will be."""
-        self._unsettled.clear()
+    def shrink_pending(self, max_bytes: int) -> None:
+        """Let pending batches take at most `max_bytes` of memory: the oldest are stored, or DROPPED.
+
+        Dropped is a batch all of whose records later ones overwrote; its offsets become a gap, as after compaction.
+        """
+        self._store_pending(self._pending.pop_to_store(max_bytes))
+
+    def discard_pending(self) -> None:
+        """Drop all pending batches: the topic is deleted."""
+        self._pending.clear()
 
     def truncate(self, offset: int, now: Instant) -> None:
         """Cut off all records from `offset` on, inside a batch too: what a test does to a log, not an API."""
-        self.settle()
+        self.materialize_pending()
         if offset >= self.log_end_offset:
             return
         while self._active.base_offset > offset:
@@ -199,7 +207,7 @@ class PartitionLog:
 
         Raises KafkaError(OFFSET_OUT_OF_RANGE) if no batch holds it.
         """
-        self.settle()
+        self.materialize_pending()
         segment: Segment = self.segments.values()[max(self.segments.bisect_right(offset) - 1, 0)]
         index = segment.batch_index_of(offset)
         if index == len(segment.batches) or segment.offsets[index] > offset:
@@ -224,7 +232,7 @@ class PartitionLog:
 
     def delete_segments(self, count: int, now: Instant) -> None:
         """Delete the `count` oldest segments; the log starts after them. The active one is rolled first (RT-2)."""
-        self.settle()
+        self.materialize_pending()
         if count == len(self.segments) and self._active.batches:
             self._roll(self.log_end_offset, now.wall_ms)
         for _ in range(min(count, len(self.segments) - 1)):
@@ -257,7 +265,7 @@ class PartitionLog:
         They fit into `max_bytes`, but for the first with `at_least_one` (FT-6, FT-9, FT-16, SE-2). Empty when nothing
         is there. Whether `offset` is in range the caller has checked (FT-10).
         """
-        self.settle()
+        self.materialize_pending()
         segment: Segment = self._active
         if offset >= segment.base_offset:
             return segment.read(offset, max_bytes, end, at_least_one=at_least_one)
@@ -271,7 +279,7 @@ class PartitionLog:
 
     def readable_bytes(self, offset: int, end: int) -> int:
         """How many bytes lie between the two offsets, over all segments (FT-4)."""
-        self.settle()
+        self.materialize_pending()
         if offset >= self._active.base_offset:
             return self._active.bytes_between(offset, end)
         at = max(self.segments.bisect_right(offset) - 1, 0)
@@ -279,7 +287,7 @@ class PartitionLog:
 
     def batches(self) -> Iterator[bytes]:
         """Every stored batch that ends at or after the log start, in order."""
-        self.settle()
+        self.materialize_pending()
         for segment in self.segments.values():
             yield from segment.batches[segment.batch_index_of(self.log_start_offset) :]
 
@@ -299,7 +307,7 @@ class PartitionLog:
     @property
     def size_bytes(self) -> int:
         """Bytes of all segments, deleted records included as long as their segment exists."""
-        self.settle()
+        self.materialize_pending()
         return sum(segment.size_bytes for segment in self.segments.values())
 
     # -- searching by time ---------------------------------------------------------------------------------------
@@ -309,7 +317,7 @@ class PartitionLog:
 
         Raises KafkaError(CORRUPT_MESSAGE) when the batch was corrupted by a test.
         """
-        self.settle()
+        self.materialize_pending()
         position = self._log_times().first_reaching(target_ms)
         if position is None:
             return None
@@ -321,7 +329,7 @@ class PartitionLog:
 
     def find_max_timestamp(self, end: int) -> Found | None:
         """The first record with the largest timestamp of all, deleted or not (LO-16); None at or after `end`."""
-        self.settle()
+        self.materialize_pending()
         position = self._log_times().largest()
         if position is None:
             return None
@@ -334,7 +342,7 @@ class PartitionLog:
 
         A log that was never written to counts as written to now (LO-20).
         """
-        self.settle()
+        self.materialize_pending()
         start = self.log_start_offset
         starts = [(max(s.base_offset, start), s.modified_ms or now_ms) for s in self.segments.values()]
         if self._active.batches:
@@ -344,7 +352,7 @@ class PartitionLog:
     @property
     def active_segment(self) -> Segment:
         """The segment that takes the next batch."""
-        self.settle()
+        self.materialize_pending()
         return self._active
 
     # -- inside --------------------------------------------------------------------------------------------------
@@ -359,8 +367,8 @@ class PartitionLog:
         return Appended(repeated.first_offset, repeated.max_timestamp_ms, self.log_start_offset)
 
     def _store(self, data: bytes, last_offset_delta: int, max_timestamp_ms: int, now: Instant) -> int:
-        if self._unsettled:
-            self.settle()
+        if self._pending:
+            self.materialize_pending()
         base_offset = self.log_end_offset
         stored = with_base_offset(data, base_offset, self.epochs.latest())
         self._put(stored, last_offset_delta, max_timestamp_ms, now.wall_ms)
@@ -385,12 +393,12 @@ class PartitionLog:
         if self._times is not None:
             self._times.added(max_timestamp_ms)
 
-    def _settle(self, writes: Iterator[Write]) -> None:
-        """Store batches at the offsets that were given to them when they were written."""
+    def _store_pending(self, batches: Iterator[DeferredBatch]) -> None:
+        """Store batches at the offsets that they got when they were appended."""
         end = self.log_end_offset
-        for write in writes:
-            self.log_end_offset = write.base_offset
-            self._put(write.batch(), len(write.records) - 1, write.wall_ms, write.wall_ms)
+        for batch in batches:
+            self.log_end_offset = batch.base_offset
+            self._put(batch.build(), len(batch.records) - 1, batch.wall_ms, batch.wall_ms)
         self.log_end_offset = end
 
     def _roll(self, base_offset: int, wall_ms: int) -> Segment:

@@ -7,7 +7,7 @@ from fakebroker.instant import Instant
 
 def retain(log: PartitionLog, now: Instant) -> None:
     """Delete the segments that are due: below the log start, then by size, then by time."""
-    _settle(log)
+    _materialize_pending(log)
     for rule in (_below_start, _over_size, _too_old):
         count = rule(log, now.wall_ms)
         if count:
@@ -19,7 +19,7 @@ def next_due_ms(log: PartitionLog) -> int | None:
 
     Only the oldest segment counts: no segment goes before it.
     """
-    _settle(log)
+    _materialize_pending(log)
     if _below_start(log, 0) or _over_size(log, 0):
         return 0
     config = log.config
@@ -29,10 +29,10 @@ def next_due_ms(log: PartitionLog) -> int | None:
     return _last_use_ms(first) + config.retention_ms + 1
 
 
-def _settle(log: PartitionLog) -> None:
-    """Only times and sizes need bytes; what a coordinator writes to a compacted log may stay values."""
+def _materialize_pending(log: PartitionLog) -> None:
+    """Build the pending batches of logs with the policy "delete"; only there times and sizes decide."""
     if log.config.delete:
-        log.settle()
+        log.materialize_pending()
 
 
 def _oldest(log: PartitionLog) -> Segment | None:

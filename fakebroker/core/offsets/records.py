@@ -90,7 +90,7 @@ class OffsetCommits:
                 return size_bytes + _metadata_bytes(offsets)
         return size_bytes
 
-    def is_superseded(self) -> bool:
+    def all_overwritten(self) -> bool:
         """Whether later records replaced all of them: the cache has none of these very tuples any more."""
         topics = self._cache.topics
         name, partitions = "", _NOTHING
@@ -134,7 +134,7 @@ class GroupRecord:
         members = self.value.members
         return _WRITE_BYTES + sum([_MEMBER_BYTES + len(each.subscription) + len(each.assignment) for each in members])
 
-    def is_superseded(self) -> bool:
+    def all_overwritten(self) -> bool:
         """Whether a later record of the group was written, or its tombstone."""
         return self._latest.get(self.group_id) != self.offset
 
@@ -175,7 +175,7 @@ class Tombstones:
         each_bytes = [_PARTITION_BYTES if len(each) == 2 else _OFFSET_BYTES for each in self.deleted]
         return _WRITE_BYTES + sum(each_bytes) + _metadata_bytes(self.deleted)
 
-    def is_superseded(self) -> bool:
+    def all_overwritten(self) -> bool:
         """Whether everything that was deleted is stored again, by later records."""
         latest = self._latest
         if latest is None or (self.whole_group and not latest.has_group_record(self.group_id)):
@@ -203,6 +203,6 @@ class Several:
         """Roughly the memory that they take."""
         return sum(write.memory_bytes() for write in self.writes)
 
-    def is_superseded(self) -> bool:
+    def all_overwritten(self) -> bool:
         """Whether each of them is."""
-        return all(write.is_superseded() for write in self.writes)
+        return all(write.all_overwritten() for write in self.writes)

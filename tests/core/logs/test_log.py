@@ -215,7 +215,7 @@ def test_segments_of_values_are_cut_as_if_they_had_been_bytes() -> None:
         for n in range(20):
             log.append_records(Pairs((b"k%d" % n, b"v" * (n * 7 % 50))), NOW)
             if looks:
-                log.settle()
+                log.materialize_pending()
         logs.append((list(log.batches()), list(log.segments)))
 
     assert logs[0] == logs[1]

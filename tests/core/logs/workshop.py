@@ -32,7 +32,7 @@ class Pairs:
     def memory_bytes(self) -> int:
         return 1000 * len(self._pairs)
 
-    def is_superseded(self) -> bool:
+    def all_overwritten(self) -> bool:
         return self.superseded
 
     def records(self) -> Sequence[tuple[bytes | None, bytes | None]]:

@@ -80,7 +80,7 @@ def test_a_load_gives_the_same_whatever_was_dropped(
     for number, step in enumerate(history):
         take(bounded, number, step)
         take(endless, number, step)
-        assert bounded.cluster.unsettled.memory_bytes <= max_bytes
+        assert bounded.cluster.pending_batch_memory.memory_bytes <= max_bytes
 
     live, read, reference = bounded.shard(), bounded.reread(), endless.reread()
     assert state_of(read) == state_of(live)
@@ -134,6 +134,19 @@ def test_a_tombstone_after_an_open_transaction_stays() -> None:
     assert unstable(lab.shard()) == unstable(lab.reread()) == set()
 
 
+def test_the_oldest_is_stored_when_everything_is_alive() -> None:
+    """Where nothing was overwritten the bound holds all the same; the newest stay values."""
+    workshop = Workshop({BOUND: 100_000})
+    log = workshop.topic(cleanup_policy="compact").partitions[0].log
+    writes = [Pairs((b"k%d" % n, b"v")) for n in range(1_000)]
+    for write in writes:
+        log.append_records(write, NOW)
+        assert workshop.cluster.pending_batch_memory.memory_bytes <= 100_000
+
+    assert writes[0].asked == 1
+    assert writes[-1].asked == 0
+
+
 def test_one_bound_for_all_logs() -> None:
     """The largest log gives first; logs with little keep their writes as values."""
     workshop = Workshop({BOUND: 100_000})
@@ -145,10 +158,10 @@ def test_one_bound_for_all_logs() -> None:
     for write in many:
         write.superseded = True
         logs[0].append_records(write, NOW)
-        assert workshop.cluster.unsettled.memory_bytes <= 100_000
+        assert workshop.cluster.pending_batch_memory.memory_bytes <= 100_000
 
     assert sum(write.asked for write in many) == 0
-    assert [write.asked for write in few] == [1, 0, 0]
+    assert [write.asked for write in few] == [0, 0, 0], "what is alive need not be stored when the rest can be dropped"
 
 
 def test_reading_and_deleting_give_the_room_back() -> None:
@@ -157,12 +170,12 @@ def test_reading_and_deleting_give_the_room_back() -> None:
     read, deleted = workshop.log(name="read"), workshop.log(name="deleted")
     for log in (read, deleted):
         log.append_records(Pairs((b"k", b"v")), NOW)
-    assert workshop.cluster.unsettled.memory_bytes == 2_000
+    assert workshop.cluster.pending_batch_memory.memory_bytes == 2_000
 
-    read.settle()
-    assert workshop.cluster.unsettled.memory_bytes == 1_000
+    read.materialize_pending()
+    assert workshop.cluster.pending_batch_memory.memory_bytes == 1_000
     workshop.cluster.topics.delete("deleted", NOW)
-    assert workshop.cluster.unsettled.memory_bytes == 0
+    assert workshop.cluster.pending_batch_memory.memory_bytes == 0
 
 
 def commit_often(lab: Lab, count: int) -> int:
@@ -173,7 +186,7 @@ def commit_often(lab: Lab, count: int) -> int:
         shard, group = shards[number % len(shards)]
         row = ("t", number % 4, number, -1, "", lab.now.wall_ms, -1, NO_ID)
         shard.commit(group, [row], lab.now)
-        most_bytes = max(most_bytes, lab.cluster.unsettled.memory_bytes)
+        most_bytes = max(most_bytes, lab.cluster.pending_batch_memory.memory_bytes)
     return most_bytes
 
 
@@ -198,7 +211,7 @@ def test_many_commits_over_all_partitions() -> None:
 
 RSS_OF_A_MILLION = """
 import gc, os
-from tests.core.logs.test_unsettled import Lab, commit_often, reread_all
+from tests.core.logs.test_pending_batches import Lab, commit_often, reread_all
 def rss_mb():
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 2**20
