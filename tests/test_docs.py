@@ -1,5 +1,6 @@
 """The pages cannot drift: their examples run, their links lead somewhere, and every command they name exists."""
 
+import ast
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -67,3 +68,44 @@ def test_make_targets_that_pages_name_exist(page: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
 
     assert set(re.findall(r"`make ([a-z-]+)", page.read_text())) <= targets
+
+
+def names_in_source() -> set[str]:
+    """Every class, function, method, attribute and module name of the package."""
+    names = set()
+    for path in (ROOT / "fakebroker").rglob("*.py"):
+        names.add(path.stem)
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                    names.add(name)
+                case ast.Attribute(attr=name) | ast.Name(id=name) | ast.arg(arg=name):
+                    names.add(name)
+    return names
+
+
+def is_there(code: str, names: set[str]) -> bool:
+    """Whether a piece of code on the map exists: a file or folder of the repository, or a name of the package."""
+    roots = (
+        ROOT,
+        ROOT / "fakebroker",
+        ROOT / "docs",
+        *(path for path in (ROOT / "fakebroker").rglob("*") if path.is_dir()),
+    )
+    if "/" in code or code.endswith((".py", ".md", ".yml")):
+        return any((root / code).exists() for root in roots)
+    return all(part in names for part in re.sub(r"\(.*\)", "", code).split("."))
+
+
+COMMANDS = ("make ", "fakebroker ", "python -m ", "pytest ")
+KAFKAS_OWN = {"__consumer_offsets"}
+
+
+def test_what_the_map_names_exists() -> None:
+    """Every file, class and function in docs/architecture.md is there; a map that has drifted is worse than none."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    named = {code for code in re.findall(r"(?<!`)`([^`\n]+)`(?!`)", text) if not code.startswith(COMMANDS)} - KAFKAS_OWN
+    names = names_in_source()
+
+    assert len(named) > 50
+    assert {code for code in named if not is_there(code, names)} == set()
