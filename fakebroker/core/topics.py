@@ -235,7 +235,10 @@ class Topics:
         """
         topic = self._by_name.pop(name)
         del self._by_id[topic.id]
-        del self._alike[collision_key(name)][name]
+        key = collision_key(name)
+        del self._alike[key][name]
+        if not self._alike[key]:
+            del self._alike[key]
         for partition in topic.partitions:
             partition.wake(now)
         yield 0
