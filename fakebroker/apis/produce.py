@@ -16,7 +16,7 @@ from fakebroker.apis.leader_hint import name_leader
 from fakebroker.core.logs import produce
 from fakebroker.core.logs.appends import AppendError, AppendRefusal
 from fakebroker.core.logs.log import Appended
-from fakebroker.core.logs.looks import SHORT_BATCH_BYTES, Looks
+from fakebroker.core.logs.request_scans import SHORT_BATCH_BYTES, RequestScans
 from fakebroker.errors import CloseConnection, ErrorCode
 from fakebroker.records.record_scan import LongScan
 from fakebroker.wire.messages.produce import (
@@ -89,7 +89,7 @@ def _one_good_batch(call: Call, request: ProduceRequest) -> ProduceResponse | No
 
 
 def _each_partition(call: Call, request: ProduceRequest) -> Steps[ProduceResponse]:
-    """One append is done in one step; long looks at the batch before it may take more."""
+    """One append is done in one step; long scans at the batch before it may take more."""
     entries = _merged(request.topic_data)
     refusal = produce.refusal_of_all(
         (data.records for entry in entries for data in entry.partition_data),
@@ -99,12 +99,12 @@ def _each_partition(call: Call, request: ProduceRequest) -> Steps[ProduceRespons
     if refusal is None and any(produce.fails_all(part.batch) for topic in parts for part in topic):
         failure = AppendRefusal(ErrorCode.UNKNOWN_SERVER_ERROR, "a batch without a producer id")
         parts = [_parts(call, entry, failure) for entry in entries]
-    response, looks = ProduceResponse(), Looks()
+    response, scans = ProduceResponse(), RequestScans()
     for entry, topic in zip(entries, parts, strict=True):
         answers = []
         for part in topic:
-            answers.append((yield from _answer(call, part, request.acks, response, looks)))
-            if looks.is_pause_due():
+            answers.append((yield from _answer(call, part, request.acks, response, scans)))
+            if scans.is_pause_due():
                 yield
         response.responses.append(
             TopicProduceResponse(name=entry.name, topic_id=entry.topic_id, partition_responses=answers)
@@ -157,14 +157,14 @@ def _part(call: Call, topic: "Topic | None", index: int, records: bytes | None) 
 
 
 def _answer(
-    call: Call, part: _Part, acks: int, response: ProduceResponse, looks: Looks
+    call: Call, part: _Part, acks: int, response: ProduceResponse, scans: RequestScans
 ) -> Generator[None, None, PartitionProduceResponse]:
     partition = part.partition
     if partition is None:
         assert part.refusal is not None
         return _refused(part.number, part.refusal, -1)
     try:
-        return _accepted(part.number, (yield from _append(call, partition, part.batch, acks, looks)))
+        return _accepted(part.number, (yield from _append(call, partition, part.batch, acks, scans)))
     except AppendError as error:
         log_start_offset = partition.log.log_start_offset if error.code in _KNOWS_LOG_START else -1
         answer = _refused(part.number, error.content, log_start_offset)
@@ -174,20 +174,20 @@ def _answer(
 
 
 def _append(
-    call: Call, partition: "Partition", batch: bytes | None, acks: int, looks: Looks
+    call: Call, partition: "Partition", batch: bytes | None, acks: int, scans: RequestScans
 ) -> Generator[None, None, Appended | None]:
     """Raises AppendError."""
     if batch is None or len(batch) <= SHORT_BATCH_BYTES:
         try:
-            return produce.append(partition, call.node.id, batch, acks, call.now, looks.short)
+            return produce.append(partition, call.node.id, batch, acks, call.now, scans.scan_short)
         except LongScan:
             assert batch is not None
     if produce.is_message_set(batch):  # converting it needs its records at once
-        return produce.append(partition, call.node.id, batch, acks, call.now, looks.at_once)
-    look = yield from looks.ahead(batch, partition.log.config, partition.log.name)
+        return produce.append(partition, call.node.id, batch, acks, call.now, scans.scan_any)
+    scan_batch = yield from scans.scan_ahead(batch, partition.log.config, partition.log.name)
     if call.cluster.topics.by_id(partition.topic.id) is None:
         raise AppendError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
-    return produce.append(partition, call.node.id, batch, acks, call.now, look)
+    return produce.append(partition, call.node.id, batch, acks, call.now, scan_batch)
 
 
 def _accepted(index: int, appended: Appended | None) -> PartitionProduceResponse:

@@ -118,19 +118,19 @@ def single_batch(data: bytes, *, zstd_allowed: bool = True) -> bytes:
 
 
 def check_batch(
-    data: bytes, config: LogConfig, partition: str, now_ms: int, look: Callable[[bytes, BatchHeader], Scan] = scan
+    data: bytes, config: LogConfig, partition: str, now_ms: int, scan_batch: Callable[[bytes, BatchHeader], Scan] = scan
 ) -> CheckedBatch:
     """Check one whole batch of format 2 and bring it into the form in which it is stored.
 
-    `partition` is "topic-0", for messages; `look` gives the scan of the batch (see looks.py), and what it raises but
-    InvalidRecord goes to the caller. Raises AppendError.
+    `partition` is "topic-0", for messages. `scan_batch` gives the scan of the batch (request_scans.py); of what it
+    raises InvalidRecord becomes an AppendError, all else goes to the caller. Raises AppendError.
     """
     if len(data) < HEADER_BYTES:
         raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"{partition}: a batch of {len(data)} bytes has no whole header")
     try:
         header = parse_header(data)
         check_header(data, header, config, partition)
-        seen = look(data, header)
+        seen = scan_batch(data, header)
     except InvalidRecord as fault:
         raise AppendError(fault.code, f"{partition}: {fault.message}") from None
     _check_records(data, header, seen, config, partition, now_ms)

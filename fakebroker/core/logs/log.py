@@ -27,7 +27,7 @@ from fakebroker.records.rewrite import cut_batch
 from fakebroker.records.search import find_record, max_timestamp_from
 
 if TYPE_CHECKING:
-    from fakebroker.core.logs.looks import Look
+    from fakebroker.core.logs.request_scans import ScanBatch
     from fakebroker.core.topics import Partition
 
 
@@ -96,14 +96,14 @@ class PartitionLog:
 
     # -- writing -------------------------------------------------------------------------------------------------
 
-    def append(self, data: bytes, now: Instant, look: "Look" = scan) -> Appended:
-        """Check and store one batch from a client. Raises AppendError and changes nothing when it is refused.
+    def append(self, data: bytes, now: Instant, scan_batch: "ScanBatch" = scan) -> Appended:
+        """Check and store one batch from a client. Raises AppendError, and then nothing has changed.
 
-        `data` is exactly one batch of format 2 (`appends.single_batch` cuts it out), `look` what gives its scan.
-        Order of checks: PD-10, ID-2.
+        `data` is exactly one batch of format 2 (see `appends.single_batch`); `scan_batch` gives its scan
+        (request_scans.py). The checks have Kafka's order: of the batch (PD-10), then of its producer (ID-2).
         """
         config = self.config
-        batch = check_batch(data, config, self.name, now.wall_ms, look)
+        batch = check_batch(data, config, self.name, now.wall_ms, scan_batch)
         header = batch.header
         if header.producer_id >= 0:
             repeated = self._check_producer(batch)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.logs.appends import AppendError, AppendRefusal, next_batch, single_batch
 from fakebroker.core.logs.log import Appended
-from fakebroker.core.logs.looks import SHORT_BATCH_BYTES, Look
+from fakebroker.core.logs.request_scans import SHORT_BATCH_BYTES, ScanBatch
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.batch import HEADER_BYTES, split_batches
@@ -81,11 +81,16 @@ def cut_out(records: bytes | None, *, old_formats: bool, zstd_allowed: bool) -> 
 
 
 def append(
-    partition: "Partition", node_id: int, batch: bytes | None, acks: int, now: Instant, look: Look = short_scan
+    partition: "Partition",
+    node_id: int,
+    batch: bytes | None,
+    acks: int,
+    now: Instant,
+    scan_batch: ScanBatch = short_scan,
 ) -> Appended | None:
     """Append what `cut_out` gave to the leader's log; None if there was nothing (PD-10).
 
-    Raises AppendError, and LongScan if `look` does: nothing is appended, and a longer look is needed.
+    Raises AppendError, and LongScan if `scan_batch` does: nothing is appended, and the batch must be scanned in steps.
     """
     if acks not in (-1, 0, 1):
         raise AppendError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {acks}")
@@ -105,7 +110,7 @@ def append(
             )
     if is_message_set(batch):
         batch = _converted(batch, partition)
-    return partition.log.append(batch, now, look)
+    return partition.log.append(batch, now, scan_batch)
 
 
 def _converted(records: bytes, partition: "Partition") -> bytes:
