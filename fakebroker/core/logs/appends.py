@@ -31,9 +31,9 @@ _KEPT_ATTRIBUTES = 0x7F  # bit 7 does not survive when Kafka writes the attribut
 
 
 class AppendError(KafkaError):
-    """A batch that is not appended. `record_errors` names single records: (index in the batch, text) (PD-17).
+    """Why a batch is not appended. `record_errors` names single records: (index in the batch, text) (KIP-467, PD-17).
 
-    `told` says whether Produce puts the message into its answer; for most codes it is null there.
+    `show_message` says whether Produce puts the message into its answer; for most codes it is null there.
     """
 
     def __init__(
@@ -42,25 +42,25 @@ class AppendError(KafkaError):
         message: str | None,
         record_errors: Sequence[tuple[int, str]] = (),
         *,
-        told: bool = False,
+        show_message: bool = False,
     ) -> None:
         super().__init__(code, message)
         self.record_errors = record_errors
-        self.told = told or bool(record_errors)
+        self.show_message = show_message or bool(record_errors)
 
     @property
-    def content(self) -> "AppendRefusal":
+    def append_content(self) -> "AppendErrorContent":
         """Everything it says, as a value."""
-        return AppendRefusal(self.code, self.message, self.record_errors, self.told)
+        return AppendErrorContent(self.code, self.message, self.record_errors, self.show_message)
 
 
-class AppendRefusal(NamedTuple):
-    """An AppendError's content as a value to keep (see `errors.Refusal`)."""
+class AppendErrorContent(NamedTuple):
+    """An AppendError's content as a value to keep (see `errors.ErrorContent`)."""
 
     code: ErrorCode
     message: str | None
     record_errors: Sequence[tuple[int, str]] = ()
-    told: bool = False
+    show_message: bool = False
 
 
 class CheckedBatch(NamedTuple):
@@ -81,12 +81,12 @@ def next_batch(data: bytes, position: int = 0) -> int | None:
         return None
     length = int.from_bytes(data[position + 8 : position + 12], "big", signed=True)
     if length < _SMALLEST_MESSAGE_LENGTH:
-        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"a record size of {length} bytes is too small", told=True)
+        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"a record size of {length} bytes is too small", show_message=True)
     if left <= MAGIC_POSITION:
         return None
     if data[position + MAGIC_POSITION] > 2:
         magic = int.from_bytes(data[position + MAGIC_POSITION : position + MAGIC_POSITION + 1], "big", signed=True)
-        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"Invalid magic found in record: {magic}", told=True)
+        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"Invalid magic found in record: {magic}", show_message=True)
     return length + 12 if length + 12 <= left else None
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from fakebroker.core.logs.appends import AppendError, AppendRefusal, next_batch, single_batch
+from fakebroker.core.logs.appends import AppendError, AppendErrorContent, next_batch, single_batch
 from fakebroker.core.logs.log import Appended
 from fakebroker.core.logs.request_scans import SHORT_BATCH_BYTES, ScanBatch
 from fakebroker.errors import ErrorCode
@@ -24,7 +24,7 @@ _PRODUCER_ID_END = 51
 _LENGTH_MAGIC_ATTRIBUTES = Struct(">i4xB5xB").unpack_from
 
 
-def is_plain_batch(records: bytes | None) -> bool:
+def is_single_batch(records: bytes | None) -> bool:
     """Whether produced data is one short batch of format 2, in no transaction, as far as its first bytes tell."""
     if records is None or not HEADER_BYTES <= len(records) <= SHORT_BATCH_BYTES:
         return False
@@ -44,7 +44,7 @@ def is_transactional(records: bytes | None) -> bool:
     return bool(records[_ATTRIBUTES_AT] & _TRANSACTIONAL)
 
 
-def refusal_of_all(parts: Iterable[bytes | None], *, has_transactional_id: bool) -> AppendRefusal | None:
+def first_request_error(parts: Iterable[bytes | None], *, has_transactional_id: bool) -> AppendErrorContent | None:
     """What makes Kafka refuse a whole request while it looks for the first transactional batch in it.
 
     A size or a magic that cannot be (PD-12), or a transactional batch without a transactional id (PD-25).
@@ -53,20 +53,20 @@ def refusal_of_all(parts: Iterable[bytes | None], *, has_transactional_id: bool)
         try:
             found = records is not None and next_batch(records) is not None
         except AppendError as error:
-            return error.content
+            return error.append_content
         if found and is_transactional(records):
             if has_transactional_id:
                 return None
-            return AppendRefusal(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "no transactional id")
+            return AppendErrorContent(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "no transactional id")
     return None
 
 
-def fails_all(batch: bytes | None) -> bool:
+def is_header_truncated(batch: bytes | None) -> bool:
     """Whether a batch ends before its producer id, over which Kafka stumbles with the whole request (code -1)."""
     return batch is not None and len(batch) < _PRODUCER_ID_END and batch[_MAGIC_AT] == 2
 
 
-def cut_out(records: bytes | None, *, old_formats: bool, zstd_allowed: bool) -> bytes | None:
+def extract_batch(records: bytes | None, *, old_formats: bool, zstd_allowed: bool) -> bytes | None:
     """The one batch to append, or a message set as it came; None for an empty set (PD-12, PD-13, PD-31).
 
     Raises AppendError.
@@ -88,7 +88,7 @@ def append(
     now: Instant,
     scan_batch: ScanBatch = short_scan,
 ) -> Appended | None:
-    """Append what `cut_out` gave to the leader's log; None if there was nothing (PD-10).
+    """Append what `extract_batch` gave to the leader's log; None if there was nothing (PD-10).
 
     Raises AppendError, and LongScan if `scan_batch` does: nothing is appended, and the batch must be scanned in steps.
     """
@@ -122,5 +122,5 @@ def _converted(records: bytes, partition: "Partition") -> bytes:
         batch = batch_from_message_set(records)
     except InvalidRecord as fault:
         raise AppendError(fault.code, fault.message) from None
-    assert batch is not None, "cut_out lets no empty set pass"
+    assert batch is not None, "extract_batch lets no empty set pass"
     return batch
