@@ -14,6 +14,7 @@ from fakebroker.apis.call import Call, Steps
 from fakebroker.core.topic_rules import check_name
 from fakebroker.core.topics import INTERNAL_TOPICS, Partition, Topic
 from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.schema import ZERO_UUID
 from fakebroker.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -22,8 +23,6 @@ from fakebroker.wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-
-_NO_ID = bytes(16)
 
 PARTITIONS_PER_STEP = 2_000  # and topics, which cost about as much
 
@@ -61,9 +60,9 @@ def _in_steps(call: Call, request: MetadataRequest) -> Steps[MetadataResponse]:
 def _refusal(version: int, request: MetadataRequest) -> MetadataResponse | None:
     """Ids before v12, and entries with neither name nor id, fail the whole request (MD-3)."""
     topics = request.topics or []
-    if version < 12 and any(topic.topic_id != _NO_ID or topic.name is None for topic in topics):
+    if version < 12 and any(topic.topic_id != ZERO_UUID or topic.name is None for topic in topics):
         code = ErrorCode.INVALID_REQUEST
-    elif any(topic.topic_id == _NO_ID and topic.name is None for topic in topics):
+    elif any(topic.topic_id == ZERO_UUID and topic.name is None for topic in topics):
         code = ErrorCode.UNKNOWN_SERVER_ERROR
     else:
         return None
@@ -94,7 +93,7 @@ def _topics(call: Call, request: MetadataRequest) -> Iterator[MetadataResponseTo
         return (
             describe(call, topic) for topic in list(call.cluster.topics) if topic.partitions
         )  # not deleted meanwhile
-    by_id = [entry.topic_id for entry in asked if entry.topic_id != _NO_ID]
+    by_id = [entry.topic_id for entry in asked if entry.topic_id != ZERO_UUID]
     if by_id:
         return (_by_id(call, topic_id) for topic_id in dict.fromkeys(by_id))
     may_create = call.version < 4 or request.allow_auto_topic_creation

@@ -8,9 +8,10 @@ laid out alike, their headers are looked at column by column, all at once.
 from collections.abc import Generator, Sequence
 from typing import NamedTuple, cast
 
-from fakebroker.records.batch import CODEC_BITS, HEADER_BYTES, BatchHeader, parse_header, payload_of
+from fakebroker.records.batch import BatchHeader, parse_header, payload_of
 from fakebroker.records.compression import DECOMPRESSED_LIMIT_BYTES, STEP_BYTES, decompress_in_steps
 from fakebroker.records.faults import InvalidRecord, TooLarge
+from fakebroker.records.layout import CODEC_BITS, HEADER_BYTES, LENGTH_END
 from fakebroker.records.record_codec import decode_record
 from fakebroker.records.record_runs import NO_RUN, run_behind
 
@@ -56,7 +57,7 @@ def scan(batch: bytes, header: BatchHeader | None = None, limit_bytes: int = DEC
     that to the caller. Everything else must add up exactly.
     """
     header = header or parse_header(batch)
-    if header.attributes & CODEC_BITS or header.length + 12 != len(batch):
+    if header.attributes & CODEC_BITS or header.length + LENGTH_END != len(batch):
         data, start = payload_of(batch, header, limit_bytes), 0
     else:
         data, start = batch, HEADER_BYTES  # where they are
@@ -78,7 +79,7 @@ def scan_in_steps(
     batch: bytes, header: BatchHeader, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES
 ) -> Generator[None, None, Scan]:
     """The same in as many steps as it takes."""
-    data = batch[HEADER_BYTES : header.length + 12]
+    data = batch[HEADER_BYTES : header.size_bytes]
     codec = header.attributes & CODEC_BITS
     if codec:
         unpacked = yield from decompress_in_steps(codec, data, limit_bytes)

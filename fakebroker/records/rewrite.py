@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 
 from fakebroker.records.batch import (
-    CONTROL_BIT,
-    LOG_APPEND_TIME_BIT,
-    TRANSACTIONAL_BIT,
     BatchHeader,
     assemble,
     build_batch,
     parse_header,
     read_records,
 )
+from fakebroker.records.layout import CONTROL_BIT, LOG_APPEND_TIME_BIT, TRANSACTIONAL_BIT
 from fakebroker.records.record_codec import Record
 
 

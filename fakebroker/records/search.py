@@ -7,7 +7,7 @@ from fakebroker.records.faults import InvalidRecord
 from fakebroker.records.varint import decode_varint
 
 BEFORE_EVERY_TIMESTAMP = -(2**63)  # what stands for "no time": no search may find it
-_BASE_MAX_COUNT = Struct(">q27xq14xi")
+_BASE_MAX_COUNT = Struct(">q27xq14xi")  # base offset, max timestamp, number of records
 
 
 def find_record(batch: bytes, target_ms: int, from_offset: int) -> tuple[int, int] | None:

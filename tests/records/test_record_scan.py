@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.records.batch import (
-    HEADER_BYTES,
     BatchHeader,
     assemble,
     build_batch,
@@ -16,6 +15,7 @@ from fakebroker.records.batch import (
 )
 from fakebroker.records.compression import compress
 from fakebroker.records.faults import BadCompression, InvalidRecord
+from fakebroker.records.layout import HEADER_BYTES
 from fakebroker.records.record_codec import Record, encode_record
 from fakebroker.records.record_scan import RECORDS_PER_STEP, LongScan, Scan, scan, scan_in_steps, short_scan
 from tests.records.strategies import as_records, contents

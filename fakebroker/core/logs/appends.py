@@ -6,12 +6,6 @@ from typing import NamedTuple
 from fakebroker.core.logs.config import LogConfig
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.batch import (
-    CODEC_BITS,
-    CONTROL_BIT,
-    CRC_START,
-    HEADER_BYTES,
-    LOG_APPEND_TIME_BIT,
-    MAGIC_POSITION,
     BatchHeader,
     build_batch,
     crc32c,
@@ -20,6 +14,17 @@ from fakebroker.records.batch import (
     with_times,
 )
 from fakebroker.records.faults import InvalidRecord
+from fakebroker.records.layout import (
+    ATTRIBUTES_POSITION,
+    CODEC_BITS,
+    CONTROL_BIT,
+    CRC_START,
+    HEADER_BYTES,
+    LENGTH_END,
+    LENGTH_POSITION,
+    LOG_APPEND_TIME_BIT,
+    MAGIC_POSITION,
+)
 from fakebroker.records.record_scan import Scan, scan
 
 CODECS = {"uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
@@ -77,9 +82,9 @@ def next_batch(data: bytes, position: int = 0) -> int | None:
     Raises AppendError(CORRUPT_MESSAGE) for a size or a magic that cannot be, also of one that is cut off.
     """
     left = len(data) - position
-    if left < 12:
+    if left < LENGTH_END:
         return None
-    length = int.from_bytes(data[position + 8 : position + 12], "big", signed=True)
+    length = int.from_bytes(data[position + LENGTH_POSITION : position + LENGTH_END], "big", signed=True)
     if length < _SMALLEST_MESSAGE_LENGTH:
         raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"a record size of {length} bytes is too small", show_message=True)
     if left <= MAGIC_POSITION:
@@ -87,7 +92,8 @@ def next_batch(data: bytes, position: int = 0) -> int | None:
     if data[position + MAGIC_POSITION] > 2:
         magic = int.from_bytes(data[position + MAGIC_POSITION : position + MAGIC_POSITION + 1], "big", signed=True)
         raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"Invalid magic found in record: {magic}", show_message=True)
-    return length + 12 if length + 12 <= left else None
+    size_bytes = length + LENGTH_END
+    return size_bytes if size_bytes <= left else None
 
 
 def single_batch(data: bytes, *, zstd_allowed: bool = True) -> bytes:
@@ -101,7 +107,7 @@ def single_batch(data: bytes, *, zstd_allowed: bool = True) -> bytes:
     if data[MAGIC_POSITION] != 2:
         raise AppendError(ErrorCode.INVALID_RECORD, f"a batch of magic {data[MAGIC_POSITION]} where only 2 is allowed")
     if not zstd_allowed:
-        codec = data[22] & CODEC_BITS
+        codec = data[ATTRIBUTES_POSITION + 1] & CODEC_BITS
         if codec > ZSTD:
             raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"there is no compression type {codec}")
         if codec == ZSTD:

@@ -9,39 +9,46 @@ from fakebroker.core.logs.log import Appended
 from fakebroker.core.logs.request_scans import SHORT_BATCH_BYTES, ScanBatch
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
-from fakebroker.records.batch import HEADER_BYTES, split_batches
+from fakebroker.records.batch import split_batches
 from fakebroker.records.conversion import batch_from_message_set
 from fakebroker.records.faults import InvalidRecord
+from fakebroker.records.layout import (
+    ATTRIBUTES_POSITION,
+    HEADER_BYTES,
+    LENGTH_END,
+    LENGTH_POSITION,
+    MAGIC_POSITION,
+    PRODUCER_EPOCH_POSITION,
+    TRANSACTIONAL_BIT,
+)
 from fakebroker.records.record_scan import short_scan
 
 if TYPE_CHECKING:
     from fakebroker.core.topics import Partition
 
-_MAGIC_AT = 16
-_ATTRIBUTES_AT = 22  # the lower byte of batch format 2
-_TRANSACTIONAL = 16
-_PRODUCER_ID_END = 51
-_LENGTH_MAGIC_ATTRIBUTES = Struct(">i4xB5xB").unpack_from
+_FLAGS_POSITION = ATTRIBUTES_POSITION + 1  # their lower byte, which has all that are defined
+_PRODUCER_ID_END = PRODUCER_EPOCH_POSITION
+_length_magic_flags = Struct(">i4xB5xB").unpack_from  # from the length on
 
 
 def is_single_batch(records: bytes | None) -> bool:
     """Whether produced data is one short batch of format 2, in no transaction, as far as its first bytes tell."""
     if records is None or not HEADER_BYTES <= len(records) <= SHORT_BATCH_BYTES:
         return False
-    length, magic, attributes = _LENGTH_MAGIC_ATTRIBUTES(records, 8)
-    return length + 12 == len(records) and magic == 2 and not attributes & _TRANSACTIONAL
+    length, magic, flags = _length_magic_flags(records, LENGTH_POSITION)
+    return length + LENGTH_END == len(records) and magic == 2 and not flags & TRANSACTIONAL_BIT
 
 
 def is_message_set(records: bytes) -> bool:
     """Whether produced data is of formats 0 or 1."""
-    return records[_MAGIC_AT] < 2
+    return records[MAGIC_POSITION] < 2
 
 
 def is_transactional(records: bytes | None) -> bool:
     """Whether produced data is a transactional batch, judged by its first bytes."""
-    if records is None or len(records) <= _ATTRIBUTES_AT or records[_MAGIC_AT] != 2:
+    if records is None or len(records) <= _FLAGS_POSITION or records[MAGIC_POSITION] != 2:
         return False
-    return bool(records[_ATTRIBUTES_AT] & _TRANSACTIONAL)
+    return bool(records[_FLAGS_POSITION] & TRANSACTIONAL_BIT)
 
 
 def first_request_error(parts: Iterable[bytes | None], *, has_transactional_id: bool) -> AppendErrorContent | None:
@@ -63,7 +70,7 @@ def first_request_error(parts: Iterable[bytes | None], *, has_transactional_id: 
 
 def is_header_truncated(batch: bytes | None) -> bool:
     """Whether a batch ends before its producer id, over which Kafka stumbles with the whole request (code -1)."""
-    return batch is not None and len(batch) < _PRODUCER_ID_END and batch[_MAGIC_AT] == 2
+    return batch is not None and len(batch) < _PRODUCER_ID_END and batch[MAGIC_POSITION] == 2
 
 
 def extract_batch(records: bytes | None, *, old_formats: bool, zstd_allowed: bool) -> bytes | None:
@@ -74,7 +81,7 @@ def extract_batch(records: bytes | None, *, old_formats: bool, zstd_allowed: boo
     if old_formats:
         if records is None or next_batch(records) is None:
             return None
-        return single_batch(records) if records[_MAGIC_AT] == 2 else records
+        return single_batch(records) if records[MAGIC_POSITION] == 2 else records
     if records is None:
         raise AppendError(ErrorCode.INVALID_RECORD, "null in place of a record batch")
     return single_batch(records, zstd_allowed=zstd_allowed)
