@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fakebroker.records.faults import InvalidRecord
-from fakebroker.records.varint import decode_varint, encode_varint
+from fakebroker.records.varint import decode_zigzag_varint, encode_zigzag_varint
 
 Header = tuple[bytes, bytes | None]
 """A header's name and value. The name should be UTF-8; nobody checks, so it stays bytes."""
@@ -22,15 +22,19 @@ class Record(NamedTuple):
 
 def encode_record(record: Record, base_offset: int, base_timestamp_ms: int) -> bytes:
     """`record` as it stands in a batch that starts at the given offset and time."""
-    parts = [b"\0", encode_varint(record.timestamp_ms - base_timestamp_ms), encode_varint(record.offset - base_offset)]
+    parts = [
+        b"\0",
+        encode_zigzag_varint(record.timestamp_ms - base_timestamp_ms),
+        encode_zigzag_varint(record.offset - base_offset),
+    ]
     _put_blob(parts, record.key)
     _put_blob(parts, record.value)
-    parts.append(encode_varint(len(record.headers)))
+    parts.append(encode_zigzag_varint(len(record.headers)))
     for name, value in record.headers:
         _put_blob(parts, name)
         _put_blob(parts, value)
     body = b"".join(parts)
-    return encode_varint(len(body)) + body
+    return encode_zigzag_varint(len(body)) + body
 
 
 MOST_HEADERS = 100_000
@@ -62,12 +66,14 @@ def decode_record(
     Raises InvalidRecord; `index` is the record's number in its batch, for the message.
     """
     try:
-        size, start = decode_varint(payload, position)
+        size, start = decode_zigzag_varint(payload, position)
         end = start + size
         if size < 0 or end > len(payload):
             raise InvalidRecord(f"a size of {size} at byte {start} of {len(payload)}")
-        timestamp_delta, position = decode_varint(payload, start + 1, 10)  # the byte of attributes has no meaning
-        offset_delta, position = decode_varint(payload, position)
+        timestamp_delta, position = decode_zigzag_varint(
+            payload, start + 1, 10
+        )  # the byte of attributes has no meaning
+        offset_delta, position = decode_zigzag_varint(payload, position)
         key, position = _take_blob(payload, position, end)
         value, position = _take_blob(payload, position, end)
         headers, position = _take_headers(payload, position, end)
@@ -79,7 +85,7 @@ def decode_record(
 
 
 def _take_headers(payload: bytes, position: int, end: int) -> tuple[list[Header], int]:
-    count, position = decode_varint(payload, position)
+    count, position = decode_zigzag_varint(payload, position)
     if not 0 <= count <= max(end - position, 0):
         raise InvalidRecord(f"{count} headers in {end - position} bytes")
     if count > MOST_HEADERS:
@@ -95,7 +101,7 @@ def _take_headers(payload: bytes, position: int, end: int) -> tuple[list[Header]
 
 
 def _take_blob(payload: bytes, position: int, end: int) -> tuple[bytes | None, int]:
-    size, position = decode_varint(payload, position)
+    size, position = decode_zigzag_varint(payload, position)
     if size < 0:
         return None, position
     if position + size > end:
@@ -107,4 +113,4 @@ def _put_blob(parts: list[bytes], blob: bytes | None) -> None:
     if blob is None:
         parts.append(b"\1")
     else:
-        parts += (encode_varint(len(blob)), blob)
+        parts += (encode_zigzag_varint(len(blob)), blob)

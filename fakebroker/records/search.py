@@ -4,7 +4,7 @@ from struct import Struct
 
 from fakebroker.records.batch import BatchHeader, parse_header, payload_of, read_records
 from fakebroker.records.faults import InvalidRecord
-from fakebroker.records.varint import decode_varint
+from fakebroker.records.varint import decode_zigzag_varint
 
 BEFORE_EVERY_TIMESTAMP = -(2**63)  # what stands for "no time": no search may find it
 _BASE_MAX_COUNT = Struct(">q27xq14xi")  # base offset, max timestamp, number of records
@@ -52,7 +52,7 @@ def _first_reaching(payload: bytes, header: BatchHeader, least_delta: int, from_
             if size > 127:
                 more = payload[position]
                 if more > 127:
-                    size, position = decode_varint(payload, position - 1)
+                    size, position = decode_zigzag_varint(payload, position - 1)
                 else:
                     size = (size & 127 | more << 7) >> 1
                     position += 1
@@ -63,7 +63,7 @@ def _first_reaching(payload: bytes, header: BatchHeader, least_delta: int, from_
             if zigzag > 127:
                 more = payload[at + 1]
                 if more > 127:
-                    delta, at = decode_varint(payload, at, 10)
+                    delta, at = decode_zigzag_varint(payload, at, 10)
                 else:
                     zigzag = zigzag & 127 | more << 7
                     delta = (zigzag >> 1) ^ -(zigzag & 1)
@@ -72,7 +72,7 @@ def _first_reaching(payload: bytes, header: BatchHeader, least_delta: int, from_
                 delta = (zigzag >> 1) ^ -(zigzag & 1)
                 at += 1
             if delta >= least_delta:
-                offset = header.base_offset + decode_varint(payload, at)[0]
+                offset = header.base_offset + decode_zigzag_varint(payload, at)[0]
                 if offset >= from_offset:
                     return offset, header.base_timestamp_ms + delta
             position += size

@@ -8,7 +8,7 @@ from fakebroker.records.faults import InvalidRecord
 _SHORT = tuple(bytes([n << 1]) for n in range(64))
 
 
-def encode_varint(value: int) -> bytes:
+def encode_zigzag_varint(value: int) -> bytes:
     """`value` as a zigzag varint. Raises InvalidRecord if it has more than 64 bits."""
     if 0 <= value < 64:
         return _SHORT[value]
@@ -23,8 +23,8 @@ def encode_varint(value: int) -> bytes:
     return bytes(out)
 
 
-def decode_varint(data: bytes, position: int, max_bytes: int = 5) -> tuple[int, int]:
-    """The zigzag varint at `position` and the position behind it; `max_bytes` is 10 for a 64-bit one.
+def decode_zigzag_varint(data: bytes, position: int, max_bytes: int = 5) -> tuple[int, int]:
+    """The zigzag varint at `position` and the position after it; `max_bytes` is 10 for a 64-bit one.
 
     Raises InvalidRecord when the data ends inside it, it goes on for longer than `max_bytes`, or it has more bits
     than the 32 or 64 it may have.
