@@ -6,7 +6,7 @@ v1, v3 no change of layout; v2 flexible. MOCK: done at once (AD-1).
 from collections import Counter
 
 from fakebroker.apis.call import Call
-from fakebroker.core.topic_rules import LARGEST_CHANGE, check_assignments, place
+from fakebroker.core.topic_rules import LARGEST_CHANGE, assign_replicas, check_assignments
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.create_partitions import (
@@ -67,7 +67,7 @@ def _replicas(call: Call, asked: CreatePartitionsTopic, topic: Topic, new: int) 
     """Where the new partitions will be. Raises KafkaError."""
     node_ids = list(call.cluster.nodes)
     if asked.assignments is None:
-        return place(len(topic.partitions), new, topic.replication_factor, node_ids)
+        return assign_replicas(len(topic.partitions), new, topic.replication_factor, node_ids)
     assignments = [entry.broker_ids for entry in asked.assignments]
     check_assignments(assignments, node_ids, topic.replication_factor)
     return assignments

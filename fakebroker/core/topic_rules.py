@@ -37,7 +37,7 @@ def check_assignments(assignments: Sequence[Sequence[int]], node_ids: Sequence[i
             raise _bad(f"{list(replicas)} names {strangers[0]}, which is no broker; there are {list(node_ids)}")
 
 
-def place(first: int, count: int, replication_factor: int, node_ids: Sequence[int]) -> list[list[int]]:
+def assign_replicas(first: int, count: int, replication_factor: int, node_ids: Sequence[int]) -> list[list[int]]:
     """Replicas of the partitions `first` to `first + count - 1`: in turn, so partition 0 is led by the first broker.
 
     MOCK: Kafka begins at a random broker.

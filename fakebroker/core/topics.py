@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.core.topic_config import TopicConfig, check_config
-from fakebroker.core.topic_rules import check_assignments, check_name, check_partitions, collision_key, place
+from fakebroker.core.topic_rules import assign_replicas, check_assignments, check_name, check_partitions, collision_key
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 
@@ -217,7 +217,7 @@ class Topics:
         settings = self._cluster.settings
         check_config(settings, config or {})
         if assignments is None:
-            assignments = self._place(partitions, replication_factor, len(config or {}))
+            assignments = self._assign_replicas(partitions, replication_factor, len(config or {}))
         else:
             check_partitions(len(assignments), len(config or {}))
             check_assignments(assignments, list(self._cluster.nodes), len(assignments[0]))
@@ -271,7 +271,7 @@ class Topics:
         for other in self._alike.get(collision_key(name), ()):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name!r} is too like the topic {other!r}")
 
-    def _place(self, partitions: int | None, replication_factor: int | None, configs: int) -> list[list[int]]:
+    def _assign_replicas(self, partitions: int | None, replication_factor: int | None, configs: int) -> list[list[int]]:
         settings, node_ids = self._cluster.settings, list(self._cluster.nodes)
         if replication_factor is None:
             replication_factor = settings.get_int("default.replication.factor")
@@ -283,7 +283,7 @@ class Topics:
         if partitions is None:
             partitions = settings.get_int("num.partitions")
         check_partitions(partitions, configs)
-        return place(0, partitions, replication_factor, node_ids)
+        return assign_replicas(0, partitions, replication_factor, node_ids)
 
 
 def _internal_shape(cluster: "Cluster", name: str) -> tuple[int, int, dict[str, str]]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.core.cluster import Cluster
-from fakebroker.core.topic_rules import check_assignments, check_name, place
+from fakebroker.core.topic_rules import assign_replicas, check_assignments, check_name
 from fakebroker.core.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE, Partition, Topic
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
@@ -165,12 +165,12 @@ def test_names(name: str) -> None:
 def test_placement(first: int, count: int, node_ids: list[int], data: st.DataObject) -> None:
     """Every partition gets distinct brokers, leadership differs by at most one, and growing a topic goes on in turn."""
     replication_factor = data.draw(st.integers(1, len(node_ids)))
-    placed = place(first, count, replication_factor, node_ids)
+    placed = assign_replicas(first, count, replication_factor, node_ids)
     check_assignments(placed, node_ids, replication_factor)
     leaders = [replicas[0] for replicas in placed]
     counts = [leaders.count(node_id) for node_id in node_ids]
     assert max(counts) - min(counts) <= 1
-    assert place(0, first, replication_factor, node_ids) + placed == place(
+    assert assign_replicas(0, first, replication_factor, node_ids) + placed == assign_replicas(
         0, first + count, replication_factor, node_ids
     )
 
