@@ -37,6 +37,9 @@ PRODUCER_ID_POSITION = 43
 PRODUCER_EPOCH_POSITION = 51
 HEADER_BYTES = 61
 
+ATTRIBUTES_BYTES = 1
+"""Of a record. They have no meaning yet, Kafka ignores them."""
+
 LENGTH_END = LEADER_EPOCH_POSITION
 """The bytes that the length does not count: base offset and the length itself. Kafka's LOG_OVERHEAD."""
 

@@ -135,7 +135,7 @@ def _parse_message(data: bytes) -> Message:
     key, position = _take_blob(data, _FIXED_BYTES[magic] - 8, offset)
     value, position = _take_blob(data, position, offset)
     if position != len(data):
-        raise InvalidRecord(f"the message at offset {offset} has {len(data) - position} bytes behind its value")
+        raise InvalidRecord(f"the message at offset {offset} has {len(data) - position} bytes after its value")
     return Message(offset, magic, attributes, timestamp_ms, key, value)
 
 
