@@ -44,8 +44,7 @@ def _partition(call: Call, name: str, asked: ReassignablePartition, keep_length:
 
 
 def _reassign(call: Call, name: str, asked: ReassignablePartition, keep_length: bool) -> None:
-    topic = call.cluster.topics.get(name)
-    partition = None if topic is None else topic.partition(asked.partition_index)
+    partition = call.cluster.topics.partition(name, asked.partition_index)
     if partition is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no such partition")
     if asked.replicas is None:

@@ -35,7 +35,6 @@ def _result(name: str, codes: dict[int, ErrorCode]) -> AlterReplicaLogDirTopicRe
 
 
 def _code(call: Call, name: str, index: int) -> ErrorCode:
-    topic = call.cluster.topics.get(name)
-    if topic is None or topic.partition(index) is None:
+    if call.cluster.topics.partition(name, index) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return ErrorCode.NONE

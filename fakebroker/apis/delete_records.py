@@ -28,8 +28,7 @@ def handle(call: Call, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
 
 
 def _result(call: Call, name: str, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
-    topic = call.cluster.topics.get(name)
-    partition = topic.partition(asked.partition_index) if topic is not None else None
+    partition = call.cluster.topics.partition(name, asked.partition_index)
     try:
         if partition is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

@@ -55,8 +55,7 @@ def _all(call: Call, kind: int) -> list[ReplicaElectionResult]:
 
 
 def _elect_named(call: Call, name: str, index: int, kind: int) -> ErrorCode:
-    topic = call.cluster.topics.get(name)
-    partition = None if topic is None else topic.partition(index)
+    partition = call.cluster.topics.partition(name, index)
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if partition is None else _elect(call, partition, kind)
 
 

@@ -59,8 +59,7 @@ def _one_good_read(call: Call, request: FetchRequest) -> FetchResponse | None:
     if request.session_epoch != FINAL_EPOCH or request.session_id or request.isolation_level not in (0, 1):
         return None
     (asked,) = _asked(call, request)
-    topic = call.cluster.topics.get(asked.topic)
-    partition = topic.partition(asked.partition) if topic else None
+    partition = call.cluster.topics.partition(asked.topic, asked.partition)
     if partition is None:
         return None
     params = _params(call, request)
@@ -164,14 +163,12 @@ class _Fetch:
 
     def _sort(self, asked: PartitionFetch) -> None:
         """Into what can be read and what is refused before (FT-8, FS-7, FT-17)."""
-        topics = self.call.cluster.topics
-        topic = topics.get(asked.topic)
-        partition = topic.partition(asked.partition) if topic else None
-        if topic is None or partition is None:
+        partition = self.call.cluster.topics.partition(asked.topic, asked.partition)
+        if partition is None:
             unknown_id = self.version >= 13 and not asked.topic
             code = ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             self.refused.append((asked, LogReadResult(code, aborted=[])))
-        elif self.version < 10 and _needs_zstd(self.call, topic):
+        elif self.version < 10 and _needs_zstd(self.call, partition.topic):
             self.refused.append((asked, LogReadResult(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, aborted=[])))
         else:
             self.targets.append((asked, partition))
@@ -208,8 +205,7 @@ class _Fetch:
 
     def _name_leader(self, asked: PartitionFetch, data: PartitionData, response: FetchResponse) -> None:
         """Who leads, if the partition still exists (FT-11)."""
-        topic = self.call.cluster.topics.get(asked.topic)
-        partition = topic.partition(asked.partition) if topic else None
+        partition = self.call.cluster.topics.partition(asked.topic, asked.partition)
         if partition is not None:
             name_leader(self.call, partition, data, response, leader=LeaderIdAndEpoch, endpoint=NodeEndpoint)
 

@@ -12,7 +12,6 @@ from collections import Counter
 
 from fakebroker.apis.call import Call
 from fakebroker.core.logs import list_offsets
-from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.list_offsets import (
     ListOffsetsRequest,
@@ -45,12 +44,11 @@ def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse:
         if call.cluster.behaviours.list_offsets_merges_topics:
             entries = _merged(entries)
     for name, rows in entries:
-        topic = call.cluster.topics.get(name)
         if call.version == 0:
-            answers = [_old_row(call, topic, request.replica_id, *row) for row in rows]
+            answers = [_old_row(call, name, request.replica_id, *row) for row in rows]
         else:
             answers = [
-                _row(call, request, topic, row) if counts[name, row[0]] == 1 else _error(row[0], _REPEATED)
+                _row(call, request, name, row) if counts[name, row[0]] == 1 else _error(row[0], _REPEATED)
                 for row in rows
             ]
         response.topics.append(ListOffsetsTopicResponse(name=name, partitions=answers))
@@ -67,12 +65,12 @@ def _merged(entries: list[tuple[str, list[_Asked]]]) -> list[tuple[str, list[_As
     return [(name, list(rows.values())) for name, rows in topics.items() if rows]
 
 
-def _row(call: Call, request: ListOffsetsRequest, topic: Topic | None, row: _Asked) -> _Row:
+def _row(call: Call, request: ListOffsetsRequest, name: str, row: _Asked) -> _Row:
     """The checks in the order of LO-4, then the lookup."""
     index, current_leader_epoch, target, _ = row
     if target < 0 and _SINCE.get(target, 99) > call.version:
         return _error(index, ErrorCode.UNSUPPORTED_VERSION)
-    partition = topic.partition(index) if topic is not None else None
+    partition = call.cluster.topics.partition(name, index)
     if partition is None:
         return _error(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     code = list_offsets.error_for_lookup(partition, call.node.id, current_leader_epoch, request.replica_id)
@@ -89,10 +87,8 @@ def _row(call: Call, request: ListOffsetsRequest, topic: Topic | None, row: _Ask
     return index, 0, [], timestamp_ms, offset, leader_epoch if call.version >= 4 else -1
 
 
-def _old_row(
-    call: Call, topic: Topic | None, replica_id: int, index: int, _epoch: int, target: int, count: int
-) -> _Row:
-    partition = topic.partition(index) if topic is not None else None
+def _old_row(call: Call, name: str, replica_id: int, index: int, _epoch: int, target: int, count: int) -> _Row:
+    partition = call.cluster.topics.partition(name, index)
     if target < list_offsets.EARLIEST:
         return _error(index, ErrorCode.UNSUPPORTED_VERSION)
     if partition is None:

@@ -24,8 +24,7 @@ def handle(call: Call, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderE
 
 
 def _answer(call: Call, name: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
-    topic = call.cluster.topics.get(name)
-    partition = topic.partition(asked.partition) if topic is not None else None
+    partition = call.cluster.topics.partition(name, asked.partition)
     if partition is None:
         return _error(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     code = partition.error_for_access(call.node.id, asked.current_leader_epoch)

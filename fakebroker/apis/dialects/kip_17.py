@@ -30,7 +30,6 @@ def handle(call: Call, request: Kip17OffsetFetchRequest) -> Kip17OffsetFetchResp
 def _extended(call: Call, topic_name: str, row: Row) -> tuple[int, int, str, int, int]:
     """A row of v1 with the high watermark; -1 if there is no such partition, or beside an error."""
     index, offset, _, metadata, code = row
-    topic = call.cluster.topics.get(topic_name)
-    partition = None if topic is None else topic.partition(index)
+    partition = call.cluster.topics.partition(topic_name, index)
     known = partition is not None and code == ErrorCode.NONE
     return (index, offset, metadata or "", code, partition.log.high_watermark if partition and known else _UNKNOWN)
