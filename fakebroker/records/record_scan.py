@@ -184,13 +184,9 @@ def _scan_records(data: bytes, at: int, index: int, count: int, until: int) -> _
                 index, at = index + alike, at + alike * step
                 low, high = min(low, least), max(high, most)
         except (IndexError, _Unusual):
-            # Key and value are decoded only to be thrown away. A memoryview does not copy them, but costs more than
-            # copying short ones: it pays for records whose length has three bytes or more.
-            view = cast("bytes", memoryview(data))
-            is_large = min(data[record : record + 3], default=0) > 127
-            at, delta, offset, blob, *_ = decode_record(view if is_large else data, record, index)
+            at, delta, offset, key = _decode_unusual(data, record, index)
             delta += delta  # doubled like those of the loop, but with its sign
-            key, step = blob is None, 0
+            step = 0
             if offset != index and misplaced is None:
                 misplaced = index
             if at > until:
@@ -202,3 +198,15 @@ def _scan_records(data: bytes, at: int, index: int, count: int, until: int) -> _
             low = delta
         index += 1
     return _Part(at, index, low >> 1, high >> 1, bool(odd_keys & 1), misplaced)
+
+
+def _decode_unusual(data: bytes, record: int, index: int) -> tuple[int, int, int, bool]:
+    """(position after it, timestamp delta, offset delta, whether the key is null) of the record at `record`.
+
+    Raises InvalidRecord. Key and value are decoded only to be thrown away. A memoryview does not copy them, but costs
+    more than copying short ones: it pays for records whose length has three bytes or more.
+    """
+    is_large = min(data[record : record + 3], default=0) > 127
+    view = cast("bytes", memoryview(data)) if is_large else data
+    end, timestamp_delta, offset_delta, key, *_ = decode_record(view, record, index)
+    return end, timestamp_delta, offset_delta, key is None

@@ -112,7 +112,7 @@ def test_produce(make_call: Make, requests: list[tuple], config: dict[str, Any])
 def test_fetch(make_call: Make, at: At, version: int, session: tuple[int, int], **fields: Any) -> None:
     """The same answer, or no answer yet on both ways."""
     answers = []
-    for way in (fetch.handle, fetch._all_asked):
+    for way in (fetch.handle, fetch._every_partition):
         lab = FetchLab(make_call)
         for _ in range(3):
             lab.produce(2)
