@@ -216,7 +216,7 @@ class GroupResource(ConfigResource):
 
 
 class MetricsResource(ConfigResource):
-    """A subscription to client metrics. They are kept and described; nobody collects metrics here."""
+    """A subscription to client metrics. It is kept and described (KIP-714); MOCK: no metrics are collected."""
 
     table = CLIENT_METRICS
 

@@ -1,4 +1,4 @@
-"""Topics and their partitions: what exists, under which id, where."""
+"""Topics and their partitions: names, ids (KIP-516), replicas, leaders."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -16,11 +16,11 @@ CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
 SHARE_GROUP_STATE = "__share_group_state"
 INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE})
-METADATA_TOPIC = "__cluster_metadata"  # the controller's own log; nobody can make or read it (NT-3)
+METADATA_TOPIC = "__cluster_metadata"  # the controller's own log; clients can neither make nor read it (NT-3)
 
 
 class Partition:
-    """One partition: where it lives, who leads it, and its log."""
+    """One partition: its replicas, leader and log."""
 
     __slots__ = ("_log", "index", "isr", "leader", "leader_epoch", "replicas", "topic")
 
@@ -44,7 +44,7 @@ class Partition:
 
     @property
     def has_log(self) -> bool:
-        """Whether anybody has looked at its records yet."""
+        """Whether its log was used yet."""
         return self._log is not None
 
     def forget_log(self) -> None:
@@ -96,7 +96,7 @@ class Partition:
         return ErrorCode.NONE
 
     def wake(self, now: Instant) -> None:
-        """Let those who wait for its records look again: leader or topic have changed (CLU-55)."""
+        """Let delayed fetches check again: leader or topic have changed (CLU-55)."""
         if self._log is not None:
             self._log.wake(now)
 
@@ -132,7 +132,7 @@ class Topic:
         return self.partitions[index] if 0 <= index < len(self.partitions) else None
 
     def add_partitions(self, replicas: Sequence[Sequence[int]]) -> None:
-        """More partitions, empty, at epoch 0; the present ones are not touched (NP-4)."""
+        """Add empty partitions at leader epoch 0 with these replicas (NP-4)."""
         first = len(self.partitions)
         self.partitions += [Partition(self, first + i, nodes) for i, nodes in enumerate(replicas)]
 
@@ -212,7 +212,7 @@ class Topics:
         config: Mapping[str, str] | None = None,
         assignments: Sequence[Sequence[int]] | None = None,
     ) -> Topic:
-        """All of `create` but that the topic then exists (NT-9)."""
+        """Check and make a topic as `create` does, but do not let it exist yet (NT-9). Raises KafkaError."""
         self.check_new(name)
         settings = self._cluster.settings
         check_config(settings, config or {})

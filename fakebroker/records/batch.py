@@ -152,7 +152,7 @@ crc32c: Callable[[bytes], int] = google_crc32c.value
 
 
 def with_base_offset(batch: bytes, base_offset: int, leader_epoch: int) -> bytes:
-    """The same batch at another place in the log (RB-5). The checksum stays right."""
+    """The same batch at another offset (RB-5). The checksum does not cover what changes."""
     length = batch[LENGTH_POSITION:LENGTH_END]
     return _OFFSET_LENGTH_EPOCH.pack(base_offset, length, leader_epoch) + memoryview(batch)[MAGIC_POSITION:]
 

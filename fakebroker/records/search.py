@@ -6,7 +6,7 @@ from fakebroker.records.batch import BatchHeader, parse_header, payload_of, read
 from fakebroker.records.faults import InvalidRecord
 from fakebroker.records.varint import decode_zigzag_varint
 
-BEFORE_EVERY_TIMESTAMP = -(2**63)  # what stands for "no time": no search may find it
+BEFORE_EVERY_TIMESTAMP = -(2**63)  # of what no search by time may find
 _BASE_MAX_COUNT = Struct(">q27xq14xi")  # base offset, max timestamp, number of records
 
 
@@ -39,11 +39,15 @@ def max_timestamp_from(batch: bytes, from_offset: int) -> int:
         times_ms = (record.timestamp_ms for record in read_records(batch) if record.offset >= from_offset)
         return max(times_ms, default=BEFORE_EVERY_TIMESTAMP)
     except InvalidRecord:
-        return max_timestamp_ms  # corrupted by a test; whoever searches in it is told then
+        return max_timestamp_ms  # corrupted by a test; a search in the batch raises then
 
 
 def _first_reaching(payload: bytes, header: BatchHeader, least_delta: int, from_offset: int) -> tuple[int, int] | None:
-    """One flat loop: a record is its size, a byte of attributes, timestamp delta, offset delta, and the rest."""
+    """(offset, timestamp) of the first record from `from_offset` on with a timestamp delta of at least `least_delta`.
+
+    A flat loop like that of record_scan.py, with varints of one and two bytes read in place (layout.py draws a record);
+    but only length and timestamp delta are read of each record. Raises InvalidRecord.
+    """
     position = 0
     try:
         for _ in range(header.records_count):

@@ -7,7 +7,6 @@ from fakebroker.core.logs.config import LogConfig
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.batch import (
     BatchHeader,
-    build_batch,
     crc32c,
     parse_header,
     read_records,
@@ -24,8 +23,11 @@ from fakebroker.records.layout import (
     LENGTH_POSITION,
     LOG_APPEND_TIME_BIT,
     MAGIC_POSITION,
+    NO_TIMESTAMP,
+    TRANSACTIONAL_BIT,
 )
 from fakebroker.records.record_scan import Scan, scan
+from fakebroker.records.rewrite import rebuild
 
 CODECS = {"uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 ZSTD = 4
@@ -77,9 +79,9 @@ class CheckedBatch(NamedTuple):
 
 
 def next_batch(data: bytes, position: int = 0) -> int | None:
-    """The size of the batch or message at `position`, None when there is none as a whole (PD-12).
+    """The size in bytes of the batch or message at `position`, None if no whole one is there (PD-12).
 
-    Raises AppendError(CORRUPT_MESSAGE) for a size or a magic that cannot be, also of one that is cut off.
+    Raises AppendError(CORRUPT_MESSAGE) for a size or a magic that cannot be, also if the batch is incomplete.
     """
     left = len(data) - position
     if left < LENGTH_END:
@@ -97,9 +99,13 @@ def next_batch(data: bytes, position: int = 0) -> int | None:
 
 
 def single_batch(data: bytes, *, zstd_allowed: bool = True) -> bytes:
-    """The one batch of format 2 that Produce v3+ carries per partition; an incomplete rest is dropped (PD-12, PD-15).
+    """The one batch of format 2 that Produce v3+ carries per partition, without an incomplete one after it.
 
-    Raises AppendError: 87 for none, two or another format, 2 for what can be no batch, 76 for zstd (PD-13).
+    (PD-12, PD-15.)
+
+    Raises AppendError: INVALID_RECORD for no batch, two batches or another format, CORRUPT_MESSAGE for a size or magic
+    that cannot be, UNSUPPORTED_COMPRESSION_TYPE for zstd unless allowed (PD-13; KIP-110), UNKNOWN_SERVER_ERROR for a
+    codec that does not exist.
     """
     size_bytes = next_batch(data)
     if size_bytes is None:
@@ -144,7 +150,10 @@ def check_batch(
 
 
 def check_header(data: bytes, header: BatchHeader, config: LogConfig, partition: str) -> None:
-    """Base offset, size, checksum, codec, counts, in this order (PD-10, PD-11, PD-14). Raises AppendError."""
+    """Check base offset, size, checksum, codec and counts, in this order (PD-10, PD-11, PD-14).
+
+    Raises AppendError, or InvalidRecord for what Kafka finds wrong with the batch as such.
+    """
     base_offset, _, _, _, crc, attributes, last_offset_delta, _, _, producer_id, _, base_sequence, count = header
     if base_offset:
         raise AppendError(ErrorCode.INVALID_RECORD, f"{partition}: base offset {base_offset} in a new batch")
@@ -173,7 +182,7 @@ def _too_large(data: bytes, config: LogConfig, partition: str) -> AppendError:
 def _check_records(
     data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, partition: str, now_ms: int
 ) -> None:
-    """Keys and times; every bad record is named (PD-16 to PD-21)."""
+    """Check keys and timestamps. Raises AppendError naming every bad record (KIP-467, PD-16 to PD-21)."""
     low_ms, high_ms = now_ms - config.timestamp_before_max_ms, now_ms + config.timestamp_after_max_ms
     in_range = config.log_append_time or (low_ms <= seen.min_timestamp_ms and seen.max_timestamp_ms <= high_ms)
     if in_range and not header.attributes & LOG_APPEND_TIME_BIT and not (config.compact and seen.has_null_key):
@@ -200,7 +209,7 @@ def _check_records(
 
 
 def _time_fault(timestamp_ms: int, header: BatchHeader, config: LogConfig, low_ms: int, high_ms: int) -> str | None:
-    if not config.log_append_time and timestamp_ms != -1:
+    if not config.log_append_time and timestamp_ms != NO_TIMESTAMP:
         if low_ms <= timestamp_ms <= high_ms:
             return None
         return f"timestamp {timestamp_ms} is outside of what is allowed now, {low_ms} to {high_ms}"
@@ -210,28 +219,29 @@ def _time_fault(timestamp_ms: int, header: BatchHeader, config: LogConfig, low_m
 
 
 def _as_stored(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, now_ms: int) -> CheckedBatch:
-    """Another codec if the topic wants one (PD-22), the broker's time or the true maximum (PD-20, PD-21).
+    """Bring a batch into the form in which it is stored: the topic's codec (PD-22), timestamps (PD-20, PD-21).
 
-    Seen on 4.3.1: rewriting fails with -1 for timestamps below -1, and puts offsets right; without rewriting it is
-    offsets out of place in a compressed batch that fail with -1.
+    With LogAppendTime the timestamp is the broker's; else the header gets the true maximum. Seen on 4.3.1: rewriting
+    fails with UNKNOWN_SERVER_ERROR for timestamps below -1, and puts offsets right; without rewriting, offsets out of
+    place in a compressed batch fail with UNKNOWN_SERVER_ERROR.
     """
     has_append_time = header.attributes & LOG_APPEND_TIME_BIT
     if config.log_append_time:
         max_timestamp_ms, time_bit = now_ms, LOG_APPEND_TIME_BIT
     else:
         true_ms = header.max_timestamp_ms if has_append_time else seen.max_timestamp_ms
-        max_timestamp_ms, time_bit = true_ms if true_ms > -1 else -1, 0
+        max_timestamp_ms, time_bit = true_ms if true_ms > NO_TIMESTAMP else NO_TIMESTAMP, 0
     sent_codec = header.attributes & CODEC_BITS
     codec = sent_codec if config.compression_type == "producer" else CODECS[config.compression_type]
     if codec != sent_codec:
         earliest_ms = header.max_timestamp_ms if has_append_time else seen.min_timestamp_ms
-        if earliest_ms < -1:
+        if earliest_ms < NO_TIMESTAMP:
             raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"timestamp {earliest_ms} cannot be rewritten")
         if header.records_count > MOST_LISTED_RECORDS or seen.size_bytes > MOST_REWRITTEN_BYTES:
             raise AppendError(
                 ErrorCode.MESSAGE_TOO_LARGE, f"{seen.size_bytes} bytes of records are too many for another compression"
             )
-        data = _recoded(data, header, codec, config, now_ms)
+        data = _with_codec(data, header, codec, config, now_ms)
         if len(data) > config.max_message_bytes:
             raise _too_large(data, config, "after compression")
     elif codec and seen.misplaced is not None:
@@ -246,15 +256,13 @@ def _as_stored(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, 
     return CheckedBatch(data, header, max_timestamp_ms)
 
 
-def _recoded(data: bytes, header: BatchHeader, codec: int, config: LogConfig, now_ms: int) -> bytes:
-    records = [record._replace(offset=index) for index, record in enumerate(read_records(data))]
-    return build_batch(
-        records,
-        codec=codec,
-        level=config.compression_level,
-        log_append_time_ms=now_ms if config.log_append_time else None,
-        transactional=header.is_transactional,
-        producer_id=header.producer_id,
-        producer_epoch=header.producer_epoch,
-        base_sequence=header.base_sequence,
+def _with_codec(data: bytes, header: BatchHeader, codec: int, config: LogConfig, now_ms: int) -> bytes:
+    """The batch in another compression, its offsets counted from 0, with the timestamps that the topic wants."""
+    time_bit = LOG_APPEND_TIME_BIT if config.log_append_time else 0
+    wanted = header._replace(
+        leader_epoch=0,
+        attributes=codec | time_bit | header.attributes & TRANSACTIONAL_BIT,
+        max_timestamp_ms=now_ms,
     )
+    records = [record._replace(offset=index) for index, record in enumerate(read_records(data))]
+    return rebuild(wanted, records, level=config.compression_level)

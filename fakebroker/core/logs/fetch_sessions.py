@@ -126,7 +126,7 @@ class FetchSessions:
         self._sessions.pop(session_id, None)
 
     def resume(self, session_id: int, epoch: int, uses_ids: bool) -> FetchSession:
-        """The session that an incremental request goes on with. (FS-9).
+        """The session that an incremental request continues (FS-9).
 
         Raises KafkaError: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
         """

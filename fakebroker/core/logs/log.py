@@ -1,7 +1,8 @@
 """The log of one partition: stored batches in segments, where it starts and ends, and what may be read of it.
 
-Everything that is appended is checked first and stored then; a refused batch leaves no trace. Batches are kept as the
-bytes that came in, with base offset and leader epoch patched (RB-5).
+A batch is checked first and stored then; one that fails a check leaves no trace. Batches are kept as the bytes that
+came in, with base offset and leader epoch patched (RB-5). Those of coordinators may be pending (pending_batches.py).
+Kafka: `UnifiedLog`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -50,8 +51,9 @@ class Found(NamedTuple):
 class PartitionLog:
     """One log. Offsets: `log_start_offset` <= `last_stable_offset` <= `high_watermark` <= `log_end_offset`.
 
-    `waiters` are called with the time whenever more can be read, or the log changed otherwise; who waits puts itself
-    in and takes itself out.
+    `waiters` are called with the time when more can be read or the log, its leader or its topic has changed: delayed
+    fetches, which register and remove themselves. The key identifies the waiter. A waiter may answer a Fetch at once,
+    in the middle of a Produce: nothing of the log may be half done when they are called.
     """
 
     def __init__(self, partition: "Partition") -> None:
@@ -80,7 +82,7 @@ class PartitionLog:
         return self.partition.topic.config.log
 
     def last_fetchable_offset(self, *, is_consumer: bool, read_committed: bool) -> int:
-        """The offset up to which a reader may read: consumers never see what may still be lost (FT-14, LO-10)."""
+        """The offset before which a reader must stop: consumers never see what may still be lost (FT-14, LO-10)."""
         if not is_consumer:
             return self.log_end_offset
         return self.last_stable_offset if read_committed else self.high_watermark
@@ -180,7 +182,7 @@ class PartitionLog:
         self._pending.clear()
 
     def truncate(self, offset: int, now: Instant) -> None:
-        """Cut off all records from `offset` on, inside a batch too: what a test does to a log, not an API."""
+        """Remove all records from `offset` on, inside a batch too. For tests; no API does this."""
         self.materialize_pending()
         if offset >= self.log_end_offset:
             return
@@ -203,7 +205,7 @@ class PartitionLog:
         self._moved(now)
 
     def corrupt(self, offset: int) -> None:
-        """Change one byte, the last, of the stored batch that holds `offset`: what clients then do is to be tested.
+        """Invert the last byte of the stored batch that holds `offset`, so that its checksum is wrong. For tests.
 
         Raises KafkaError(OFFSET_OUT_OF_RANGE) if no batch holds it.
         """
@@ -216,7 +218,7 @@ class PartitionLog:
         segment.batches[index] = batch[:-1] + bytes([batch[-1] ^ 0xFF])
 
     def advance_log_start(self, offset: int, now: Instant) -> None:
-        """Forget the records below `offset`, also inside a batch (DL-1). Nothing happens if they are gone already.
+        """Move the log start to `offset`, also inside a batch (DL-1). Does nothing if it is there or after.
 
         Raises KafkaError(OFFSET_OUT_OF_RANGE) above the high watermark (DL-2).
         """
@@ -260,10 +262,10 @@ class PartitionLog:
     # -- reading -------------------------------------------------------------------------------------------------
 
     def read(self, offset: int, max_bytes: int, end: int, *, at_least_one: bool = True) -> list[bytes]:
-        """Stored batches from the one that holds `offset`, whole, up to `end` and the end of its segment.
+        """Whole stored batches from the one that holds `offset`, of one segment, that begin before `end`.
 
-        They fit into `max_bytes`, but for the first with `at_least_one` (FT-6, FT-9, FT-16, SE-2). Empty when nothing
-        is there. Whether `offset` is in range the caller has checked (FT-10).
+        Together at most `max_bytes`; with `at_least_one` the first may be larger (FT-6, FT-9, FT-16, SE-2). Empty if
+        there is nothing. The caller has checked that `offset` is in range (FT-10).
         """
         self.materialize_pending()
         segment: Segment = self._active
@@ -420,7 +422,7 @@ class PartitionLog:
         self._times = None
 
     def _moved(self, now: Instant) -> None:
-        """Offsets have moved: work out up to where may be read, and tell those who wait."""
+        """Compute high watermark and last stable offset after a change of the log, and call the waiters."""
         limit = self.high_watermark_limit
         self.high_watermark = self.log_end_offset if limit is None else min(limit, self.log_end_offset)
         first_open = self.producers.first_open_offset
@@ -428,7 +430,7 @@ class PartitionLog:
         self.wake(now)
 
     def wake(self, now: Instant) -> None:
-        """Let everybody who waits look again: the log, its leader or its topic has changed."""
+        """Call the waiters: the log, its leader or its topic has changed."""
         if self.waiters:
             for wake in list(self.waiters.values()):
                 wake(now)
@@ -450,7 +452,10 @@ class PartitionLog:
         return Found(timestamp_ms, offset, parse_header(batch).leader_epoch)
 
     def _search_after(self, segment: Segment, index: int, target_ms: int) -> Found | None:
-        """Batch by batch, after one whose header promised a time that no record has (a client set bit 3, PD-21)."""
+        """Search batch by batch after one whose header promised a time that no record has.
+
+        A client brings that about by setting LOG_APPEND_TIME_BIT (PD-21).
+        """
         at = self.segments.index(segment.base_offset)
         for other in self.segments.values()[at:]:
             for batch in other.batches[index + 1 if other is segment else 0 :]:

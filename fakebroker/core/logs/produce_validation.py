@@ -1,4 +1,8 @@
-"""One partition's share of a Produce request: who may write where, and in which form (PD-3 to PD-14, PD-30)."""
+"""Validation of Produce: of the request as a whole, then of one partition's records, which it appends (PD).
+
+Kafka: `ProduceRequest.validateRecords`, `ReplicaManager.appendRecords`, `LogValidator`. The checks of the batch itself
+are in appends.py.
+"""
 
 from collections.abc import Iterable
 from struct import Struct
@@ -32,7 +36,7 @@ _length_magic_flags = Struct(">i4xB5xB").unpack_from  # from the length on
 
 
 def is_single_batch(records: bytes | None) -> bool:
-    """Whether produced data is one short batch of format 2, in no transaction, as far as its first bytes tell."""
+    """Whether produced data is one short batch of format 2 in no transaction, judged by its header."""
     if records is None or not HEADER_BYTES <= len(records) <= SHORT_BATCH_BYTES:
         return False
     length, magic, flags = _length_magic_flags(records, LENGTH_POSITION)
@@ -52,9 +56,10 @@ def is_transactional(records: bytes | None) -> bool:
 
 
 def first_request_error(parts: Iterable[bytes | None], *, has_transactional_id: bool) -> AppendErrorContent | None:
-    """What makes Kafka refuse a whole request while it looks for the first transactional batch in it.
+    """The error with which Kafka answers all partitions, found while it searches for the first transactional batch.
 
-    A size or a magic that cannot be (PD-12), or a transactional batch without a transactional id (PD-25).
+    `parts` are the records of the partitions in request order. CORRUPT_MESSAGE for a size or a magic that cannot be
+    (PD-12), TRANSACTIONAL_ID_AUTHORIZATION_FAILED for a transactional batch without a transactional id (PD-25).
     """
     for records in parts:
         try:
@@ -69,14 +74,14 @@ def first_request_error(parts: Iterable[bytes | None], *, has_transactional_id: 
 
 
 def is_header_truncated(batch: bytes | None) -> bool:
-    """Whether a batch ends before its producer id, over which Kafka stumbles with the whole request (code -1)."""
+    """Whether a batch ends before its producer id: Kafka then fails the whole request with UNKNOWN_SERVER_ERROR."""
     return batch is not None and len(batch) < _PRODUCER_ID_END and batch[MAGIC_POSITION] == 2
 
 
 def extract_batch(records: bytes | None, *, old_formats: bool, zstd_allowed: bool) -> bytes | None:
-    """The one batch to append, or a message set as it came; None for an empty set (PD-12, PD-13, PD-31).
+    """The batch to append, or with `old_formats` (v0-v2) maybe a message set as it came (PD-12, PD-13).
 
-    Raises AppendError.
+    None for an empty message set (PD-31). Raises AppendError as `single_batch` does, INVALID_RECORD for null.
     """
     if old_formats:
         if records is None or next_batch(records) is None:
@@ -95,7 +100,7 @@ def append(
     now: Instant,
     scan_batch: ScanBatch = short_scan,
 ) -> Appended | None:
-    """Append what `extract_batch` gave to the leader's log; None if there was nothing (PD-10).
+    """Append a batch, as `extract_batch` returned it, to the leader's log; None if it is None (PD-10).
 
     Raises AppendError, and LongScan if `scan_batch` does: nothing is appended, and the batch must be scanned in steps.
     """

@@ -1,4 +1,7 @@
-"""Idempotent producers on one partition: what was written last, and whether a batch may follow it (ID)."""
+"""Idempotent producers on one partition: what was written last, and whether a batch may follow it (KIP-98, ID).
+
+Kafka: `ProducerStateManager`, `ProducerStateEntry`.
+"""
 
 from collections import deque
 from collections.abc import Iterator
@@ -54,7 +57,8 @@ class Producers:
 
     def __init__(self) -> None:
         self._states: dict[int, ProducerState] = {}
-        self._open: SortedDict[int, int] = SortedDict()  # first offset of an open transaction -> producer id
+        # First offset of an open transaction -> producer id. Transactions end in any order; the lowest offset is used.
+        self._open: SortedDict[int, int] = SortedDict()
 
     def __iter__(self) -> Iterator[ProducerState]:
         return iter(self._states.values())
@@ -72,13 +76,14 @@ class Producers:
         return self._open.keys()[0] if self._open else None
 
     def check(self, batch: BatchHeader) -> WrittenBatch | None:
-        """May `batch` be appended? Returns the one written before if it is a repetition (ID-3).
+        """Check that `batch` may be appended. Returns the batch written before if this one repeats it (ID-3).
 
-        Raises KafkaError: 48 (ID-10), 47 (ID-4), 45 (ID-4, ID-5), in the order of ID-2.
+        Raises KafkaError, in the order of Kafka's checks (ID-2): INVALID_TXN_STATE (ID-10), INVALID_PRODUCER_EPOCH
+        (ID-4), OUT_OF_ORDER_SEQUENCE_NUMBER (ID-4, ID-5).
         """
         state = self._states.get(batch.producer_id)
         if state is None:
-            return None  # ID-7: whoever comes first is right
+            return None  # an unknown producer may begin with any epoch and sequence (ID-7)
         repeated = self._repeated(state, batch)
         if repeated is not None:
             return repeated
@@ -99,7 +104,10 @@ class Producers:
         return None
 
     def written(self, batch: BatchHeader, first_offset: int, max_timestamp_ms: int) -> bool:
-        """`batch` was appended at `first_offset`. Returns whether its producer may now expire earlier than before."""
+        """Record that `batch` was appended at `first_offset`.
+
+        Returns whether its producer may now expire earlier than before, so that the expiry job must be woken.
+        """
         state = self._states.get(batch.producer_id)
         if state is None:
             state = self._states[batch.producer_id] = ProducerState(batch.producer_id, batch.producer_epoch)
@@ -118,7 +126,7 @@ class Producers:
         return is_earlier
 
     def ended(self, producer_id: int, epoch: int, coordinator_epoch: int, timestamp_ms: int) -> int | None:
-        """A marker ended the producer's transaction here; returns where that began, None without one (WM-4)."""
+        """A marker ended the producer's transaction here. Returns where that began, None if none was open (WM-4)."""
         state = self._states.get(producer_id)
         if state is None:
             state = self._states[producer_id] = ProducerState(producer_id, epoch)
