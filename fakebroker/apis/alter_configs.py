@@ -1,7 +1,7 @@
-"""AlterConfigs, key 33, v0-v2: replace all configs of a resource (AC).
+"""AlterConfigs, key 33, v0-v2: replace all configs of a resource (KIP-133, AC).
 
-v1 no change; v2 flexible. MOCK: done at once (AD-1); a resource that comes twice is refused twice, where Kafka never
-answers (AC-3).
+v1 no change; v2 flexible. MOCK: done at once (AD-1); a resource that comes twice gets INVALID_REQUEST twice, where
+Kafka never answers (AC-3).
 """
 
 from collections import Counter

@@ -1,9 +1,9 @@
-"""AlterPartitionReassignments, key 45, v0-v1: move partitions to other brokers (RA).
+"""AlterPartitionReassignments, key 45, v0-v1: move partitions to other brokers (KIP-455, RA).
 
 v1 the client may forbid another replication factor.
 
-MOCK: all brokers' logs are one, so a move is done before the answer and none is ever running; hence no cancelling
-(85). Moving the leader is a new leader epoch, and so is taking replicas away (CLU-24).
+MOCK: all brokers' logs are one, so a move is done before the answer and none is ever running; hence no cancelling:
+NO_REASSIGNMENT_IN_PROGRESS. Moving the leader is a new leader epoch, and so is taking replicas away (CLU-24).
 """
 
 from fakebroker.apis.call import Call
@@ -19,7 +19,7 @@ from fakebroker.wire.messages.alter_partition_reassignments import (
 
 
 def handle(call: Call, request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
-    """Each partition on its own; the top-level code is always 0 (RA-1)."""
+    """Each partition on its own; the top-level code is always NONE (RA-1)."""
     keep_length = not request.allow_replication_factor_change
     return AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=request.allow_replication_factor_change,

@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs, key 34, v0-v2: move replicas to another directory of the broker (LR-3).
+"""AlterReplicaLogDirs, key 34, v0-v2: move replicas to another directory of the broker (KIP-113, LR-3).
 
 v1 no change; v2 flexible. Kafka 4 serves v1 on. MOCK: a directory of the broker is accepted and means nothing.
 """
@@ -14,7 +14,7 @@ from fakebroker.wire.messages.alter_replica_log_dirs import (
 
 
 def handle(call: Call, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
-    """Each partition on its own, once; the directory is looked at first."""
+    """Each partition on its own, once; the directory is checked first."""
     directories = call.node.settings.get_list("log.dirs")
     codes: dict[str, dict[int, ErrorCode]] = {}
     for asked in request.dirs:

@@ -1,4 +1,4 @@
-"""CreatePartitions, key 37, v0-v3: more partitions for topics (NP).
+"""CreatePartitions, key 37, v0-v3: more partitions for topics (KIP-195, NP).
 
 v1, v3 no change of layout; v2 flexible. MOCK: done at once (AD-1).
 """
@@ -33,7 +33,7 @@ def handle(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResp
                 raise KafkaError(
                     ErrorCode.INVALID_REQUEST, f"{asked.name!r} is in the request {times[asked.name]} times"
                 )
-            topic, new = _asked(call, asked)
+            topic, new = _topic_to_grow(call, asked)
             room -= new
             if room < 0:
                 raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -46,7 +46,7 @@ def handle(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResp
     return response
 
 
-def _asked(call: Call, asked: CreatePartitionsTopic) -> tuple[Topic, int]:
+def _topic_to_grow(call: Call, asked: CreatePartitionsTopic) -> tuple[Topic, int]:
     """The topic, and how many partitions it is to get. Raises KafkaError."""
     topic = call.cluster.topics.get(asked.name)
     if topic is None:

@@ -1,9 +1,9 @@
-"""CreateTopics, key 19, v0-v7 (NT).
+"""CreateTopics, key 19, v0-v7 (KIP-4, NT).
 
-v1 error message, validate_only; v2 throttle time; v4 counts of -1 mean the broker's defaults; v5 flexible, the answer
-shows counts and configs; v7 topic id. Kafka 4 serves v2 on.
+v1 error message, validate_only; v2 throttle time; v4 counts of -1 mean the broker's defaults (KIP-464); v5 flexible,
+the answer shows counts and configs (KIP-525); v7 topic id (KIP-516). Kafka 4 serves v2 on.
 
-Left out: policies (NT-10), the code 41 of brokers that are no controller (AD-4). MOCK: done at once (AD-1).
+Left out: policies (NT-10), NOT_CONTROLLER of brokers that are none (AD-4). MOCK: done at once (AD-1).
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""DeleteRecords, key 21, v0-v2: move the log start (DL). v2 flexible; nothing else changes.
+"""DeleteRecords, key 21, v0-v2: move the log start (KIP-107, DL). v2 flexible; nothing else changes.
 
 All replicas follow at once, so there is nothing to wait for and timeout_ms does nothing.
 """
@@ -41,7 +41,10 @@ def _result(call: Call, name: str, asked: DeleteRecordsPartition) -> DeleteRecor
 
 
 def _delete(partition: Partition, node_id: int, offset: int, now: Instant) -> int:
-    """The new log start. Raises KafkaError (DL-2, DL-5)."""
+    """Move the log start; returns where it is now (DL-2, DL-5).
+
+    Raises KafkaError: INVALID_TOPIC_EXCEPTION, NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION, OFFSET_OUT_OF_RANGE.
+    """
     topic, log = partition.topic, partition.log
     if topic.is_internal:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic.name} is internal")

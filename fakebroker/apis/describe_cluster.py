@@ -1,6 +1,6 @@
-"""DescribeCluster, key 60, v0-v2: brokers, controller, cluster id (DK).
+"""DescribeCluster, key 60, v0-v2: brokers, controller, cluster id (KIP-700, DK).
 
-v1 endpoint type; v2 fenced brokers. MOCK: the controller named is the first live broker (CLU-20).
+v1 endpoint type (KIP-919); v2 fenced brokers (KIP-1073). MOCK: the controller named is the first live broker (CLU-20).
 """
 
 from fakebroker.apis import operations
@@ -19,7 +19,7 @@ _BROKERS, _CONTROLLERS = 1, 2
 def handle(call: Call, request: DescribeClusterRequest) -> DescribeClusterResponse:
     """The live brokers; dead ones too, as fenced, if asked for (CLU-21)."""
     if request.endpoint_type != _BROKERS:
-        return _refused(request.endpoint_type)
+        return _error_response(request.endpoint_type)
     cluster = call.cluster
     response = DescribeClusterResponse(
         cluster_id=cluster.cluster_id, controller_id=cluster.controller_id, error_message=None
@@ -35,8 +35,8 @@ def handle(call: Call, request: DescribeClusterRequest) -> DescribeClusterRespon
     return response
 
 
-def _refused(endpoint_type: int) -> DescribeClusterResponse:
-    """This is no controller, and there is no third kind of endpoint (DK-2)."""
+def _error_response(endpoint_type: int) -> DescribeClusterResponse:
+    """MISMATCHED_ENDPOINT_TYPE for controllers, as this is a broker; UNSUPPORTED_ENDPOINT_TYPE for others (DK-2)."""
     if endpoint_type == _CONTROLLERS:
         code, message = ErrorCode.MISMATCHED_ENDPOINT_TYPE, "this is a broker's listener, not a controller's"
     else:

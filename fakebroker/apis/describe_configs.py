@@ -1,6 +1,7 @@
-"""DescribeConfigs, key 32, v0-v4: the configs of topics, brokers, loggers, client metrics and groups (DC).
+"""DescribeConfigs, key 32, v0-v4: the configs of topics, brokers, loggers, client metrics and groups (KIP-133, DC).
 
-v0 is_default; v1 source and synonyms in its place; v2 no change; v3 type and documentation; v4 flexible.
+v0 is_default; v1 source and synonyms in its place (KIP-226); v2 no change; v3 type and documentation (KIP-569);
+v4 flexible.
 Kafka 4 serves v1 on. The documentation is this project's own.
 """
 
@@ -19,11 +20,11 @@ from fakebroker.wire.messages.describe_configs import (
 
 
 def handle(call: Call, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
-    """Each resource on its own, unless one has a type that does not exist: then all are refused (DC-5)."""
+    """Each resource on its own, unless one has a type that does not exist: then all get INVALID_REQUEST (DC-5)."""
     unknown = [asked.resource_type for asked in request.resources if asked.resource_type not in RESOURCE_TYPES]
     if unknown:
         error = KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {unknown[0]}")
-        return DescribeConfigsResponse(results=[_refused(asked, error) for asked in request.resources])
+        return DescribeConfigsResponse(results=[_error_result(asked, error) for asked in request.resources])
     return DescribeConfigsResponse(results=[_result(call, request, asked) for asked in request.resources])
 
 
@@ -31,7 +32,7 @@ def _result(call: Call, request: DescribeConfigsRequest, asked: DescribeConfigsR
     try:
         described = resource(call.node, asked.resource_type, asked.resource_name).describe()
     except KafkaError as error:
-        return _refused(asked, error)
+        return _error_result(asked, error)
     wanted = asked.configuration_keys
     return DescribeConfigsResult(
         resource_type=asked.resource_type,
@@ -60,7 +61,7 @@ def _config(call: Call, request: DescribeConfigsRequest, each: Described) -> Des
     return result
 
 
-def _refused(asked: DescribeConfigsResource, error: KafkaError) -> DescribeConfigsResult:
+def _error_result(asked: DescribeConfigsResource, error: KafkaError) -> DescribeConfigsResult:
     return DescribeConfigsResult(
         error_code=error.code,
         error_message=error.message or "",

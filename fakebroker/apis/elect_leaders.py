@@ -1,4 +1,4 @@
-"""ElectLeaders, key 43, v0-v2: let the preferred, or any living, replica lead (EL).
+"""ElectLeaders, key 43, v0-v2: let the preferred, or any living, replica lead (KIP-183, KIP-460; EL).
 
 v1 election type and top-level error; v2 flexible.
 """
@@ -60,7 +60,10 @@ def _elect_named(call: Call, name: str, index: int, kind: int) -> ErrorCode:
 
 
 def _elect(call: Call, partition: Partition, kind: int) -> ErrorCode:
-    """EL-1, EL-3. An unclean election happens only where nobody leads."""
+    """Elect a leader if that is needed and possible; returns the error or NONE (EL-1, EL-3).
+
+    A preferred election makes the first replica the leader; an unclean one happens only for a partition without leader.
+    """
     if kind == _PREFERRED:
         preferred = partition.replicas[0]
         if partition.leader == preferred:

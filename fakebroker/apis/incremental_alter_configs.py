@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs, key 44, v0-v1: set, delete, append to, subtract from single configs (IA).
+"""IncrementalAlterConfigs, key 44, v0-v1: set, delete, append to, subtract from single configs (KIP-339, IA).
 
 v1 flexible. MOCK: done at once (AD-1).
 """
@@ -19,7 +19,7 @@ from fakebroker.wire.messages.incremental_alter_configs import (
 
 
 def handle(call: Call, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
-    """One answer per entry, in their order; a resource that comes twice is refused twice (IA-6, IA-11)."""
+    """One answer per entry, in their order; a resource that comes twice gets two errors (IA-6, IA-11)."""
     times = Counter((asked.resource_type, asked.resource_name) for asked in request.resources)
     return IncrementalAlterConfigsResponse(
         responses=[_response(call, request, asked, times) for asked in request.resources]

@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch, key 23, v0-v4: where a leader epoch ended (LE, OE).
+"""OffsetForLeaderEpoch, key 23, v0-v4: where a leader epoch ended (KIP-101, KIP-279, KIP-320; LE, OE).
 
 v1 the epoch in the answer; v2 current leader epoch; v3 replica id, which is ignored (OE-4); v4 flexible.
 """
@@ -15,7 +15,7 @@ from fakebroker.wire.messages.offset_for_leader_epoch import (
 
 
 def handle(call: Call, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
-    """Answer each partition for itself, one asked twice twice (OE-5)."""
+    """Answer each partition on its own; one that comes twice gets two answers (OE-5)."""
     response = OffsetForLeaderEpochResponse()
     for topic in request.topics:
         partitions = [_answer(call, topic.topic, asked) for asked in topic.partitions]

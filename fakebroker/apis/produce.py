@@ -241,7 +241,7 @@ def _no_transaction(version: int) -> AppendErrorContent:
 
 
 def _without_answer(call: Call, response: ProduceResponse) -> None:
-    """acks 0: no response if all went well (PD-4), else raise CloseConnection, as Kafka tells of errors (PD-5)."""
+    """acks 0: no response if all went well (PD-4), else raise CloseConnection, as Kafka signals errors (PD-5)."""
     for topic in response.responses:
         for answer in topic.partition_responses:
             if answer.error_code:
