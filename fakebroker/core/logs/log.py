@@ -66,6 +66,7 @@ class PartitionLog:
         self.high_watermark_limit: int | None = None  # what replicas have, where they lag
         self.producers = Producers()
         self.waiters: dict[object, Callable[[Instant], None]] = {}
+        # By base offset, for bisection. The cleaner replaces segments in the middle, by their base offsets.
         self.segments: SortedDict[int, Segment] = SortedDict()
         self._active = Segment(0, 0)
         self.segments[0] = self._active
