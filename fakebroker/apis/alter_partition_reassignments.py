@@ -27,32 +27,32 @@ def handle(call: Call, request: AlterPartitionReassignmentsRequest) -> AlterPart
         responses=[
             ReassignableTopicResponse(
                 name=topic.name,
-                partitions=[_partition(call, topic.name, asked, keep_length) for asked in topic.partitions],
+                partitions=[_partition(call, topic.name, entry, keep_length) for entry in topic.partitions],
             )
             for topic in request.topics
         ],
     )
 
 
-def _partition(call: Call, name: str, asked: ReassignablePartition, keep_length: bool) -> ReassignablePartitionResponse:
-    answer = ReassignablePartitionResponse(partition_index=asked.partition_index, error_message=None)
+def _partition(call: Call, name: str, entry: ReassignablePartition, keep_length: bool) -> ReassignablePartitionResponse:
+    answer = ReassignablePartitionResponse(partition_index=entry.partition_index, error_message=None)
     try:
-        _reassign(call, name, asked, keep_length)
+        _reassign(call, name, entry, keep_length)
     except KafkaError as error:
         answer.error_code, answer.error_message = error.code, error.message
     return answer
 
 
-def _reassign(call: Call, name: str, asked: ReassignablePartition, keep_length: bool) -> None:
-    partition = call.cluster.topics.partition(name, asked.partition_index)
+def _reassign(call: Call, name: str, entry: ReassignablePartition, keep_length: bool) -> None:
+    partition = call.cluster.topics.partition(name, entry.partition_index)
     if partition is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no such partition")
-    if asked.replicas is None:
+    if entry.replicas is None:
         raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
-    check_assignments([asked.replicas], list(call.cluster.nodes), len(asked.replicas))
-    if keep_length and len(asked.replicas) != len(partition.replicas):
+    check_assignments([entry.replicas], list(call.cluster.nodes), len(entry.replicas))
+    if keep_length and len(entry.replicas) != len(partition.replicas):
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"{len(asked.replicas)} replicas would change the replication factor {len(partition.replicas)}",
+            f"{len(entry.replicas)} replicas would change the replication factor {len(partition.replicas)}",
         )
-    partition.reassign(asked.replicas, call.now)
+    partition.reassign(entry.replicas, call.now)

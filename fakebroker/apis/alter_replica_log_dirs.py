@@ -17,10 +17,10 @@ def handle(call: Call, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDi
     """Each partition on its own, once; the directory is checked first."""
     directories = call.node.settings.get_list("log.dirs")
     codes: dict[str, dict[int, ErrorCode]] = {}
-    for asked in request.dirs:
-        for topic in asked.topics:
+    for entry in request.dirs:
+        for topic in entry.topics:
             for index in topic.partitions:
-                code = _code(call, topic.name, index) if asked.path in directories else ErrorCode.LOG_DIR_NOT_FOUND
+                code = _code(call, topic.name, index) if entry.path in directories else ErrorCode.LOG_DIR_NOT_FOUND
                 codes.setdefault(topic.name, {})[index] = code
     return AlterReplicaLogDirsResponse(results=[_result(name, by_index) for name, by_index in codes.items()])
 

@@ -22,22 +22,22 @@ def handle(call: Call, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
     """Delete in each partition for itself."""
     response = DeleteRecordsResponse()
     for topic in request.topics:
-        results = [_result(call, topic.name, asked) for asked in topic.partitions]
+        results = [_result(call, topic.name, entry) for entry in topic.partitions]
         response.topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=results))
     return response
 
 
-def _result(call: Call, name: str, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
-    partition = call.cluster.topics.partition(name, asked.partition_index)
+def _result(call: Call, name: str, entry: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
+    partition = call.cluster.topics.partition(name, entry.partition_index)
     try:
         if partition is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        low_watermark = _delete(partition, call.node.id, asked.offset, call.now)
+        low_watermark = _delete(partition, call.node.id, entry.offset, call.now)
     except KafkaError as error:
         return DeleteRecordsPartitionResult(
-            partition_index=asked.partition_index, low_watermark=-1, error_code=error.code
+            partition_index=entry.partition_index, low_watermark=-1, error_code=error.code
         )
-    return DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=low_watermark)
+    return DeleteRecordsPartitionResult(partition_index=entry.partition_index, low_watermark=low_watermark)
 
 
 def _delete(partition: Partition, node_id: int, offset: int, now: Instant) -> int:

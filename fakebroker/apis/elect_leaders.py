@@ -31,16 +31,16 @@ def handle(call: Call, request: ElectLeadersRequest) -> ElectLeadersResponse:
     kind = request.election_type if call.version >= 1 else _PREFERRED
     if kind not in (_PREFERRED, _UNCLEAN):
         results = [
-            _result(asked.topic, dict.fromkeys(asked.partitions, ErrorCode.INVALID_REQUEST))
-            for asked in request.topic_partitions or []
+            _result(entry.topic, dict.fromkeys(entry.partitions, ErrorCode.INVALID_REQUEST))
+            for entry in request.topic_partitions or []
         ]
         return ElectLeadersResponse(error_code=ErrorCode.INVALID_REQUEST, replica_election_results=results)
     if request.topic_partitions is None:
         return ElectLeadersResponse(replica_election_results=_all(call, kind))
     return ElectLeadersResponse(
         replica_election_results=[
-            _result(asked.topic, {index: _elect_named(call, asked.topic, index, kind) for index in asked.partitions})
-            for asked in request.topic_partitions
+            _result(entry.topic, {index: _elect_named(call, entry.topic, index, kind) for index in entry.partitions})
+            for entry in request.topic_partitions
         ]
     )
 
