@@ -6,7 +6,7 @@ Kafka 4 serves v1 on. The documentation is this project's own.
 """
 
 from fakebroker.apis.call import Call
-from fakebroker.core.config_resources import RESOURCE_TYPES, Described, resource
+from fakebroker.core.config_resources import RESOURCE_TYPES, ConfigEntry, resource
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.settings import Source
 from fakebroker.wire.messages.describe_configs import (
@@ -41,7 +41,7 @@ def _result(call: Call, request: DescribeConfigsRequest, entry: DescribeConfigsR
     )
 
 
-def _config(call: Call, request: DescribeConfigsRequest, each: Described) -> DescribeConfigsResourceResult:
+def _config(call: Call, request: DescribeConfigsRequest, each: ConfigEntry) -> DescribeConfigsResourceResult:
     result = DescribeConfigsResourceResult(
         name=each.setting.name,
         value=each.value,
