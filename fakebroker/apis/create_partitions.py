@@ -18,7 +18,7 @@ from fakebroker.wire.messages.create_partitions import (
 
 
 def handle(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
-    """Each topic on its own; a name that comes twice is refused once (NP-1).
+    """Each topic on its own; a name that comes twice gets one INVALID_REQUEST (NP-1).
 
     The partitions of all topics together may be `LARGEST_CHANGE`. From the topic on with which they are more, Kafka
     answers UNKNOWN_SERVER_ERROR.

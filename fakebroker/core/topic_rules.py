@@ -71,5 +71,5 @@ def check_total(partitions: int) -> None:
 
 
 def too_large_change() -> KafkaError:
-    """Why a CreateTopics is refused that takes more than `LARGEST_CHANGE` records."""
+    """The error of a CreateTopics that takes more than `LARGEST_CHANGE` records."""
     return KafkaError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")

@@ -12,8 +12,8 @@ def handle(call: Call, request: Kip17OffsetFetchRequest) -> Kip17OffsetFetchResp
     """An error of the group stands on every partition, as in v1."""
     try:
         offsets = offsets_of(call, request.group_id)
-    except KafkaError as refused:
-        code = refused.code
+    except KafkaError as error:
+        code = error.code
         found = [
             (asked.name, [no_offset(index, code) for index in asked.partition_indexes]) for asked in request.topics
         ]

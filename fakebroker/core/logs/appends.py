@@ -99,9 +99,9 @@ def next_batch(data: bytes, position: int = 0) -> int | None:
 
 
 def single_batch(data: bytes, *, zstd_allowed: bool = True) -> bytes:
-    """The one batch of format 2 that Produce v3+ carries per partition, without an incomplete one after it.
+    """The one batch of format 2 that Produce v3+ carries per partition; an incomplete one after it is cut off.
 
-    (PD-12, PD-15.)
+    PD-12, PD-15: Kafka ignores such a rest.
 
     Raises AppendError: INVALID_RECORD for no batch, two batches or another format, CORRUPT_MESSAGE for a size or magic
     that cannot be, UNSUPPORTED_COMPRESSION_TYPE for zstd unless allowed (PD-13; KIP-110), UNKNOWN_SERVER_ERROR for a
