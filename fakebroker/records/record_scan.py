@@ -67,7 +67,7 @@ def scan(batch: bytes, header: BatchHeader | None = None, limit_bytes: int = DEC
     else:
         data, start = batch, HEADER_BYTES  # not copied
     _check_count(header, len(data) - start)
-    return _result(header, data, start, [_scan_records(data, start, 0, header.records_count, len(data))])
+    return _result(header, data, start, _scan_records(data, start, 0, header.records_count, len(data)))
 
 
 def short_scan(batch: bytes, header: BatchHeader) -> Scan:
@@ -92,13 +92,12 @@ def scan_in_steps(
         yield
     count = header.records_count
     _check_count(header, len(data))
-    at = index = 0
-    parts: list[_Part] = []
-    while index < count:
-        parts.append(_scan_records(data, at, index, min(index + RECORDS_PER_STEP, count), at + _BYTES_PER_STEP))
-        at, index = parts[-1].end, parts[-1].next
+    parts = [_scan_records(data, 0, 0, min(RECORDS_PER_STEP, count), _BYTES_PER_STEP)]
+    while parts[-1].next < count:
         yield
-    return _result(header, data, 0, parts)
+        at, index = parts[-1].end, parts[-1].next
+        parts.append(_scan_records(data, at, index, min(index + RECORDS_PER_STEP, count), at + _BYTES_PER_STEP))
+    return _result(header, data, 0, _joined(parts))
 
 
 def _check_count(header: BatchHeader, size_bytes: int) -> None:
@@ -106,20 +105,33 @@ def _check_count(header: BatchHeader, size_bytes: int) -> None:
         raise InvalidRecord(f"{header.records_count} records in {size_bytes} bytes")
 
 
-def _result(header: BatchHeader, data: bytes, start: int, parts: Sequence[_Part]) -> Scan:
-    """The scan of a batch from those of its parts, which must end where the data ends. Raises InvalidRecord."""
-    end = parts[-1].end if parts else start
+def _result(header: BatchHeader, data: bytes, start: int, part: _Part) -> Scan:
+    """The scan of a batch from what was seen of all its records, which must end where the data ends.
+
+    Raises InvalidRecord.
+    """
+    end, _, low_delta, high_delta, has_null_key, misplaced = part
     if end != len(data):
         raise InvalidRecord(f"{len(data) - end} bytes are left over after {header.records_count} records")
     size_bytes = end - start
     if not header.records_count:
         return Scan(NO_TIMESTAMP, NO_TIMESTAMP, False, None, size_bytes)
-    min_ms = header.base_timestamp_ms + min(part.low_delta for part in parts)
-    max_ms = header.base_timestamp_ms + max(part.high_delta for part in parts)
+    min_ms, max_ms = header.base_timestamp_ms + low_delta, header.base_timestamp_ms + high_delta
     if min_ms < -(1 << 63) or max_ms >= 1 << 63:
         raise InvalidRecord(f"timestamps from {min_ms} to {max_ms} ms have no 64 bits")
-    misplaced = next((part.misplaced for part in parts if part.misplaced is not None), None)
-    return Scan(min_ms, max_ms, any(part.has_null_key for part in parts), misplaced, size_bytes)
+    return Scan(min_ms, max_ms, has_null_key, misplaced, size_bytes)
+
+
+def _joined(parts: Sequence[_Part]) -> _Part:
+    """What was seen of several runs of records that follow one another, as one."""
+    return _Part(
+        end=parts[-1].end,
+        next=parts[-1].next,
+        low_delta=min(part.low_delta for part in parts),
+        high_delta=max(part.high_delta for part in parts),
+        has_null_key=any(part.has_null_key for part in parts),
+        misplaced=next((part.misplaced for part in parts if part.misplaced is not None), None),
+    )
 
 
 def _scan_records(data: bytes, at: int, index: int, count: int, until: int) -> _Part:
