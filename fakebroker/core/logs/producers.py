@@ -3,7 +3,6 @@
 Kafka: `ProducerStateManager`, `ProducerStateEntry`.
 """
 
-from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -41,7 +40,7 @@ class ProducerState:
     def __init__(self, producer_id: int, epoch: int) -> None:
         self.producer_id = producer_id
         self.epoch = epoch
-        self.batches: deque[WrittenBatch] = deque(maxlen=_WINDOW)
+        self.batches: list[WrittenBatch] = []  # the last ones; a list, as an empty deque takes 600 bytes more
         self.last_timestamp_ms = -1
         self.coordinator_epoch = -1
         self.current_transaction_offset: int | None = None  # where its open transaction on this partition began
@@ -118,6 +117,8 @@ class Producers:
         state.batches.append(
             WrittenBatch(batch.base_sequence, batch.last_sequence, first_offset, last_offset, max_timestamp_ms)
         )
+        if len(state.batches) > _WINDOW:
+            del state.batches[0]
         is_earlier = len(state.batches) == 1 or max_timestamp_ms < state.last_timestamp_ms
         state.last_timestamp_ms = max_timestamp_ms
         if batch.is_transactional and state.current_transaction_offset is None:
