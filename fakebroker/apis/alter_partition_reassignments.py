@@ -7,6 +7,7 @@ NO_REASSIGNMENT_IN_PROGRESS. Moving the leader is a new leader epoch, and so is 
 """
 
 from fakebroker.apis.call import Call
+from fakebroker.core.elections import reassign
 from fakebroker.core.topic_rules import check_assignments
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.alter_partition_reassignments import (
@@ -55,4 +56,4 @@ def _reassign(call: Call, name: str, entry: ReassignablePartition, keep_length: 
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"{len(entry.replicas)} replicas would change the replication factor {len(partition.replicas)}",
         )
-    partition.reassign(entry.replicas, call.now)
+    reassign(partition, entry.replicas, call.now)

@@ -6,7 +6,7 @@ v1, v3 no change of layout; v2 flexible. MOCK: done at once (AD-1).
 from collections import Counter
 
 from fakebroker.apis.call import Call
-from fakebroker.core.topic_rules import LARGEST_CHANGE, assign_replicas, check_assignments
+from fakebroker.core.topic_rules import LARGEST_CHANGE
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.create_partitions import (
@@ -65,9 +65,8 @@ def _topic_to_grow(call: Call, entry: CreatePartitionsTopic) -> tuple[Topic, int
 
 def _replicas(call: Call, entry: CreatePartitionsTopic, topic: Topic, new: int) -> list[list[int]]:
     """Where the new partitions will be. Raises KafkaError."""
-    node_ids = list(call.cluster.nodes)
     if entry.assignments is None:
-        return assign_replicas(len(topic.partitions), new, topic.replication_factor, node_ids)
+        return call.cluster.assign_replicas(len(topic.partitions), new, topic.replication_factor)
     assignments = [each.broker_ids for each in entry.assignments]
-    check_assignments(assignments, node_ids, topic.replication_factor)
+    call.cluster.check_new_partitions(assignments, topic.replication_factor)
     return assignments

@@ -6,7 +6,6 @@ v1 endpoint type (KIP-919); v2 fenced brokers (KIP-1073). MOCK: the controller n
 from fakebroker.apis import operations
 from fakebroker.apis.call import Call
 from fakebroker.errors import ErrorCode
-from fakebroker.listeners import Address
 from fakebroker.wire.messages.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
@@ -25,7 +24,7 @@ def handle(call: Call, request: DescribeClusterRequest) -> DescribeClusterRespon
         cluster_id=cluster.cluster_id, controller_id=cluster.controller_id, error_message=None
     )
     for node in cluster.nodes.values():
-        address = call.address_of(node.id) if node.alive else Address("", -1)
+        address = call.address_of(node.id)
         if address is not None and (node.alive or request.include_fenced_brokers):
             broker = DescribeClusterBroker(broker_id=node.id, host=address.host, port=address.port, rack=node.rack)
             broker.is_fenced = not node.alive

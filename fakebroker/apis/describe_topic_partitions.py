@@ -82,7 +82,7 @@ def _partition(call: Call, partition: Partition) -> DescribeTopicPartitionsRespo
         leader_epoch=partition.leader_epoch,
         replica_nodes=list(partition.replicas),
         isr_nodes=list(partition.isr),
-        eligible_leader_replicas=[],
-        last_known_elr=[],
+        eligible_leader_replicas=list(partition.elr),
+        last_known_elr=list(partition.last_known_elr),
         offline_replicas=[node_id for node_id in partition.replicas if node_id not in live],
     )

@@ -6,6 +6,7 @@ v1 election type and top-level error; v2 flexible.
 from collections.abc import Mapping
 
 from fakebroker.apis.call import Call
+from fakebroker.core.elections import elect_preferred, elect_unclean
 from fakebroker.core.topics import Partition
 from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.elect_leaders import (
@@ -65,20 +66,13 @@ def _elect(call: Call, partition: Partition, kind: int) -> ErrorCode:
     A preferred election makes the first replica the leader; an unclean one happens only for a partition without leader.
     """
     if kind == _PREFERRED:
-        preferred = partition.replicas[0]
-        if partition.leader == preferred:
+        if partition.leader == partition.replicas[0]:
             return ErrorCode.ELECTION_NOT_NEEDED
-        if preferred not in partition.isr or not call.cluster.live([preferred]):
-            return ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
-        partition.lead(preferred, call.now)
-        return ErrorCode.NONE
+        is_elected = elect_preferred(partition, call.now)
+        return ErrorCode.NONE if is_elected else ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
     if partition.leader >= 0:
         return ErrorCode.ELECTION_NOT_NEEDED
-    live = call.cluster.live(partition.replicas)
-    if not live:
-        return ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
-    partition.elect(live[0], call.now)
-    return ErrorCode.NONE
+    return ErrorCode.NONE if elect_unclean(partition, call.now) else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
 
 
 def _result(topic: str, codes: Mapping[int, ErrorCode]) -> ReplicaElectionResult:

@@ -156,7 +156,8 @@ def describe(call: Call, topic: Topic) -> MetadataResponseTopic:
 def _partition(call: Call, partition: Partition) -> MetadataResponsePartition:
     """One partition. v0 omits dead replicas and answers REPLICA_NOT_AVAILABLE, v5+ names them as offline (MD-5)."""
     replicas = partition.replicas
-    offline = [] if len(partition.isr) == len(replicas) else _offline(call, replicas)
+    is_whole = partition.leader >= 0 and len(partition.isr) == len(replicas)
+    offline = [] if is_whole else _offline(call, replicas)
     code = ErrorCode.NONE
     if partition.leader < 0:
         code = ErrorCode.LEADER_NOT_AVAILABLE

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.core.topic_config import TopicConfig, check_config
-from fakebroker.core.topic_rules import assign_replicas, check_assignments, check_name, check_partitions, collision_key
+from fakebroker.core.topic_rules import check_name, check_partitions, collision_key
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 
@@ -20,15 +20,21 @@ METADATA_TOPIC = "__cluster_metadata"  # the controller's own log; clients can n
 
 
 class Partition:
-    """One partition: its replicas, leader and log."""
+    """One partition: its replicas, leader and log. `elections` changes leader and in-sync set.
 
-    __slots__ = ("_log", "index", "isr", "leader", "leader_epoch", "replicas", "topic")
+    `isr` are the replicas in sync; `elr` those that were when the set became too small, and may lead as well, and
+    `last_known_elr` the leader that left it empty (KIP-966).
+    """
+
+    __slots__ = ("_log", "elr", "index", "isr", "last_known_elr", "leader", "leader_epoch", "replicas", "topic")
 
     def __init__(self, topic: "Topic", index: int, replicas: Sequence[int]) -> None:
         self.topic = topic
         self.index = index
         self.replicas = list(replicas)
         self.isr = topic.cluster.live(replicas)
+        self.elr: list[int] = []
+        self.last_known_elr: list[int] = []
         self.leader = self.isr[0] if self.isr else -1  # a node id, -1 for none
         self.leader_epoch = 0
         self._log: PartitionLog | None = None
@@ -47,6 +53,11 @@ class Partition:
         """Whether its log was used yet."""
         return self._log is not None
 
+    @property
+    def min_isr(self) -> int:
+        """How many replicas have to be in sync (`min.insync.replicas`): never more than there are."""
+        return min(self.topic.config.get_int("min.insync.replicas"), len(self.replicas))
+
     def forget_log(self) -> None:
         """The topic is deleted: its records go."""
         self._log = None
@@ -58,25 +69,6 @@ class Partition:
             self.leader_epoch += 1
             for callback in self.topic.cluster.topics.on_leader_changed:
                 callback(self, now)
-            self.wake(now)
-
-    def elect(self, node_id: int, now: Instant) -> None:
-        """Make a replica the leader that was not in sync: an unclean election. It alone is in sync then (KIP-460)."""
-        self.isr = [node_id]
-        self.lead(node_id, now)
-
-    def reassign(self, replicas: Sequence[int], now: Instant) -> None:
-        """Move to other brokers, at once (KIP-455).
-
-        Another leader, or replicas taken away, begin a leader epoch (CLU-24).
-        """
-        loses_replicas = any(node_id not in replicas for node_id in self.replicas)
-        self.replicas = list(replicas)
-        self.isr = self.topic.cluster.live(replicas)
-        if self.leader not in self.isr:
-            self.lead(self.isr[0] if self.isr else -1, now)
-        elif loses_replicas:
-            self.leader_epoch += 1
             self.wake(now)
 
     def error_for_access(self, node_id: int, leader_epoch: int = -1, *, only_leader: bool = True) -> ErrorCode:
@@ -220,7 +212,7 @@ class Topics:
             assignments = self._assign_replicas(partitions, replication_factor, len(config or {}))
         else:
             check_partitions(len(assignments), len(config or {}))
-            check_assignments(assignments, list(self._cluster.nodes), len(assignments[0]))
+            self._cluster.check_new_partitions(assignments, len(assignments[0]))
         return Topic(self._cluster, name, TopicConfig(settings, config), assignments)
 
     def delete(self, name: str, now: Instant) -> None:
@@ -283,7 +275,7 @@ class Topics:
         if partitions is None:
             partitions = settings.get_int("num.partitions")
         check_partitions(partitions, configs)
-        return assign_replicas(0, partitions, replication_factor, node_ids)
+        return self._cluster.assign_replicas(0, partitions, replication_factor)
 
 
 def _internal_shape(cluster: "Cluster", name: str) -> tuple[int, int, dict[str, str]]:

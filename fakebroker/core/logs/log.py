@@ -150,6 +150,7 @@ class PartitionLog:
         self, producer_id: int, producer_epoch: int, now: Instant, *, commit: bool, coordinator_epoch: int
     ) -> int:
         """Append the marker that ends a producer's transaction here, open or not (TX-3, WM-4); returns its offset."""
+        # Nobody ends a transaction yet: the transaction coordinator is to come.
         marker = build_marker(
             producer_id,
             producer_epoch,
@@ -257,6 +258,7 @@ class PartitionLog:
 
     def limit_high_watermark(self, offset: int | None, now: Instant) -> None:
         """Hold the high watermark at `offset`, as followers that lag do; None lets it follow the log's end again."""
+        # No API sets it yet: replicas that can be held back are to come.
         self.high_watermark_limit = offset
         self._moved(now)
 

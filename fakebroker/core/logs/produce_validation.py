@@ -115,7 +115,7 @@ def append(
     if batch is None:
         return None
     if acks == -1:
-        needed = min(topic.config.get_int("min.insync.replicas"), len(partition.replicas))
+        needed = partition.min_isr
         if len(partition.isr) < needed:
             raise AppendError(
                 ErrorCode.NOT_ENOUGH_REPLICAS, f"{len(partition.isr)} replicas in sync, {needed} are needed"
