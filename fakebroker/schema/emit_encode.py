@@ -1,8 +1,8 @@
 """Writes the encoder of one message in one version.
 
 The generated code collects pieces of bytes in lists and joins them once. Adjacent fixed-size fields, and in old
-versions the length of what follows, are one `pack`; compact lengths come from a table. An array whose entries are one `pack`
-each becomes a list comprehension.
+versions the length of what follows, are one `pack`; compact lengths come from a table. An array whose entries are one
+`pack` each becomes a list comprehension.
 
 The emitter (`_Encoder`) delays writing on two levels, and the order of bytes depends on emptying them in order:
 
