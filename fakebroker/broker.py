@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 class _Broker(ABC):
-    """What both brokers are: a cluster that can be made anew, an engine, a server."""
+    """What both brokers share: settings, the engine (a new one after each `reset`), the server, the waits."""
 
     def __init__(
         self,
@@ -62,9 +62,9 @@ class _Broker(ABC):
         """A broker that is not started yet.
 
         `config` are broker settings by their Kafka names, `profile` ("test" or "kafka") their defaults; `as_release`
-        makes it answer as that Kafka did; all it hands out at random follows from `seed`. `listen` is "HOST:PORT",
-        or several ("node=2,HOST:PORT", "dialect=kip-17,HOST:PORT"); port 0 takes a free one. `advertise` is what
-        clients are told instead, in the same order. Ports that are taken already may be given, too.
+        makes it answer as that Kafka did; all random ids follow from `seed`. `listen` is "HOST:PORT",
+        or several ("node=2,HOST:PORT", "dialect=kip-17,HOST:PORT"); port 0 takes a free one. `advertise` are the
+        addresses that answers name instead, in the same order. `listen` may also be ports that are bound already.
 
         Raises SettingError for bad settings, UnknownRelease, ValueError for bad addresses.
         """
@@ -73,12 +73,12 @@ class _Broker(ABC):
         self._node_ids = tuple(range(1, nodes + 1))
         ports = listen if isinstance(listen, Ports) else Ports(listeners_for(self._node_ids, listen, advertise))
         self._listeners = ports.listeners
-        self._server = Server(ports, self._settled)
+        self._server = Server(ports, self._notify_waiters)
         self._waiters: list[_Waiter] = []
-        self._scripted_clients: ScriptedClients | None = None  # where scripted clients act
-        self._life = threading.RLock()  # FakeBroker's: while it is started, stopped, or used while it is not running
+        self._scripted_clients: ScriptedClients | None = None  # made by the first `client()`
+        self._life = threading.RLock()  # FakeBroker: held while starting, stopping, and in calls on a stopped broker
         self.journal = Journal() if journal is None else journal
-        self.errors: list[Exception] = []  # bugs of the broker's own; `stop` raises them again
+        self.errors: list[Exception] = []  # internal errors (bugs of the broker); `stop` raises them again
         self._engine = self._new_engine()
         _BROKERS.add(self)
 
@@ -127,13 +127,13 @@ class _Broker(ABC):
         return GroupHandle(self, group_id)
 
     def coordinator(self, group_id: str) -> "CoordinatorHandle":
-        """Whoever coordinates a group."""
+        """The coordinator of a group."""
         from fakebroker.handles import CoordinatorHandle
 
         return CoordinatorHandle(self, group_id)
 
     def client(self, client_id: str | None = "client", versions: Mapping[str, int] | None = None) -> "ScriptedClient":
-        """A scripted client, connected to the running broker: every step is the test's (scripted.py).
+        """A scripted client, connected to the running broker: every request is a step of the test (testclient/).
 
         `versions` pins APIs to versions. Its steps block until the broker has answered: do not take them in the loop
         of an AsyncFakeBroker, but with `asyncio.to_thread`. All clients of a broker belong to one thread at a time.
@@ -159,9 +159,9 @@ class _Broker(ABC):
         return self.topic(name)
 
     def reset(self) -> None:
-        """Empty it: no topics, no groups, no history, machine's time again. Whoever is connected is disconnected.
+        """Make the broker as new: no topics, no groups, no history, machine's time again. Clients are disconnected.
 
-        Whether it is running or not; ports, settings, seed and what waits for something stay.
+        Works on a running and on a stopped broker. Ports, settings, seed and waits that are under way stay.
         """
         self.call(self._reset)
 
@@ -199,7 +199,7 @@ class _Broker(ABC):
             self._server.use(self._engine)
 
     def _run(self, function: Callable[[], T]) -> T:
-        """Run something on the engine's thread, then carry away what came of it."""
+        """Run something on the engine's thread, then send the answers and set the timers that it led to."""
         if not self.is_running:
             return function()
         self._engine.tick(self._server.clock.now())
@@ -213,8 +213,8 @@ class _Broker(ABC):
         for node in self._engine.cluster.nodes.values():
             node.restart(now)
 
-    def _settled(self) -> None:
-        """The engine did something: perhaps somebody waits for just that."""
+    def _notify_waiters(self) -> None:
+        """Try every wait; called after everything that the engine does."""
         if self._waiters:
             for waiter in tuple(self._waiters):
                 self._try(waiter)
@@ -235,7 +235,7 @@ class _Broker(ABC):
             self._waiters.remove(waiter)
 
     def _await(self, waiter: "_Waiter") -> None:
-        """Take a waiter in; a broker that is not running tries once."""
+        """Begin a wait: try it at once, then after each notification. On a stopped broker it is tried once only."""
         self._waiters.append(waiter)
         self._try(waiter)
         if not self.is_running:
@@ -247,12 +247,12 @@ class _Broker(ABC):
         self._waiters.clear()
 
     async def _close(self) -> None:
-        """The last thing on the loop: whatever still waits then waits in vain."""
+        """Stop the server, then end the waits; the last thing that runs on the loop."""
         await self._server.stop()
         self._end_waits("the broker was stopped; what this waited for did not happen before")
 
     def _forked(self) -> None:
-        """This is a copy in a forked child: a stopped broker, whatever the parent's was doing."""
+        """In a forked child: become a stopped broker, whatever the parent's was doing."""
         self._server.close_copies()
         self._waiters.clear()
 
@@ -273,7 +273,7 @@ class _Broker(ABC):
 
 
 class _Waiter:
-    """Somebody who waits until `probe` gives something."""
+    """A wait: `probe` is tried until it returns something, which becomes the result of the future."""
 
     def __init__(self, probe: Callable[[], Any], future: "Future[Any] | asyncio.Future[Any]") -> None:
         self.probe = probe
@@ -406,7 +406,7 @@ class AsyncFakeBroker(_Broker):
 
         Raises OSError for a port that is taken, RuntimeError while it runs in another loop.
         """
-        await self._come_over()
+        await self._leave_old_loop()
         if not self.is_running:
             self._server.ports.bind()
             self._restart_nodes()
@@ -420,10 +420,10 @@ class AsyncFakeBroker(_Broker):
         what the broker's own code raised: a bug of ours. Raises RuntimeError while it runs in another loop.
         """
         self._close_clients()
-        await self._come_over()
+        await self._leave_old_loop()
         if self.is_running:
             self._closing = asyncio.get_running_loop().create_task(self._close())
-            await self._come_over()
+            await self._leave_old_loop()
         self._raise_errors()
 
     def call(self, function: Callable[[], T]) -> T:
@@ -462,8 +462,8 @@ class AsyncFakeBroker(_Broker):
                 raise
             error.add_note(f"the broker also had an internal error: {internal!r}")
 
-    async def _come_over(self) -> None:
-        """Let a stop that is under way come to its end, or clear up after a loop that was closed without one."""
+    async def _leave_old_loop(self) -> None:
+        """Wait for a stop that is under way; clean up after another loop that was closed without a stop."""
         self._server.come_over()
         closing = self._closing
         if closing is not None and closing.get_loop() is asyncio.get_running_loop():

@@ -126,7 +126,7 @@ def _by_name(call: Call, name: str, may_create: bool) -> MetadataResponseTopic:
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if may_create and call.node.settings.get_bool("auto.create.topics.enable"):
         _auto_create(call, name)
-        code = ErrorCode(call.cluster.behaviours.auto_creation_code)
+        code = call.cluster.behaviours.auto_creation_error
     return MetadataResponseTopic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS)
 
 

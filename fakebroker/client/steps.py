@@ -43,9 +43,9 @@ NEWEST_BY_NAME = {"Produce": 12, "Fetch": 12, "OffsetCommit": 9, "OffsetFetch": 
 
 @dataclass
 class Membership:
-    """What the client knows of its membership in a group; `wishes` is the JoinGroup request it is made of."""
+    """What the client knows of its membership in a group; `join_request` is the JoinGroup request it is made of."""
 
-    wishes: JoinGroupRequest
+    join_request: JoinGroupRequest
     member_id: str = ""
     generation_id: int = -1
     protocol_name: str | None = None
@@ -109,7 +109,7 @@ class ClientSteps:
     ) -> Flow[JoinGroupResponse]:
         """Join a group as a new member. `metadata` replaces the subscription to `topics`."""
         data = encode_subscription(ConsumerProtocolSubscription(topics=list(topics))) if metadata is None else metadata
-        wishes = JoinGroupRequest(
+        join_request = JoinGroupRequest(
             group_id=group_id,
             session_timeout_ms=session_timeout_ms,
             rebalance_timeout_ms=rebalance_timeout_ms,
@@ -118,11 +118,11 @@ class ClientSteps:
             protocol_type=protocol_type,
             protocols=[JoinGroupRequestProtocol(name=name, metadata=data) for name in protocols],
         )
-        self.membership = Membership(wishes)
+        self.membership = Membership(join_request)
         return (yield from self.rejoin())
 
     def rejoin(self) -> Flow[JoinGroupResponse]:
-        """Join again with the same wishes, as the member this client is."""
+        """Join again with the same protocols and timeouts, as the member this client is."""
         membership = self._membership()
         answer = yield from self._join_once(membership)
         if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
@@ -138,11 +138,11 @@ class ClientSteps:
         ]
         answer = yield from self.ask(
             SyncGroupRequest(
-                group_id=membership.wishes.group_id,
+                group_id=membership.join_request.group_id,
                 generation_id=membership.generation_id,
                 member_id=membership.member_id,
-                group_instance_id=membership.wishes.group_instance_id,
-                protocol_type=membership.wishes.protocol_type,
+                group_instance_id=membership.join_request.group_instance_id,
+                protocol_type=membership.join_request.protocol_type,
                 protocol_name=membership.protocol_name,
                 assignments=entries,
             )
@@ -156,22 +156,22 @@ class ClientSteps:
         membership = self._membership()
         return self.ask(
             HeartbeatRequest(
-                group_id=membership.wishes.group_id,
+                group_id=membership.join_request.group_id,
                 generation_id=membership.generation_id,
                 member_id=membership.member_id,
-                group_instance_id=membership.wishes.group_instance_id,
+                group_instance_id=membership.join_request.group_instance_id,
             )
         )
 
     def leave(self) -> Flow[Any]:
         """Leave the group; the client may join again."""
         membership = self._membership()
-        request = LeaveGroupRequest(group_id=membership.wishes.group_id)
+        request = LeaveGroupRequest(group_id=membership.join_request.group_id)
         version = yield from self.version_of(request)
         if version < 3:
             request.member_id = membership.member_id
         else:
-            instance_id = membership.wishes.group_instance_id
+            instance_id = membership.join_request.group_instance_id
             request.members = [MemberIdentity(member_id=membership.member_id, group_instance_id=instance_id)]
         answer = yield from self.ask(request, version)
         membership.member_id, membership.generation_id, membership.assignment = "", -1, {}
@@ -190,10 +190,10 @@ class ClientSteps:
         membership = self._membership()
         return self.ask(
             OffsetCommitRequest(
-                group_id=membership.wishes.group_id,
+                group_id=membership.join_request.group_id,
                 generation_id_or_member_epoch=membership.generation_id,
                 member_id=membership.member_id,
-                group_instance_id=membership.wishes.group_instance_id,
+                group_instance_id=membership.join_request.group_instance_id,
                 topics=topics,
             )
         )
@@ -235,8 +235,8 @@ class ClientSteps:
         return [record for record in records if record.offset >= offset]
 
     def _join_once(self, membership: Membership) -> Flow[JoinGroupResponse]:
-        membership.wishes.member_id = membership.member_id
-        answer: JoinGroupResponse = yield from self.ask(membership.wishes)
+        membership.join_request.member_id = membership.member_id
+        answer: JoinGroupResponse = yield from self.ask(membership.join_request)
         if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
             membership.member_id = answer.member_id
         elif answer.error_code == ErrorCode.NONE:

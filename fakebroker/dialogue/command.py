@@ -45,9 +45,9 @@ def play(
     """
     way = _way(tcp, fresh, slack, jitter)
     try:
-        paths = find_dialogues(list(paths))
+        files = find_dialogues(list(paths))
         with _quiet_broker():
-            outcomes = list(_shown(_play_all(paths, way, jobs if fresh else 1), verbose))
+            outcomes = list(_shown(_play_all(files, way, jobs if fresh else 1), verbose))
     except DialogueError as error:
         raise click.ClickException(str(error)) from None
     _summarize(outcomes)
