@@ -1,8 +1,9 @@
-"""A scripted client: group member, producer and reader in steps that a test takes one by one.
+"""What a scripted client can do, as steps that a test takes one by one: join, commit, produce, fetch and so on.
 
-Every step is a flow: a generator that yields a request under way (`Pending`) and is sent the answer. Whoever runs it
-does the input and output, and waits as it likes: a player in virtual time, a scripted client over TCP. Steps return
-the answers as they are, error codes and all; only MEMBER_ID_REQUIRED is followed by a second JoinGroup (KIP-394).
+Every step is a flow: a generator that yields a request that it has sent (`Pending`) and is resumed with the answer. The
+caller that runs it does the input and output and decides how to wait: a simulation in virtual time, a scripted client
+over TCP. Steps return the answers as they are, with their error codes; only MEMBER_ID_REQUIRED is followed by a second
+JoinGroup (KIP-394).
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -43,7 +44,7 @@ NEWEST_BY_NAME = {"Produce": 12, "Fetch": 12, "OffsetCommit": 9, "OffsetFetch": 
 
 @dataclass
 class Membership:
-    """What the client knows of its membership in a group; `join_request` is the JoinGroup request it is made of."""
+    """What the client knows of its membership in a group. `join_request` is also what `rejoin` sends."""
 
     join_request: JoinGroupRequest
     member_id: str = ""
@@ -130,7 +131,7 @@ class ClientSteps:
         return answer
 
     def sync(self, assignments: Mapping[str, Mapping[str, Sequence[int]]] | None = None) -> Flow[Any]:
-        """Fetch the assignment; the leader gives everybody's: member id -> topic -> partitions."""
+        """Send SyncGroup. The leader passes the assignments of all members: member id -> topic -> partitions."""
         membership = self._membership()
         entries = [
             SyncGroupRequestAssignment(member_id=member_id, assignment=_assignment_bytes(partitions))
@@ -152,7 +153,7 @@ class ClientSteps:
         return answer
 
     def heartbeat(self) -> Flow[Any]:
-        """Tell the coordinator that the member lives."""
+        """Send a Heartbeat as the member this client is."""
         membership = self._membership()
         return self.ask(
             HeartbeatRequest(
@@ -178,7 +179,7 @@ class ClientSteps:
         return answer
 
     def commit(self, offsets: Offsets, metadata: str = "", group_id: str | None = None) -> Flow[Any]:
-        """Commit offsets as the member this client is, or, with `group_id`, as nobody in particular."""
+        """Commit offsets as the member this client is; with `group_id`, as no member (generation -1, no member id)."""
         topics = [
             OffsetCommitRequestTopic(
                 name=topic, partitions=[(index, offset, -1, -1, metadata) for index, offset in rows]

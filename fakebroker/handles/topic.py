@@ -50,11 +50,11 @@ class TopicHandle(Handle):
 
     @property
     def end_offsets(self) -> dict[int, int]:
-        """Where the next record of each partition will be."""
+        """The log end offset of each partition: where its next record will be."""
         return self._look(lambda cluster, _: {p.index: p.log.log_end_offset for p in self._topic(cluster).partitions})
 
     def records(self, partition: int | None = None) -> list[StoredRecord]:
-        """What is in the log, of one partition or of all, in order; markers of transactions are left out.
+        """The records in the log of one partition or of all, in order of partition and offset, without control batches.
 
         Raises KafkaError(CORRUPT_MESSAGE) for a batch that was corrupted.
         """
@@ -68,10 +68,10 @@ class TopicHandle(Handle):
         headers: Sequence[tuple[str, Text]] = (),
         timestamp_ms: int | None = None,
     ) -> int:
-        """Append `values`, each as a record of its own, in one batch; the offset of the first comes back.
+        """Append `values`, each as a record of its own, in one batch; returns the offset of the first.
 
         Texts are stored as UTF-8. Without `timestamp_ms` the records are of the broker's present time.
-        Raises KafkaError when the topic's settings refuse the batch.
+        Raises KafkaError when the topic's settings do not allow the batch.
         """
         if not values:
             raise ValueError("produce() needs at least one value; a record without one has the value None")
@@ -86,11 +86,11 @@ class TopicHandle(Handle):
         return self._look(append)
 
     def truncate(self, offset: int, partition: int = 0) -> None:
-        """Cut off the records at and behind `offset`, as an unclean leader election does."""
+        """Remove the records from `offset` on, as an unclean leader election does."""
         self._look(lambda cluster, now: self._partition(cluster, partition).log.truncate(offset, now))
 
     def advance_log_start(self, offset: int, partition: int = 0) -> None:
-        """Forget the records below `offset`, as retention and DeleteRecords do. KafkaError beyond the log's end."""
+        """Move the log start to `offset`, as retention and DeleteRecords do. Raises KafkaError beyond the log's end."""
         self._look(lambda cluster, now: self._partition(cluster, partition).log.advance_log_start(offset, now))
 
     def corrupt(self, offset: int, partition: int = 0) -> None:

@@ -9,7 +9,7 @@ _UNKNOWN = -1
 
 
 def handle(call: Call, request: Kip17OffsetFetchRequest) -> Kip17OffsetFetchResponse:
-    """An error of the group stands on every partition, as in v1."""
+    """OffsetFetch v2 has no top-level error: an error of the group is repeated on every partition, as in v1."""
     try:
         offsets = offsets_of(call, request.group_id)
     except KafkaError as error:
