@@ -52,7 +52,7 @@ def fakebroker_factory(request: pytest.FixtureRequest) -> Iterator[Callable[...,
 
 @pytest.fixture(scope="session")
 def fakebroker_session(request: pytest.FixtureRequest) -> Iterator["FakeBroker"]:
-    """One broker for all tests of the run that ask for it."""
+    """One broker for all tests of the run that use this fixture."""
     broker = _start()
     _brokers_to_report(request.session).append(broker)
     yield broker
@@ -116,6 +116,6 @@ def _brokers_to_report(node: pytest.Item | pytest.Session) -> list["FakeBroker"]
 
 
 def _brokers_of(item: pytest.Item) -> list["FakeBroker"]:
-    """The brokers that the test asked for; the session's only if it is one of them."""
+    """The brokers that the test uses; the session's only if its fixture is among the test's."""
     shared = item.session.stash.get(_BROKERS, []) if "fakebroker_session" in getattr(item, "fixturenames", ()) else []
     return [*item.stash.get(_BROKERS, []), *shared]

@@ -134,7 +134,7 @@ class ScriptedClient:
     request = _blocking(ClientSteps.request)
 
     def start(self, flow: Flow[T]) -> PendingStep[T]:
-        """Begin a step, e.g. `a.start(a.steps.rejoin())`; ask for its `result()` later."""
+        """Begin a step, e.g. `a.start(a.steps.rejoin())`; call its `result()` later."""
         step = PendingStep(self, flow)
         self.clients.begin(step)
         return step

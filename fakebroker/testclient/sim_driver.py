@@ -58,7 +58,7 @@ class SimDriver:
         self._deliver()
 
     def close_all(self) -> None:
-        """Every connection goes away."""
+        """Close every connection."""
         for client in list(self._sockets):
             self.close(client)
 
