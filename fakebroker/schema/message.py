@@ -218,7 +218,7 @@ class Message(Struct):
         try:
             return decoder(data, offset)
         except (struct.error, IndexError, WireError) as error:
-            from fakebroker.schema.explain import decode_failure
+            from fakebroker.schema.codec_errors import decode_failure
 
             raise decode_failure(cls, version, data, error) from error
 
@@ -228,7 +228,7 @@ class Message(Struct):
         try:
             return encoder(self)
         except (struct.error, TypeError, ValueError, AttributeError, OverflowError, WireError) as error:
-            from fakebroker.schema.explain import encode_failure
+            from fakebroker.schema.codec_errors import encode_failure
 
             raise encode_failure(self, version, error) from error
 

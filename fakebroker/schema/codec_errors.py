@@ -1,4 +1,4 @@
-"""Why a codec failed, in words: which message, version, field and value. Only runs when something went wrong."""
+"""The texts of WireErrors: which message, version, field and value a codec failed at. Runs only after a failure."""
 
 from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
