@@ -38,7 +38,7 @@ class Names:
         return text.replace("~", self.tag)
 
 
-def dig(value: Any, path: str) -> Any:
+def value_at(value: Any, path: str) -> Any:
     """The value at a path like "Members.0.MemberId". Raises LookupError when it leads nowhere."""
     for word in path.split("."):
         value = value[int(word)] if isinstance(value, list) else value[word]

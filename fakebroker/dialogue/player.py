@@ -11,7 +11,7 @@ from functools import partial
 from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.dialogue.batches import build, read_batches
 from fakebroker.dialogue.compare import differences
-from fakebroker.dialogue.names import Names, dig
+from fakebroker.dialogue.names import Names, value_at
 from fakebroker.dialogue.script import (
     Close,
     Closed,
@@ -144,7 +144,7 @@ class Player:
         answer = to_json(pending.result(), pending.version, show_records)
         # First save, then compare: the recorded answer refers to the saved values.
         for name, path in request.save.items():
-            self._names.save(name, dig(answer, path))
+            self._names.save(name, value_at(answer, path))
         problems = differences(step.response, answer, self._names, wall_ms)
         if abs(waited_ms - step.waited_ms) > self._driver.tolerance_ms(step.waited_ms):
             problems.append(f"answered after {waited_ms} ms, Kafka {step.waited_ms} ms")

@@ -25,12 +25,12 @@ class CoordinatorHandle(Handle):
     @property
     def node_id(self) -> int:
         """The coordinator's node, -1 when there is none."""
-        return self._look(lambda cluster, _now: self._partition(cluster).leader)
+        return self._with_cluster(lambda cluster, _now: self._partition(cluster).leader)
 
     @property
     def partition(self) -> int:
         """The partition of `__consumer_offsets` that holds the group."""
-        return self._look(lambda cluster, _now: self._partition(cluster).index)
+        return self._with_cluster(lambda cluster, _now: self._partition(cluster).index)
 
     def move(self, to: int) -> None:
         """Another node leads the partition: parked requests get NOT_COORDINATOR, and the new leader loads the log.
@@ -38,7 +38,7 @@ class CoordinatorHandle(Handle):
         `to` is a node id; the present coordinator loads its log again. Raises ValueError for a node that does not
         exist.
         """
-        self._look(lambda cluster, now: self._move(cluster, now, to))
+        self._with_cluster(lambda cluster, now: self._move(cluster, now, to))
 
     def load(self, for_s: float = 0.0) -> None:
         """The coordinator loads its log again, for `for_s` seconds: COORDINATOR_LOAD_IN_PROGRESS meanwhile.
@@ -48,7 +48,7 @@ class CoordinatorHandle(Handle):
         """
         if not 0 <= for_s <= LONGEST_LOAD_S:
             raise ValueError(f"a load cannot take {for_s} s, only up to {LONGEST_LOAD_S}")
-        self._look(lambda cluster, now: self._load(cluster, now, round(for_s * 1000)))
+        self._with_cluster(lambda cluster, now: self._load(cluster, now, round(for_s * 1000)))
 
     def _move(self, cluster: "Cluster", now: Instant, to: int) -> None:
         if to not in cluster.nodes:

@@ -49,12 +49,12 @@ class GroupHandle(Handle):
     @property
     def exists(self) -> bool:
         """Whether the coordinator knows the group."""
-        return self._look(lambda cluster, now: self._group(cluster, now) is not None)
+        return self._with_cluster(lambda cluster, now: self._group(cluster, now) is not None)
 
     @property
     def state(self) -> str:
         """ "Empty", "PreparingRebalance", "CompletingRebalance", "Stable" or "Dead"."""
-        return self._look(lambda cluster, now: str(_state(self._group(cluster, now))))
+        return self._with_cluster(lambda cluster, now: str(_state(self._group(cluster, now))))
 
     @property
     def generation(self) -> int:
@@ -95,7 +95,7 @@ class GroupHandle(Handle):
         "kip-211".
         Raises FakebrokerError for any other, KafkaError while the group has no coordinator.
         """
-        return self._look(
+        return self._with_cluster(
             lambda cluster, now: explain(_coordinator(cluster, self.group_id), self.group_id, now, policy)
         )
 
@@ -151,7 +151,7 @@ class GroupHandle(Handle):
             group = self._group(cluster, now)
             return otherwise if group is None else question(group)
 
-        return self._look(look)
+        return self._with_cluster(look)
 
     def _transitions(self) -> list[Transition]:
         events = [recorded.event for recorded in self._access.engine.journal.events(Transition)]

@@ -41,24 +41,26 @@ class TopicHandle(Handle):
     @property
     def exists(self) -> bool:
         """Whether there is such a topic."""
-        return self._look(lambda cluster, _: self.name in cluster.topics)
+        return self._with_cluster(lambda cluster, _: self.name in cluster.topics)
 
     @property
     def partitions(self) -> int:
         """How many partitions it has."""
-        return self._look(lambda cluster, _: len(self._topic(cluster).partitions))
+        return self._with_cluster(lambda cluster, _: len(self._topic(cluster).partitions))
 
     @property
     def end_offsets(self) -> dict[int, int]:
         """The log end offset of each partition: where its next record will be."""
-        return self._look(lambda cluster, _: {p.index: p.log.log_end_offset for p in self._topic(cluster).partitions})
+        return self._with_cluster(
+            lambda cluster, _: {p.index: p.log.log_end_offset for p in self._topic(cluster).partitions}
+        )
 
     def records(self, partition: int | None = None) -> list[StoredRecord]:
         """The records in the log of one partition or of all, in order of partition and offset, without control batches.
 
         Raises KafkaError(CORRUPT_MESSAGE) for a batch that was corrupted.
         """
-        return self._look(lambda cluster, _: self._records(cluster, partition))
+        return self._with_cluster(lambda cluster, _: self._records(cluster, partition))
 
     def produce(
         self,
@@ -83,23 +85,23 @@ class TopicHandle(Handle):
             batch = build_batch(records)
             return self._partition(cluster, partition).log.append(batch, now).base_offset
 
-        return self._look(append)
+        return self._with_cluster(append)
 
     def truncate(self, offset: int, partition: int = 0) -> None:
         """Remove the records from `offset` on, as an unclean leader election does."""
-        self._look(lambda cluster, now: self._partition(cluster, partition).log.truncate(offset, now))
+        self._with_cluster(lambda cluster, now: self._partition(cluster, partition).log.truncate(offset, now))
 
     def advance_log_start(self, offset: int, partition: int = 0) -> None:
         """Move the log start to `offset`, as retention and DeleteRecords do. Raises KafkaError beyond the log's end."""
-        self._look(lambda cluster, now: self._partition(cluster, partition).log.advance_log_start(offset, now))
+        self._with_cluster(lambda cluster, now: self._partition(cluster, partition).log.advance_log_start(offset, now))
 
     def corrupt(self, offset: int, partition: int = 0) -> None:
         """Make the CRC of the batch that holds `offset` wrong, so that a client that checks it must notice."""
-        self._look(lambda cluster, _: self._partition(cluster, partition).log.corrupt(offset))
+        self._with_cluster(lambda cluster, _: self._partition(cluster, partition).log.corrupt(offset))
 
     def delete(self) -> None:
         """Delete the topic with its records and everything committed for it."""
-        self._look(lambda cluster, now: cluster.topics.delete(self._topic(cluster).name, now))
+        self._with_cluster(lambda cluster, now: cluster.topics.delete(self._topic(cluster).name, now))
 
     def wait(self, *, records: int, timeout_s: float = WAIT_S) -> Any:
         """Wait until at least so many records were appended to all partitions together; gives what `records()` gives.
