@@ -60,7 +60,7 @@ class _Part(NamedTuple):
 
 def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
     """Append to each partition for itself (PD-24)."""
-    return _one_good_batch(call, request) or call.work(_each_partition(call, request))
+    return _one_good_batch(call, request) or call.work(_each_partition(call, request), must_finish=True)
 
 
 def _one_good_batch(call: Call, request: ProduceRequest) -> ProduceResponse | None:

@@ -40,6 +40,7 @@ class Engine:
         self.outbox = cluster.outbox
         self._timers = cluster.timers
         self.largest_frame_bytes = cluster.settings.get_int("socket.request.max.bytes")
+        self.at_once_bytes = min(self.largest_frame_bytes, LONG_FRAME_BYTES)  # a longer frame is read in steps
         self._dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]
         self.works: deque[Work] = deque()
         self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps
