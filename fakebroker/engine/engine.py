@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from traceback import format_exception
 from typing import TYPE_CHECKING
 
-from fakebroker.engine.connection import Connection
+from fakebroker.engine.connection import LONG_FRAME_BYTES, Connection
 from fakebroker.engine.dispatch import Dispatcher
 from fakebroker.engine.journal import Journal, Peer
 from fakebroker.engine.unserved import Unserved
