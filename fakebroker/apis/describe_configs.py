@@ -4,7 +4,8 @@ v0 is_default; v1 source and synonyms in its place; v2 no change; v3 type and do
 Kafka 4 serves v1 on. The documentation is this project's own.
 """
 
-from fakebroker.apis.call import Call
+from fakebroker.apis.call import Call, Steps
+from fakebroker.apis.pace import Pace
 from fakebroker.core.config_resources import RESOURCE_TYPES, Described, resource
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.settings import Source
@@ -17,14 +18,27 @@ from fakebroker.wire.messages.describe_configs import (
     DescribeConfigsSynonym,
 )
 
+CONFIGS_PER_STEP = 1_000
 
-def handle(call: Call, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+
+def handle(call: Call, request: DescribeConfigsRequest) -> DescribeConfigsResponse | None:
     """Each resource on its own, unless one has a type that does not exist: then all are refused (DC-5)."""
     unknown = [asked.resource_type for asked in request.resources if asked.resource_type not in RESOURCE_TYPES]
     if unknown:
         error = KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {unknown[0]}")
         return DescribeConfigsResponse(results=[_refused(asked, error) for asked in request.resources])
-    return DescribeConfigsResponse(results=[_result(call, request, asked) for asked in request.resources])
+    return call.work(_in_steps(call, request))
+
+
+def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConfigsResponse]:
+    """A resource is described in one step."""
+    response, pace = DescribeConfigsResponse(), Pace(CONFIGS_PER_STEP)
+    for asked in request.resources:
+        result = _result(call, request, asked)
+        response.results.append(result)
+        if pace.is_over(1 + len(result.configs)):
+            yield
+    return response
 
 
 def _result(call: Call, request: DescribeConfigsRequest, asked: DescribeConfigsResource) -> DescribeConfigsResult:
