@@ -32,7 +32,7 @@ def handle(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse
 def _in_steps(call: Call, request: DescribeGroupsRequest) -> Steps[DescribeGroupsResponse]:
     response, pace = DescribeGroupsResponse(), Pace(MEMBERS_PER_STEP)
     for group_id in request.groups:
-        group = _describe(call, group_id)
+        group = describe(call, group_id)
         if request.include_authorized_operations and group.error_code == ErrorCode.NONE:
             group.authorized_operations = call.cluster.behaviours.group_operations  # DS-8
         response.groups.append(group)
@@ -41,7 +41,8 @@ def _in_steps(call: Call, request: DescribeGroupsRequest) -> Steps[DescribeGroup
     return response
 
 
-def _describe(call: Call, group_id: str) -> DescribedGroup:
+def describe(call: Call, group_id: str) -> DescribedGroup:
+    """One group as this version shows it, or why it is not shown."""
     try:
         group = call.shard(group_id).group(group_id)
     except KafkaError as error:
