@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from fakebroker.apis.call import Call, Steps
+from fakebroker.apis.pace import Pace
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, shown
 from fakebroker.schema import ZERO_UUID
@@ -45,17 +46,16 @@ def _in_steps(call: Call, request: DeleteTopicsRequest) -> Steps[DeleteTopicsRes
         for entry in entries
         if (entry.name is None) == (entry.topic_id == ZERO_UUID)
     ]
-    room = GROUPS_PER_STEP
+    pace = Pace(GROUPS_PER_STEP)
     for found in _found(call, names, ids):
-        if not isinstance(found, Topic):
+        if isinstance(found, Topic):
+            responses.append(DeletableTopicResult(name=found.name, topic_id=found.id))
+            steps = call.cluster.topics.delete_in_steps(found.name, call.now)
+        else:
             responses.append(found)
-            continue
-        responses.append(DeletableTopicResult(name=found.name, topic_id=found.id))
-        room -= _TOPIC_COSTS_GROUPS
-        for groups in call.cluster.topics.delete_in_steps(found.name, call.now):
-            room -= groups
-            if room < 0:
-                room = GROUPS_PER_STEP
+            steps = iter((1,))
+        for groups in steps:  # the first is taken at once: no pause comes between looking for a topic and its end
+            if pace.is_over(groups or _TOPIC_COSTS_GROUPS):
                 yield
     return DeleteTopicsResponse(responses=responses)
 

@@ -5,7 +5,8 @@ v4 flexible.
 Kafka 4 serves v1 on. The documentation is this project's own.
 """
 
-from fakebroker.apis.call import Call
+from fakebroker.apis.call import Call, Steps
+from fakebroker.apis.pace import Pace
 from fakebroker.core.config_resources import RESOURCE_TYPES, ConfigEntry, resource
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.settings import Source
@@ -18,14 +19,27 @@ from fakebroker.wire.messages.describe_configs import (
     DescribeConfigsSynonym,
 )
 
+CONFIGS_PER_STEP = 1_000
 
-def handle(call: Call, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+
+def handle(call: Call, request: DescribeConfigsRequest) -> DescribeConfigsResponse | None:
     """Each resource on its own, unless one has a type that does not exist: then all get INVALID_REQUEST (DC-5)."""
     unknown = [entry.resource_type for entry in request.resources if entry.resource_type not in RESOURCE_TYPES]
     if unknown:
         error = KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {unknown[0]}")
         return DescribeConfigsResponse(results=[_error_result(entry, error) for entry in request.resources])
-    return DescribeConfigsResponse(results=[_result(call, request, entry) for entry in request.resources])
+    return call.work(_in_steps(call, request))
+
+
+def _in_steps(call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConfigsResponse]:
+    """A resource is described in one step."""
+    response, pace = DescribeConfigsResponse(), Pace(CONFIGS_PER_STEP)
+    for entry in request.resources:
+        result = _result(call, request, entry)
+        response.results.append(result)
+        if pace.is_over(1 + len(result.configs)):
+            yield
+    return response
 
 
 def _result(call: Call, request: DescribeConfigsRequest, entry: DescribeConfigsResource) -> DescribeConfigsResult:

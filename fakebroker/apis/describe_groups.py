@@ -6,7 +6,8 @@ GROUP_ID_NOT_FOUND for a group that does not exist (KIP-1043). Only classic grou
 MOCK: groups are answered in request order, members in the order in which they joined (GEN-9).
 """
 
-from fakebroker.apis.call import Call
+from fakebroker.apis.call import Call, Steps
+from fakebroker.apis.pace import Pace
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.groups.states import State
 from fakebroker.errors import ErrorCode, KafkaError
@@ -20,17 +21,28 @@ from fakebroker.wire.messages.describe_groups import (
 _FIRST_NOT_FOUND = 6
 
 
-def handle(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+MEMBERS_PER_STEP = 2_000  # and groups, which cost about as much
+
+
+def handle(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse | None:
     """Describe each group by itself."""
-    groups = [_describe(call, group_id) for group_id in request.groups]
-    if request.include_authorized_operations:
-        for group in groups:
-            if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = call.cluster.behaviours.group_authorized_operations  # DS-8
-    return DescribeGroupsResponse(groups=groups)
+    return call.work(_in_steps(call, request))
 
 
-def _describe(call: Call, group_id: str) -> DescribedGroup:
+def _in_steps(call: Call, request: DescribeGroupsRequest) -> Steps[DescribeGroupsResponse]:
+    response, pace = DescribeGroupsResponse(), Pace(MEMBERS_PER_STEP)
+    for group_id in request.groups:
+        group = describe(call, group_id)
+        if request.include_authorized_operations and group.error_code == ErrorCode.NONE:
+            group.authorized_operations = call.cluster.behaviours.group_authorized_operations  # DS-8
+        response.groups.append(group)
+        if pace.is_over(1 + len(group.members)):
+            yield
+    return response
+
+
+def describe(call: Call, group_id: str) -> DescribedGroup:
+    """One group as this version shows it, or why it is not shown."""
     try:
         group = call.shard(group_id).group(group_id)
     except KafkaError as error:

@@ -5,7 +5,8 @@ v3 flexible; v4 states, and a filter by them (KIP-518); v5 types, and a filter b
 MOCK: groups are listed by partition, then in the order in which they were made (GEN-9).
 """
 
-from fakebroker.apis.call import Call
+from fakebroker.apis.call import Call, Steps
+from fakebroker.apis.pace import Pace
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
@@ -13,7 +14,10 @@ from fakebroker.wire.messages.list_groups import ListedGroup, ListGroupsRequest,
 _TYPE = "classic"
 
 
-def handle(call: Call, request: ListGroupsRequest) -> ListGroupsResponse:
+GROUPS_PER_STEP = 5_000
+
+
+def handle(call: Call, request: ListGroupsRequest) -> ListGroupsResponse | None:
     """Every group that passes both filters (LS-3); COORDINATOR_LOAD_IN_PROGRESS while a partition is loading (LS-4)."""
     coordinator = call.node.coordinator
     shards = coordinator.all_shards(call.now)
@@ -23,10 +27,18 @@ def handle(call: Call, request: ListGroupsRequest) -> ListGroupsResponse:
     if hidden or (types and _TYPE not in types):
         return ListGroupsResponse(error_code=code)
     states = _state_filter(call, request.states_filter)
-    return ListGroupsResponse(
-        error_code=code,
-        groups=[_entry(group) for shard in shards for group in shard if not states or group.state.lower() in states],
-    )
+    groups = [group for shard in shards for group in shard if not states or group.state.lower() in states]
+    return call.work(_in_steps(ListGroupsResponse(error_code=code), groups))
+
+
+def _in_steps(response: ListGroupsResponse, groups: list[ClassicGroup]) -> Steps[ListGroupsResponse]:
+    """The groups are those of the moment of the request, each as it is when its turn comes."""
+    pace = Pace(GROUPS_PER_STEP)
+    for group in groups:
+        response.groups.append(_entry(group))
+        if pace.is_over():
+            yield
+    return response
 
 
 def _state_filter(call: Call, names: list[str]) -> set[str]:

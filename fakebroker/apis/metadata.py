@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from fakebroker.apis import operations
 from fakebroker.apis.call import Call, Steps
+from fakebroker.apis.pace import Pace
 from fakebroker.core.topic_rules import check_name
 from fakebroker.core.topics import INTERNAL_TOPICS, Partition, Topic
 from fakebroker.errors import ErrorCode, KafkaError
@@ -26,6 +27,7 @@ from fakebroker.wire.messages.metadata import (
 )
 
 PARTITIONS_PER_STEP = 2_000  # and topics, which cost about as much
+_CREATION_COSTS_PARTITIONS = 10
 
 
 def handle(call: Call, request: MetadataRequest) -> MetadataResponse | None:
@@ -36,14 +38,13 @@ def handle(call: Call, request: MetadataRequest) -> MetadataResponse | None:
 def _in_steps(call: Call, request: MetadataRequest) -> Steps[MetadataResponse]:
     """As many topics in one step as have `PARTITIONS_PER_STEP`."""
     topics: list[MetadataResponseTopic] = []
-    room = PARTITIONS_PER_STEP
+    pace, cluster = Pace(PARTITIONS_PER_STEP), call.cluster
+    known = len(cluster.topics)
     for topic in _topics(call, request):
         topics.append(topic)
-        room -= 1 + len(topic.partitions)
-        if room < 0:
-            room = PARTITIONS_PER_STEP
+        made, known = len(cluster.topics) != known, len(cluster.topics)
+        if pace.is_over(1 + len(topic.partitions) + _CREATION_COSTS_PARTITIONS * made):
             yield
-    cluster = call.cluster
     response = MetadataResponse(
         brokers=_brokers(call),
         cluster_id=cluster.cluster_id,

@@ -71,7 +71,7 @@ class _Part(NamedTuple):
 
 def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
     """Append to each partition on its own: an error of one leaves the others as they are (PD-24)."""
-    return _single_batch(call, request) or call.work(_each_partition(call, request))
+    return _single_batch(call, request) or call.work(_each_partition(call, request), must_finish=True)
 
 
 def _single_batch(call: Call, request: ProduceRequest) -> ProduceResponse | None:

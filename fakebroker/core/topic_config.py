@@ -62,13 +62,9 @@ class TopicConfig(Reader):
     def _compute(self) -> None:
         self._generation = self._settings.generation
         self._log = None
-        self._values = {name: self._inherited(setting) for name, setting in self.table.items()}
-        for name, text in self.own.items():
-            self._values[name] = parse(self.table[name], text)
-
-    def _inherited(self, setting: Setting) -> Value:
-        value = None if setting.broker_name is None else self._settings.value(setting.broker_name)
-        return setting.default if value is None else value
+        self._values = self._settings.of_topics()
+        if self.own:
+            self._values = {**self._values, **{name: parse(self.table[name], text) for name, text in self.own.items()}}
 
 
 def check_config(settings: Settings, values: Mapping[str, str]) -> None:

@@ -153,6 +153,7 @@ class Topics:
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[bytes, Topic] = {}
         self._alike: dict[str, dict[str, None]] = {}  # collision key -> names in the order of their creation
+        self.being_deleted: list[str] = []  # gone, with clearing away still under way
         self.on_deleted: list[Callable[[Topic, Instant], Iterable[int] | None]] = []
         self.on_leader_changed: list[Callable[[Partition, Instant], None]] = []
 
@@ -233,9 +234,11 @@ class Topics:
             del self._alike[key]
         for partition in topic.partitions:
             partition.wake(now)
+        self.being_deleted.append(name)
         yield 0
         for clear_away in self.on_deleted:
             yield from clear_away(topic, now) or ()
+        self.being_deleted.remove(name)
         topic.end()
 
     def internal(self, name: str) -> Topic:

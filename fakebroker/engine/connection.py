@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fakebroker.apis.call import Call, Steps
 from fakebroker.engine.dispatch import Dispatcher, Route
+from fakebroker.engine.gone import Gone
 from fakebroker.engine.journal import Connected, Disconnected, Frame, Peer
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.engine.unserved import who
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 REQUESTS_PER_TURN = 64
 MOST_OUT_BYTES = 1024 * 1024  # of large answers in one turn
+LONG_FRAME_BYTES = 1_100_000  # beyond it a frame is read in steps; the largest of ordinary producers are not
 MOST_FRAME_BYTES = 2**31 - 1  # what its length prefix can say
 SMALLEST_FRAME_BYTES = 10  # key, version, correlation id, length of the client id
 
@@ -37,40 +39,8 @@ log = logging.getLogger("fakebroker")
 _SIZE = Struct(">i")
 _PREFIXES = [_SIZE.pack(size_bytes) for size_bytes in range(512)]
 _head = Struct(">ii4xh").unpack_from  # frame size; API key and version as one number; the client id's length
+_frame_head = Struct(">i4xh").unpack_from  # the same without the size
 _HEAD_BYTES = 4 + SMALLEST_FRAME_BYTES
-
-
-class _Gone:
-    """In the place of a closed connection, and of whatever drove it: what is asked of it has no effect."""
-
-    def carry(self) -> None:
-        """There is nothing to carry."""
-
-    def answer(self, call: Call, _response: "Message | None") -> None:
-        """Nobody is there to read it."""
-        call.is_answered = True
-
-    def watch(self, _call: Call, _callback: Callable[[Instant], None]) -> None:
-        """It has gone already, and who had asked before was told."""
-
-    def work(self, _call: Call, steps: Steps[Any], _must_finish: bool) -> None:
-        """Nobody waits for what the steps would give."""
-        steps.close()
-
-    def fail(self, _reason: str) -> None:
-        """It is closed."""
-
-    def not_served(self, _call: Call, _what: str) -> None:
-        """It waits for nothing any more."""
-
-    def looked_up(self, _call: Call, _group_id: str) -> None:
-        """It will not ask that coordinator."""
-
-    def address_of(self, _node_id: int) -> None:
-        """A client that has gone reaches nothing."""
-
-
-_GONE = _Gone()
 
 
 class Connection:
@@ -129,7 +99,10 @@ class Connection:
         self.engine.tick(now)
         if self.wants_turn:
             try:
-                self._turn(*self._input(), now)
+                if self._wanted_bytes > LONG_FRAME_BYTES:
+                    self._long_frame(now)
+                else:
+                    self._turn(*self._input(), now)
             except Exception as error:
                 self._broke(error)
 
@@ -169,7 +142,7 @@ class Connection:
             self.engine.run(callback, now)
         self._drop_request()
         # Not in a cycle with driver and call any more: all of it goes now, not when the collector comes by.
-        self.driver = self._call.connection = _GONE
+        self.driver = self._call.connection = Gone(self.engine)
 
     # What a call asks of its connection
 
@@ -184,6 +157,10 @@ class Connection:
     def work(self, call: Call, steps: Steps[Any], must_finish: bool) -> None:
         """The request in work is long: its next steps are taken in turn with others."""
         self.engine.begin(Work(self, call, self._in_steps(call, steps), must_finish))
+
+    def read(self, call: Call, steps: Steps[Any], handle: Callable[[Call, Any], Any]) -> None:
+        """The request in work comes in a long frame: read it in steps, then let `handle` have it."""
+        self.work(call, self._read(call, steps, handle), must_finish=True)
 
     def watch(self, call: Call, callback: Callable[[Instant], None]) -> None:
         """Run `callback` if the connection goes away before `call` is answered."""
@@ -224,9 +201,9 @@ class Connection:
         assert route is not None
         try:
             response = yield from steps
-            if call.is_answered or self.is_gone:
+            if response is None or self.is_gone:  # answered by now, or parked
                 return
-            self._send(route, None if response is None else (yield from route.encode_in_steps(response)))
+            self._send(route, (yield from route.encode_in_steps(response)))
             self._answered(call)
         except Exception as error:
             if not self.is_gone:
@@ -236,6 +213,10 @@ class Connection:
                 self.engine.failed(error)
         if not self.is_gone:
             self._unpark(call)
+
+    def _read(self, call: Call, steps: Steps[Any], handle: Callable[[Call, Any], Any]) -> Steps[Any]:
+        self._request = request = yield from steps
+        return handle(call, request)
 
     def _answered(self, call: Call) -> None:
         if call.is_answered:
@@ -255,7 +236,7 @@ class Connection:
 
     def _turn(self, buffer: bytes, position: int, now: Instant) -> None:
         """Take up whole frames from `position` on until one parks, the turn is over or the rest is no whole frame."""
-        end, limit, routes, head = len(buffer), self.engine.largest_frame_bytes, self._dispatcher.routes, _head
+        end, limit, routes, head = len(buffer), self.engine.at_once_bytes, self._dispatcher.routes, _head
         self._is_turn_over = False
         for _ in range(REQUESTS_PER_TURN):
             if end - position < _HEAD_BYTES:
@@ -283,6 +264,23 @@ class Connection:
             self.engine.drain()
         if not self.is_dirty:
             self.engine.mark_dirty(self)
+
+    def _long_frame(self, now: Instant) -> None:
+        """Take up the whole frame that is here, which is so long that to read it is work in steps."""
+        size, pieces = self._wanted_bytes - 4, self._pieces
+        pieces[0] = pieces[0][self._position + 4 :]
+        data = b"".join(pieces)
+        self._drop_input()
+        pieces.clear()
+        frame = data[:size]
+        code, client_id_size = _frame_head(frame)
+        route = self._dispatcher.routes.get(code) or self._find_route(code, frame)
+        if route is not None:
+            self._serve(route.of_long_frames(), frame, 10 + client_id_size if client_id_size > 0 else 10, now)
+        if not self.is_parked:
+            self._frame = b""
+        self._keep(data, size)
+        self.engine.mark_dirty(self)
 
     def _serve(self, route: Route, frame: bytes, offset: int, now: Instant) -> None:
         """One request: header, body, handler, answer. `offset` is where the header's client id ends."""

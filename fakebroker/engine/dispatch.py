@@ -1,8 +1,9 @@
 """From an API key and version to the functions that read, answer and write it; made when first asked for."""
 
 from collections.abc import Callable, Generator
+from copy import copy
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from fakebroker.apis import dialects, handlers
 from fakebroker.apis.call import Call
@@ -15,6 +16,7 @@ from fakebroker.wire.dialects import Overlay, overlays_of, versions_with
 from fakebroker.wire.registry import APIS, Api
 
 EncodeSteps = Generator[None, None, list[bytes]]
+DecodeSteps = Generator[None, None, tuple[Any, int]]
 
 FETCH = 1
 JOIN_GROUP = 11  # its leader is told what all members sent
@@ -28,7 +30,9 @@ class Route:
     """
 
     __slots__ = (
+        "_decode_in_steps",
         "_encode_in_steps",
+        "_of_long_frames",
         "api_key",
         "decode",
         "encode",
@@ -59,11 +63,41 @@ class Route:
         )
         self.is_loaded = not isinstance(module, _Unloadable)
         self._encode_in_steps: Callable[[Any], EncodeSteps] | None = None
+        self._decode_in_steps: Callable[[bytes, int], DecodeSteps] | None = None
+        self._of_long_frames: Route | None = None
         self.has_tagged_header = request.flexible.includes(version)
         self.has_tagged_answer = response.flexible.includes(version) and api.key != API_VERSIONS  # AV-5
 
+    def of_long_frames(self) -> "Route":
+        """The same for frames that take long to read: what it decodes are the steps in which the request is read."""
+        if self.api_key == API_VERSIONS:  # of a version that we do not have the body is not looked at
+            return self
+        if self._of_long_frames is None:
+            self._of_long_frames = route = copy(self)
+            route.decode = lambda frame, offset: (self._read(frame, offset), offset)
+            route.handle = self._handle_when_read
+        return self._of_long_frames
+
+    def _handle_when_read(self, call: Call, steps: Any) -> None:
+        connection: Any = call.connection
+        connection.read(call, steps, self.handle)
+
+    def _read(self, frame: bytes, offset: int) -> Generator[None, None, Any]:
+        """The request in a frame, in steps. Raises CloseConnection saying what is wrong with the bytes."""
+        from fakebroker.schema.codec_errors import decode_failure
+
+        if self._decode_in_steps is None:
+            self._decode_in_steps = self.request.stepwise_decoder(self.version)
+        try:
+            request, _ = yield from self._decode_in_steps(frame, offset)
+        except Exception as error:
+            raise CloseConnection(str(decode_failure(self.request, self.version, frame, error))) from None
+        return request
+
     def encode_in_steps(self, response: Any) -> EncodeSteps:
-        """The pieces of a long answer."""
+        """The pieces of a long answer. One with records is in few pieces, and made at once."""
+        if self.api_key == FETCH:
+            return _at_once(cast("list[bytes]", self.encode(response)))
         if self._encode_in_steps is None:
             self._encode_in_steps = self.response.stepwise_encoder(self.version)
         return self._encode_in_steps(response)
@@ -86,6 +120,11 @@ class Route:
 
     def __str__(self) -> str:
         return f"{self.name} v{self.version}"
+
+
+def _at_once(pieces: list[bytes]) -> EncodeSteps:
+    return pieces
+    yield  # makes it a generator
 
 
 class Dispatcher:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from traceback import format_exception
 from typing import TYPE_CHECKING
 
-from fakebroker.engine.connection import Connection
+from fakebroker.engine.connection import LONG_FRAME_BYTES, Connection
 from fakebroker.engine.dispatch import Dispatcher
 from fakebroker.engine.journal import Journal, Peer
 from fakebroker.engine.unserved import Unserved
@@ -40,6 +40,7 @@ class Engine:
         self.outbox = cluster.outbox
         self._timers = cluster.timers
         self.largest_frame_bytes = cluster.settings.get_int("socket.request.max.bytes")
+        self.at_once_bytes = min(self.largest_frame_bytes, LONG_FRAME_BYTES)  # a longer frame is read in steps
         self._dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]
         self.works: deque[Work] = deque()
         self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps

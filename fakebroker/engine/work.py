@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from fakebroker.apis.call import Call
     from fakebroker.engine.connection import Connection
+    from fakebroker.engine.gone import Gone
 
 
 class Work:
@@ -21,7 +22,7 @@ class Work:
     __slots__ = ("_call", "_connection", "_must_finish", "_steps")
 
     def __init__(
-        self, connection: "Connection", call: "Call", steps: "Generator[None, None, None]", must_finish: bool
+        self, connection: "Connection | Gone", call: "Call", steps: "Generator[None, None, None]", must_finish: bool
     ) -> None:
         self._connection = connection
         self._call = call

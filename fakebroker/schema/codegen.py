@@ -14,6 +14,11 @@ def make_decoder(message: type[Message], version: int) -> Any:
     return write_decoder(message, version).compile("decode")
 
 
+def make_stepwise_decoder(message: type[Message], version: int) -> Any:
+    """A generator function (data, position) that yields between its steps and returns (message, end position)."""
+    return write_decoder(message, version, in_steps=True).compile("decode")
+
+
 def make_encoder(message: type[Message], version: int) -> Any:
     """A function (message) -> bytes."""
     return write_encoder(message, version).compile("encode")

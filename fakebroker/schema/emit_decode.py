@@ -31,12 +31,18 @@ from fakebroker.schema.runtime import array_reader
 from fakebroker.schema.source import FunctionSource, field_targets, format_paths
 from fakebroker.schema.types import STRING, ArrayOf, FieldSpec, Primitive
 
+BYTES_PER_STEP = 64 << 10  # of arrays: small entries cost most, some 0.2 us a byte
+NUMBERS_PER_STEP = 1 << 20
 
-def write_decoder(message: type[Message], version: int) -> FunctionSource:
-    """The source of `decode(data, p) -> (message, end position)`."""
-    source = FunctionSource(f"{message.__name__} v{version} decode")
+
+def write_decoder(message: type[Message], version: int, *, in_steps: bool = False) -> FunctionSource:
+    """The source of `decode(data, p) -> (message, end position)`.
+
+    With `in_steps` it is a generator function that yields each `BYTES_PER_STEP` of an array, and returns that.
+    """
+    source = FunctionSource(f"{message.__name__} v{version} decode{' in steps' * in_steps}")
     source.use("new", object.__new__)
-    _Decoder(source, version, message.flexible.includes(version)).function(message)
+    _Decoder(source, version, message.flexible.includes(version), in_steps).function(message)
     return source
 
 
@@ -46,9 +52,10 @@ class _Decoder:
     `path` is the field in Kafka's names, such as "Topics[].Name": it becomes the line's comment and the error's text.
     """
 
-    def __init__(self, source: FunctionSource, version: int, flexible: bool) -> None:
+    def __init__(self, source: FunctionSource, version: int, flexible: bool, in_steps: bool) -> None:
         self.source = source
         self.version = version
+        self.in_steps = in_steps  # whether the function is a generator that pauses within long arrays
         self.flexible = flexible  # the encoding of the field being written; False inside of a field as in GEN-6
         self.data = "data"  # what is read: the message, or the slice of one tagged field
         self.p = "p"
@@ -59,11 +66,15 @@ class _Decoder:
     def function(self, message: type[Message]) -> None:
         self.source.add("def decode(data, p):")
         self.source.depth = 1
+        if self.in_steps:
+            self.source.add(f"mark = p + {BYTES_PER_STEP}")
         self.struct(message, "o", "")
         self.emit_advance()
         if not self.flexible:  # else the count of tags, read last, proves that nothing was cut short
             self.source.add(f"if p > len(data): raise {self.source.helper('too_long')}(0, data, p)")
         self.source.add("return o, p")
+        if self.in_steps:
+            self.source.add("yield  # never reached; makes it a generator also where there is no array")
 
     # Reading positions
 
@@ -282,14 +293,14 @@ class _Decoder:
     def elements(self, element: "Primitive | type[Declaration]", n: str, target: str, path: str) -> None:
         """The `n` entries of an array: numbers by one unpack for all, anything else in a loop."""
         if isinstance(element, Primitive) and element.char not in ("", "16s"):
-            read = self.source.use(f"read_{element.name}s", array_reader(element.char))
-            self.source.add(f"{target} = {read}({n}, {self.data}, {self.p})", path)
-            self.source.add(f"{self.p} += {n}" + (f" * {element.size}" if element.size > 1 else ""))
+            self.numbers(element, n, target, path)
             return
         items, item = self.source.fresh("a"), self.source.fresh("o")
         self.source.add(f"{target} = {items} = []")
         self.source.add(f"for _ in range({n}):")
         self.source.depth += 1
+        if self.in_steps and self.p == "p":  # tagged fields have a position of their own, and are not long
+            self.source.add(f"if p > mark: mark = p + {BYTES_PER_STEP}; yield")
         if isinstance(element, Primitive):
             self.primitive(element, False, item, path + "[]")
         else:
@@ -297,3 +308,21 @@ class _Decoder:
         self.emit_advance()
         self.source.add(f"{items}.append({item})")
         self.source.depth -= 1
+
+    def numbers(self, element: Primitive, n: str, target: str, path: str) -> None:
+        """An array of fixed-size numbers, read by one `unpack`, or by many where it is long and there may be steps."""
+        read = self.source.use(f"read_{element.name}s", array_reader(element.char))
+        times_size = f" * {element.size}" if element.size > 1 else ""
+        if self.in_steps:
+            items = self.source.fresh("a")
+            self.source.add(f"{items} = []")
+            self.source.add(f"while {n} > {NUMBERS_PER_STEP}:")
+            self.source.depth += 1
+            self.source.add(f"{items} += {read}({NUMBERS_PER_STEP}, {self.data}, {self.p})", path)
+            self.source.add(f"{n} -= {NUMBERS_PER_STEP}; {self.p} += {NUMBERS_PER_STEP * element.size}; yield")
+            self.source.depth -= 1
+            self.source.add(f"{items} += {read}({n}, {self.data}, {self.p})", path)
+            self.source.add(f"{target} = {items}")
+        else:
+            self.source.add(f"{target} = {read}({n}, {self.data}, {self.p})", path)
+        self.source.add(f"{self.p} += {n}{times_size}")

@@ -31,7 +31,7 @@ def write_encoder(
 ) -> FunctionSource:
     """The source of `encode(message) -> bytes`, or with `joined` false of one that returns the list of pieces.
 
-    With `in_steps` it is a generator function that yields each `PIECES_PER_STEP` pieces.
+    With `in_steps` it is a generator function that joins each `PIECES_PER_STEP` pieces to one, and yields then.
     """
     source = FunctionSource(
         f"{message.__name__} v{version} encode{'' if joined else ' as pieces'}{' in steps' * in_steps}"
@@ -73,10 +73,13 @@ class _Encoder:
         if not joined or any(self.parts in line for line in self.source.lines[start:]):
             self.source.insert(start, f"{self.parts} = []")
             self.flush()
-            self.source.add(f'return b"".join({self.parts})' if joined else f"return {self.parts}")
             if self.in_steps:
-                self.source.insert(start, f"mark = {PIECES_PER_STEP}")
+                self.source.insert(start, "done = []")
+                self.source.add(f'done.append(b"".join({self.parts}))')
+                self.source.add("return done")
                 self.source.add("yield  # never reached; makes it a generator also where no array is long")
+            else:
+                self.source.add(f'return b"".join({self.parts})' if joined else f"return {self.parts}")
             return
         self.end_run()
         if len(self.pending) == 1:
@@ -304,7 +307,8 @@ class _Encoder:
         self.source.add(f"for {names} in {items}:")
         self.source.depth += 1
         if self.in_steps:
-            self.source.add(f"if len(parts) > mark: mark = len(parts) + {PIECES_PER_STEP}; yield")
+            self.source.add(f"if len(parts) > {PIECES_PER_STEP}:")
+            self.source.add('    done.append(b"".join(parts)); parts.clear(); yield')
         if isinstance(element, Primitive):
             self.primitive(element, False, item, path + "[]")
         else:

@@ -243,6 +243,14 @@ class Message(Struct):
         return cls._decoders[version]
 
     @classmethod
+    def stepwise_decoder(cls, version: int) -> Callable[[bytes, int], Generator[None, None, tuple[Self, int]]]:
+        """Like `decoder`, for large frames: a generator that yields now and then, and returns what `decoder` does."""
+        from fakebroker.schema.codegen import make_stepwise_decoder
+
+        cls._require(version)
+        return make_stepwise_decoder(cls, version)  # type: ignore[no-any-return]
+
+    @classmethod
     def encoder(cls, version: int) -> Callable[[Self], bytes]:
         """The bare function that `encode` calls, for hot loops; only `encode` turns what it raises into a WireError."""
         if version not in cls._encoders:

@@ -74,7 +74,8 @@ def ask(make_call: Callable[..., Call]) -> Callable[..., Any]:
     def ask(cluster: Any, request: Any, version: int, *, now: Instant = Instant(0, 0)) -> Any:
         api = APIS[request.api_key]
         request, _ = type(request).decode(request.encode(version), version)
-        response = handler(request.api_key).handle(make_call(cluster, version, now=now), request)
+        call = make_call(cluster, version, now=now)
+        response = handler(request.api_key).handle(call, request) or call.connection.replies.pop()
         return api.response.decode(response.encode(version), version)[0]
 
     return ask

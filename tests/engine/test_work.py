@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
-from fakebroker.apis import metadata
+from fakebroker.apis import create_topics, metadata
 from fakebroker.core.logs.request_scans import UNPACKED_PER_REQUEST_BYTES
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
+from fakebroker.wire.messages.create_topics import CreatableTopic
+from fakebroker.wire.messages.metadata import MetadataRequestTopic
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.wire.messages.produce import PartitionProduceData, TopicProduceData
 from tests.engine.lab import EngineLab, request
@@ -114,3 +116,75 @@ def test_a_batch_for_a_topic_that_is_deleted_meanwhile(lab: EngineLab) -> None:
     lab.cluster.topics.delete("t", lab.network.now)
     lab.network.settle()
     assert client.answer("Produce", 7).responses[0].partition_responses[0].error_code == 3
+
+
+def creation(*names: str, **fields: Any) -> bytes:
+    topics = [CreatableTopic(name=name, num_partitions=1, replication_factor=1) for name in names]
+    return request("CreateTopics", 7, topics=topics, **fields)
+
+
+NAMES = [f"t{number}" for number in range(create_topics.ENTRIES_PER_STEP // 10)]
+
+
+def test_topics_of_one_request_are_made_together(lab: EngineLab) -> None:
+    """They are planned in several steps, and exist all at once; who has gone does not matter."""
+    client = begun(lab, creation(*NAMES))
+    client.socket.connection.closed(lab.network.now)
+    counts = [len(lab.cluster.topics)]
+    while lab.engine.works:
+        lab.engine.step(lab.network.now)
+        counts.append(len(lab.cluster.topics))
+    assert set(counts) == {0, len(NAMES)}
+    assert lab.engine.errors == []
+
+
+def test_a_topic_that_another_client_makes_meanwhile(lab: EngineLab) -> None:
+    """It is refused with TOPIC_ALREADY_EXISTS, as if the request had come later; the others are made."""
+    client = begun(lab, creation(*NAMES))
+    others = lab.cluster.topics.create("t0", 3)
+    lab.network.settle()
+    codes = [topic.error_code for topic in client.answer("CreateTopics", 7).topics]
+    assert codes == [36] + [0] * (len(NAMES) - 1)
+    assert lab.cluster.topics.get("t0") is others
+    assert lab.cluster.topics.by_id(others.id) is others
+
+
+def test_a_refused_creation_leaves_nothing(lab: EngineLab) -> None:
+    """Too large a change is found out when all is planned: no topic exists, and each is answered."""
+    client = begun(lab, creation(*[f"t{number}" for number in range(5_001)]))
+    lab.network.settle()
+    assert {topic.error_code for topic in client.answer("CreateTopics", 7).topics} == {44}
+    assert len(lab.cluster.topics) == 0
+
+
+def test_a_creation_that_is_only_validated(lab: EngineLab) -> None:
+    """All are answered with their counts and configs, and none exists."""
+    client = begun(lab, creation(*NAMES, validate_only=True))
+    lab.network.settle()
+    topics = client.answer("CreateTopics", 7).topics
+    assert {(topic.error_code, topic.num_partitions, len(topic.configs)) for topic in topics} == {(0, 1, 33)}
+    assert len(lab.cluster.topics) == 0
+
+
+def test_a_created_topic_that_is_deleted_before_the_answer_is_written(lab: EngineLab) -> None:
+    """The answer still says what was made."""
+    client = begun(lab, creation(*NAMES))
+    while not len(lab.cluster.topics):
+        lab.engine.step(lab.network.now)
+    lab.cluster.topics.delete("t999", lab.network.now)
+    lab.network.settle()
+    assert {topic.num_partitions for topic in client.answer("CreateTopics", 7).topics} == {1}
+
+
+def test_auto_creation_counts_more_than_description(lab: EngineLab) -> None:
+    """Metadata that makes topics takes more steps than Metadata that finds them."""
+    topics = [MetadataRequestTopic(name=f"t{number}") for number in range(1_000)]
+    frame = request("Metadata", 12, topics=topics, allow_auto_topic_creation=True)
+    making = begun(lab, frame)
+    steps = steps_to_the_end(lab)
+    lab.network.settle()
+    assert len(making.answer("Metadata", 12).topics) == len(lab.cluster.topics) == 1_000
+    assert steps >= 5
+    finding = lab.client()
+    finding.socket.connection.receive(frame, lab.network.now)
+    assert not lab.engine.works

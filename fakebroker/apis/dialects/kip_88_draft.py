@@ -14,13 +14,13 @@ from fakebroker.wire.drafts import (
     Kip88Group,
     Kip88Member,
 )
-from fakebroker.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest
+from fakebroker.wire.messages.describe_groups import DescribedGroup
 
 
 def handle(call: Call, request: Kip88DescribeGroupsRequest) -> Kip88DescribeGroupsResponse:
     """Describe the groups as the released v0 does, and add their committed offsets."""
-    described = describe_groups.handle(call, DescribeGroupsRequest(groups=request.groups))
-    return Kip88DescribeGroupsResponse(groups=[_with_offsets(call, group) for group in described.groups])
+    described = (describe_groups.describe(call, group_id) for group_id in request.groups)
+    return Kip88DescribeGroupsResponse(groups=[_with_offsets(call, group) for group in described])
 
 
 def _with_offsets(call: Call, group: DescribedGroup) -> Kip88Group:

@@ -140,6 +140,15 @@ class GroupCoordinator:
         else:
             shard.unavailable_code = None
             self._emit(shard.partition.index, "loaded")
+            self._catch_up(shard, now)
+
+    def _catch_up(self, shard: Shard, now: Instant) -> None:
+        """Delete the offsets of topics whose deletion began before the load: whoever goes from shard to shard for it
+        may have been with this broker already, and not yet with the one that the partition comes from.
+        """
+        for topic in self.cluster.topics.being_deleted:
+            for _ in shard.delete_topic(topic, now):
+                pass
 
     def _emit(self, partition: int, what: str, reason: str = "") -> None:
         self.cluster.outbox.append(CoordinatorMoved(partition, self.node.id, what, reason))

@@ -6,8 +6,10 @@ from typing import NamedTuple
 from fakebroker.core.logs.config import LogConfig
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.batch import (
+    LONG_BATCH_BYTES,
     BatchHeader,
     crc32c,
+    crc32c_of_long,
     parse_header,
     read_records,
     with_times,
@@ -159,7 +161,7 @@ def check_header(data: bytes, header: BatchHeader, config: LogConfig, partition:
         raise AppendError(ErrorCode.INVALID_RECORD, f"{partition}: base offset {base_offset} in a new batch")
     if len(data) > config.max_message_bytes:
         raise _too_large(data, config, partition)
-    found = crc32c(data[CRC_START:])
+    found = crc32c(data[CRC_START:]) if len(data) < LONG_BATCH_BYTES else crc32c_of_long(data)
     if found != crc:
         raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"{partition}: checksum {crc:#010x}, the bytes give {found:#010x}")
     if attributes & CODEC_BITS > ZSTD:
