@@ -96,7 +96,7 @@ class Engine:
         timers = self._timers
         return timers.wall.next_due_ms(), timers.mono.next_due_ms()
 
-    def look_again(self) -> tuple[int, int]:
+    def next_wakeup_hint(self) -> tuple[int, int]:
         """When to `tick` next, as `next_deadline`, but free of cost: it may be too early, and NEVER_MS is never."""
         return self._timers.wall.earliest_ms, self._timers.mono.earliest_ms
 

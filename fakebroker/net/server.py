@@ -144,7 +144,7 @@ class Server:
         engine = self.engine
         for connection in engine.take_dirty():
             connection.driver.carry()
-        due_ms = engine.look_again()
+        due_ms = engine.next_wakeup_hint()
         if due_ms != self._timer_is_for:
             self._set_timer(due_ms)
         self._settled()
