@@ -43,7 +43,7 @@ _HEAD_BYTES = 4 + SMALLEST_FRAME_BYTES
 class _Gone:
     """In the place of a closed connection, and of whatever drove it: what is asked of it has no effect."""
 
-    def carry(self) -> None:
+    def flush(self) -> None:
         """There is nothing to carry."""
 
     def answer(self, call: Call, _response: "Message | None") -> None:

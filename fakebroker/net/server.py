@@ -143,7 +143,7 @@ class Server:
         """After the engine did something: carry away what it has to say, and see when it is needed next."""
         engine = self.engine
         for connection in engine.take_dirty():
-            connection.driver.carry()
+            connection.driver.flush()
         due_ms = engine.next_wakeup_hint()
         if due_ms != self._timer_is_for:
             self._set_timer(due_ms)
@@ -304,7 +304,7 @@ class _Client(asyncio.Protocol):
         if self._is_aborted:
             transport.abort()
         else:
-            self.carry()
+            self.flush()
 
     def data_received(self, data: bytes) -> None:
         server = self._server
@@ -321,7 +321,7 @@ class _Client(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._is_slow = False
-        self.carry()
+        self.flush()
 
     def connection_lost(self, error: Exception | None) -> None:
         server = self._server
@@ -333,7 +333,7 @@ class _Client(asyncio.Protocol):
 
     # What the server calls
 
-    def carry(self) -> None:
+    def flush(self) -> None:
         """Send what there is to send; then see whether to close, to take another turn, to read on."""
         connection, transport = self._connection, self._transport
         if transport is None:  # asyncio is about to have it

@@ -40,7 +40,7 @@ class SimSocket:
         """Whether the connection is gone, whoever closed it."""
         return self.connection.close_reason is not None
 
-    def carry(self) -> None:
+    def flush(self) -> None:
         """The broker has something for this client, or a turn is wanted, or the broker closes."""
         connection = self.connection
         self._inbox += connection.data_to_send()
@@ -73,7 +73,7 @@ class SimNetwork:
         engine = self.engine
         while (dirty := engine.take_dirty()) or engine.works:
             for connection in dirty:
-                connection.driver.carry()
+                connection.driver.flush()
             if engine.works:
                 engine.step(self.now)
 
