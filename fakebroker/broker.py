@@ -73,7 +73,7 @@ class _Broker(ABC):
         self._node_ids = tuple(range(1, nodes + 1))
         ports = listen if isinstance(listen, Ports) else Ports(listeners_for(self._node_ids, listen, advertise))
         self._listeners = ports.listeners
-        self._server = Server(ports, self._settled)
+        self._server = Server(ports, self._after_flush)
         self._waiters: list[_Waiter] = []
         self._scripted_clients: ScriptedClients | None = None  # where scripted clients act
         self._life = threading.RLock()  # FakeBroker's: while it is started, stopped, or used while it is not running
@@ -206,14 +206,14 @@ class _Broker(ABC):
         try:
             return function()
         finally:
-            self._server.settle()
+            self._server.flush()
 
     def _restart_nodes(self) -> None:
         now = self._server.clock.now()
         for node in self._engine.cluster.nodes.values():
             node.restart(now)
 
-    def _settled(self) -> None:
+    def _after_flush(self) -> None:
         """The engine did something: perhaps somebody waits for just that."""
         if self._waiters:
             for waiter in tuple(self._waiters):

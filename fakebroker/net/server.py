@@ -33,17 +33,17 @@ log = logging.getLogger("fakebroker")
 
 
 class Server:
-    """The sockets of all listeners of an engine. `settled` is called after everything the engine did.
+    """The sockets of all listeners of an engine. `after_flush` is called after everything the engine did.
 
     From `serve` to `stop` it belongs to one event loop; after that it may serve in another. While it serves, the loop
     has a timer for the next deadline, so that no request is parked for ever; when it does not, it leaves nothing there.
     """
 
-    def __init__(self, ports: Ports, settled: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, ports: Ports, after_flush: Callable[[], None] = lambda: None) -> None:
         self.ports = ports
         self.clock = LoopClock(self._clock_moved)
         self.engine: Engine
-        self._settled = settled
+        self._after_flush = after_flush
         self._loop: asyncio.AbstractEventLoop
         self._preload = Preload()
         self._is_open = False  # from serve() to stop(): timers may be set
@@ -90,7 +90,7 @@ class Server:
         self.engine = self.clock.engine = engine
         self._cancel_timer()  # it was the other engine's
         engine.on_work = self._work_soon
-        self.settle()
+        self.flush()
 
     def drop_clients(self) -> None:
         """Close every connection at once."""
@@ -139,7 +139,7 @@ class Server:
             client.close_copy()
         self._clients.clear()
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """After the engine did something: carry away what it has to say, and see when it is needed next."""
         engine = self.engine
         for connection in engine.take_dirty():
@@ -147,7 +147,7 @@ class Server:
         due_ms = engine.next_wakeup_hint()
         if due_ms != self._timer_is_for:
             self._set_timer(due_ms)
-        self._settled()
+        self._after_flush()
 
     def soon(self, action: Callable[[], None]) -> None:
         """Run `action` when the other clients have had their turns."""
@@ -163,7 +163,7 @@ class Server:
         self._has_turn = False
         if self.engine.works:
             self.engine.step(self.clock.now())
-            self.settle()
+            self.flush()
         if self.engine.works:
             self._work_soon()
 
@@ -244,12 +244,12 @@ class Server:
 
     def _clock_moved(self) -> None:
         self._cancel_timer()
-        self.settle()
+        self.flush()
 
     def _ring(self) -> None:
         self._cancel_timer()
         self.engine.tick(self.clock.now())
-        self.settle()
+        self.flush()
 
 
 class _Client(asyncio.Protocol):
@@ -276,7 +276,7 @@ class _Client(asyncio.Protocol):
         self._unsent: deque[bytes | memoryview] = deque()  # only while the client is slow
         server.joined(self)
         server.watch(accepted, self.read_first)
-        server.settle()
+        server.flush()
 
     def read_first(self) -> None:
         """Perhaps the first bytes are here, or the end of a client that had nothing to say."""
@@ -309,7 +309,7 @@ class _Client(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         server = self._server
         self._connection.receive(data, server.clock.now())
-        server.settle()
+        server.flush()
 
     def eof_received(self) -> bool:
         self._is_at_end, self._is_ordinary = True, False
@@ -329,7 +329,7 @@ class _Client(asyncio.Protocol):
         server.left(self)
         reason = f"connection lost: {error}" if error else "the client closed the connection"
         self._connection.closed(server.clock.now(), reason)
-        server.settle()
+        server.flush()
 
     # What the server calls
 
@@ -437,7 +437,7 @@ class _Client(asyncio.Protocol):
         self._has_turn = False
         if not self._is_slow:
             self._connection.resume(self._server.clock.now())
-            self._server.settle()
+            self._server.flush()
 
 
 def _plain(host: str) -> str:

@@ -22,7 +22,7 @@ class SimSocket:
     def send(self, data: bytes) -> None:
         """Send bytes; whatever the broker answers at once is here when this returns."""
         self.connection.receive(data, self._network.now)
-        self._network.settle()
+        self._network.flush()
 
     def take(self) -> bytes:
         """What has arrived since the last time."""
@@ -33,7 +33,7 @@ class SimSocket:
     def close(self) -> None:
         """Go away."""
         self.connection.closed(self._network.now)
-        self._network.settle()
+        self._network.flush()
 
     @property
     def is_closed(self) -> bool:
@@ -68,7 +68,7 @@ class SimNetwork:
         connection.driver = socket = SimSocket(self, connection)
         return socket
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Carry bytes both ways until nobody has anything to say; one step of long work in each round."""
         engine = self.engine
         while (dirty := engine.take_dirty()) or engine.works:
@@ -89,7 +89,7 @@ class SimNetwork:
             if left_ms <= 0:
                 return False
             self.engine.advance_to(self.now.plus(min(left_ms, self._next_deadline_in_ms())))
-            self.settle()
+            self.flush()
         return True
 
     def _next_deadline_in_ms(self) -> int:

@@ -52,7 +52,7 @@ def test_others_are_served_between_the_steps(lab: EngineLab) -> None:
         lab.cluster.topics.create(f"t{index}")
     client = begun(lab, request("Metadata", 9, topics=None))
     assert lab.client().ask("Heartbeat", 4, group_id="g", generation_id=1, member_id="m").error_code == 25
-    lab.network.settle()
+    lab.network.flush()
     assert len(client.answer("Metadata", 9).topics) == count
     assert lab.engine.errors == []
 
@@ -62,7 +62,7 @@ def test_the_next_request_of_the_connection_waits(lab: EngineLab) -> None:
     lab.cluster.topics.create("t", 9_999)
     client = begun(lab, request("Metadata", 9, 1, topics=None) + request("ApiVersions", 0, 2))
     assert client.socket.connection.wants_turn is False
-    lab.network.settle()
+    lab.network.flush()
     data = client.socket.take()
     assert (data[4:8], data[-4:-2] != b"") == (b"\0\0\0\1", True)
     assert not client.socket.connection.is_parked
@@ -88,7 +88,7 @@ def test_a_deletion_is_finished_whoever_has_gone(lab: EngineLab) -> None:
     client = begun(lab, request("DeleteTopics", 3, topic_names=["t"]))
     assert "t" not in lab.cluster.topics
     client.socket.connection.closed(lab.network.now)
-    lab.network.settle()
+    lab.network.flush()
     assert lab.engine.errors == []
     shards = lab.cluster.nodes[1].coordinator.shards.values()
     assert not any(group.offsets.topics.get("t") for shard in shards for group in shard)
@@ -100,7 +100,7 @@ def test_what_one_produce_unpacks_is_bounded(lab: EngineLab) -> None:
     lab.cluster.topics.create("t", 50)
     client = begun(lab, produce(*[batch] * 50))
     steps = steps_to_the_end(lab)
-    lab.network.settle()
+    lab.network.flush()
     codes = [part.error_code for part in client.answer("Produce", 7).responses[0].partition_responses]
     assert codes == [0] * (UNPACKED_PER_REQUEST_BYTES // (100 << 20)) + [10] * 48
     assert 10 < steps < 150
@@ -112,5 +112,5 @@ def test_a_batch_for_a_topic_that_is_deleted_meanwhile(lab: EngineLab) -> None:
     lab.cluster.topics.create("t")
     client = begun(lab, produce(zeros(20 << 20)))
     lab.cluster.topics.delete("t", lab.network.now)
-    lab.network.settle()
+    lab.network.flush()
     assert client.answer("Produce", 7).responses[0].partition_responses[0].error_code == 3
