@@ -89,7 +89,7 @@ class Server:
         self.drop_clients()
         self.engine = self.clock.engine = engine
         self._cancel_timer()  # it was the other engine's
-        engine.on_work = self._work_soon
+        engine.on_work = self._schedule_work
         self.flush()
 
     def drop_clients(self) -> None:
@@ -149,14 +149,14 @@ class Server:
             self._set_timer(due_ms)
         self._after_flush()
 
-    def soon(self, action: Callable[[], None]) -> None:
+    def call_soon(self, action: Callable[[], None]) -> None:
         """Run `action` when the other clients have had their turns."""
         self._loop.call_soon(action)
 
-    def _work_soon(self) -> None:
+    def _schedule_work(self) -> None:
         if not self._has_turn:
             self._has_turn = True
-            self.soon(self._work)
+            self.call_soon(self._work)
 
     def _work(self) -> None:
         """One step of long work in each round of the loop."""
@@ -165,7 +165,7 @@ class Server:
             self.engine.step(self.clock.now())
             self.flush()
         if self.engine.works:
-            self._work_soon()
+            self._schedule_work()
 
     def joined(self, client: "_Client") -> None:
         """A client connected."""
@@ -235,7 +235,7 @@ class Server:
             if self._timer.when() <= at:
                 return
             self._timer.cancel()
-        self._timer = self._loop.call_at(at, self._ring)
+        self._timer = self._loop.call_at(at, self._on_timer)
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:
@@ -246,7 +246,7 @@ class Server:
         self._cancel_timer()
         self.flush()
 
-    def _ring(self) -> None:
+    def _on_timer(self) -> None:
         self._cancel_timer()
         self.engine.tick(self.clock.now())
         self.flush()
@@ -317,7 +317,7 @@ class _Client(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._is_slow = True
-        self._look_after()
+        self._update_flow_control()
 
     def resume_writing(self) -> None:
         self._is_slow = False
@@ -346,7 +346,7 @@ class _Client(asyncio.Protocol):
         elif pieces and not transport.is_closing():
             transport.write(b"".join(pieces))
         if not (connection.is_quiet and self._is_ordinary):
-            self._look_after()
+            self._update_flow_control()
 
     def _send_unsent(self, transport: asyncio.Transport) -> None:
         """Write what the socket takes, past the transport, which would copy it; that only gets a piece, so that it
@@ -412,7 +412,7 @@ class _Client(asyncio.Protocol):
         """Close this process's copy of a socket that another process goes on with."""
         self._socket.close()
 
-    def _look_after(self) -> None:
+    def _update_flow_control(self) -> None:
         """Something is not as usual: a request is parked, frames wait, the client is slow or sends no more."""
         connection, transport = self._connection, self._transport
         if transport is None or transport.is_closing():
@@ -423,7 +423,7 @@ class _Client(asyncio.Protocol):
             return
         if wants_turn and not self._has_turn and not self._is_slow:
             self._has_turn = True
-            self._server.soon(self._take_turn)
+            self._server.call_soon(self._take_turn)
         should_read = not self._is_slow and connection.waiting_bytes < MOST_WAITING_BYTES
         if should_read != self._is_reading:
             self._is_reading = should_read
