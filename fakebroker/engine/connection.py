@@ -115,7 +115,7 @@ class Connection:
             try:
                 self._turn(data, 0, now)
             except Exception as error:
-                self._broke(error)
+                self._on_internal_error(error)
         elif self.close_reason is None:
             self._pieces.append(data)
             self._buffered_bytes += len(data)
@@ -131,7 +131,7 @@ class Connection:
             try:
                 self._turn(*self._input(), now)
             except Exception as error:
-                self._broke(error)
+                self._on_internal_error(error)
 
     @property
     def wants_turn(self) -> bool:
@@ -275,7 +275,7 @@ class Connection:
         if not self.is_parked:
             self._frame = b""  # an idle connection does not hold on to its last request
         if position < end or self._is_turn_over:
-            self._keep(buffer, position)
+            self._buffer_rest(buffer, position)
         elif not self.is_quiet:
             self._drop_input()
             self.is_quiet = True
@@ -289,7 +289,7 @@ class Connection:
         call = self._call
         try:
             if frame[8:offset] != self._raw_client_id:
-                self._meet(frame, offset)
+                self._set_client_id(frame, offset)
             if route.has_tagged_header:
                 if len(frame) > offset and not frame[offset]:
                     offset += 1
@@ -397,7 +397,7 @@ class Connection:
         else:
             self._send(route, body)
 
-    def _broke(self, error: Exception) -> None:
+    def _on_internal_error(self, error: Exception) -> None:
         """A bug of ours that is no handler's: nobody knows what has become of the request, so the connection ends."""
         self.engine.failed(error)
         self._drop_request()
@@ -414,7 +414,7 @@ class Connection:
             self.fail(f"its handler could not be loaded: {error}")
         return None
 
-    def _meet(self, frame: bytes, offset: int) -> None:
+    def _set_client_id(self, frame: bytes, offset: int) -> None:
         """The client names itself, for the first time or by a new name."""
         header, _ = decode_request_header(frame)
         self._raw_client_id = frame[8:offset]
@@ -447,7 +447,7 @@ class Connection:
             return b"".join(pieces), 0
         return pieces[0], position
 
-    def _keep(self, buffer: bytes, position: int) -> None:
+    def _buffer_rest(self, buffer: bytes, position: int) -> None:
         """Put back what was not taken up, and find out how much makes the next frame whole."""
         self.is_quiet = False
         if self.close_reason is not None:
