@@ -21,7 +21,7 @@ from fakebroker.errors import AnswerTooLong, CloseConnection, ErrorCode, KafkaEr
 from fakebroker.instant import Instant
 from fakebroker.listeners import Address, Listener
 from fakebroker.wire.frame import client_id_of, decode_request_header
-from fakebroker.wire.framing import LARGE_BYTES, flattened, hint
+from fakebroker.wire.framing import LARGE_BYTES, flattened, guess_protocol
 
 if TYPE_CHECKING:
     from fakebroker.engine.engine import Engine
@@ -422,7 +422,7 @@ class Connection:
 
     def _refuse_unserved(self, api_key: int, frame: bytes, reason: str) -> None:
         """Close for an API or version that is not served, naming the client if this is a request of Kafka's."""
-        other_protocol = hint(frame)
+        other_protocol = guess_protocol(frame)
         if not other_protocol:
             with suppress(WireError):
                 self._call.client_id = client_id_of(frame)
@@ -474,7 +474,7 @@ class Connection:
             problem = f"a frame of {size} bytes is larger than socket.request.max.bytes ({limit})"
         else:
             problem = f"a frame of {size} bytes cannot hold a request header"
-        self.fail(problem + hint(buffer[position : position + 16]))
+        self.fail(problem + guess_protocol(buffer[position : position + 16]))
         return 4
 
     def _drop_request(self) -> None:

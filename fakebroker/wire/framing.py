@@ -55,7 +55,7 @@ class FrameReader:
         size: int = _SIZE.unpack_from(buffer, position)[0]
         if not 0 <= size <= self.limit_bytes:
             raise WireError(
-                f"a frame of {size} bytes (limit {self.limit_bytes}){hint(buffer[position : position + 16])}"
+                f"a frame of {size} bytes (limit {self.limit_bytes}){guess_protocol(buffer[position : position + 16])}"
             )
         if len(buffer) - position < _SIZE.size + size:
             self._wanted_bytes = _SIZE.size + size
@@ -63,7 +63,7 @@ class FrameReader:
         return size
 
 
-def hint(start: bytes) -> str:
+def guess_protocol(start: bytes) -> str:
     """A clause to append to an error about the bytes at `start`: what their sender probably speaks instead of Kafka."""
     if start[:2] == b"\x16\x03" and start[2:3] <= b"\x04":
         return "; these bytes look like a TLS handshake, and this listener speaks plain Kafka: check security.protocol"
