@@ -94,7 +94,7 @@ def test_an_error_in_a_timer_is_kept_and_the_others_run(lab: EngineLab, alarms: 
 
 
 def test_the_wakeup_hint_is_never_too_late(lab: EngineLab, alarms: Alarms) -> None:
-    """`next_wakeup_hint` may be early after a deadline moved, `next_deadline` is exact, and a tick brings them together."""
+    """The hint may be early after a deadline moved, `next_deadline` is exact, and a tick brings them together."""
     timers = lab.cluster.timers
     lab.engine.next_deadline()
     assert lab.engine.next_wakeup_hint() == (NEVER_MS, NEVER_MS)
