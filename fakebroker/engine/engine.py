@@ -43,7 +43,9 @@ class Engine:
         self._dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]
         self.works: deque[Work] = deque()
         self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps
-        self._dirty: list[Connection] = []
+        # Connections with something to do for their drivers: to send, to take a turn, to stop reading, to close. In the
+        # order in which they got it; None is only there because Python has no ordered set.
+        self.to_flush: dict[Connection, None] = {}
         self._connection_count = 0
         cluster.log_jobs.start(now)
 
@@ -59,14 +61,13 @@ class Engine:
         self.connections[peer.connection_id] = connection
         return connection
 
-    def take_dirty(self) -> list[Connection]:
-        """The connections that have something to send, want a turn or are to be closed, in the order they got so."""
-        dirty = self._dirty
-        if dirty:
-            self._dirty = []
-        for connection in dirty:
-            connection.is_dirty = False
-        return dirty
+    def flush(self) -> None:
+        """Let the drivers of all connections in `to_flush` do what there is to do; what comes up meanwhile is next."""
+        connections = self.to_flush
+        if connections:
+            self.to_flush = {}
+            for connection in connections:
+                connection.driver.flush()
 
     # Long work
 
@@ -162,12 +163,6 @@ class Engine:
         if len(self.errors) < MOST_ERRORS:
             error.add_note(f"in the broker:\n{trace[-MOST_TRACE_CHARS:]}")
             self.errors.append(error)
-
-    def mark_dirty(self, connection: Connection) -> None:
-        """The driver should look at this connection."""
-        if not connection.is_dirty:
-            connection.is_dirty = True
-            self._dirty.append(connection)
 
     def forget(self, connection: Connection) -> None:
         """The connection is gone."""

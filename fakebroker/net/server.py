@@ -13,6 +13,7 @@ from itertools import islice
 from typing import cast
 
 from fakebroker.engine.connection import Connection
+from fakebroker.engine.connection_state import READING
 from fakebroker.engine.engine import Engine
 from fakebroker.listeners import Address, Listener
 from fakebroker.net.clock import LoopClock
@@ -142,8 +143,7 @@ class Server:
     def flush(self) -> None:
         """After the engine did something: carry away what it has to say, and see when it is needed next."""
         engine = self.engine
-        for connection in engine.take_dirty():
-            connection.driver.flush()
+        engine.flush()
         due_ms = engine.next_wakeup_hint()
         if due_ms != self._timer_is_for:
             self._set_timer(due_ms)
@@ -345,7 +345,7 @@ class _Client(asyncio.Protocol):
             self._send_unsent(transport)
         elif pieces and not transport.is_closing():
             transport.write(b"".join(pieces))
-        if not (connection.is_quiet and self._is_ordinary):
+        if not (connection.state is READING and self._is_ordinary):
             self._update_flow_control()
 
     def _send_unsent(self, transport: asyncio.Transport) -> None:

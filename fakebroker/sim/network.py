@@ -71,9 +71,8 @@ class SimNetwork:
     def flush(self) -> None:
         """Carry bytes both ways until nobody has anything to say; one step of long work in each round."""
         engine = self.engine
-        while (dirty := engine.take_dirty()) or engine.works:
-            for connection in dirty:
-                connection.driver.flush()
+        while engine.to_flush or engine.works:
+            engine.flush()
             if engine.works:
                 engine.step(self.now)
 
