@@ -6,7 +6,7 @@ from typing import Any
 
 from fakebroker.apis import dialects, handlers
 from fakebroker.apis.call import Call
-from fakebroker.engine.refusal import refusal
+from fakebroker.engine.error_response import error_response
 from fakebroker.engine.unserved import MISSING
 from fakebroker.errors import AnswerTooLong, CloseConnection, ErrorCode, WireError
 from fakebroker.listeners import Listener
@@ -58,7 +58,7 @@ class Route:
         self.encode: Callable[[Any], bytes | list[bytes]] = make(body_version)  # pieces, where an answer may be large
         self.handle: Callable[[Call, Any], Any] = module.handle
         self.error_response: Callable[[Any, int, ErrorCode], Any] = getattr(
-            module, "error_response", partial(refusal, response)
+            module, "error_response", partial(error_response, response)
         )
         self.is_loaded = not isinstance(module, _Unloadable)
         self._encode_in_steps: Callable[[Any], EncodeSteps] | None = None
