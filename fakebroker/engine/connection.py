@@ -265,27 +265,27 @@ class Connection:
         The turn is over after `REQUESTS_PER_TURN` requests or `MOST_OUT_BYTES` of large answers.
         """
         end, limit, routes, head = len(buffer), self._input.limit_bytes, self._dispatcher.routes, _head
-        self.state = SERVING  # plain stores here and below, not `_move`: they are made for every read
+        serving, prefix_bytes, smallest = SERVING, PREFIX_BYTES, SMALLEST_FRAME_BYTES  # local names are the fastest
+        self.state = serving  # plain stores here and below, not `_move`: they are made for every read
         for _ in range(REQUESTS_PER_TURN):
             if end - position < _HEAD_BYTES:
                 break
             size, code, client_id_size = head(buffer, position)
-            start = position + PREFIX_BYTES
+            start = position + prefix_bytes
             stop = start + size
-            if stop > end or not SMALLEST_FRAME_BYTES <= size <= limit:
+            if stop > end or not smallest <= size <= limit:
                 break  # `_buffer_rest` finds out which
             frame = buffer[start:stop]
             position = stop
             route = routes.get(code) or self._find_route(code, frame)
             if route is not None:
                 # A negative length says that there is no client id.
-                offset = SMALLEST_FRAME_BYTES + client_id_size if client_id_size > 0 else SMALLEST_FRAME_BYTES
-                self._serve(route, frame, offset, now)
-            if self.state is not SERVING or self.out_bytes > MOST_OUT_BYTES:
+                self._serve(route, frame, smallest + client_id_size if client_id_size > 0 else smallest, now)
+            if self.state is not serving:
                 break
         if self.state is not PARKED:
             self._frame = b""  # an idle connection does not hold on to its last request
-        if position == end and self.state is SERVING:
+        if position == end and self.state is serving:
             self.state = READING
         else:
             self._buffer_rest(buffer, position)
@@ -299,13 +299,16 @@ class Connection:
         if self.state in ENDED:
             return
         self._input.put_back(buffer, position)
-        if self.state is SERVING:  # after a parked request nothing is looked at, not even a length that cannot be
-            try:
-                self._input.measure()
-            except WireError as error:
-                self.fail(str(error))
-            else:
-                self._move(BUFFERED if self._input.buffered_bytes else READING)
+        if self.state is PARKED:
+            return  # nothing after its request is looked at before it is answered, not even a length that cannot be
+        try:
+            self._input.measure()
+        except WireError as error:
+            self.fail(str(error))
+            return
+        state = BUFFERED if self._input.buffered_bytes else READING
+        if state is not self.state:
+            self._move(state)
 
     def _serve(self, route: Route, frame: bytes, offset: int, now: Instant) -> None:
         """One request: header, body, handler, answer. `offset` is where the header's client id ends."""
@@ -376,6 +379,8 @@ class Connection:
         if size > MOST_FRAME_BYTES:
             raise AnswerTooLong(f"an answer of {size} bytes")
         self.out_bytes += size
+        if self.out_bytes > MOST_OUT_BYTES and self.state is SERVING:
+            self._move(BUFFERED)
         return _SIZE.pack(size)
 
     def _send_reply(self, route: Route, response: "Message | None") -> None:
