@@ -38,7 +38,7 @@ from fakebroker.release import release
 from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
-    from fakebroker.handles import ClockHandle, CoordinatorHandle, GroupHandle, TopicHandle
+    from fakebroker.handles import ClockHandle, CoordinatorHandle, GroupHandle, NodeHandle, TopicHandle
     from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
 
 T = TypeVar("T")
@@ -114,6 +114,11 @@ class _Broker(ABC):
         """The clock itself; to be used inside `call`."""
         return self._server.clock
 
+    @property
+    def server(self) -> Server:
+        """Its sockets; to be used inside `call`."""
+        return self._server
+
     def topic(self, name: str) -> "TopicHandle":
         """One topic, which need not exist yet."""
         from fakebroker.handles import TopicHandle
@@ -131,6 +136,12 @@ class _Broker(ABC):
         from fakebroker.handles import CoordinatorHandle
 
         return CoordinatorHandle(self, group_id)
+
+    def node(self, node_id: int) -> "NodeHandle":
+        """One broker of the cluster; they count from 1. Raises ValueError for one that does not exist."""
+        from fakebroker.handles import NodeHandle
+
+        return NodeHandle(self, node_id)
 
     def client(self, client_id: str | None = "client", versions: Mapping[str, int] | None = None) -> "ScriptedClient":
         """A scripted client, connected to the running broker: every step is the test's (scripted.py).
@@ -161,7 +172,8 @@ class _Broker(ABC):
     def reset(self) -> None:
         """Empty it: no topics, no groups, no history, machine's time again. Whoever is connected is disconnected.
 
-        Whether it is running or not; ports, settings, seed and what waits for something stay.
+        Whether it is running or not; ports, settings, seed and what waits for something stay. Nodes that were stopped
+        are alive. Raises OSError if a port of such a node was taken by another process; then nothing is emptied.
         """
         self.call(self._reset)
 
@@ -190,6 +202,8 @@ class _Broker(ABC):
         return engine
 
     def _reset(self) -> None:
+        for node_id in self._node_ids:
+            self._server.open_node(node_id)
         if self.is_running:
             self._server.drop_clients()
         self.journal.clear()

@@ -227,14 +227,16 @@ class KafkaError(FakebrokerError):
         self.message = message
 
     @property
-    def refusal(self) -> "Refusal":
+    def content(self) -> "ErrorContent":
         """Code and message as a value."""
-        return Refusal(self.code, self.message)
+        return ErrorContent(self.code, self.message)
 
 
-class Refusal(NamedTuple):
-    """A KafkaError's content as a value to keep. An exception that is kept keeps the frames it was raised through, and
-    with them the request's bytes, in a cycle if one of these frames keeps the exception.
+class ErrorContent(NamedTuple):
+    """Code and message of a KafkaError as a value, for errors that are kept until the answer is made.
+
+    A kept exception keeps the frames it was raised through, and with them the request's bytes, in a cycle if one of
+    these frames keeps the exception.
     """
 
     code: ErrorCode

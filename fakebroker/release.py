@@ -52,6 +52,7 @@ class Behaviours:
     lists_produce_from_v0: bool = True  # AV-8: Produce v0-v2 are listed but not served, for the sake of old librdkafka
     auto_creation_code: int = 3  # MD-2: what the Metadata that makes a topic answers; before KRaft (2.1.1) 5
     tells_is_default: bool = True  # DC-2: 3.9.1 never does in DescribeConfigs v0, 2.1.1 did
+    has_eligible_leader_replicas: bool = True  # CLU-22: before 4.1 the last replica in sync never leaves the ISR
     min_isr_is_cluster_default: bool = True  # DC-6: a new cluster holds min.insync.replicas as dynamic cluster default
     list_offsets_merges_topics: bool = True  # LO-6, LO-27: 3.9.1 answers each occurrence, and topics without partitions
 
@@ -114,6 +115,7 @@ _BEHAVIOURS_3_9 = replace(
     zstd_needs_fetch_v10=True,
     lists_produce_from_v0=False,
     tells_is_default=False,
+    has_eligible_leader_replicas=False,
     min_isr_is_cluster_default=False,
     list_offsets_merges_topics=False,
 )

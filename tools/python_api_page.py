@@ -28,6 +28,7 @@ PARTS = (
     Part("handles/group.py", "GroupHandle", "`broker.group(group_id)`"),
     Part("handles/group.py", "MemberView", "`broker.group(group_id).members`"),
     Part("handles/coordinator.py", "CoordinatorHandle", "`broker.coordinator(group_id)`"),
+    Part("handles/node.py", "NodeHandle", "`broker.node(node_id)`"),
     Part("testclient/scripted_client.py", "ScriptedClient", '`broker.client("a")`'),
     Part("client/steps.py", "ClientSteps", "`client.steps`; each is also a blocking method of the client"),
     Part("testclient/scripted_client.py", "PendingStep", "`client.start(client.steps.rejoin())`"),
@@ -36,6 +37,7 @@ PARTS = (
     Part("engine/journal.py", "Recorded", "`broker.journal.events()`"),
     Part("core/events.py", "Transition", "`broker.journal.events(Transition)`, `broker.group(group_id).transitions`"),
     Part("core/events.py", "CoordinatorMoved", "`broker.journal.events(CoordinatorMoved)`"),
+    Part("core/events.py", "NodeChanged", "`broker.journal.events(NodeChanged)`"),
 )
 ERRORS = ("FakebrokerError", "KafkaError", "SettingError", "WaitTimeout", "WireError")
 

@@ -1,12 +1,13 @@
-"""AlterPartitionReassignments, key 45, v0-v1: move partitions to other brokers (RA).
+"""AlterPartitionReassignments, key 45, v0-v1: move partitions to other brokers (KIP-455, RA).
 
 v1 the client may forbid another replication factor.
 
-MOCK: all brokers' logs are one, so a move is done before the answer and none is ever running; hence no cancelling
-(85). Moving the leader is a new leader epoch, and so is taking replicas away (CLU-24).
+MOCK: all brokers' logs are one, so a move is done before the answer and none is ever running; hence no cancelling:
+NO_REASSIGNMENT_IN_PROGRESS. Moving the leader is a new leader epoch, and so is taking replicas away (CLU-24).
 """
 
 from fakebroker.apis.call import Call
+from fakebroker.core.elections import reassign
 from fakebroker.core.topic_rules import check_assignments
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.alter_partition_reassignments import (
@@ -19,7 +20,7 @@ from fakebroker.wire.messages.alter_partition_reassignments import (
 
 
 def handle(call: Call, request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
-    """Each partition on its own; the top-level code is always 0 (RA-1)."""
+    """Each partition on its own; the top-level code is always NONE (RA-1)."""
     keep_length = not request.allow_replication_factor_change
     return AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=request.allow_replication_factor_change,
@@ -27,33 +28,32 @@ def handle(call: Call, request: AlterPartitionReassignmentsRequest) -> AlterPart
         responses=[
             ReassignableTopicResponse(
                 name=topic.name,
-                partitions=[_partition(call, topic.name, asked, keep_length) for asked in topic.partitions],
+                partitions=[_partition(call, topic.name, entry, keep_length) for entry in topic.partitions],
             )
             for topic in request.topics
         ],
     )
 
 
-def _partition(call: Call, name: str, asked: ReassignablePartition, keep_length: bool) -> ReassignablePartitionResponse:
-    answer = ReassignablePartitionResponse(partition_index=asked.partition_index, error_message=None)
+def _partition(call: Call, name: str, entry: ReassignablePartition, keep_length: bool) -> ReassignablePartitionResponse:
+    answer = ReassignablePartitionResponse(partition_index=entry.partition_index, error_message=None)
     try:
-        _reassign(call, name, asked, keep_length)
+        _reassign(call, name, entry, keep_length)
     except KafkaError as error:
         answer.error_code, answer.error_message = error.code, error.message
     return answer
 
 
-def _reassign(call: Call, name: str, asked: ReassignablePartition, keep_length: bool) -> None:
-    topic = call.cluster.topics.get(name)
-    partition = None if topic is None else topic.partition(asked.partition_index)
+def _reassign(call: Call, name: str, entry: ReassignablePartition, keep_length: bool) -> None:
+    partition = call.cluster.topics.partition(name, entry.partition_index)
     if partition is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no such partition")
-    if asked.replicas is None:
+    if entry.replicas is None:
         raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
-    check_assignments([asked.replicas], list(call.cluster.nodes), len(asked.replicas))
-    if keep_length and len(asked.replicas) != len(partition.replicas):
+    check_assignments([entry.replicas], list(call.cluster.nodes), len(entry.replicas))
+    if keep_length and len(entry.replicas) != len(partition.replicas):
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"{len(asked.replicas)} replicas would change the replication factor {len(partition.replicas)}",
+            f"{len(entry.replicas)} replicas would change the replication factor {len(partition.replicas)}",
         )
-    partition.reassign(asked.replicas, call.now)
+    reassign(partition, entry.replicas, call.now)

@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs, key 34, v0-v2: move replicas to another directory of the broker (LR-3).
+"""AlterReplicaLogDirs, key 34, v0-v2: move replicas to another directory of the broker (KIP-113, LR-3).
 
 v1 no change; v2 flexible. Kafka 4 serves v1 on. MOCK: a directory of the broker is accepted and means nothing.
 """
@@ -14,13 +14,13 @@ from fakebroker.wire.messages.alter_replica_log_dirs import (
 
 
 def handle(call: Call, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
-    """Each partition on its own, once; the directory is looked at first."""
+    """Each partition on its own, once; the directory is checked first."""
     directories = call.node.settings.get_list("log.dirs")
     codes: dict[str, dict[int, ErrorCode]] = {}
-    for asked in request.dirs:
-        for topic in asked.topics:
+    for entry in request.dirs:
+        for topic in entry.topics:
             for index in topic.partitions:
-                code = _code(call, topic.name, index) if asked.path in directories else ErrorCode.LOG_DIR_NOT_FOUND
+                code = _code(call, topic.name, index) if entry.path in directories else ErrorCode.LOG_DIR_NOT_FOUND
                 codes.setdefault(topic.name, {})[index] = code
     return AlterReplicaLogDirsResponse(results=[_result(name, by_index) for name, by_index in codes.items()])
 
@@ -35,7 +35,6 @@ def _result(name: str, codes: dict[int, ErrorCode]) -> AlterReplicaLogDirTopicRe
 
 
 def _code(call: Call, name: str, index: int) -> ErrorCode:
-    topic = call.cluster.topics.get(name)
-    if topic is None or topic.partition(index) is None:
+    if call.cluster.topics.partition(name, index) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return ErrorCode.NONE

@@ -1,7 +1,7 @@
-"""ApiVersions, key 18, v0-v4: which APIs and versions this listener serves (AV-5..AV-9).
+"""ApiVersions, key 18, v0-v4: which APIs and versions this listener serves (KIP-35, AV-5..AV-9).
 
 v0 error, then key, lowest, highest per API; v1 throttle time at the end; v2 no change; v3 flexible, the client names
-itself, features as tagged fields; v4 features with minimum 0.
+itself (KIP-511), features as tagged fields (KIP-584); v4 features with minimum 0.
 A version of this API that we lack is answered before it gets here (AV-6, `engine.dispatch`): its body cannot be read.
 
 Left out: supported and finalized features. What a feature would promise clients here is decided by API versions alone;
@@ -18,7 +18,7 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 def handle(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
-    """List what is served here, unless the client's software names are not as they must be (AV-7)."""
+    """List what is served here, or INVALID_REQUEST if the client's software names are malformed (AV-7)."""
     if call.version >= 3:
         names = (request.client_software_name, request.client_software_version)
         if not all(_SOFTWARE.fullmatch(name) for name in names):

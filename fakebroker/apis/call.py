@@ -1,4 +1,4 @@
-"""What a handler is given beside the request: who asks, when, where, and how to answer."""
+"""What a handler is given beside the request: the client and its connection, the node, the time, ways to answer."""
 
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -33,10 +33,10 @@ class Connection(Protocol):
         """Close the connection; `reason` goes to the log."""
 
     def not_served(self, call: "Call", what: str) -> None:
-        """Warn whoever runs the broker that the client of `call` waits in vain; `what` begins with the API's name."""
+        """Log a warning that the client of `call` waits in vain; `what` begins with the API's name."""
 
     def looked_up(self, call: "Call", group_id: str) -> None:
-        """The client of `call` learns who coordinates a group."""
+        """The client of `call` is answered which node coordinates a group."""
 
     def address_of(self, node_id: int) -> Address | None:
         """Where this client reaches a node: that node's listener of the same kind as the one it came in on."""
@@ -120,7 +120,7 @@ class Call:
         self.connection.not_served(self, what)
 
     def looked_up(self, group_id: str) -> None:
-        """The client learns who coordinates a group: one that then asks nothing of it is waiting for something else."""
+        """The client is answered which node coordinates a group; it is warned of if it then sends no request there."""
         self.connection.looked_up(self, group_id)
 
     def on_close(self, callback: Callable[[Instant], None]) -> None:

@@ -1,9 +1,9 @@
-"""CreateTopics, key 19, v0-v7 (NT).
+"""CreateTopics, key 19, v0-v7 (KIP-4, NT).
 
-v1 error message, validate_only; v2 throttle time; v4 counts of -1 mean the broker's defaults; v5 flexible, the answer
-shows counts and configs; v7 topic id. Kafka 4 serves v2 on.
+v1 error message, validate_only; v2 throttle time; v4 counts of -1 mean the broker's defaults (KIP-464); v5 flexible,
+the answer shows counts and configs (KIP-525); v7 topic id (KIP-516). Kafka 4 serves v2 on.
 
-Left out: policies (NT-10), the code 41 of brokers that are no controller (AD-4). MOCK: done at once (AD-1).
+Left out: policies (NT-10), NOT_CONTROLLER of brokers that are none (AD-4). MOCK: done at once (AD-1).
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from collections import Counter
 from fakebroker.apis.call import Call
 from fakebroker.core.topic_rules import LARGEST_CHANGE, check_total, too_large_change
 from fakebroker.core.topics import Topic
-from fakebroker.errors import ErrorCode, KafkaError, Refusal
+from fakebroker.errors import ErrorCode, ErrorContent, KafkaError
 from fakebroker.wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,
@@ -26,7 +26,7 @@ def handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
     try:
         return _handle(call, request)
     except KafkaError as error:
-        return CreateTopicsResponse(topics=[_refused(topic.name, error.refusal) for topic in request.topics])
+        return CreateTopicsResponse(topics=[_error_result(topic.name, error.content) for topic in request.topics])
 
 
 def _handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
@@ -43,7 +43,7 @@ def _handle(call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
             if isinstance(topic, Topic):
                 call.cluster.topics.add(topic)
     results = [
-        _created(topic) if isinstance(topic, Topic) else _refused(name, topic)
+        _created(topic) if isinstance(topic, Topic) else _error_result(name, topic)
         for name, topic in zip(asked, planned, strict=True)
     ]
     if request.validate_only:
@@ -60,7 +60,7 @@ def _partitions_asked(asked: CreatableTopic, default: int) -> int:
     return default if asked.num_partitions == -1 else max(asked.num_partitions, 0)
 
 
-def _plan(call: Call, asked: CreatableTopic, times: int) -> Topic | Refusal:
+def _plan(call: Call, asked: CreatableTopic, times: int) -> Topic | ErrorContent:
     """The topic as it will be, all checks done against the topics that were there before the request.
 
     Raises KafkaError(POLICY_VIOLATION) for a topic so large that it fails the whole request.
@@ -80,7 +80,7 @@ def _plan(call: Call, asked: CreatableTopic, times: int) -> Topic | Refusal:
     except KafkaError as error:
         if error.code == ErrorCode.POLICY_VIOLATION:
             raise too_large_change() from None
-        return error.refusal
+        return error.content
 
 
 def _config(asked: CreatableTopic) -> dict[str, str]:
@@ -119,8 +119,8 @@ def _created(topic: Topic) -> CreatableTopicResult:
     )
 
 
-def _refused(name: str, refusal: Refusal) -> CreatableTopicResult:
-    return CreatableTopicResult(name=name, error_code=refusal.code, error_message=refusal.message, configs=[])
+def _error_result(name: str, error: ErrorContent) -> CreatableTopicResult:
+    return CreatableTopicResult(name=name, error_code=error.code, error_message=error.message, configs=[])
 
 
 def _shown(topic: Topic, name: str) -> CreatableTopicConfigs:

@@ -1,4 +1,4 @@
-"""DeleteRecords, key 21, v0-v2: move the log start (DL). v2 flexible; nothing else changes.
+"""DeleteRecords, key 21, v0-v2: move the log start (KIP-107, DL). v2 flexible; nothing else changes.
 
 All replicas follow at once, so there is nothing to wait for and timeout_ms does nothing.
 """
@@ -22,27 +22,29 @@ def handle(call: Call, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
     """Delete in each partition for itself."""
     response = DeleteRecordsResponse()
     for topic in request.topics:
-        results = [_result(call, topic.name, asked) for asked in topic.partitions]
+        results = [_result(call, topic.name, entry) for entry in topic.partitions]
         response.topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=results))
     return response
 
 
-def _result(call: Call, name: str, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
-    topic = call.cluster.topics.get(name)
-    partition = topic.partition(asked.partition_index) if topic is not None else None
+def _result(call: Call, name: str, entry: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
+    partition = call.cluster.topics.partition(name, entry.partition_index)
     try:
         if partition is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        low_watermark = _delete(partition, call.node.id, asked.offset, call.now)
+        low_watermark = _delete(partition, call.node.id, entry.offset, call.now)
     except KafkaError as error:
         return DeleteRecordsPartitionResult(
-            partition_index=asked.partition_index, low_watermark=-1, error_code=error.code
+            partition_index=entry.partition_index, low_watermark=-1, error_code=error.code
         )
-    return DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=low_watermark)
+    return DeleteRecordsPartitionResult(partition_index=entry.partition_index, low_watermark=low_watermark)
 
 
 def _delete(partition: Partition, node_id: int, offset: int, now: Instant) -> int:
-    """The new log start. Raises KafkaError (DL-2, DL-5)."""
+    """Move the log start; returns where it is now (DL-2, DL-5).
+
+    Raises KafkaError: INVALID_TOPIC_EXCEPTION, NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION, OFFSET_OUT_OF_RANGE.
+    """
     topic, log = partition.topic, partition.log
     if topic.is_internal:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic.name} is internal")

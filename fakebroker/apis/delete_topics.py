@@ -1,4 +1,4 @@
-"""DeleteTopics, key 20, v0-v6: by name, from v6 on also by id (XT).
+"""DeleteTopics, key 20, v0-v6: by name, from v6 on also by id (KIP-4, KIP-516, XT).
 
 v1 throttle time; v4 flexible; v5 error message; v6 entries with a name or an id. Kafka 4 serves v1 on.
 
@@ -11,14 +11,13 @@ from collections.abc import Iterator
 from fakebroker.apis.call import Call, Steps
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, shown
+from fakebroker.schema import ZERO_UUID
 from fakebroker.wire.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-
-_NO_ID = bytes(16)
 
 GROUPS_PER_STEP = 2_000
 _TOPIC_COSTS_GROUPS = 5
@@ -35,14 +34,16 @@ def _in_steps(call: Call, request: DeleteTopicsRequest) -> Steps[DeleteTopicsRes
     if not call.node.settings.get_bool("delete.topic.enable"):
         code = ErrorCode.TOPIC_DELETION_DISABLED if call.version >= 3 else ErrorCode.INVALID_REQUEST
         return DeleteTopicsResponse(
-            responses=[_refused(entry.name, entry.topic_id, code, "delete.topic.enable is false") for entry in entries]
+            responses=[
+                _error_result(entry.name, entry.topic_id, code, "delete.topic.enable is false") for entry in entries
+            ]
         )
-    names = Counter(entry.name for entry in entries if entry.name is not None and entry.topic_id == _NO_ID)
-    ids = Counter(entry.topic_id for entry in entries if entry.name is None and entry.topic_id != _NO_ID)
+    names = Counter(entry.name for entry in entries if entry.name is not None and entry.topic_id == ZERO_UUID)
+    ids = Counter(entry.topic_id for entry in entries if entry.name is None and entry.topic_id != ZERO_UUID)
     responses = [
-        _refused(entry.name, entry.topic_id, ErrorCode.INVALID_REQUEST, "an entry needs either a name or an id")
+        _error_result(entry.name, entry.topic_id, ErrorCode.INVALID_REQUEST, "an entry needs either a name or an id")
         for entry in entries
-        if (entry.name is None) == (entry.topic_id == _NO_ID)
+        if (entry.name is None) == (entry.topic_id == ZERO_UUID)
     ]
     room = GROUPS_PER_STEP
     for found in _found(call, names, ids):
@@ -70,23 +71,27 @@ def _found(call: Call, names: Counter[str], ids: Counter[bytes]) -> Iterator[Del
 def _by_name(call: Call, name: str, times: int, ids: Counter[bytes]) -> DeletableTopicResult | Topic:
     """An id that means the same topic is taken out of `ids`: the two are answered here, once."""
     if times > 1:
-        return _refused(name, _NO_ID, ErrorCode.INVALID_REQUEST, f"{shown(name)} is in the request {times} times")
+        return _error_result(
+            name, ZERO_UUID, ErrorCode.INVALID_REQUEST, f"{shown(name)} is in the request {times} times"
+        )
     topic = call.cluster.topics.get(name)
     if topic is None:
-        return _refused(name, _NO_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {shown(name)}")
+        return _error_result(name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {shown(name)}")
     if ids.pop(topic.id, 0):
-        return _refused(name, topic.id, ErrorCode.INVALID_REQUEST, f"{shown(name)} is also in the request by its id")
+        return _error_result(
+            name, topic.id, ErrorCode.INVALID_REQUEST, f"{shown(name)} is also in the request by its id"
+        )
     return topic
 
 
 def _by_id(call: Call, topic_id: bytes, times: int) -> DeletableTopicResult | Topic:
     if times > 1:
-        return _refused(None, topic_id, ErrorCode.INVALID_REQUEST, f"the id is in the request {times} times")
+        return _error_result(None, topic_id, ErrorCode.INVALID_REQUEST, f"the id is in the request {times} times")
     topic = call.cluster.topics.by_id(topic_id)
     if topic is None:
-        return _refused(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID, "there is no topic of this id")
+        return _error_result(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID, "there is no topic of this id")
     return topic
 
 
-def _refused(name: str | None, topic_id: bytes, code: ErrorCode, message: str) -> DeletableTopicResult:
+def _error_result(name: str | None, topic_id: bytes, code: ErrorCode, message: str) -> DeletableTopicResult:
     return DeletableTopicResult(name=name, topic_id=topic_id, error_code=code, error_message=message)

@@ -1,12 +1,11 @@
-"""DescribeCluster, key 60, v0-v2: brokers, controller, cluster id (DK).
+"""DescribeCluster, key 60, v0-v2: brokers, controller, cluster id (KIP-700, DK).
 
-v1 endpoint type; v2 fenced brokers. MOCK: the controller named is the first live broker (CLU-20).
+v1 endpoint type (KIP-919); v2 fenced brokers (KIP-1073). MOCK: the controller named is the first live broker (CLU-20).
 """
 
 from fakebroker.apis import operations
 from fakebroker.apis.call import Call
 from fakebroker.errors import ErrorCode
-from fakebroker.listeners import Address
 from fakebroker.wire.messages.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
@@ -19,13 +18,13 @@ _BROKERS, _CONTROLLERS = 1, 2
 def handle(call: Call, request: DescribeClusterRequest) -> DescribeClusterResponse:
     """The live brokers; dead ones too, as fenced, if asked for (CLU-21)."""
     if request.endpoint_type != _BROKERS:
-        return _refused(request.endpoint_type)
+        return _error_response(request.endpoint_type)
     cluster = call.cluster
     response = DescribeClusterResponse(
         cluster_id=cluster.cluster_id, controller_id=cluster.controller_id, error_message=None
     )
     for node in cluster.nodes.values():
-        address = call.address_of(node.id) if node.alive else Address("", -1)
+        address = call.address_of(node.id)
         if address is not None and (node.alive or request.include_fenced_brokers):
             broker = DescribeClusterBroker(broker_id=node.id, host=address.host, port=address.port, rack=node.rack)
             broker.is_fenced = not node.alive
@@ -35,8 +34,8 @@ def handle(call: Call, request: DescribeClusterRequest) -> DescribeClusterRespon
     return response
 
 
-def _refused(endpoint_type: int) -> DescribeClusterResponse:
-    """This is no controller, and there is no third kind of endpoint (DK-2)."""
+def _error_response(endpoint_type: int) -> DescribeClusterResponse:
+    """MISMATCHED_ENDPOINT_TYPE for controllers, as this is a broker; UNSUPPORTED_ENDPOINT_TYPE for others (DK-2)."""
     if endpoint_type == _CONTROLLERS:
         code, message = ErrorCode.MISMATCHED_ENDPOINT_TYPE, "this is a broker's listener, not a controller's"
     else:

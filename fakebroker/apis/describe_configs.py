@@ -1,11 +1,12 @@
-"""DescribeConfigs, key 32, v0-v4: the configs of topics, brokers, loggers, client metrics and groups (DC).
+"""DescribeConfigs, key 32, v0-v4: the configs of topics, brokers, loggers, client metrics and groups (KIP-133, DC).
 
-v0 is_default; v1 source and synonyms in its place; v2 no change; v3 type and documentation; v4 flexible.
+v0 is_default; v1 source and synonyms in its place (KIP-226); v2 no change; v3 type and documentation (KIP-569);
+v4 flexible.
 Kafka 4 serves v1 on. The documentation is this project's own.
 """
 
 from fakebroker.apis.call import Call
-from fakebroker.core.config_resources import RESOURCE_TYPES, Described, resource
+from fakebroker.core.config_resources import RESOURCE_TYPES, ConfigEntry, resource
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.settings import Source
 from fakebroker.wire.messages.describe_configs import (
@@ -19,28 +20,28 @@ from fakebroker.wire.messages.describe_configs import (
 
 
 def handle(call: Call, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
-    """Each resource on its own, unless one has a type that does not exist: then all are refused (DC-5)."""
-    unknown = [asked.resource_type for asked in request.resources if asked.resource_type not in RESOURCE_TYPES]
+    """Each resource on its own, unless one has a type that does not exist: then all get INVALID_REQUEST (DC-5)."""
+    unknown = [entry.resource_type for entry in request.resources if entry.resource_type not in RESOURCE_TYPES]
     if unknown:
         error = KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {unknown[0]}")
-        return DescribeConfigsResponse(results=[_refused(asked, error) for asked in request.resources])
-    return DescribeConfigsResponse(results=[_result(call, request, asked) for asked in request.resources])
+        return DescribeConfigsResponse(results=[_error_result(entry, error) for entry in request.resources])
+    return DescribeConfigsResponse(results=[_result(call, request, entry) for entry in request.resources])
 
 
-def _result(call: Call, request: DescribeConfigsRequest, asked: DescribeConfigsResource) -> DescribeConfigsResult:
+def _result(call: Call, request: DescribeConfigsRequest, entry: DescribeConfigsResource) -> DescribeConfigsResult:
     try:
-        described = resource(call.node, asked.resource_type, asked.resource_name).describe()
+        described = resource(call.node, entry.resource_type, entry.resource_name).describe()
     except KafkaError as error:
-        return _refused(asked, error)
-    wanted = asked.configuration_keys
+        return _error_result(entry, error)
+    wanted = entry.configuration_keys
     return DescribeConfigsResult(
-        resource_type=asked.resource_type,
-        resource_name=asked.resource_name,
+        resource_type=entry.resource_type,
+        resource_name=entry.resource_name,
         configs=[_config(call, request, each) for each in described if not wanted or each.setting.name in wanted],
     )
 
 
-def _config(call: Call, request: DescribeConfigsRequest, each: Described) -> DescribeConfigsResourceResult:
+def _config(call: Call, request: DescribeConfigsRequest, each: ConfigEntry) -> DescribeConfigsResourceResult:
     result = DescribeConfigsResourceResult(
         name=each.setting.name,
         value=each.value,
@@ -60,10 +61,10 @@ def _config(call: Call, request: DescribeConfigsRequest, each: Described) -> Des
     return result
 
 
-def _refused(asked: DescribeConfigsResource, error: KafkaError) -> DescribeConfigsResult:
+def _error_result(entry: DescribeConfigsResource, error: KafkaError) -> DescribeConfigsResult:
     return DescribeConfigsResult(
         error_code=error.code,
         error_message=error.message or "",
-        resource_type=asked.resource_type,
-        resource_name=asked.resource_name,
+        resource_type=entry.resource_type,
+        resource_name=entry.resource_name,
     )

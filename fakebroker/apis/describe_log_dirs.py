@@ -1,7 +1,7 @@
-"""DescribeLogDirs, key 35, v0-v5: the size of each partition on this broker (LR).
+"""DescribeLogDirs, key 35, v0-v5: the size of each partition on this broker (KIP-113, LR).
 
-v1 throttle time (all versions here); v2 flexible; v3 top-level error; v4 size of the disk; v5 cordoned directories.
-Kafka 4 serves v1 on.
+v1 throttle time (all versions here); v2 flexible; v3 top-level error; v4 size of the disk (KIP-827); v5 cordoned
+directories. Kafka 4 serves v1 on.
 
 MOCK: logs live in memory; all of them are in the first directory of log.dirs, the disk's size is unknown (-1), and
 nothing is compressed away: sizes are what Kafka would have on disk.

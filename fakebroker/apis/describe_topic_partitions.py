@@ -1,4 +1,4 @@
-"""DescribeTopicPartitions, key 75, v0: topics and their partitions, page by page (TP)."""
+"""DescribeTopicPartitions, key 75, v0: topics and their partitions, page by page (KIP-966, TP)."""
 
 from collections.abc import Iterable
 
@@ -23,7 +23,7 @@ def handle(call: Call, request: DescribeTopicPartitionsRequest) -> DescribeTopic
     names = sorted(set(asked or (topic.name for topic in call.cluster.topics)))
     if cursor is not None:
         if cursor.partition_index < 0 or (asked and cursor.topic_name not in names):
-            return _refused(asked)
+            return _error_response(asked)
         names = [name for name in names if name >= cursor.topic_name]
     left = max(1, min(request.response_partition_limit, call.node.settings.get_int("max.request.partition.size.limit")))
     response = DescribeTopicPartitionsResponse(next_cursor=None)
@@ -43,8 +43,8 @@ def handle(call: Call, request: DescribeTopicPartitionsRequest) -> DescribeTopic
     return response
 
 
-def _refused(names: Iterable[str]) -> DescribeTopicPartitionsResponse:
-    """A cursor that cannot be (TP-3)."""
+def _error_response(names: Iterable[str]) -> DescribeTopicPartitionsResponse:
+    """INVALID_REQUEST for every topic: the cursor cannot be (TP-3)."""
     return DescribeTopicPartitionsResponse(
         topics=[
             DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=name) for name in names
@@ -82,7 +82,7 @@ def _partition(call: Call, partition: Partition) -> DescribeTopicPartitionsRespo
         leader_epoch=partition.leader_epoch,
         replica_nodes=list(partition.replicas),
         isr_nodes=list(partition.isr),
-        eligible_leader_replicas=[],
-        last_known_elr=[],
+        eligible_leader_replicas=list(partition.elr),
+        last_known_elr=list(partition.last_known_elr),
         offline_replicas=[node_id for node_id in partition.replicas if node_id not in live],
     )

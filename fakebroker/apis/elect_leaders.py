@@ -1,4 +1,4 @@
-"""ElectLeaders, key 43, v0-v2: let the preferred, or any living, replica lead (EL).
+"""ElectLeaders, key 43, v0-v2: let the preferred, or any living, replica lead (KIP-183, KIP-460; EL).
 
 v1 election type and top-level error; v2 flexible.
 """
@@ -6,6 +6,7 @@ v1 election type and top-level error; v2 flexible.
 from collections.abc import Mapping
 
 from fakebroker.apis.call import Call
+from fakebroker.core.elections import elect_preferred, elect_unclean
 from fakebroker.core.topics import Partition
 from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.elect_leaders import (
@@ -31,16 +32,16 @@ def handle(call: Call, request: ElectLeadersRequest) -> ElectLeadersResponse:
     kind = request.election_type if call.version >= 1 else _PREFERRED
     if kind not in (_PREFERRED, _UNCLEAN):
         results = [
-            _result(asked.topic, dict.fromkeys(asked.partitions, ErrorCode.INVALID_REQUEST))
-            for asked in request.topic_partitions or []
+            _result(entry.topic, dict.fromkeys(entry.partitions, ErrorCode.INVALID_REQUEST))
+            for entry in request.topic_partitions or []
         ]
         return ElectLeadersResponse(error_code=ErrorCode.INVALID_REQUEST, replica_election_results=results)
     if request.topic_partitions is None:
         return ElectLeadersResponse(replica_election_results=_all(call, kind))
     return ElectLeadersResponse(
         replica_election_results=[
-            _result(asked.topic, {index: _elect_named(call, asked.topic, index, kind) for index in asked.partitions})
-            for asked in request.topic_partitions
+            _result(entry.topic, {index: _elect_named(call, entry.topic, index, kind) for index in entry.partitions})
+            for entry in request.topic_partitions
         ]
     )
 
@@ -55,28 +56,23 @@ def _all(call: Call, kind: int) -> list[ReplicaElectionResult]:
 
 
 def _elect_named(call: Call, name: str, index: int, kind: int) -> ErrorCode:
-    topic = call.cluster.topics.get(name)
-    partition = None if topic is None else topic.partition(index)
+    partition = call.cluster.topics.partition(name, index)
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if partition is None else _elect(call, partition, kind)
 
 
 def _elect(call: Call, partition: Partition, kind: int) -> ErrorCode:
-    """EL-1, EL-3. An unclean election happens only where nobody leads."""
+    """Elect a leader if that is needed and possible; returns the error or NONE (EL-1, EL-3).
+
+    A preferred election makes the first replica the leader; an unclean one happens only for a partition without leader.
+    """
     if kind == _PREFERRED:
-        preferred = partition.replicas[0]
-        if partition.leader == preferred:
+        if partition.leader == partition.replicas[0]:
             return ErrorCode.ELECTION_NOT_NEEDED
-        if preferred not in partition.isr or not call.cluster.live([preferred]):
-            return ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
-        partition.lead(preferred, call.now)
-        return ErrorCode.NONE
+        is_elected = elect_preferred(partition, call.now)
+        return ErrorCode.NONE if is_elected else ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
     if partition.leader >= 0:
         return ErrorCode.ELECTION_NOT_NEEDED
-    live = call.cluster.live(partition.replicas)
-    if not live:
-        return ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
-    partition.elect(live[0], call.now)
-    return ErrorCode.NONE
+    return ErrorCode.NONE if elect_unclean(partition, call.now) else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
 
 
 def _result(topic: str, codes: Mapping[int, ErrorCode]) -> ReplicaElectionResult:

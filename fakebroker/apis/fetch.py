@@ -1,13 +1,13 @@
 """Fetch, key 1, v0-v18: records of partitions, with long poll and sessions (FT, FS).
 
-v0-v1 message sets of format 0, v2-v3 of format 1 (MS-3); v0-v2 hard limits (FT-30); v4 isolation level; v5 log start
-offset; v7 sessions; v9 current leader epoch; v10 zstd (FT-17); v11 rack, preferred replica, followers answer
-(CLU-52); v12 flexible, last fetched epoch, diverging epoch; v13 topic ids; v15 replica state; v16 names the new leader
-beside 6 and 74.
+v0-v1 message sets of format 0, v2-v3 of format 1 (MS-3); v0-v2 hard limits (FT-30; KIP-74); v4 isolation level
+(KIP-98); v5 log start offset; v7 sessions (KIP-227); v9 current leader epoch (KIP-320); v10 zstd (KIP-110, FT-17); v11
+rack, preferred replica, followers answer (KIP-392, CLU-52); v12 flexible, last fetched epoch, diverging epoch
+(KIP-595); v13 topic ids (KIP-516); v15 replica state (KIP-903); v16 names the leader beside NOT_LEADER_OR_FOLLOWER and
+FENCED_LEADER_EPOCH (KIP-951).
 
-Left out: quotas (FT-19), aborted transactions (FT-15: the list is empty
-until there are transactions), padding of converted answers (MS-5). A batch that does not fit is left out, where Kafka
-sends its beginning.
+Left out: quotas (FT-19), aborted transactions (FT-15: the list is empty until there are transactions), padding of
+converted answers (MS-5). A batch that does not fit is left out, where Kafka sends its beginning.
 """
 
 from collections.abc import Sequence
@@ -49,38 +49,40 @@ _HINTED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
 
 def handle(call: Call, request: FetchRequest) -> FetchResponse | None:
     """Read at once, or wait until there is enough."""
-    return _one_good_read(call, request) or _all_asked(call, request)
+    return _single_partition(call, request) or _every_partition(call, request)
 
 
-def _one_good_read(call: Call, request: FetchRequest) -> FetchResponse | None:
-    """One partition without a session, when there is enough to read, at little cost; None leaves it to `_all_asked`."""
+def _single_partition(call: Call, request: FetchRequest) -> FetchResponse | None:
+    """The fast path: one partition, no session, and enough to read at once.
+
+    Returns None if the request is not of this kind; `_every_partition` then starts over.
+    """
     if len(request.topics) != 1 or len(request.topics[0].partitions) != 1 or call.version < 10:
         return None
     if request.session_epoch != FINAL_EPOCH or request.session_id or request.isolation_level not in (0, 1):
         return None
-    (asked,) = _asked(call, request)
-    topic = call.cluster.topics.get(asked.topic)
-    partition = topic.partition(asked.partition) if topic else None
+    (fetch,) = _partition_fetches(call, request)
+    partition = call.cluster.topics.partition(fetch.topic, fetch.partition)
     if partition is None:
         return None
     params = _params(call, request)
-    read = read_partition(call.cluster, asked, partition, params, min(asked.max_bytes, params.max_bytes))
+    read = read_partition(call.cluster, fetch, partition, params, min(fetch.max_bytes, params.max_bytes))
     if not read.batches or (params.min_bytes > 1 and sum(map(len, read.batches)) < params.min_bytes):
         return None
     answer = FetchableTopicResponse(
-        topic=asked.topic, topic_id=asked.topic_id, partitions=[_partition_data(asked.partition, read)]
+        topic=fetch.topic, topic_id=fetch.topic_id, partitions=[_partition_data(fetch.partition, read)]
     )
     return FetchResponse(responses=[answer], node_endpoints=[])
 
 
-def _all_asked(call: Call, request: FetchRequest) -> FetchResponse | None:
+def _every_partition(call: Call, request: FetchRequest) -> FetchResponse | None:
     if request.isolation_level not in (0, 1):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"isolation level {request.isolation_level}")
     try:
-        asked, session = _take_up_session(call, request)
+        fetches, session = _resume_session(call, request)
     except KafkaError as error:
         return FetchResponse(error_code=error.code)
-    return _Fetch(call, request, asked, session).answer_or_wait()
+    return _Fetch(call, request, fetches, session).answer_or_wait()
 
 
 def error_response(request: FetchRequest, version: int, code: ErrorCode) -> FetchResponse:
@@ -93,34 +95,37 @@ def error_response(request: FetchRequest, version: int, code: ErrorCode) -> Fetc
     return response
 
 
-def _take_up_session(call: Call, request: FetchRequest) -> tuple[list[PartitionFetch], FetchSession | None]:
-    """What is asked for, and the session if the request goes on with one (FS-1, FS-4, FS-8). KafkaError: FS-9."""
-    asked = _asked(call, request)
+def _resume_session(call: Call, request: FetchRequest) -> tuple[list[PartitionFetch], FetchSession | None]:
+    """The partitions to read, and the session if the request is an incremental one (FS-1, FS-4, FS-8).
+
+    Raises KafkaError as `FetchSessions.resume` does.
+    """
+    fetches = _partition_fetches(call, request)
     epoch = request.session_epoch
     if epoch in (FINAL_EPOCH, FULL_EPOCH):
         if request.session_id:
             call.node.fetch_sessions.close(request.session_id)
-        return asked, None
+        return fetches, None
     sessions = call.node.fetch_sessions
     session = sessions.resume(request.session_id, epoch, call.version >= 13)
-    session.update(asked, _forgotten(request))
+    session.update(fetches, _forgotten(request))
     if not session.partitions:
         sessions.close(session.id)
-        return asked, None
+        return fetches, None
     sessions.advance(session, call.now.mono_ms)
-    return session.asked(call.cluster.topics), session
+    return session.partition_fetches(call.cluster.topics), session
 
 
-def _asked(call: Call, request: FetchRequest) -> list[PartitionFetch]:
-    """The partitions of the request; asked for twice, the last one counts, in the place of the first (FT-21)."""
-    asked: list[PartitionFetch] = []
+def _partition_fetches(call: Call, request: FetchRequest) -> list[PartitionFetch]:
+    """The partitions of the request; of one that comes twice the last entry counts, at the first's position (FT-21)."""
+    fetches: list[PartitionFetch] = []
     for entry in request.topics:
         name = name_of(call.cluster.topics, entry.topic_id) if call.version >= 13 else entry.topic
         for index, leader_epoch, offset, last_epoch, _, max_bytes, *_ in entry.partitions:
-            asked.append(PartitionFetch(name, entry.topic_id, index, offset, max_bytes, leader_epoch, last_epoch))
-    if len(asked) > 1:
-        return list({(one.topic_id, one.topic, one.partition): one for one in asked}.values())
-    return asked
+            fetches.append(PartitionFetch(name, entry.topic_id, index, offset, max_bytes, leader_epoch, last_epoch))
+    if len(fetches) > 1:
+        return list({(one.topic_id, one.topic, one.partition): one for one in fetches}.values())
+    return fetches
 
 
 def _forgotten(request: FetchRequest) -> list[Key]:
@@ -135,7 +140,7 @@ class _Fetch:
     """One request on its way to its answer, now or later."""
 
     def __init__(
-        self, call: Call, request: FetchRequest, asked: list[PartitionFetch], session: FetchSession | None
+        self, call: Call, request: FetchRequest, fetches: list[PartitionFetch], session: FetchSession | None
     ) -> None:
         self.call = call
         self.version = call.version
@@ -143,12 +148,12 @@ class _Fetch:
         self.session_epoch = session.epoch if session else request.session_epoch
         self.params = _params(call, request)
         self.targets: list[FetchTarget] = []
-        self.refused: list[tuple[PartitionFetch, LogReadResult]] = []
-        for one in asked:
-            self._sort(one)
+        self.errors: list[tuple[PartitionFetch, LogReadResult]] = []
+        for fetch in fetches:
+            self._sort(fetch)
 
     def answer_or_wait(self) -> FetchResponse | None:
-        """The response if nothing keeps it back (FT-5); else None, and it is sent when the wait is over."""
+        """The response if there is enough to read or nothing to wait for (FT-5), else None: sent after the wait."""
         done = read_all(self.call.cluster, self.targets, self.params)
         params = self.params
         if params.max_wait_ms > 0 and self.targets and not done.ends_wait and done.size_bytes < params.min_bytes:
@@ -162,23 +167,21 @@ class _Fetch:
         done = read_all(self.call.cluster, self.targets, self.params)
         self.call.reply(self._response(done.reads, now))
 
-    def _sort(self, asked: PartitionFetch) -> None:
-        """Into what can be read and what is refused before (FT-8, FS-7, FT-17)."""
-        topics = self.call.cluster.topics
-        topic = topics.get(asked.topic)
-        partition = topic.partition(asked.partition) if topic else None
-        if topic is None or partition is None:
-            unknown_id = self.version >= 13 and not asked.topic
+    def _sort(self, fetch: PartitionFetch) -> None:
+        """Add a partition to the targets, or to the errors if it cannot be read at all (FT-8, FS-7, FT-17)."""
+        partition = self.call.cluster.topics.partition(fetch.topic, fetch.partition)
+        if partition is None:
+            unknown_id = self.version >= 13 and not fetch.topic
             code = ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            self.refused.append((asked, LogReadResult(code, aborted=[])))
-        elif self.version < 10 and _needs_zstd(self.call, topic):
-            self.refused.append((asked, LogReadResult(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, aborted=[])))
+            self.errors.append((fetch, LogReadResult(code, aborted=[])))
+        elif self.version < 10 and _needs_zstd(self.call, partition.topic):
+            self.errors.append((fetch, LogReadResult(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, aborted=[])))
         else:
-            self.targets.append((asked, partition))
+            self.targets.append((fetch, partition))
 
     def _response(self, reads: list[LogReadResult], now: Instant) -> FetchResponse:
-        answers = [(asked, read) for (asked, _), read in zip(self.targets, reads, strict=True)]
-        answers += self.refused  # they come last, as in Kafka
+        answers = [(fetch, read) for (fetch, _), read in zip(self.targets, reads, strict=True)]
+        answers += self.errors  # last, as in Kafka
         response = FetchResponse(responses=[], node_endpoints=[])
         if self.session is not None:
             if self.session.epoch != self.session_epoch:  # another connection went on with it meanwhile
@@ -194,22 +197,21 @@ class _Fetch:
     def _fill(self, response: FetchResponse, answers: list[tuple[PartitionFetch, LogReadResult]]) -> None:
         """Partitions in order, under one entry as long as the topic stays the same."""
         entry: FetchableTopicResponse | None = None
-        for asked, read in answers:
-            if entry is None or (entry.topic, entry.topic_id) != (asked.topic, asked.topic_id):
-                entry = FetchableTopicResponse(topic=asked.topic, topic_id=asked.topic_id, partitions=[])
+        for fetch, read in answers:
+            if entry is None or (entry.topic, entry.topic_id) != (fetch.topic, fetch.topic_id):
+                entry = FetchableTopicResponse(topic=fetch.topic, topic_id=fetch.topic_id, partitions=[])
                 response.responses.append(entry)
             if self.version < 4:
-                data = _old_partition_data(asked, read, magic=0 if self.version < 2 else 1)
+                data = _old_partition_data(fetch, read, magic=0 if self.version < 2 else 1)
             else:
-                data = _partition_data(asked.partition, read)
+                data = _partition_data(fetch.partition, read)
             if read.code in _HINTED and self.version >= 16:
-                self._name_leader(asked, data, response)
+                self._name_leader(fetch, data, response)
             entry.partitions.append(data)
 
-    def _name_leader(self, asked: PartitionFetch, data: PartitionData, response: FetchResponse) -> None:
+    def _name_leader(self, fetch: PartitionFetch, data: PartitionData, response: FetchResponse) -> None:
         """Who leads, if the partition still exists (FT-11)."""
-        topic = self.call.cluster.topics.get(asked.topic)
-        partition = topic.partition(asked.partition) if topic else None
+        partition = self.call.cluster.topics.partition(fetch.topic, fetch.partition)
         if partition is not None:
             name_leader(self.call, partition, data, response, leader=LeaderIdAndEpoch, endpoint=NodeEndpoint)
 
@@ -268,18 +270,21 @@ def _partition_data(index: int, read: LogReadResult) -> PartitionData:
 
 
 def _together(batches: Sequence[bytes]) -> bytes:
-    """The batches as one; many bytes are not copied for that, but stay the stored batches (`Pieces`)."""
+    """The batches joined. More than LARGE_BYTES are not copied: they stay the stored batches, as `Pieces`."""
     if len(batches) == 1:
         return batches[0]
     pieces = Pieces(batches)
     return b"".join(batches) if len(pieces) <= LARGE_BYTES else cast("bytes", pieces)
 
 
-def _old_partition_data(asked: PartitionFetch, read: LogReadResult, magic: int) -> PartitionData:
-    """The same in message format 0 or 1 (MS-3, MS-4). What cannot be converted is 76 for zstd, 2 for bad bytes."""
+def _old_partition_data(fetch: PartitionFetch, read: LogReadResult, magic: int) -> PartitionData:
+    """The same with the batches in message format 0 or 1 (MS-3, MS-4).
+
+    UNSUPPORTED_COMPRESSION_TYPE if zstd would have to be converted, CORRUPT_MESSAGE for stored bytes that do not parse.
+    """
     try:
-        converted = [message_set_from_batch(batch, magic, asked.offset) for batch in read.batches]
+        converted = [message_set_from_batch(batch, magic, fetch.offset) for batch in read.batches]
     except InvalidRecord as fault:
         unsupported = fault.code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-        return _partition_data(asked.partition, LogReadResult(fault.code if unsupported else ErrorCode.CORRUPT_MESSAGE))
-    return _partition_data(asked.partition, read._replace(batches=converted))
+        return _partition_data(fetch.partition, LogReadResult(fault.code if unsupported else ErrorCode.CORRUPT_MESSAGE))
+    return _partition_data(fetch.partition, read._replace(batches=converted))

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs, key 44, v0-v1: set, delete, append to, subtract from single configs (IA).
+"""IncrementalAlterConfigs, key 44, v0-v1: set, delete, append to, subtract from single configs (KIP-339, IA).
 
 v1 flexible. MOCK: done at once (AD-1).
 """
@@ -19,21 +19,21 @@ from fakebroker.wire.messages.incremental_alter_configs import (
 
 
 def handle(call: Call, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
-    """One answer per entry, in their order; a resource that comes twice is refused twice (IA-6, IA-11)."""
-    times = Counter((asked.resource_type, asked.resource_name) for asked in request.resources)
+    """One answer per entry, in their order; a resource that comes twice gets two errors (IA-6, IA-11)."""
+    times = Counter((entry.resource_type, entry.resource_name) for entry in request.resources)
     return IncrementalAlterConfigsResponse(
-        responses=[_response(call, request, asked, times) for asked in request.resources]
+        responses=[_response(call, request, entry, times) for entry in request.resources]
     )
 
 
 def _response(
     call: Call,
     request: IncrementalAlterConfigsRequest,
-    asked: AlterConfigsResource,
+    entry: AlterConfigsResource,
     times: Counter[tuple[int, str]],
 ) -> AlterConfigsResourceResponse:
-    changes = [Change(config.name, config.config_operation, config.value) for config in asked.configs]
-    key = (asked.resource_type, asked.resource_name)
+    changes = [Change(config.name, config.config_operation, config.value) for config in entry.configs]
+    key = (entry.resource_type, entry.resource_name)
     code, message = alter(call, key, changes, times[key] > 1, request.validate_only, replace=False)
     return AlterConfigsResourceResponse(
         error_code=code, error_message=message, resource_type=key[0], resource_name=key[1]

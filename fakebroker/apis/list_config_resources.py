@@ -1,4 +1,4 @@
-"""ListConfigResources, key 74, v0-v1: what has configs (LC).
+"""ListConfigResources, key 74, v0-v1: what has configs (KIP-1142, LC).
 
 v0 knows client metrics only; v1 five types, chosen by the request.
 """
@@ -25,7 +25,7 @@ _ORDER = (GROUP_RESOURCE, METRICS_RESOURCE, LOGGER_RESOURCE, BROKER_RESOURCE, TO
 
 
 def handle(call: Call, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
-    """The resources of the types asked for; no type means all, an unknown one fails the request (LC-3)."""
+    """The resources of the types asked for; no type means all, UNSUPPORTED_VERSION for an unknown one (LC-3)."""
     wanted = [METRICS_RESOURCE] if call.version == 0 else request.resource_types or list(RESOURCE_TYPES)
     if not set(wanted) <= set(RESOURCE_TYPES):
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)

@@ -1,18 +1,18 @@
 """ListOffsets, key 2, v0-v11: offsets by time, the first, the last (LO).
 
-v0 lists segment starts; v1 one offset with its timestamp; v2 isolation level; v4 leader epochs; v6 flexible; v7 maximum
-timestamp (-3); v8 earliest local (-4); v9 last tiered (-5); v11 earliest pending upload (-6). There is no tiered
-storage: -4 is -2, -5 and -6 are never found, and v10's timeout has nothing to wait for.
+v0 lists segment starts; v1 one offset with its timestamp (KIP-79); v2 isolation level (KIP-98); v4 leader epochs
+(KIP-320); v6 flexible; v7 MAX_TIMESTAMP (KIP-734); v8 EARLIEST_LOCAL (KIP-405); v9 LAST_TIERED (KIP-1005); v10 timeout
+(KIP-1075); v11 EARLIEST_PENDING_UPLOAD (KIP-1023). There is no tiered storage: EARLIEST_LOCAL is EARLIEST, the other
+two are never found, and the timeout has nothing to wait for.
 
-Where Kafka's segment search errs (LO-12) the right answer is given (LO-11). Code 43 (LO-7) and offline replicas (56)
-do not occur.
+Where Kafka's segment search errs (LO-12) the right answer is given (LO-11). UNSUPPORTED_FOR_MESSAGE_FORMAT (LO-7) and
+KAFKA_STORAGE_ERROR do not occur.
 """
 
 from collections import Counter
 
 from fakebroker.apis.call import Call
 from fakebroker.core.logs import list_offsets
-from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.list_offsets import (
     ListOffsetsRequest,
@@ -30,10 +30,10 @@ _SINCE = {  # special timestamps and the version that brought them
 }
 _READ_COMMITTED = 1
 
-_REPEATED = ErrorCode.INVALID_REQUEST  # LO-6
+_REPEATED = ErrorCode.INVALID_REQUEST  # for every row of a partition that comes twice (LO-6)
 
-_Asked = tuple[int, int, int, int]  # index, current leader epoch, timestamp, v0's number of offsets
-_Row = tuple[int, int, list[int], int, int, int]  # index, error, v0's offsets, timestamp, offset, leader epoch
+_RequestRow = tuple[int, int, int, int]  # index, current leader epoch, timestamp, v0's number of offsets
+_AnswerRow = tuple[int, int, list[int], int, int, int]  # index, error, v0's offsets, timestamp, offset, leader epoch
 
 
 def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse:
@@ -45,34 +45,33 @@ def handle(call: Call, request: ListOffsetsRequest) -> ListOffsetsResponse:
         if call.cluster.behaviours.list_offsets_merges_topics:
             entries = _merged(entries)
     for name, rows in entries:
-        topic = call.cluster.topics.get(name)
         if call.version == 0:
-            answers = [_old_row(call, topic, request.replica_id, *row) for row in rows]
+            answers = [_old_row(call, name, request.replica_id, *row) for row in rows]
         else:
             answers = [
-                _row(call, request, topic, row) if counts[name, row[0]] == 1 else _error(row[0], _REPEATED)
+                _row(call, request, name, row) if counts[name, row[0]] == 1 else _error(row[0], _REPEATED)
                 for row in rows
             ]
         response.topics.append(ListOffsetsTopicResponse(name=name, partitions=answers))
     return response
 
 
-def _merged(entries: list[tuple[str, list[_Asked]]]) -> list[tuple[str, list[_Asked]]]:
-    """Topics once, a partition asked twice once, topics without partitions not at all (LO-6, LO-27)."""
+def _merged(entries: list[tuple[str, list[_RequestRow]]]) -> list[tuple[str, list[_RequestRow]]]:
+    """One entry for each topic that has partitions; of rows for the same partition the last (LO-6, LO-27)."""
     if len(entries) == 1 and len(entries[0][1]) == 1:
         return entries
-    topics: dict[str, dict[int, _Asked]] = {}
+    topics: dict[str, dict[int, _RequestRow]] = {}
     for name, rows in entries:
         topics.setdefault(name, {}).update((row[0], row) for row in rows)
     return [(name, list(rows.values())) for name, rows in topics.items() if rows]
 
 
-def _row(call: Call, request: ListOffsetsRequest, topic: Topic | None, row: _Asked) -> _Row:
-    """The checks in the order of LO-4, then the lookup."""
+def _row(call: Call, request: ListOffsetsRequest, name: str, row: _RequestRow) -> _AnswerRow:
+    """The answer for one partition, from v1 on: the checks in Kafka's order (LO-4), then the lookup."""
     index, current_leader_epoch, target, _ = row
     if target < 0 and _SINCE.get(target, 99) > call.version:
         return _error(index, ErrorCode.UNSUPPORTED_VERSION)
-    partition = topic.partition(index) if topic is not None else None
+    partition = call.cluster.topics.partition(name, index)
     if partition is None:
         return _error(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     code = list_offsets.error_for_lookup(partition, call.node.id, current_leader_epoch, request.replica_id)
@@ -89,10 +88,9 @@ def _row(call: Call, request: ListOffsetsRequest, topic: Topic | None, row: _Ask
     return index, 0, [], timestamp_ms, offset, leader_epoch if call.version >= 4 else -1
 
 
-def _old_row(
-    call: Call, topic: Topic | None, replica_id: int, index: int, _epoch: int, target: int, count: int
-) -> _Row:
-    partition = topic.partition(index) if topic is not None else None
+def _old_row(call: Call, name: str, replica_id: int, index: int, _epoch: int, target: int, count: int) -> _AnswerRow:
+    """The answer of v0 for one partition: the starts of at most `count` segments (LO-18)."""
+    partition = call.cluster.topics.partition(name, index)
     if target < list_offsets.EARLIEST:
         return _error(index, ErrorCode.UNSUPPORTED_VERSION)
     if partition is None:
@@ -104,5 +102,5 @@ def _old_row(
     return index, 0, offsets, -1, -1, -1
 
 
-def _error(index: int, code: ErrorCode) -> _Row:
+def _error(index: int, code: ErrorCode) -> _AnswerRow:
     return index, code, [], -1, -1, -1

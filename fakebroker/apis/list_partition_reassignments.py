@@ -1,4 +1,4 @@
-"""ListPartitionReassignments, key 46, v0: the moves that are running (RA-3).
+"""ListPartitionReassignments, key 46, v0: the moves that are running (KIP-455, RA-3).
 
 MOCK: a move is done before AlterPartitionReassignments answers, so none is ever running.
 """

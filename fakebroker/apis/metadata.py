@@ -1,10 +1,11 @@
 """Metadata, key 3, v0-v13: brokers, topics, partitions and their leaders (MD, CLU-20..CLU-26).
 
-v1 rack, controller, internal topics; v2 cluster id; v3 throttle time; v4 the client may forbid auto-creation; v5
-offline replicas; v6 no change; v7 leader epochs; v8 authorized operations (of the cluster up to v10); v9 flexible;
-v10 topic ids; v12 topics by id; v13 top-level error code.
+v1 rack, controller, internal topics; v2 cluster id (KIP-78); v3 throttle time; v4 the client may forbid auto-creation;
+v5 offline replicas (KIP-112); v6 no change; v7 leader epochs (KIP-320); v8 authorized operations (KIP-430; of the
+cluster up to v10); v9 flexible; v10 topic ids, v12 topics by id (KIP-516); v13 top-level error code (KIP-1102).
 
-A topic that auto-creation makes exists at once, yet this answer says 3 as KRaft's does, or 5 as those before (MD-2).
+A topic that auto-creation makes exists at once, yet this answer says UNKNOWN_TOPIC_OR_PARTITION as KRaft's does, or
+LEADER_NOT_AVAILABLE as those before (MD-2).
 """
 
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from fakebroker.apis.call import Call, Steps
 from fakebroker.core.topic_rules import check_name
 from fakebroker.core.topics import INTERNAL_TOPICS, Partition, Topic
 from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.schema import ZERO_UUID
 from fakebroker.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -23,14 +25,12 @@ from fakebroker.wire.messages.metadata import (
     MetadataResponseTopic,
 )
 
-_NO_ID = bytes(16)
-
 PARTITIONS_PER_STEP = 2_000  # and topics, which cost about as much
 
 
 def handle(call: Call, request: MetadataRequest) -> MetadataResponse | None:
     """Brokers, and the topics that were asked for."""
-    return _refusal(call.version, request) or call.work(_in_steps(call, request))
+    return _request_error(call.version, request) or call.work(_in_steps(call, request))
 
 
 def _in_steps(call: Call, request: MetadataRequest) -> Steps[MetadataResponse]:
@@ -58,12 +58,15 @@ def _in_steps(call: Call, request: MetadataRequest) -> Steps[MetadataResponse]:
     return response
 
 
-def _refusal(version: int, request: MetadataRequest) -> MetadataResponse | None:
-    """Ids before v12, and entries with neither name nor id, fail the whole request (MD-3)."""
+def _request_error(version: int, request: MetadataRequest) -> MetadataResponse | None:
+    """The answer to a request that fails as a whole, else None (MD-3).
+
+    INVALID_REQUEST for ids before v12, UNKNOWN_SERVER_ERROR for an entry with neither name nor id.
+    """
     topics = request.topics or []
-    if version < 12 and any(topic.topic_id != _NO_ID or topic.name is None for topic in topics):
+    if version < 12 and any(topic.topic_id != ZERO_UUID or topic.name is None for topic in topics):
         code = ErrorCode.INVALID_REQUEST
-    elif any(topic.topic_id == _NO_ID and topic.name is None for topic in topics):
+    elif any(topic.topic_id == ZERO_UUID and topic.name is None for topic in topics):
         code = ErrorCode.UNKNOWN_SERVER_ERROR
     else:
         return None
@@ -94,7 +97,7 @@ def _topics(call: Call, request: MetadataRequest) -> Iterator[MetadataResponseTo
         return (
             describe(call, topic) for topic in list(call.cluster.topics) if topic.partitions
         )  # not deleted meanwhile
-    by_id = [entry.topic_id for entry in asked if entry.topic_id != _NO_ID]
+    by_id = [entry.topic_id for entry in asked if entry.topic_id != ZERO_UUID]
     if by_id:
         return (_by_id(call, topic_id) for topic_id in dict.fromkeys(by_id))
     may_create = call.version < 4 or request.allow_auto_topic_creation
@@ -128,7 +131,8 @@ def _by_name(call: Call, name: str, may_create: bool) -> MetadataResponseTopic:
 
 
 def _auto_create(call: Call, name: str) -> None:
-    """Make the topic with the broker's defaults; where that fails, the client sees 3 for ever (NT-11)."""
+    """Make the topic with the broker's defaults; if that fails, the client keeps getting
+    UNKNOWN_TOPIC_OR_PARTITION (NT-11)."""
     topics = call.cluster.topics
     try:
         if name in INTERNAL_TOPICS:
@@ -150,9 +154,10 @@ def describe(call: Call, topic: Topic) -> MetadataResponseTopic:
 
 
 def _partition(call: Call, partition: Partition) -> MetadataResponsePartition:
-    """v0 leaves dead brokers out and says 9 for it; later versions list them, from v5 on also as offline (MD-5)."""
+    """One partition. v0 omits dead replicas and answers REPLICA_NOT_AVAILABLE, v5+ names them as offline (MD-5)."""
     replicas = partition.replicas
-    offline = [] if len(partition.isr) == len(replicas) else _offline(call, replicas)
+    is_whole = partition.leader >= 0 and len(partition.isr) == len(replicas)
+    offline = [] if is_whole else _offline(call, replicas)
     code = ErrorCode.NONE
     if partition.leader < 0:
         code = ErrorCode.LEADER_NOT_AVAILABLE

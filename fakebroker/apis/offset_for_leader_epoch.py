@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch, key 23, v0-v4: where a leader epoch ended (LE, OE).
+"""OffsetForLeaderEpoch, key 23, v0-v4: where a leader epoch ended (KIP-101, KIP-279, KIP-320; LE, OE).
 
 v1 the epoch in the answer; v2 current leader epoch; v3 replica id, which is ignored (OE-4); v4 flexible.
 """
@@ -15,25 +15,24 @@ from fakebroker.wire.messages.offset_for_leader_epoch import (
 
 
 def handle(call: Call, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
-    """Answer each partition for itself, one asked twice twice (OE-5)."""
+    """Answer each partition on its own; one that comes twice gets two answers (OE-5)."""
     response = OffsetForLeaderEpochResponse()
     for topic in request.topics:
-        partitions = [_answer(call, topic.topic, asked) for asked in topic.partitions]
+        partitions = [_answer(call, topic.topic, entry) for entry in topic.partitions]
         response.topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions))
     return response
 
 
-def _answer(call: Call, name: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
-    topic = call.cluster.topics.get(name)
-    partition = topic.partition(asked.partition) if topic is not None else None
+def _answer(call: Call, name: str, entry: OffsetForLeaderPartition) -> EpochEndOffset:
+    partition = call.cluster.topics.partition(name, entry.partition)
     if partition is None:
-        return _error(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    code = partition.error_for_access(call.node.id, asked.current_leader_epoch)
+        return _error(entry, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    code = partition.error_for_access(call.node.id, entry.current_leader_epoch)
     if code:
-        return _error(asked, code)
-    epoch, end_offset = partition.log.epochs.end_of(asked.leader_epoch, partition.log.log_end_offset)
-    return EpochEndOffset(partition=asked.partition, leader_epoch=epoch, end_offset=end_offset)
+        return _error(entry, code)
+    epoch, end_offset = partition.log.epochs.end_of(entry.leader_epoch, partition.log.log_end_offset)
+    return EpochEndOffset(partition=entry.partition, leader_epoch=epoch, end_offset=end_offset)
 
 
-def _error(asked: OffsetForLeaderPartition, code: ErrorCode) -> EpochEndOffset:
-    return EpochEndOffset(partition=asked.partition, error_code=code, leader_epoch=-1, end_offset=-1)
+def _error(entry: OffsetForLeaderPartition, code: ErrorCode) -> EpochEndOffset:
+    return EpochEndOffset(partition=entry.partition, error_code=code, leader_epoch=-1, end_offset=-1)

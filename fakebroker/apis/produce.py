@@ -1,11 +1,13 @@
 """Produce, key 0, v0-v13: append batches (PD).
 
 v0-v2 carry message sets of formats 0 and 1, for releases before 4.0; they are stored as one batch (PD-30). v3 record
-batches; v5 log start offset; v7 zstd; v8 errors of single records; v9 flexible; v10 names the new leader beside 6; v11
-code 120; v12 the partition joins its transaction by itself; v13 topic ids.
+batches (KIP-98); v5 log start offset; v7 zstd (KIP-110); v8 errors of single records (KIP-467); v9 flexible (KIP-482);
+v10 names the leader beside NOT_LEADER_OR_FOLLOWER (KIP-951); v11 knows TRANSACTION_ABORTABLE (KIP-890); v12 the
+partition joins its transaction by itself (KIP-890); v13 topic ids (KIP-516).
 
 Left out until there is a transaction coordinator: no partition is ever part of a transaction, so transactional batches
-are refused, v3-v10 with 48, v11 with 120, v12+ with 49 (TX-6). The quota delay of PD-28 waits for quotas.
+are not appended (TX-6): INVALID_TXN_STATE in v3-v10, TRANSACTION_ABORTABLE in v11, INVALID_PRODUCER_ID_MAPPING from v12
+on. The quota delay of PD-28 waits for quotas.
 """
 
 from collections.abc import Generator
@@ -13,16 +15,25 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.apis.call import Call, Steps
 from fakebroker.apis.leader_hint import name_leader
-from fakebroker.core.logs import produce
-from fakebroker.core.logs.appends import AppendError, AppendRefusal
+from fakebroker.core.logs.appends import AppendError, AppendErrorContent
 from fakebroker.core.logs.log import Appended
-from fakebroker.core.logs.looks import SHORT_BATCH_BYTES, Looks
+from fakebroker.core.logs.produce_validation import (
+    append,
+    extract_batch,
+    first_request_error,
+    is_header_truncated,
+    is_message_set,
+    is_single_batch,
+    is_transactional,
+)
+from fakebroker.core.logs.request_scans import SHORT_BATCH_BYTES, RequestScans
 from fakebroker.errors import CloseConnection, ErrorCode
 from fakebroker.records.record_scan import LongScan
 from fakebroker.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
+    PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
@@ -50,23 +61,24 @@ _NO_LEADER = LeaderIdAndEpoch()  # shared, never changed
 
 
 class _Part(NamedTuple):
-    """One partition of a request: where its batch goes, or why it goes nowhere."""
+    """One partition of a request: where its batch goes, or the error for it (then `partition` is None)."""
 
-    number: int
+    partition_index: int
     partition: "Partition | None" = None
     batch: bytes | None = None
-    refusal: AppendRefusal | None = None
+    error: AppendErrorContent | None = None
 
 
 def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
-    """Append to each partition for itself (PD-24)."""
-    return _one_good_batch(call, request) or call.work(_each_partition(call, request))
+    """Append to each partition on its own: an error of one leaves the others as they are (PD-24)."""
+    return _single_batch(call, request) or call.work(_each_partition(call, request))
 
 
-def _one_good_batch(call: Call, request: ProduceRequest) -> ProduceResponse | None:
-    """What producers send nearly always, appended and answered at little cost; None leaves it to `_each_partition`.
+def _single_batch(call: Call, request: ProduceRequest) -> ProduceResponse | None:
+    """The fast path: append the only batch of a request, which is what producers nearly always send.
 
-    No answer but success is given here, and a refused batch has changed nothing, so that the long way may begin anew.
+    Returns None if the request is not of this kind or anything is wrong with it. Nothing has changed then, so
+    `_each_partition` starts over and gives the answer.
     """
     if len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
         return None
@@ -76,10 +88,10 @@ def _one_good_batch(call: Call, request: ProduceRequest) -> ProduceResponse | No
     data = entry.partition_data[0]
     topic = _topic(call, entry)
     partition = topic.partition(data.index) if topic is not None else None
-    if partition is None or not produce.is_plain_batch(data.records):
+    if partition is None or not is_single_batch(data.records):
         return None
     try:
-        appended = produce.append(partition, call.node.id, data.records, request.acks, call.now)
+        appended = append(partition, call.node.id, data.records, request.acks, call.now)
     except (AppendError, LongScan):
         return None
     answer = TopicProduceResponse(
@@ -89,22 +101,22 @@ def _one_good_batch(call: Call, request: ProduceRequest) -> ProduceResponse | No
 
 
 def _each_partition(call: Call, request: ProduceRequest) -> Steps[ProduceResponse]:
-    """One append is done in one step; long looks at the batch before it may take more."""
+    """The general path. An append is one step; the scan of a long batch before it takes more of them."""
     entries = _merged(request.topic_data)
-    refusal = produce.refusal_of_all(
+    request_error = first_request_error(
         (data.records for entry in entries for data in entry.partition_data),
         has_transactional_id=request.transactional_id is not None,
     )
-    parts = [_parts(call, entry, refusal) for entry in entries]
-    if refusal is None and any(produce.fails_all(part.batch) for topic in parts for part in topic):
-        failure = AppendRefusal(ErrorCode.UNKNOWN_SERVER_ERROR, "a batch without a producer id")
+    parts = [_parts(call, entry, request_error) for entry in entries]
+    if request_error is None and any(is_header_truncated(part.batch) for topic in parts for part in topic):
+        failure = AppendErrorContent(ErrorCode.UNKNOWN_SERVER_ERROR, "a batch without a producer id")
         parts = [_parts(call, entry, failure) for entry in entries]
-    response, looks = ProduceResponse(), Looks()
+    response, scans = ProduceResponse(), RequestScans()
     for entry, topic in zip(entries, parts, strict=True):
         answers = []
         for part in topic:
-            answers.append((yield from _answer(call, part, request.acks, response, looks)))
-            if looks.is_pause_due():
+            answers.append((yield from _answer(call, part, request.acks, response, scans)))
+            if scans.is_pause_due():
                 yield
         response.responses.append(
             TopicProduceResponse(name=entry.name, topic_id=entry.topic_id, partition_responses=answers)
@@ -116,15 +128,15 @@ def _each_partition(call: Call, request: ProduceRequest) -> Steps[ProduceRespons
 
 
 def _merged(entries: list[TopicProduceData]) -> list[TopicProduceData]:
-    """Entries of the same topic as one."""
+    """Entries of the same topic as one new entry; the decoded request stays as it is."""
     if len(entries) < 2:
         return entries
-    topics: dict[tuple[str, bytes], TopicProduceData] = {}
+    topics: dict[tuple[str, bytes], list[PartitionProduceData]] = {}
     for entry in entries:
-        first = topics.setdefault((entry.name, entry.topic_id), entry)
-        if first is not entry:
-            first.partition_data += entry.partition_data
-    return list(topics.values())
+        topics.setdefault((entry.name, entry.topic_id), []).extend(entry.partition_data)
+    return [
+        TopicProduceData(name=name, topic_id=topic_id, partition_data=data) for (name, topic_id), data in topics.items()
+    ]
 
 
 def _topic(call: Call, entry: TopicProduceData) -> "Topic | None":
@@ -132,12 +144,15 @@ def _topic(call: Call, entry: TopicProduceData) -> "Topic | None":
     return topics.by_id(entry.topic_id) if call.version >= 13 else topics.get(entry.name)
 
 
-def _parts(call: Call, entry: TopicProduceData, refusal: AppendRefusal | None) -> list[_Part]:
-    """What to do for each partition of a topic; of one that comes twice the last counts (PD-26)."""
+def _parts(call: Call, entry: TopicProduceData, request_error: AppendErrorContent | None) -> list[_Part]:
+    """What to do for each partition of a topic: if one comes twice, its last batch is appended (PD-26).
+
+    With `request_error` all of them get that.
+    """
     topic = _topic(call, entry)
     records = {data.index: data.records for data in entry.partition_data}
-    if refusal is not None:
-        return [_Part(index, refusal=refusal) for index in records]
+    if request_error is not None:
+        return [_Part(index, error=request_error) for index in records]
     return [_part(call, topic, index, records[index]) for index in records]
 
 
@@ -146,48 +161,48 @@ def _part(call: Call, topic: "Topic | None", index: int, records: bytes | None) 
     if partition is None:
         unknown_id = topic is None and call.version >= 13
         code = ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return _Part(index, refusal=AppendRefusal(code, None))
+        return _Part(index, error=AppendErrorContent(code, None))
     try:
-        batch = produce.cut_out(records, old_formats=call.version < 3, zstd_allowed=call.version >= 7)
+        batch = extract_batch(records, old_formats=call.version < 3, zstd_allowed=call.version >= 7)
     except AppendError as error:
-        return _Part(index, refusal=error.content)
-    if produce.is_transactional(batch):
-        return _Part(index, refusal=_no_transaction(call.version))
+        return _Part(index, error=error.append_content)
+    if is_transactional(batch):
+        return _Part(index, error=_no_transaction(call.version))
     return _Part(index, partition, batch)
 
 
 def _answer(
-    call: Call, part: _Part, acks: int, response: ProduceResponse, looks: Looks
+    call: Call, part: _Part, acks: int, response: ProduceResponse, scans: RequestScans
 ) -> Generator[None, None, PartitionProduceResponse]:
     partition = part.partition
     if partition is None:
-        assert part.refusal is not None
-        return _refused(part.number, part.refusal, -1)
+        assert part.error is not None
+        return _error_response(part.partition_index, part.error, -1)
     try:
-        return _accepted(part.number, (yield from _append(call, partition, part.batch, acks, looks)))
+        return _accepted(part.partition_index, (yield from _append(call, partition, part.batch, acks, scans)))
     except AppendError as error:
         log_start_offset = partition.log.log_start_offset if error.code in _KNOWS_LOG_START else -1
-        answer = _refused(part.number, error.content, log_start_offset)
+        answer = _error_response(part.partition_index, error.append_content, log_start_offset)
         if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER and call.version >= 10:
             name_leader(call, partition, answer, response, leader=LeaderIdAndEpoch, endpoint=NodeEndpoint)
         return answer
 
 
 def _append(
-    call: Call, partition: "Partition", batch: bytes | None, acks: int, looks: Looks
+    call: Call, partition: "Partition", batch: bytes | None, acks: int, scans: RequestScans
 ) -> Generator[None, None, Appended | None]:
-    """Raises AppendError."""
+    """Append one batch, a long one after a scan in steps; None if it is an empty message set. Raises AppendError."""
     if batch is None or len(batch) <= SHORT_BATCH_BYTES:
         try:
-            return produce.append(partition, call.node.id, batch, acks, call.now, looks.short)
+            return append(partition, call.node.id, batch, acks, call.now, scans.scan_short)
         except LongScan:
             assert batch is not None
-    if produce.is_message_set(batch):  # converting it needs its records at once
-        return produce.append(partition, call.node.id, batch, acks, call.now, looks.at_once)
-    look = yield from looks.ahead(batch, partition.log.config, partition.log.name)
+    if is_message_set(batch):  # converting it needs its records at once
+        return append(partition, call.node.id, batch, acks, call.now, scans.scan_any)
+    scan_batch = yield from scans.scan_ahead(batch, partition.log.config, partition.log.name)
     if call.cluster.topics.by_id(partition.topic.id) is None:
         raise AppendError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
-    return produce.append(partition, call.node.id, batch, acks, call.now, look)
+    return append(partition, call.node.id, batch, acks, call.now, scan_batch)
 
 
 def _accepted(index: int, appended: Appended | None) -> PartitionProduceResponse:
@@ -203,30 +218,30 @@ def _accepted(index: int, appended: Appended | None) -> PartitionProduceResponse
     )
 
 
-def _refused(index: int, refusal: AppendRefusal, log_start_offset: int) -> PartitionProduceResponse:
+def _error_response(index: int, error: AppendErrorContent, log_start_offset: int) -> PartitionProduceResponse:
     return PartitionProduceResponse(
         index=index,
-        error_code=refusal.code,
+        error_code=error.code,
         base_offset=-1,
         log_start_offset=log_start_offset,
         record_errors=[
             BatchIndexAndErrorMessage(batch_index=at, batch_index_error_message=text)
-            for at, text in refusal.record_errors
+            for at, text in error.record_errors
         ],
-        error_message=refusal.message if refusal.told else None,
+        error_message=error.message if error.show_message else None,
     )
 
 
-def _no_transaction(version: int) -> AppendRefusal:
-    """What a transactional batch gets while no transaction can have been begun (TX-6, TX-7)."""
+def _no_transaction(version: int) -> AppendErrorContent:
+    """The error of a transactional batch, as no transaction can have been begun (TX-6, TX-7)."""
     if version >= 12:
-        return AppendRefusal(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "the transactional id is not known")
+        return AppendErrorContent(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "the transactional id is not known")
     code = ErrorCode.TRANSACTION_ABORTABLE if version == 11 else ErrorCode.INVALID_TXN_STATE
-    return AppendRefusal(code, "the partition is not part of the transaction", told=True)
+    return AppendErrorContent(code, "the partition is not part of the transaction", show_message=True)
 
 
 def _without_answer(call: Call, response: ProduceResponse) -> None:
-    """acks 0: silence, or the end of the connection if anything went wrong (PD-4, PD-5)."""
+    """acks 0: no response if all went well (PD-4), else raise CloseConnection, as Kafka signals errors (PD-5)."""
     for topic in response.responses:
         for answer in topic.partition_responses:
             if answer.error_code:

@@ -1,7 +1,7 @@
-"""UnregisterBroker, key 64, v0: forget a broker (DK-3).
+"""UnregisterBroker, key 64, v0: forget a broker (KIP-631, DK-3).
 
 Left out: unregistering a broker that exists; brokers of this cluster are made and removed by its owner, so a known
-one is refused with 42.
+one gets INVALID_REQUEST.
 """
 
 from fakebroker.apis.call import Call
@@ -10,7 +10,7 @@ from fakebroker.wire.messages.unregister_broker import UnregisterBrokerRequest, 
 
 
 def handle(call: Call, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
-    """102 for an id nobody has."""
+    """BROKER_ID_NOT_REGISTERED for an unknown id, INVALID_REQUEST for a broker of this cluster."""
     broker_id = request.broker_id
     if broker_id in call.cluster.nodes:
         return UnregisterBrokerResponse(

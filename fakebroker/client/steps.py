@@ -21,7 +21,7 @@ from fakebroker.records.consumer_protocol import (
     encode_subscription,
 )
 from fakebroker.records.record_codec import Record
-from fakebroker.schema import Message
+from fakebroker.schema import ZERO_UUID, Message
 from fakebroker.wire.messages.api_versions import ApiVersionsRequest
 from fakebroker.wire.messages.fetch import FetchRequest, FetchTopic
 from fakebroker.wire.messages.heartbeat import HeartbeatRequest
@@ -224,7 +224,7 @@ class ClientSteps:
 
         Raises FakebrokerError when the broker answers with an error.
         """
-        row = (partition, -1, offset, -1, -1, 1 << 20, bytes(16), 2**63 - 1)
+        row = (partition, -1, offset, -1, -1, 1 << 20, ZERO_UUID, 2**63 - 1)
         request = FetchRequest(max_wait_ms=max_wait_ms, min_bytes=1)
         request.topics = [FetchTopic(topic=topic, partitions=[row])]
         answer = yield from self.ask(request)

@@ -1,18 +1,22 @@
 """The state of all brokers together: settings, nodes, topics, timers, and the one source of randomness."""
 
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
+from fakebroker.core import elections
 from fakebroker.core.deadlines import Timers
-from fakebroker.core.events import CoreEvent
+from fakebroker.core.events import CoreEvent, NodeChanged
 from fakebroker.core.java_hash import partition_of
 from fakebroker.core.logs.jobs import LogJobs
 from fakebroker.core.logs.pending_batches import PendingBatchMemory
 from fakebroker.core.node import Node
 from fakebroker.core.offsets.expirations import Expirations
+from fakebroker.core.topic_rules import assign_replicas, check_assignments
 from fakebroker.core.topics import CONSUMER_OFFSETS, Topics
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.instant import Instant
 from fakebroker.release import Behaviours, Release
 from fakebroker.settings import Settings
 
@@ -78,6 +82,48 @@ class Cluster:
     def live(self, node_ids: Iterable[int]) -> list[int]:
         """Those of the nodes that are known and alive, in the given order."""
         return [node_id for node_id in node_ids if node_id in self.nodes and self.nodes[node_id].alive]
+
+    def assign_replicas(self, first: int, count: int, replication_factor: int) -> list[list[int]]:
+        """Where `count` new partitions of a topic will be, from index `first` on; see `topic_rules.assign_replicas`."""
+        live = self.live(self.nodes)
+        stopped = [node_id for node_id in self.nodes if node_id not in live]
+        return assign_replicas(first, count, replication_factor, live, stopped)
+
+    def check_new_partitions(self, assignments: Sequence[Sequence[int]], replication_factor: int) -> None:
+        """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) for replicas that new partitions cannot have (CLU-25)."""
+        check_assignments(assignments, list(self.nodes), replication_factor)
+        for replicas in assignments:
+            if not self.live(replicas):
+                raise KafkaError(
+                    ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"none of the brokers of {list(replicas)} is alive"
+                )
+
+    def stop_node(self, node_id: int, now: Instant) -> None:
+        """A broker stops, cleanly: others lead its partitions and coordinate its groups (CLU-30, CLU-32).
+
+        Whoever waits for its coordinator is answered NOT_COORDINATOR; whoever else waits there has to be disconnected
+        by the caller. Nothing happens if it has stopped already.
+        """
+        node = self.nodes[node_id]
+        if node.alive:
+            self.outbox.append(NodeChanged(node_id, "stopped"))
+            node.stop()
+            for partition in self._replicas_on(node_id):
+                elections.broker_stopped(partition, node_id, now)
+
+    def start_node(self, node_id: int, now: Instant) -> None:
+        """A broker that was stopped is back, with its logs (CLU-26). Nothing happens if it is alive."""
+        node = self.nodes[node_id]
+        if not node.alive:
+            self.outbox.append(NodeChanged(node_id, "started"))
+            node.alive = True
+            for partition in self._replicas_on(node_id):
+                elections.broker_started(partition, now)
+
+    def _replicas_on(self, node_id: int) -> "list[Partition]":
+        """The partitions that have a replica there, and those that a test moved there without one."""
+        partitions = [partition for topic in self.topics for partition in topic.partitions]
+        return [each for each in partitions if node_id in each.replicas or node_id == each.leader]
 
     def new_uuid(self) -> bytes:
         """16 random bytes in the form of a UUID of version 4; never one whose text begins with "-" (as Kafka)."""

@@ -23,8 +23,8 @@ MIN_ISR = "min.insync.replicas"
 _ROOT_LOGGER = Setting("root", 0, "INFO", None, READ_ONLY, "")
 
 
-class Described(NamedTuple):
-    """One config of a resource. `synonyms` are all places that have a value, the one in force first."""
+class ConfigEntry(NamedTuple):
+    """One config of a resource. `synonyms` are all places that have a value, the one in force first (DC-3)."""
 
     setting: Setting
     value: str | None
@@ -48,7 +48,7 @@ class ConfigResource:
         """Let these be its own values, from now on."""
         raise NotImplementedError
 
-    def describe(self) -> list[Described]:
+    def describe(self) -> list[ConfigEntry]:
         """All its configs (DC)."""
         raise NotImplementedError
 
@@ -76,12 +76,12 @@ class TopicResource(ConfigResource):
         assert self.topic is not None
         self.topic.config.replace(values)
 
-    def describe(self) -> list[Described]:
+    def describe(self) -> list[ConfigEntry]:
         if self.topic is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         config = self.topic.config
         return [
-            Described(setting, config.text(name), config.source(name), config.synonyms(name))
+            ConfigEntry(setting, config.text(name), config.source(name), config.synonyms(name))
             for name, setting in self.table.items()
         ]
 
@@ -116,23 +116,23 @@ class BrokerResource(ConfigResource):
     def store(self, values: Mapping[str, str]) -> None:
         self._node.settings.replace_dynamic(values, cluster=self._is_default)
 
-    def describe(self) -> list[Described]:
+    def describe(self) -> list[ConfigEntry]:
         settings = self._node.settings
         names = self.own if self._is_default else dict.fromkeys([*settings.names(), *self.own])
-        return [self._described(name, settings.synonyms(name)) for name in names]
+        return [self._entry(name, settings.synonyms(name)) for name in names]
 
     def effective(self, name: str) -> str:
         hidden = Source.DYNAMIC_BROKER if self._is_default else None
         synonyms = self._node.settings.synonyms(name)
         return next((each.value or "" for each in synonyms if each.source != hidden), "")
 
-    def _described(self, name: str, synonyms: list[Synonym]) -> Described:
+    def _entry(self, name: str, synonyms: list[Synonym]) -> ConfigEntry:
         setting = BROKER.get(name)
         if setting is None:  # of a plug-in: might be a secret
             setting = Setting(name, 0, None, None, READ_ONLY, "")
         if self._is_default:
             synonyms = [each for each in synonyms if each.source == Source.DYNAMIC_DEFAULT]
-        return Described(
+        return ConfigEntry(
             setting,
             synonyms[0].value if synonyms else None,
             synonyms[0].source if synonyms else Source.DEFAULT,
@@ -158,8 +158,8 @@ class LoggerResource(ConfigResource):
     def store(self, values: Mapping[str, str]) -> None:
         """Nothing can be stored."""
 
-    def describe(self) -> list[Described]:
-        return [Described(_ROOT_LOGGER, "INFO", Source.LOGGER, [])]
+    def describe(self) -> list[ConfigEntry]:
+        return [ConfigEntry(_ROOT_LOGGER, "INFO", Source.LOGGER, [])]
 
 
 class GroupResource(ConfigResource):
@@ -203,20 +203,20 @@ class GroupResource(ConfigResource):
     def store(self, values: Mapping[str, str]) -> None:
         _store_or_drop(self._node.cluster.group_configs, self._name, values)
 
-    def describe(self) -> list[Described]:
-        return [self._described(setting) for setting in GROUP.values()]
+    def describe(self) -> list[ConfigEntry]:
+        return [self._entry(setting) for setting in GROUP.values()]
 
-    def _described(self, setting: Setting) -> Described:
+    def _entry(self, setting: Setting) -> ConfigEntry:
         synonyms = [Synonym(setting.name, self.own[setting.name], Source.GROUP)] if setting.name in self.own else []
         if setting.broker_name is not None:
             synonyms += self._node.settings.synonyms(setting.broker_name)
         else:
             synonyms.append(Synonym(setting.name, render(setting.default), Source.DEFAULT))
-        return Described(setting, synonyms[0].value, synonyms[0].source, synonyms)
+        return ConfigEntry(setting, synonyms[0].value, synonyms[0].source, synonyms)
 
 
 class MetricsResource(ConfigResource):
-    """A subscription to client metrics. They are kept and described; nobody collects metrics here."""
+    """A subscription to client metrics. It is kept and described (KIP-714); MOCK: no metrics are collected."""
 
     table = CLIENT_METRICS
 
@@ -241,11 +241,11 @@ class MetricsResource(ConfigResource):
     def store(self, values: Mapping[str, str]) -> None:
         _store_or_drop(self._cluster.client_metrics, self._name, values)
 
-    def describe(self) -> list[Described]:
+    def describe(self) -> list[ConfigEntry]:
         return [
-            Described(setting, self.own[name], Source.CLIENT_METRICS, [])
+            ConfigEntry(setting, self.own[name], Source.CLIENT_METRICS, [])
             if name in self.own
-            else Described(setting, render(setting.default), Source.DEFAULT, [])
+            else ConfigEntry(setting, render(setting.default), Source.DEFAULT, [])
             for name, setting in CLIENT_METRICS.items()
         ]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
 
-__all__ = ["CoordinatorMoved", "CoreEvent", "OffsetExpired", "OffsetsExpired", "Transition"]
+__all__ = ["CoordinatorMoved", "CoreEvent", "NodeChanged", "OffsetExpired", "OffsetsExpired", "Transition"]
 
 
 class Transition(NamedTuple):
@@ -33,4 +33,11 @@ class CoordinatorMoved(NamedTuple):
     reason: str = ""
 
 
-CoreEvent = Transition | OffsetsExpired | CoordinatorMoved
+class NodeChanged(NamedTuple):
+    """A broker of the cluster was stopped or started by itself: `what` is "stopped" or "started"."""
+
+    node_id: int
+    what: str
+
+
+CoreEvent = Transition | OffsetsExpired | CoordinatorMoved | NodeChanged

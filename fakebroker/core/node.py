@@ -29,6 +29,11 @@ class Node:
         """The broker's rack (`broker.rack`), None if it is not set."""
         return None if self.settings.is_null("broker.rack") else self.settings.get_str("broker.rack")
 
+    def stop(self) -> None:
+        """The broker does not serve any more: its fetch sessions are lost; settings and logs are on its disk."""
+        self.alive = False
+        self._fetch_sessions = None
+
     def restart(self, now: "Instant") -> None:
         """The broker was stopped and starts again: its groups are loaded from their logs."""
         self.coordinator.restart(now)

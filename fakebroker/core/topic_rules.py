@@ -37,13 +37,24 @@ def check_assignments(assignments: Sequence[Sequence[int]], node_ids: Sequence[i
             raise _bad(f"{list(replicas)} names {strangers[0]}, which is no broker; there are {list(node_ids)}")
 
 
-def place(first: int, count: int, replication_factor: int, node_ids: Sequence[int]) -> list[list[int]]:
+def assign_replicas(
+    first: int, count: int, replication_factor: int, live: Sequence[int], stopped: Sequence[int] = ()
+) -> list[list[int]]:
     """Replicas of the partitions `first` to `first + count - 1`: in turn, so partition 0 is led by the first broker.
 
-    MOCK: Kafka begins at a random broker.
+    Brokers that are stopped get replicas only where the live ones are too few, and never the first (Kafka's
+    `StripedReplicaPlacer`). MOCK: Kafka begins at a random broker. Raises KafkaError without any live broker.
     """
-    n = len(node_ids)
-    return [[node_ids[(p + r) % n] for r in range(replication_factor)] for p in range(first, first + count)]
+    if not live:
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, "no broker is alive that could lead a partition")
+    return [
+        _in_turn(live, p, min(replication_factor, len(live))) + _in_turn(stopped, p, replication_factor - len(live))
+        for p in range(first, first + count)
+    ]
+
+
+def _in_turn(node_ids: Sequence[int], first: int, count: int) -> list[int]:
+    return [node_ids[(first + i) % len(node_ids)] for i in range(count)]
 
 
 def _bad(message: str) -> KafkaError:
@@ -71,5 +82,5 @@ def check_total(partitions: int) -> None:
 
 
 def too_large_change() -> KafkaError:
-    """Why a CreateTopics is refused that takes more than `LARGEST_CHANGE` records."""
+    """The error of a CreateTopics that takes more than `LARGEST_CHANGE` records."""
     return KafkaError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")

@@ -1,10 +1,10 @@
-"""Topics and their partitions: what exists, under which id, where."""
+"""Topics and their partitions: names, ids (KIP-516), replicas, leaders."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.core.topic_config import TopicConfig, check_config
-from fakebroker.core.topic_rules import check_assignments, check_name, check_partitions, collision_key, place
+from fakebroker.core.topic_rules import check_name, check_partitions, collision_key
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 
@@ -16,19 +16,25 @@ CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
 SHARE_GROUP_STATE = "__share_group_state"
 INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE})
-METADATA_TOPIC = "__cluster_metadata"  # the controller's own log; nobody can make or read it (NT-3)
+METADATA_TOPIC = "__cluster_metadata"  # the controller's own log; clients can neither make nor read it (NT-3)
 
 
 class Partition:
-    """One partition: where it lives, who leads it, and its log."""
+    """One partition: its replicas, leader and log. `elections` changes leader and in-sync set.
 
-    __slots__ = ("_log", "index", "isr", "leader", "leader_epoch", "replicas", "topic")
+    `isr` are the replicas in sync; `elr` those that were when the set became too small, and may lead as well, and
+    `last_known_elr` the leader that left it empty (KIP-966).
+    """
+
+    __slots__ = ("_log", "elr", "index", "isr", "last_known_elr", "leader", "leader_epoch", "replicas", "topic")
 
     def __init__(self, topic: "Topic", index: int, replicas: Sequence[int]) -> None:
         self.topic = topic
         self.index = index
         self.replicas = list(replicas)
         self.isr = topic.cluster.live(replicas)
+        self.elr: list[int] = []
+        self.last_known_elr: list[int] = []
         self.leader = self.isr[0] if self.isr else -1  # a node id, -1 for none
         self.leader_epoch = 0
         self._log: PartitionLog | None = None
@@ -44,8 +50,13 @@ class Partition:
 
     @property
     def has_log(self) -> bool:
-        """Whether anybody has looked at its records yet."""
+        """Whether its log was used yet."""
         return self._log is not None
+
+    @property
+    def min_isr(self) -> int:
+        """How many replicas have to be in sync (`min.insync.replicas`): never more than there are."""
+        return min(self.topic.config.get_int("min.insync.replicas"), len(self.replicas))
 
     def forget_log(self) -> None:
         """The topic is deleted: its records go."""
@@ -58,25 +69,6 @@ class Partition:
             self.leader_epoch += 1
             for callback in self.topic.cluster.topics.on_leader_changed:
                 callback(self, now)
-            self.wake(now)
-
-    def elect(self, node_id: int, now: Instant) -> None:
-        """Make a replica the leader that was not in sync: an unclean election. It alone is in sync then (KIP-460)."""
-        self.isr = [node_id]
-        self.lead(node_id, now)
-
-    def reassign(self, replicas: Sequence[int], now: Instant) -> None:
-        """Move to other brokers, at once (KIP-455).
-
-        Another leader, or replicas taken away, begin a leader epoch (CLU-24).
-        """
-        loses_replicas = any(node_id not in replicas for node_id in self.replicas)
-        self.replicas = list(replicas)
-        self.isr = self.topic.cluster.live(replicas)
-        if self.leader not in self.isr:
-            self.lead(self.isr[0] if self.isr else -1, now)
-        elif loses_replicas:
-            self.leader_epoch += 1
             self.wake(now)
 
     def error_for_access(self, node_id: int, leader_epoch: int = -1, *, only_leader: bool = True) -> ErrorCode:
@@ -96,7 +88,7 @@ class Partition:
         return ErrorCode.NONE
 
     def wake(self, now: Instant) -> None:
-        """Let those who wait for its records look again: leader or topic have changed (CLU-55)."""
+        """Let delayed fetches check again: leader or topic have changed (CLU-55)."""
         if self._log is not None:
             self._log.wake(now)
 
@@ -132,7 +124,7 @@ class Topic:
         return self.partitions[index] if 0 <= index < len(self.partitions) else None
 
     def add_partitions(self, replicas: Sequence[Sequence[int]]) -> None:
-        """More partitions, empty, at epoch 0; the present ones are not touched (NP-4)."""
+        """Add empty partitions at leader epoch 0 with these replicas (NP-4)."""
         first = len(self.partitions)
         self.partitions += [Partition(self, first + i, nodes) for i, nodes in enumerate(replicas)]
 
@@ -212,15 +204,15 @@ class Topics:
         config: Mapping[str, str] | None = None,
         assignments: Sequence[Sequence[int]] | None = None,
     ) -> Topic:
-        """All of `create` but that the topic then exists (NT-9)."""
+        """Check and make a topic as `create` does, but do not let it exist yet (NT-9). Raises KafkaError."""
         self.check_new(name)
         settings = self._cluster.settings
         check_config(settings, config or {})
         if assignments is None:
-            assignments = self._place(partitions, replication_factor, len(config or {}))
+            assignments = self._assign_replicas(partitions, replication_factor, len(config or {}))
         else:
             check_partitions(len(assignments), len(config or {}))
-            check_assignments(assignments, list(self._cluster.nodes), len(assignments[0]))
+            self._cluster.check_new_partitions(assignments, len(assignments[0]))
         return Topic(self._cluster, name, TopicConfig(settings, config), assignments)
 
     def delete(self, name: str, now: Instant) -> None:
@@ -271,7 +263,7 @@ class Topics:
         for other in self._alike.get(collision_key(name), ()):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name!r} is too like the topic {other!r}")
 
-    def _place(self, partitions: int | None, replication_factor: int | None, configs: int) -> list[list[int]]:
+    def _assign_replicas(self, partitions: int | None, replication_factor: int | None, configs: int) -> list[list[int]]:
         settings, node_ids = self._cluster.settings, list(self._cluster.nodes)
         if replication_factor is None:
             replication_factor = settings.get_int("default.replication.factor")
@@ -283,7 +275,7 @@ class Topics:
         if partitions is None:
             partitions = settings.get_int("num.partitions")
         check_partitions(partitions, configs)
-        return place(0, partitions, replication_factor, node_ids)
+        return self._cluster.assign_replicas(0, partitions, replication_factor)
 
 
 def _internal_shape(cluster: "Cluster", name: str) -> tuple[int, int, dict[str, str]]:

@@ -12,7 +12,7 @@ import google_crc32c
 
 from fakebroker.records.batch import read_records
 from fakebroker.records.compression import decompress
-from fakebroker.records.varint import encode_varint
+from fakebroker.records.varint import encode_zigzag_varint
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 _AFTER_CRC = struct.Struct(">hiqqqhii")
@@ -77,17 +77,17 @@ def build_batch(
 
 
 def _record(index: int, key: Any, value: Any, timestamp_delta: int = 0, headers: Sequence[Sequence[Any]] = ()) -> bytes:
-    parts = [b"\0", encode_varint(timestamp_delta), encode_varint(index), _sized(key), _sized(value)]
-    parts.append(encode_varint(len(headers)))
+    parts = [b"\0", encode_zigzag_varint(timestamp_delta), encode_zigzag_varint(index), _sized(key), _sized(value)]
+    parts.append(encode_zigzag_varint(len(headers)))
     for name, inner in headers:
         parts += _sized(name), _sized(inner)
     body = b"".join(parts)
-    return encode_varint(len(body)) + body
+    return encode_zigzag_varint(len(body)) + body
 
 
 def _sized(value: Any) -> bytes:
     data = _octets(value)
-    return encode_varint(-1) if data is None else encode_varint(len(data)) + data
+    return encode_zigzag_varint(-1) if data is None else encode_zigzag_varint(len(data)) + data
 
 
 def _octets(value: Any) -> bytes | None:

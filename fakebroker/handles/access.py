@@ -5,6 +5,7 @@ from typing import Any, Protocol, TypeVar
 
 from fakebroker.engine.engine import Engine
 from fakebroker.net.clock import LoopClock
+from fakebroker.net.server import Server
 
 T = TypeVar("T")
 
@@ -19,6 +20,10 @@ class EngineAccess(Protocol):
     @property
     def loop_clock(self) -> LoopClock:
         """The broker's clock; to be used inside `call`."""
+
+    @property
+    def server(self) -> Server:
+        """The broker's sockets; to be used inside `call`."""
 
     def call(self, function: Callable[[], T]) -> T:
         """Run `function` on the engine's thread; returns what it returns and raises what it raises."""

@@ -35,7 +35,8 @@ class CoordinatorHandle(Handle):
     def move(self, to: int) -> None:
         """Another node leads the partition: parked requests get 16, and the state is read from the log there.
 
-        To the node that has it already: it reads its log again. Raises ValueError for a node that does not exist.
+        To the node that has it already: it reads its log again. Raises ValueError for a node that does not exist or is
+        stopped.
         """
         self._look(lambda cluster, now: self._move(cluster, now, to))
 
@@ -52,6 +53,8 @@ class CoordinatorHandle(Handle):
     def _move(self, cluster: "Cluster", now: Instant, to: int) -> None:
         if to not in cluster.nodes:
             raise ValueError(f"there is no node {to}, only {', '.join(map(str, cluster.nodes))}")
+        if not cluster.nodes[to].alive:
+            raise ValueError(f"node {to} is stopped")
         partition = self._partition(cluster)
         if partition.leader == to:
             self._load(cluster, now, 0)

@@ -83,6 +83,11 @@ class ClientConnection(asyncio.Protocol):
         server.watch(accepted, self.read_first)
         server.flush()
 
+    @property
+    def node_id(self) -> int:
+        """The node that the client is connected to."""
+        return self._connection.listener.node_id
+
     def read_first(self) -> None:
         """Perhaps the first bytes are here, or the end of a client that had nothing to say."""
         if self._state is not ACCEPTED:
@@ -208,6 +213,14 @@ class ClientConnection(asyncio.Protocol):
             self._socket.close()
             self._server.left(self)
         # else asyncio is about to have the socket: `connection_made` aborts it
+
+    def leave(self, reason: str) -> None:
+        """Close after what was handed to the transport; a client that is slow to read does not get it."""
+        if self._transport is None or self._is_slow or self._unsent:
+            self.abort(reason)
+        else:
+            self._connection.closed(self._server.clock.now(), reason)
+            self._transport.close()
 
     def abandon(self, reason: str) -> None:
         """Close without the loop, which is gone or did not take the connection."""

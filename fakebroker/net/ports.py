@@ -3,6 +3,7 @@
 import os
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,24 +15,53 @@ EVERY_ADDRESS = "::"
 
 
 class Ports:
-    """The sockets of some listeners, in their order."""
+    """The sockets of some listeners, in their order.
+
+    A port may be ours and yet refuse clients (`refuse`), as that of a broker that is stopped: it is bound and nobody
+    listens, so that no other process gets it by chance.
+    """
 
     def __init__(self, listeners: "Sequence[Listener]") -> None:
         self.listeners = listeners
         self.sockets: list[socket.socket] = []  # empty while the ports are not ours
+        self._refusing: set[int] = set()  # places in the list
 
     def bind(self) -> None:
         """Take the ports, unless we have them; a listener on port 0 learns the one it got. Raises OSError."""
         if self.sockets:
             return
         try:
-            for listener in self.listeners:
+            for place, listener in enumerate(self.listeners):
                 bound = _bound_socket(listener.host, listener.port)
                 self.sockets.append(bound)
                 listener.port = bound.getsockname()[1]
+                if place not in self._refusing:
+                    _listen(bound, listener)
         except OSError:
             self.close()
             raise
+
+    def is_refusing(self, place: int) -> bool:
+        """Whether the listener at `place` refuses clients."""
+        return place in self._refusing
+
+    def refuse(self, place: int) -> None:
+        """Keep the port of the listener at `place` but refuse clients, from now on or from `bind` on."""
+        self._refusing.add(place)
+        if self.sockets:
+            listener = self.listeners[place]
+            self.sockets[place].close()
+            with suppress(OSError):  # another process was faster; `accept` will say so if it still has the port
+                self.sockets[place] = _bound_socket(listener.host, listener.port)
+
+    def accept(self, place: int) -> None:
+        """Take clients there again. Raises OSError if another process has the port; then it goes on refusing."""
+        if self.sockets and place in self._refusing:
+            listener = self.listeners[place]
+            if self.sockets[place].fileno() < 0:
+                self.sockets[place] = _bound_socket(listener.host, listener.port)
+            _listen(self.sockets[place], listener)
+        self._refusing.discard(place)
 
     def close(self) -> None:
         """Give the ports up."""
@@ -47,18 +77,37 @@ def is_dual_stack() -> bool:
 
 
 def _bound_socket(host: str, port: int) -> socket.socket:
-    """A listening socket; an empty host is every address of IPv4, "::" every address. Raises OSError."""
+    """A socket that has the port and does not listen yet; an empty host is every address of IPv4, "::" every address.
+
+    Raises OSError. Two such sockets may have one port, until one of them listens (SO_REUSEADDR); without that a port
+    that had clients a minute ago could not be had.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
     try:
-        bound = socket.create_server(
-            (host, port), family=family, backlog=BACKLOG, dualstack_ipv6=host == EVERY_ADDRESS and is_dual_stack()
-        )
+        if os.name == "posix":
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            only_ipv6 = host != EVERY_ADDRESS or not is_dual_stack()
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, only_ipv6)
+        bound.bind((host, port))
     except (OSError, UnicodeError) as error:
-        number = getattr(error, "errno", None) or 0
-        reason = _unresolved(host, family) or os.strerror(number)
-        raise OSError(number, f"cannot listen on {_text(host, port)}: {reason}") from None
+        bound.close()
+        raise _cannot_listen(host, port, error, _unresolved(host, family)) from None
     bound.setblocking(False)
     return bound
+
+
+def _listen(bound: socket.socket, listener: "Listener") -> None:
+    try:
+        bound.listen(BACKLOG)
+    except OSError as error:
+        raise _cannot_listen(listener.host, listener.port, error) from None
+
+
+def _cannot_listen(host: str, port: int, error: Exception, reason: str = "") -> OSError:
+    number = getattr(error, "errno", None) or 0
+    return OSError(number, f"cannot listen on {_text(host, port)}: {reason or os.strerror(number)}")
 
 
 def _text(host: str, port: int) -> str:

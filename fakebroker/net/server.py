@@ -48,8 +48,9 @@ class Server:
         self._is_open = True
         try:
             self.use(engine)
-            for listener, bound in zip(engine.listeners, self.ports.sockets, strict=True):
-                self._accept_on(bound, listener)
+            for place in range(len(engine.listeners)):
+                if not self.ports.is_refusing(place):
+                    self._accept_at(place)
         except BaseException:
             self.abandon()
             raise
@@ -83,6 +84,42 @@ class Server:
         for client in tuple(self._clients):
             client.abort()
 
+    def close_node(self, node_id: int) -> None:
+        """Refuse clients at a node's ports, which stay ours, and close its connections.
+
+        What is answered already is still sent, unless the client is slow to read. Also while it does not serve: then
+        from the next `serve` on.
+        """
+        places = [place for place in self._places_of(node_id) if not self.ports.is_refusing(place)]
+        if self.is_serving:
+            self.flush()
+            for place in places:
+                self._loop.remove_reader(self.ports.sockets[place])
+            for client in tuple(self._clients):
+                if client.node_id == node_id:
+                    client.leave(f"node {node_id} was stopped")
+        for place in places:
+            self.ports.refuse(place)
+
+    def open_node(self, node_id: int) -> None:
+        """Take clients there again. Raises OSError, and goes on refusing, if another process has a port."""
+        places = self._places_of(node_id)
+        refusing = [place for place in places if self.ports.is_refusing(place)]
+        try:
+            for place in refusing:
+                self.ports.accept(place)
+        except OSError:
+            for place in refusing:
+                self.ports.refuse(place)
+            raise
+        if self.is_serving:
+            for place in refusing:
+                self._accept_at(place)
+
+    def _places_of(self, node_id: int) -> list[int]:
+        """The node's listeners by their places in the list, those that refuse clients as well."""
+        return [place for place, listener in enumerate(self.ports.listeners) if listener.node_id == node_id]
+
     async def stop(self) -> None:
         """Give up the ports and close every connection; all of it is done when this returns.
 
@@ -92,8 +129,9 @@ class Server:
         self._is_open = False
         self._preload.stop()
         self._cancel_timer()
-        for bound in self.ports.sockets:
-            self._loop.remove_reader(bound)
+        for place, bound in enumerate(self.ports.sockets):
+            if not self.ports.is_refusing(place):
+                self._loop.remove_reader(bound)
         self.ports.close()
         self.drop_clients()
         self.engine.end_works(self.clock.now())
@@ -182,6 +220,9 @@ class Server:
         client = self._handovers.pop(task, None)
         if client is not None and (task.cancelled() or task.exception() is not None):
             client.abandon("the event loop did not take the connection")
+
+    def _accept_at(self, place: int) -> None:
+        self._accept_on(self.ports.sockets[place], self.ports.listeners[place])
 
     def _accept_on(self, bound: socket.socket, listener: Listener) -> None:
         if bound in self.ports.sockets:

@@ -1,7 +1,7 @@
-"""Record batches of format 2 (RB, RC): the header, checks, patching in place, building and reading.
+"""Record batches of format 2 (KIP-98; RB, RC): the header, checks, patching in place, building and reading.
 
-Batches are kept as the bytes that came in. The checksum covers byte 21 to the end, so base offset and leader epoch can
-be rewritten without touching it (RB-2).
+Batches are kept as the bytes that came in. Where their fields are is in layout.py. The checksum does not cover base
+offset and leader epoch, so the broker can rewrite these without computing it anew (RB-2).
 """
 
 import struct
@@ -12,30 +12,38 @@ import google_crc32c
 
 from fakebroker.records.compression import DECOMPRESSED_LIMIT_BYTES, compress, decompress
 from fakebroker.records.faults import CorruptBatch, InvalidRecord
+from fakebroker.records.layout import (
+    CODEC_BITS,
+    CONTROL_BIT,
+    CRC_POSITION,
+    CRC_START,
+    DELETE_HORIZON_BIT,
+    HEADER_BYTES,
+    LAST_OFFSET_DELTA_POSITION,
+    LENGTH_END,
+    LENGTH_POSITION,
+    LOG_APPEND_TIME_BIT,
+    MAGIC_POSITION,
+    MAX_TIMESTAMP_POSITION,
+    NO_PRODUCER_ID,
+    NO_TIMESTAMP,
+    PRODUCER_ID_POSITION,
+    TRANSACTIONAL_BIT,
+)
 from fakebroker.records.record_codec import Record, decode_records, encode_record
 
-HEADER_BYTES = 61
-MAGIC_POSITION = 16
-CRC_START = 21
-
-CODEC_BITS = 7
-LOG_APPEND_TIME_BIT = 8
-TRANSACTIONAL_BIT = 16
-CONTROL_BIT = 32
-DELETE_HORIZON_BIT = 64
-
 _HEADER = struct.Struct(">qiibIhiqqqhii")
-_PREFIX = struct.Struct(">qiibI")
-_TAIL = struct.Struct(">hiqqqhii")
+_PREFIX = struct.Struct(">qiibI")  # up to and with the checksum
+_TAIL = struct.Struct(">hiqqqhii")  # what the checksum covers of the header
 _OFFSET_LENGTH_EPOCH = struct.Struct(">q4si")
-_LENGTH_MAGIC = struct.Struct(">i4xb")
+_LENGTH_MAGIC = struct.Struct(">i4xb")  # from the length on
 
 
 class BatchHeader(NamedTuple):
-    """The 61 bytes in front of the records (RB-1)."""
+    """The 61 bytes in front of the records (RB-1), in their order. See layout.py."""
 
     base_offset: int
-    length: int  # bytes behind this field, that is behind byte 12
+    length: int  # bytes after this field
     leader_epoch: int
     magic: int
     crc: int
@@ -51,7 +59,7 @@ class BatchHeader(NamedTuple):
     @property
     def size_bytes(self) -> int:
         """The whole batch, with the 12 bytes that `length` leaves out."""
-        return self.length + 12
+        return self.length + LENGTH_END
 
     @property
     def codec(self) -> int:
@@ -91,6 +99,9 @@ class BatchHeader(NamedTuple):
         return (self.base_sequence + self.last_offset_delta) & 0x7FFFFFFF
 
 
+_FIRST_OF_TAIL = BatchHeader._fields.index("attributes")
+
+
 def parse_header(data: bytes, position: int = 0) -> BatchHeader:
     """The header of the batch of format 2 at `position`.
 
@@ -102,7 +113,7 @@ def parse_header(data: bytes, position: int = 0) -> BatchHeader:
     header = BatchHeader._make(_HEADER.unpack_from(data, position))
     if header.magic != 2:
         raise InvalidRecord(f"magic {header.magic} where a batch of format 2 was expected")
-    if not HEADER_BYTES <= header.length + 12 <= len(data) - position:
+    if not HEADER_BYTES <= header.length + LENGTH_END <= len(data) - position:
         raise InvalidRecord(f"a batch of {header.length} + 12 bytes in {len(data) - position} bytes of data")
     return header
 
@@ -114,8 +125,8 @@ def peek(data: bytes, position: int = 0) -> tuple[int, int] | None:
     """
     if len(data) - position < MAGIC_POSITION + 1:
         return None
-    length, magic = _LENGTH_MAGIC.unpack_from(data, position + 8)
-    size_bytes = length + 12
+    length, magic = _LENGTH_MAGIC.unpack_from(data, position + LENGTH_POSITION)
+    size_bytes = length + LENGTH_END
     if size_bytes <= MAGIC_POSITION or position + size_bytes > len(data):
         return None
     return size_bytes, magic
@@ -141,8 +152,9 @@ crc32c: Callable[[bytes], int] = google_crc32c.value
 
 
 def with_base_offset(batch: bytes, base_offset: int, leader_epoch: int) -> bytes:
-    """The same batch at another place in the log (RB-5). The checksum stays right."""
-    return _OFFSET_LENGTH_EPOCH.pack(base_offset, batch[8:12], leader_epoch) + memoryview(batch)[16:]
+    """The same batch at another offset (RB-5). The checksum does not cover what changes."""
+    length = batch[LENGTH_POSITION:LENGTH_END]
+    return _OFFSET_LENGTH_EPOCH.pack(base_offset, length, leader_epoch) + memoryview(batch)[MAGIC_POSITION:]
 
 
 def with_times(batch: bytes, *, attributes: int, max_timestamp_ms: int) -> bytes:
@@ -150,12 +162,12 @@ def with_times(batch: bytes, *, attributes: int, max_timestamp_ms: int) -> bytes
     tail = b"".join(
         (
             attributes.to_bytes(2, "big", signed=True),
-            memoryview(batch)[23:35],
+            memoryview(batch)[LAST_OFFSET_DELTA_POSITION:MAX_TIMESTAMP_POSITION],
             max_timestamp_ms.to_bytes(8, "big", signed=True),
-            memoryview(batch)[43:],
+            memoryview(batch)[PRODUCER_ID_POSITION:],
         )
     )
-    return b"".join((memoryview(batch)[:17], crc32c(tail).to_bytes(4, "big"), tail))
+    return b"".join((memoryview(batch)[:CRC_POSITION], crc32c(tail).to_bytes(4, "big"), tail))
 
 
 def build_batch(
@@ -170,7 +182,7 @@ def build_batch(
     delete_horizon_ms: int | None = None,
     transactional: bool = False,
     control: bool = False,
-    producer_id: int = -1,
+    producer_id: int = NO_PRODUCER_ID,
     producer_epoch: int = -1,
     base_sequence: int = -1,
 ) -> bytes:
@@ -183,10 +195,10 @@ def build_batch(
         base_offset = records[0].offset
     if last_offset_delta is None:
         last_offset_delta = records[-1].offset - base_offset
-    first_ms = records[0].timestamp_ms if records else -1
+    first_ms = records[0].timestamp_ms if records else NO_TIMESTAMP
     base_timestamp_ms = first_ms if delete_horizon_ms is None else delete_horizon_ms
     payload = b"".join([encode_record(record, base_offset, base_timestamp_ms) for record in records])
-    max_timestamp_ms = max((record.timestamp_ms for record in records), default=-1)
+    max_timestamp_ms = max((record.timestamp_ms for record in records), default=NO_TIMESTAMP)
     attributes = (
         codec
         | (0 if log_append_time_ms is None else LOG_APPEND_TIME_BIT)
@@ -214,13 +226,14 @@ def build_batch(
 
 def assemble(header: BatchHeader, stored_payload: bytes) -> bytes:
     """The bytes of a batch; length and checksum are computed, the payload is already compressed as the header says."""
-    tail = _TAIL.pack(*header[5:]) + stored_payload
-    return _PREFIX.pack(header.base_offset, 9 + len(tail), header.leader_epoch, 2, crc32c(tail)) + tail
+    tail = _TAIL.pack(*header[_FIRST_OF_TAIL:]) + stored_payload
+    length = CRC_START - LENGTH_END + len(tail)
+    return _PREFIX.pack(header.base_offset, length, header.leader_epoch, 2, crc32c(tail)) + tail
 
 
 def payload_of(batch: bytes, header: BatchHeader, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> bytes:
     """The records of one batch as bytes, decompressed. Raises BadCompression or InvalidRecord (too large)."""
-    payload = batch[HEADER_BYTES : header.length + 12]
+    payload = batch[HEADER_BYTES : header.size_bytes]
     codec = header.attributes & CODEC_BITS
     return decompress(codec, payload, limit_bytes) if codec else payload
 

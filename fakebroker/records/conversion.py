@@ -30,7 +30,8 @@ def batch_from_message_set(data: bytes, limit_bytes: int = DECOMPRESSED_LIMIT_BY
 def message_set_from_batch(batch: bytes, magic: int, first_offset: int = 0) -> bytes:
     """A stored batch in format 0 or 1, compressed as it was (MS-3, MS-4). A control batch vanishes.
 
-    Uncompressed records below `first_offset` are left out. Raises InvalidRecord with code 76 for zstd (FT-17).
+    Uncompressed records below `first_offset` are left out. Raises InvalidRecord(UNSUPPORTED_COMPRESSION_TYPE) for zstd
+    (FT-17).
     """
     header = parse_header(batch)
     if header.is_control:

@@ -4,25 +4,25 @@ from fakebroker.errors import ErrorCode, KafkaError
 
 
 class InvalidRecord(KafkaError):
-    """Record data that does not add up (PD-14, RB-1, RB-4): code 87. The message says what and where."""
+    """Record data that does not add up (PD-14, RB-1, RB-4): INVALID_RECORD. The message says what and where."""
 
     def __init__(self, message: str, code: ErrorCode = ErrorCode.INVALID_RECORD) -> None:
         super().__init__(code, message)
 
 
 class CorruptBatch(InvalidRecord):
-    """A batch or message whose checksum or magic is wrong (PD-12, PD-14, PD-31): code 2."""
+    """A batch or message whose checksum or magic is wrong (PD-12, PD-14, PD-31): CORRUPT_MESSAGE."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, ErrorCode.CORRUPT_MESSAGE)
 
 
 class TooLarge(InvalidRecord):
-    """Compressed data that unpacks to more than is allowed: code 87."""
+    """Compressed data that unpacks to more than is allowed: INVALID_RECORD."""
 
 
 class BadCompression(InvalidRecord):
-    """A payload that its codec cannot unpack, or a codec that does not exist (PD-12): code -1, as Kafka answers."""
+    """A payload that its codec cannot unpack, or a codec that does not exist (PD-12): UNKNOWN_SERVER_ERROR."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -11,12 +11,13 @@ from typing import NamedTuple
 from fakebroker.records.batch import split_batches
 from fakebroker.records.compression import DECOMPRESSED_LIMIT_BYTES, LZ4, compress, decompress
 from fakebroker.records.faults import CorruptBatch, InvalidRecord
+from fakebroker.records.layout import CODEC_BITS, LOG_APPEND_TIME_BIT, MAGIC_POSITION, NO_TIMESTAMP
 from fakebroker.records.record_codec import Record
 
-NO_TIMESTAMP = -1
-CODEC_BITS = 7
-LOG_APPEND_TIME_BIT = 8
-_CRC_START = 16
+_CRC_START = MAGIC_POSITION
+_ATTRIBUTES_POSITION = 17
+_TIMESTAMP_POSITION = 18  # format 1
+_timestamp = struct.Struct(">q").unpack_from
 _FRONT = struct.Struct(">qiI")
 _FIXED_BYTES = {0: 26, 1: 34}  # everything but key and value
 
@@ -116,7 +117,8 @@ def _write_message(message: Message) -> bytes:
 
 def _parse_message(data: bytes) -> Message:
     offset, _, crc = _FRONT.unpack_from(data)
-    magic, attributes = data[16], data[17] if len(data) > 17 else 0
+    magic = data[MAGIC_POSITION]
+    attributes = data[_ATTRIBUTES_POSITION] if len(data) > _ATTRIBUTES_POSITION else 0
     if magic not in _FIXED_BYTES:
         raise CorruptBatch(f"magic {magic} at offset {offset} of a message set")
     if len(data) < _FIXED_BYTES[magic]:
@@ -125,11 +127,15 @@ def _parse_message(data: bytes) -> Message:
         )
     if crc != zlib.crc32(data[_CRC_START:]):
         raise CorruptBatch(f"the checksum of the message at offset {offset} is wrong")
-    timestamp_ms = int.from_bytes(data[18:26], "big", signed=True) if magic else NO_TIMESTAMP
+    timestamp_ms = (
+        int.from_bytes(data[_TIMESTAMP_POSITION : _TIMESTAMP_POSITION + 8], "big", signed=True)
+        if magic
+        else NO_TIMESTAMP
+    )
     key, position = _take_blob(data, _FIXED_BYTES[magic] - 8, offset)
     value, position = _take_blob(data, position, offset)
     if position != len(data):
-        raise InvalidRecord(f"the message at offset {offset} has {len(data) - position} bytes behind its value")
+        raise InvalidRecord(f"the message at offset {offset} has {len(data) - position} bytes after its value")
     return Message(offset, magic, attributes, timestamp_ms, key, value)
 
 

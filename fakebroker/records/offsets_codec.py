@@ -4,6 +4,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from fakebroker.errors import WireError
+from fakebroker.records.layout import NO_TIMESTAMP
 from fakebroker.records.offsets_schema import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -11,7 +12,6 @@ from fakebroker.records.offsets_schema import (
     OffsetCommitValue,
 )
 from fakebroker.records.offsets_topic import (
-    NO_TIMESTAMP,
     CommittedOffset,
     Entry,
     GroupEntry,

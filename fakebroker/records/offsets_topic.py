@@ -6,9 +6,11 @@ The coordinator works with these values; `offsets_codec` turns them into bytes a
 
 from typing import Final, NamedTuple
 
-NO_TIMESTAMP: Final = -1
+from fakebroker.records.layout import NO_TIMESTAMP
+from fakebroker.schema import ZERO_UUID
+
 NO_EPOCH: Final = -1
-NO_TOPIC_ID: Final = bytes(16)
+NO_TOPIC_ID: Final = ZERO_UUID
 
 
 class TopicPartition(NamedTuple):

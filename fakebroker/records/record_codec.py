@@ -1,13 +1,14 @@
-"""Single records inside a batch of format 2: bytes to `Record` and back (RB-4)."""
+"""Single records inside a batch of format 2: bytes to `Record` and back (KIP-98, RB-4). layout.py draws a record."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fakebroker.records.faults import InvalidRecord
-from fakebroker.records.varint import decode_varint, encode_varint
+from fakebroker.records.layout import ATTRIBUTES_BYTES
+from fakebroker.records.varint import LONG_BYTES, decode_zigzag_varint, encode_zigzag_varint
 
 Header = tuple[bytes, bytes | None]
-"""A header's name and value. The name should be UTF-8; nobody checks, so it stays bytes."""
+"""A header's name and value. The name should be UTF-8; brokers do not check that, so it stays bytes."""
 
 
 class Record(NamedTuple):
@@ -21,16 +22,17 @@ class Record(NamedTuple):
 
 
 def encode_record(record: Record, base_offset: int, base_timestamp_ms: int) -> bytes:
-    """`record` as it stands in a batch that starts at the given offset and time."""
-    parts = [b"\0", encode_varint(record.timestamp_ms - base_timestamp_ms), encode_varint(record.offset - base_offset)]
+    """The bytes of `record` in a batch with this base offset and base timestamp."""
+    timestamp_delta, offset_delta = record.timestamp_ms - base_timestamp_ms, record.offset - base_offset
+    parts = [b"\0", encode_zigzag_varint(timestamp_delta), encode_zigzag_varint(offset_delta)]
     _put_blob(parts, record.key)
     _put_blob(parts, record.value)
-    parts.append(encode_varint(len(record.headers)))
+    parts.append(encode_zigzag_varint(len(record.headers)))
     for name, value in record.headers:
         _put_blob(parts, name)
         _put_blob(parts, value)
     body = b"".join(parts)
-    return encode_varint(len(body)) + body
+    return encode_zigzag_varint(len(body)) + body
 
 
 MOST_HEADERS = 100_000
@@ -42,8 +44,8 @@ def decode_records(
 ) -> Iterator[Record]:
     """The `count` records of an uncompressed payload; `append_time_ms` replaces the time of each (RB-6).
 
-    Raises InvalidRecord at the first record that does not parse, and at the end when bytes are left over. Lengths
-    below zero mean null, as Kafka reads them, but for the name of a header.
+    Raises InvalidRecord at the first record that does not parse, and at the end if bytes are left over. Any negative
+    length means null, as Kafka reads it; the name of a header must not be null.
     """
     position = 0
     for index in range(count):
@@ -51,23 +53,24 @@ def decode_records(
         timestamp_ms = base_timestamp_ms + timestamp_delta if append_time_ms is None else append_time_ms
         yield Record(base_offset + offset_delta, timestamp_ms, key, value, headers)
     if position != len(payload):
-        raise InvalidRecord(f"{len(payload) - position} bytes are left over behind the last of {count} records")
+        raise InvalidRecord(f"{len(payload) - position} bytes are left over after the last of {count} records")
 
 
 def decode_record(
     payload: bytes, position: int, index: int
 ) -> tuple[int, int, int, bytes | None, bytes | None, list[Header]]:
-    """(position behind it, timestamp delta, offset delta, key, value, headers) of the record at `position`.
+    """Decode the record at `position` of an uncompressed payload, every field of it checked.
 
-    Raises InvalidRecord; `index` is the record's number in its batch, for the message.
+    Returns (position after it, timestamp delta, offset delta, key, value, headers). Raises InvalidRecord; `index` is
+    the record's number in its batch, for the message.
     """
     try:
-        size, start = decode_varint(payload, position)
+        size, start = decode_zigzag_varint(payload, position)
         end = start + size
         if size < 0 or end > len(payload):
             raise InvalidRecord(f"a size of {size} at byte {start} of {len(payload)}")
-        timestamp_delta, position = decode_varint(payload, start + 1, 10)  # the byte of attributes has no meaning
-        offset_delta, position = decode_varint(payload, position)
+        timestamp_delta, position = decode_zigzag_varint(payload, start + ATTRIBUTES_BYTES, LONG_BYTES)
+        offset_delta, position = decode_zigzag_varint(payload, position)
         key, position = _take_blob(payload, position, end)
         value, position = _take_blob(payload, position, end)
         headers, position = _take_headers(payload, position, end)
@@ -79,7 +82,7 @@ def decode_record(
 
 
 def _take_headers(payload: bytes, position: int, end: int) -> tuple[list[Header], int]:
-    count, position = decode_varint(payload, position)
+    count, position = decode_zigzag_varint(payload, position)
     if not 0 <= count <= max(end - position, 0):
         raise InvalidRecord(f"{count} headers in {end - position} bytes")
     if count > MOST_HEADERS:
@@ -95,7 +98,7 @@ def _take_headers(payload: bytes, position: int, end: int) -> tuple[list[Header]
 
 
 def _take_blob(payload: bytes, position: int, end: int) -> tuple[bytes | None, int]:
-    size, position = decode_varint(payload, position)
+    size, position = decode_zigzag_varint(payload, position)
     if size < 0:
         return None, position
     if position + size > end:
@@ -107,4 +110,4 @@ def _put_blob(parts: list[bytes], blob: bytes | None) -> None:
     if blob is None:
         parts.append(b"\1")
     else:
-        parts += (encode_varint(len(blob)), blob)
+        parts += (encode_zigzag_varint(len(blob)), blob)

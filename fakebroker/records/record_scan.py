@@ -1,38 +1,43 @@
-"""One flat loop over the records of a batch: what Kafka looks at on the way in, and nothing more (PD-14, PD-16, PD-17).
+"""The scan of a produced batch: checks of every record as Kafka makes them on append (PD-14, PD-16, PD-17).
 
-Every record that is produced passes here. The loop reads varints of one and two bytes in place and copies nothing; a
-record with anything else in it (headers, big values, faults) goes to the exact decoder. Where records follow that are
-laid out alike, their headers are looked at column by column, all at once.
+Every record that is produced passes here, so this is the hottest loop of Produce. A record is checked in one of three
+ways, from cheap to dear; layout.py draws a record:
+
+1. By columns (record_runs.py): many records laid out like the one before them, all at once.
+2. In the flat loop `_scan_records`: varints of one or two bytes are read in place, nothing is copied or called.
+3. By `decode_record`, the exact decoder: "unusual" records, which are those with headers, with longer varints, and all
+   that are wrong. It alone raises InvalidRecord, so what is wrong is said in one place.
 """
 
 from collections.abc import Generator, Sequence
 from typing import NamedTuple, cast
 
-from fakebroker.records.batch import CODEC_BITS, HEADER_BYTES, BatchHeader, parse_header, payload_of
+from fakebroker.records.batch import BatchHeader, parse_header, payload_of
 from fakebroker.records.compression import DECOMPRESSED_LIMIT_BYTES, STEP_BYTES, decompress_in_steps
 from fakebroker.records.faults import InvalidRecord, TooLarge
+from fakebroker.records.layout import CODEC_BITS, HEADER_BYTES, LENGTH_END, NO_TIMESTAMP
 from fakebroker.records.record_codec import decode_record
-from fakebroker.records.record_runs import NO_RUN, run_behind
+from fakebroker.records.record_runs import NO_RUN, run_after
 
 RECORDS_PER_STEP = 20_000
-_BYTES_PER_STEP = 1 << 20  # of unusual records
+_BYTES_PER_STEP = 1 << 20  # of unusual records; the others are bounded by RECORDS_PER_STEP
 
-_SMALLEST_RECORD_BYTES = 7
+_SMALLEST_RECORD_BYTES = 7  # length, attributes, two deltas, two lengths, number of headers: a byte each
 
 
 class _Part(NamedTuple):
     """What was seen of some records that follow one another."""
 
-    end: int  # the position behind the last
+    end: int  # the position after the last
     next: int  # the index of the record there
-    low_delta: int  # lowest and highest timestamp delta
+    low_delta: int  # lowest and highest timestamp delta, ms
     high_delta: int
     has_null_key: bool
-    misplaced: int | None
+    misplaced: int | None  # as in Scan
 
 
 class Scan(NamedTuple):
-    """What a batch holds, seen from outside of keys and values. Times are the records' own, whatever bit 3 says."""
+    """What is known of a batch's records after a scan. Timestamps are the records' own, also with LogAppendTime."""
 
     min_timestamp_ms: int  # -1 without records
     max_timestamp_ms: int
@@ -42,30 +47,31 @@ class Scan(NamedTuple):
 
 
 class LongScan(Exception):
-    """There is more to look at than fits into one step."""
+    """There is more to scan than fits into one step."""
 
 
 class _Unusual(Exception):
-    """This record is for the exact decoder."""
+    """This record is not for the flat loop but for `decode_record`."""
 
 
 def scan(batch: bytes, header: BatchHeader | None = None, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> Scan:
-    """Look at every record of one batch. Raises InvalidRecord (or BadCompression) saying which record is wrong how.
+    """Scan all records of one batch in a single step, unpacked to at most `limit_bytes`.
 
-    Kafka lets wrong offset deltas pass in an uncompressed batch and answers -1 in a compressed one; `misplaced` leaves
-    that to the caller. Everything else must add up exactly.
+    Raises InvalidRecord saying which record is wrong how; BadCompression, TooLarge. Wrong offset deltas are no error
+    here but `Scan.misplaced`: Kafka lets them pass in an uncompressed batch, in a compressed one it answers
+    UNKNOWN_SERVER_ERROR.
     """
     header = header or parse_header(batch)
-    if header.attributes & CODEC_BITS or header.length + 12 != len(batch):
+    if header.attributes & CODEC_BITS or header.length + LENGTH_END != len(batch):
         data, start = payload_of(batch, header, limit_bytes), 0
     else:
-        data, start = batch, HEADER_BYTES  # where they are
+        data, start = batch, HEADER_BYTES  # not copied
     _check_count(header, len(data) - start)
-    return _result(header, data, start, [_scan_records(data, start, 0, header.records_count, len(data))])
+    return _result(header, data, start, _scan_records(data, start, 0, header.records_count, len(data)))
 
 
 def short_scan(batch: bytes, header: BatchHeader) -> Scan:
-    """The same in a single step. Raises LongScan if that would be too long."""
+    """As `scan`, but raises LongScan where a single step would be too long: many records, or much to unpack."""
     if header.records_count > RECORDS_PER_STEP:
         raise LongScan
     try:
@@ -77,22 +83,21 @@ def short_scan(batch: bytes, header: BatchHeader) -> Scan:
 def scan_in_steps(
     batch: bytes, header: BatchHeader, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES
 ) -> Generator[None, None, Scan]:
-    """The same in as many steps as it takes."""
-    data = batch[HEADER_BYTES : header.length + 12]
+    """As `scan`, in as many steps as it takes; each yields. It returns the scan."""
+    data = batch[HEADER_BYTES : header.size_bytes]
     codec = header.attributes & CODEC_BITS
     if codec:
         unpacked = yield from decompress_in_steps(codec, data, limit_bytes)
-        data = cast("bytes", unpacked)  # a bytearray does what is asked of it here, and need not be copied
+        data = cast("bytes", unpacked)  # a bytearray will do here, and is not copied
         yield
     count = header.records_count
     _check_count(header, len(data))
-    at = index = 0
-    parts: list[_Part] = []
-    while index < count:
-        parts.append(_scan_records(data, at, index, min(index + RECORDS_PER_STEP, count), at + _BYTES_PER_STEP))
-        at, index = parts[-1].end, parts[-1].next
+    parts = [_scan_records(data, 0, 0, min(RECORDS_PER_STEP, count), _BYTES_PER_STEP)]
+    while parts[-1].next < count:
         yield
-    return _result(header, data, 0, parts)
+        at, index = parts[-1].end, parts[-1].next
+        parts.append(_scan_records(data, at, index, min(index + RECORDS_PER_STEP, count), at + _BYTES_PER_STEP))
+    return _result(header, data, 0, _joined(parts))
 
 
 def _check_count(header: BatchHeader, size_bytes: int) -> None:
@@ -100,31 +105,46 @@ def _check_count(header: BatchHeader, size_bytes: int) -> None:
         raise InvalidRecord(f"{header.records_count} records in {size_bytes} bytes")
 
 
-def _result(header: BatchHeader, data: bytes, start: int, parts: Sequence[_Part]) -> Scan:
-    """What the parts of a batch say together; they must end where the data ends."""
-    end = parts[-1].end if parts else start
+def _result(header: BatchHeader, data: bytes, start: int, part: _Part) -> Scan:
+    """The scan of a batch from what was seen of all its records, which must end where the data ends.
+
+    Raises InvalidRecord.
+    """
+    end, _, low_delta, high_delta, has_null_key, misplaced = part
     if end != len(data):
-        raise InvalidRecord(f"{len(data) - end} bytes are left over behind {header.records_count} records")
+        raise InvalidRecord(f"{len(data) - end} bytes are left over after {header.records_count} records")
     size_bytes = end - start
     if not header.records_count:
-        return Scan(-1, -1, False, None, size_bytes)
-    min_ms = header.base_timestamp_ms + min(part.low_delta for part in parts)
-    max_ms = header.base_timestamp_ms + max(part.high_delta for part in parts)
+        return Scan(NO_TIMESTAMP, NO_TIMESTAMP, False, None, size_bytes)
+    min_ms, max_ms = header.base_timestamp_ms + low_delta, header.base_timestamp_ms + high_delta
     if min_ms < -(1 << 63) or max_ms >= 1 << 63:
         raise InvalidRecord(f"timestamps from {min_ms} to {max_ms} ms have no 64 bits")
-    misplaced = next((part.misplaced for part in parts if part.misplaced is not None), None)
-    return Scan(min_ms, max_ms, any(part.has_null_key for part in parts), misplaced, size_bytes)
+    return Scan(min_ms, max_ms, has_null_key, misplaced, size_bytes)
+
+
+def _joined(parts: Sequence[_Part]) -> _Part:
+    """What was seen of several runs of records that follow one another, as one."""
+    return _Part(
+        end=parts[-1].end,
+        next=parts[-1].next,
+        low_delta=min(part.low_delta for part in parts),
+        high_delta=max(part.high_delta for part in parts),
+        has_null_key=any(part.has_null_key for part in parts),
+        misplaced=next((part.misplaced for part in parts if part.misplaced is not None), None),
+    )
 
 
 def _scan_records(data: bytes, at: int, index: int, count: int, until: int) -> _Part:
-    """The records from the `index`-th, at `at`, up to the `count`-th, or to an unusual one that ends after `until`.
+    """Scan the records from the `index`-th, which is at position `at`, up to but without the `count`-th.
 
+    Ends earlier after an unusual record that ends after position `until`. Raises InvalidRecord.
 
-    Long because it is flat: a call for each of the five varints would double the cost of Produce. Numbers are left in
-    zigzag: twice the value, odd below zero. A size must agree with where the fields end, so an odd one never passes.
+    Long because it is flat: a call for each of the five varints would double the cost of Produce. Numbers stay in
+    zigzag, where n is 2n if it is not negative, and odd if it is; so `x >> 1` is the value of an even x, and the low
+    bit of a length says "null". A two-byte varint is `first - 128 + (second << 7)`.
     """
     low, high, odd_keys, misplaced = NO_RUN[1], NO_RUN[2], 0, None
-    step, first = 0, index
+    step, first = 0, index  # bytes of the last record, to find runs; where this call began
     while index < count:
         record = at
         try:
@@ -135,7 +155,7 @@ def _scan_records(data: bytes, at: int, index: int, count: int, until: int) -> _
                     raise _Unusual
                 size += (second << 7) - 128
             end = at + 1 + (size >> 1)
-            delta = data[at + 2]  # behind the attributes, which have no meaning
+            delta = data[at + 2]  # after the attributes, which have no meaning
             if delta > 127:
                 at += 1
                 if (second := data[at + 2]) > 127:
@@ -154,7 +174,7 @@ def _scan_records(data: bytes, at: int, index: int, count: int, until: int) -> _
                     raise _Unusual
                 key += (second << 7) - 128
                 at += 1
-            if not key & 1:  # odd is below zero: null
+            if not key & 1:  # else null: no bytes
                 at += key >> 1
             value = data[at]
             at += 1
@@ -163,23 +183,23 @@ def _scan_records(data: bytes, at: int, index: int, count: int, until: int) -> _
                     raise _Unusual
                 value += (second << 7) - 128
                 at += 1
-            at += 1 if value & 1 else 1 + (value >> 1)
+            at += 1 if value & 1 else 1 + (value >> 1)  # with the byte that counts headers
+            # Usual is: the fields end where the length says, no headers, the offset delta is the index (2 * index in
+            # zigzag), length and timestamp delta are not negative.
             if at != end or data[at - 1] or offset != index + index or (size | delta) & 1:
                 raise _Unusual
             if at - record != step and index > first:
                 step = at - record
-            elif data[at : at + 1] == data[record : record + 1]:  # a run begins, perhaps
+            elif data[at : at + 1] == data[record : record + 1]:  # as long as the one before and the next: a run?
                 step = at - record
-                alike, least, most = run_behind(data, record, step, index, count - index - 1)
+                alike, least, most = run_after(data, record, step, index, count - index - 1)
                 index, at = index + alike, at + alike * step
                 low, high = min(low, least), max(high, most)
         except (IndexError, _Unusual):
-            view = cast("bytes", memoryview(data))  # slices of it are no copies
-            is_large = min(data[record : record + 3], default=0) > 127  # its size has three bytes or more
-            at, delta, place, blob, *_ = decode_record(view if is_large else data, record, index)
-            delta += delta
-            key, step = blob is None, 0
-            if place != index and misplaced is None:
+            at, delta, offset, key = _decode_unusual(data, record, index)
+            delta += delta  # doubled like those of the loop, but with its sign
+            step = 0
+            if offset != index and misplaced is None:
                 misplaced = index
             if at > until:
                 count = index + 1
@@ -190,3 +210,15 @@ def _scan_records(data: bytes, at: int, index: int, count: int, until: int) -> _
             low = delta
         index += 1
     return _Part(at, index, low >> 1, high >> 1, bool(odd_keys & 1), misplaced)
+
+
+def _decode_unusual(data: bytes, record: int, index: int) -> tuple[int, int, int, bool]:
+    """(position after it, timestamp delta, offset delta, whether the key is null) of the record at `record`.
+
+    Raises InvalidRecord. Key and value are decoded only to be thrown away. A memoryview does not copy them, but costs
+    more than copying short ones: it pays for records whose length has three bytes or more.
+    """
+    is_large = min(data[record : record + 3], default=0) > 127
+    view = cast("bytes", memoryview(data)) if is_large else data
+    end, timestamp_delta, offset_delta, key, *_ = decode_record(view, record, index)
+    return end, timestamp_delta, offset_delta, key is None

@@ -1,17 +1,15 @@
-"""Stored batches with fewer records: base offset, producer and transaction stay (CO-3)."""
+"""Batches encoded anew: with fewer records after compaction (CO-3), or in another compression on append (PD-22)."""
 
 from collections.abc import Sequence
 
 from fakebroker.records.batch import (
-    CONTROL_BIT,
-    LOG_APPEND_TIME_BIT,
-    TRANSACTIONAL_BIT,
     BatchHeader,
     assemble,
     build_batch,
     parse_header,
     read_records,
 )
+from fakebroker.records.layout import CONTROL_BIT, LOG_APPEND_TIME_BIT, TRANSACTIONAL_BIT
 from fakebroker.records.record_codec import Record
 
 
@@ -21,14 +19,20 @@ def rebuild(
     *,
     last_offset_delta: int | None = None,
     delete_horizon_ms: int | None = None,
+    level: int | None = None,
 ) -> bytes:
-    """A batch of these records under the offsets, producer, leader epoch and kind of time that `header` has."""
+    """A batch of `records` with everything else as in `header`, checksum, length and maximum timestamp computed anew.
+
+    The codec, kind of timestamp, transaction and control bits come from the header's attributes, the maximum timestamp
+    only with LogAppendTime. `last_offset_delta` replaces the header's; `level` is the codec's compression level.
+    """
     return build_batch(
         records,
         base_offset=header.base_offset,
         last_offset_delta=header.last_offset_delta if last_offset_delta is None else last_offset_delta,
         leader_epoch=header.leader_epoch,
         codec=header.codec,
+        level=level,
         log_append_time_ms=header.max_timestamp_ms if header.is_log_append_time else None,
         delete_horizon_ms=delete_horizon_ms,
         transactional=header.is_transactional,

@@ -4,10 +4,10 @@ from struct import Struct
 
 from fakebroker.records.batch import BatchHeader, parse_header, payload_of, read_records
 from fakebroker.records.faults import InvalidRecord
-from fakebroker.records.varint import decode_varint
+from fakebroker.records.varint import decode_zigzag_varint
 
-BEFORE_EVERY_TIMESTAMP = -(2**63)  # what stands for "no time": no search may find it
-_BASE_MAX_COUNT = Struct(">q27xq14xi")
+BEFORE_EVERY_TIMESTAMP = -(2**63)  # of what no search by time may find
+_BASE_MAX_COUNT = Struct(">q27xq14xi")  # base offset, max timestamp, number of records
 
 
 def find_record(batch: bytes, target_ms: int, from_offset: int) -> tuple[int, int] | None:
@@ -39,11 +39,15 @@ def max_timestamp_from(batch: bytes, from_offset: int) -> int:
         times_ms = (record.timestamp_ms for record in read_records(batch) if record.offset >= from_offset)
         return max(times_ms, default=BEFORE_EVERY_TIMESTAMP)
     except InvalidRecord:
-        return max_timestamp_ms  # corrupted by a test; whoever searches in it is told then
+        return max_timestamp_ms  # corrupted by a test; a search in the batch raises then
 
 
 def _first_reaching(payload: bytes, header: BatchHeader, least_delta: int, from_offset: int) -> tuple[int, int] | None:
-    """One flat loop: a record is its size, a byte of attributes, timestamp delta, offset delta, and the rest."""
+    """(offset, timestamp) of the first record from `from_offset` on with a timestamp delta of at least `least_delta`.
+
+    A flat loop like that of record_scan.py, with varints of one and two bytes read in place (layout.py draws a record);
+    but only length and timestamp delta are read of each record. Raises InvalidRecord.
+    """
     position = 0
     try:
         for _ in range(header.records_count):
@@ -52,7 +56,7 @@ def _first_reaching(payload: bytes, header: BatchHeader, least_delta: int, from_
             if size > 127:
                 more = payload[position]
                 if more > 127:
-                    size, position = decode_varint(payload, position - 1)
+                    size, position = decode_zigzag_varint(payload, position - 1)
                 else:
                     size = (size & 127 | more << 7) >> 1
                     position += 1
@@ -63,7 +67,7 @@ def _first_reaching(payload: bytes, header: BatchHeader, least_delta: int, from_
             if zigzag > 127:
                 more = payload[at + 1]
                 if more > 127:
-                    delta, at = decode_varint(payload, at, 10)
+                    delta, at = decode_zigzag_varint(payload, at, 10)
                 else:
                     zigzag = zigzag & 127 | more << 7
                     delta = (zigzag >> 1) ^ -(zigzag & 1)
@@ -72,7 +76,7 @@ def _first_reaching(payload: bytes, header: BatchHeader, least_delta: int, from_
                 delta = (zigzag >> 1) ^ -(zigzag & 1)
                 at += 1
             if delta >= least_delta:
-                offset = header.base_offset + decode_varint(payload, at)[0]
+                offset = header.base_offset + decode_zigzag_varint(payload, at)[0]
                 if offset >= from_offset:
                     return offset, header.base_timestamp_ms + delta
             position += size

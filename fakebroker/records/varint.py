@@ -1,14 +1,21 @@
-"""Zigzag varints as records use them (RB-4): at most 5 bytes for 32 bits, 10 bytes for 64 bits.
+"""Zigzag varints, in which records store their numbers (RB-4): at most 5 bytes for 32 bits, 10 bytes for 64 bits.
 
-The loops over records read the common short ones themselves and come here for the rest.
+The flat loops over records read the common short ones in place and call this for the rest. The protocol's own varints
+are unsigned and in `schema/runtime.py`.
 """
 
 from fakebroker.records.faults import InvalidRecord
 
+INT_BYTES = 5
+"""Of the longest varint of 32 bits."""
+
+LONG_BYTES = 10
+"""Of the longest varint of 64 bits."""
+
 _SHORT = tuple(bytes([n << 1]) for n in range(64))
 
 
-def encode_varint(value: int) -> bytes:
+def encode_zigzag_varint(value: int) -> bytes:
     """`value` as a zigzag varint. Raises InvalidRecord if it has more than 64 bits."""
     if 0 <= value < 64:
         return _SHORT[value]
@@ -23,8 +30,10 @@ def encode_varint(value: int) -> bytes:
     return bytes(out)
 
 
-def decode_varint(data: bytes, position: int, max_bytes: int = 5) -> tuple[int, int]:
-    """The zigzag varint at `position` and the position behind it; `max_bytes` is 10 for a 64-bit one.
+def decode_zigzag_varint(data: bytes, position: int, max_bytes: int = INT_BYTES) -> tuple[int, int]:
+    """The value of the zigzag varint at `position`, and the position after it.
+
+    `max_bytes` is INT_BYTES for a number of 32 bits, LONG_BYTES for one of 64.
 
     Raises InvalidRecord when the data ends inside it, it goes on for longer than `max_bytes`, or it has more bits
     than the 32 or 64 it may have.
@@ -36,8 +45,8 @@ def decode_varint(data: bytes, position: int, max_bytes: int = 5) -> tuple[int, 
         byte = data[at]
         value |= (byte & 127) << shift
         if byte < 128:
-            if value >> (64 if max_bytes == 10 else 32):
+            if value >> (64 if max_bytes == LONG_BYTES else 32):
                 break
             return (value >> 1) ^ -(value & 1), at + 1
         shift += 7
-    raise InvalidRecord(f"the varint at byte {position} is too long for {64 if max_bytes == 10 else 32} bits")
+    raise InvalidRecord(f"the varint at byte {position} is too long for {64 if max_bytes == LONG_BYTES else 32} bits")

@@ -15,7 +15,7 @@ _MAX_INT32 = 2**31 - 1
 _MAX_UINT32 = 2**32 - 1
 
 
-def encode_varint(value: int) -> bytes:
+def encode_unsigned_varint(value: int) -> bytes:
     """An unsigned varint. Raises WireError beyond 32 bits."""
     if not 0 <= value <= _MAX_UINT32:
         raise WireError(f"{value} does not fit an unsigned varint")
@@ -28,24 +28,24 @@ def encode_varint(value: int) -> bytes:
 
 
 # Compact lengths by what is measured: LENGTHS[n] encodes n for 0 <= n < 127, and LENGTHS[-1], the last entry, null.
-LENGTHS = [encode_varint(n + 1) for n in range(127)] + [b"\0"]
+LENGTHS = [encode_unsigned_varint(n + 1) for n in range(127)] + [b"\0"]
 
 
 def long_string(length: int) -> bytes:
     """The compact length of a string of 127 bytes or more."""
     if length > MAX_STRING_BYTES:
         raise WireError(f"a string of {length} bytes is longer than {MAX_STRING_BYTES}")
-    return encode_varint(length + 1)
+    return encode_unsigned_varint(length + 1)
 
 
 def long_length(length: int) -> bytes:
     """The compact length of bytes or an array of 127 or more."""
     if length >= _MAX_INT32:
         raise WireError(f"a length of {length} is too much")
-    return encode_varint(length + 1)
+    return encode_unsigned_varint(length + 1)
 
 
-def finish_varint(first: int, data: bytes, position: int) -> tuple[int, int]:
+def finish_unsigned_varint(first: int, data: bytes, position: int) -> tuple[int, int]:
     """The value of a varint whose first byte, just before `position`, was over 127; and how many bytes more it took."""
     value = first & 127
     for extra in range(4):
@@ -56,18 +56,18 @@ def finish_varint(first: int, data: bytes, position: int) -> tuple[int, int]:
     raise WireError("a varint of more than 32 bits")
 
 
-def read_varint(data: bytes, position: int) -> tuple[int, int]:
-    """An unsigned varint and the position behind it."""
+def read_unsigned_varint(data: bytes, position: int) -> tuple[int, int]:
+    """An unsigned varint and the position after it."""
     value = data[position]
     if value < 128:
         return value, position + 1
-    value, extra = finish_varint(value, data, position + 1)
+    value, extra = finish_unsigned_varint(value, data, position + 1)
     return value, position + 1 + extra
 
 
 def finish_length(first: int, data: bytes, position: int) -> tuple[int, int]:
     """A compact length (plus one) of more than one byte; and how many bytes more it took."""
-    length, extra = finish_varint(first, data, position)
+    length, extra = finish_unsigned_varint(first, data, position)
     if length > _MAX_INT32:
         raise WireError(f"a length of {length - 1}")
     return length, extra
@@ -82,7 +82,7 @@ def odd_length(first: int, data: bytes, position: int) -> tuple[int, int]:
 
 def finish_string(first: int, data: bytes, position: int) -> tuple[int, int]:
     """As finish_length, for strings, which Kafka limits to 32767 bytes."""
-    length, extra = finish_varint(first, data, position)
+    length, extra = finish_unsigned_varint(first, data, position)
     if length - 1 > MAX_STRING_BYTES:
         raise WireError(f"a string of {length - 1} bytes is longer than {MAX_STRING_BYTES}")
     return length, extra
@@ -111,14 +111,14 @@ def wrong_tag_size(taken: int, data: bytes) -> WireError:
 
 
 def read_tags(count: int, data: bytes, position: int) -> tuple[dict[int, bytes], int]:
-    """The entries of a tagged section behind its first byte `count`, still encoded, and the position behind them."""
+    """The entries of a tagged section behind its first byte `count`, still encoded, and the position after them."""
     if count > 127:
-        count, extra = finish_varint(count, data, position)
+        count, extra = finish_unsigned_varint(count, data, position)
         position += extra
     tags = {}
     for _ in range(count):
-        tag, position = read_varint(data, position)
-        size, position = read_varint(data, position)
+        tag, position = read_unsigned_varint(data, position)
+        size, position = read_unsigned_varint(data, position)
         end = position + size
         if end > len(data):
             raise too_long(size, data, position)
@@ -134,9 +134,9 @@ def encode_tags(known: dict[int, bytes], unknown: dict[int, bytes] | None, decla
             if tag in unknown:
                 raise WireError(f"unknown_tags holds tag {tag}, which is a declared field")
         known = known | unknown
-    parts = [encode_varint(len(known))]
+    parts = [encode_unsigned_varint(len(known))]
     for tag in sorted(known):
-        parts += (encode_varint(tag), encode_varint(len(known[tag])), known[tag])
+        parts += (encode_unsigned_varint(tag), encode_unsigned_varint(len(known[tag])), known[tag])
     return b"".join(parts)
 
 

@@ -124,6 +124,6 @@ ROWS = (
     Setting("replication.quota.window.size.seconds", INT, 1, Range(1), READ_ONLY,
             "window in which replication quotas are measured"),
     Setting("unclean.leader.election.enable", BOOLEAN, False, None, CLUSTER_WIDE,
-            "whether a replica that is out of sync may lead when no other is left"),
+            "whether a replica that is out of sync may lead when no other is left (CLU-22)", has_effect=True),
 )
 # fmt: on

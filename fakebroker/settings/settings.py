@@ -23,11 +23,8 @@ PROFILES: dict[str, dict[str, str]] = {
     "test": {
         "group.initial.rebalance.delay.ms": "0",
         "group.min.session.timeout.ms": "1",
-        "offsets.topic.replication.factor": "1",
         "transaction.state.log.min.isr": "1",
-        "transaction.state.log.replication.factor": "1",
         "share.coordinator.state.topic.min.isr": "1",
-        "share.coordinator.state.topic.replication.factor": "1",
     },
 }
 

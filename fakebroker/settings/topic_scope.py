@@ -96,7 +96,7 @@ ROWS = (
     Setting("segment.ms", LONG, 604_800_000, Range(1), CLUSTER_WIDE,
             "age at which a segment is closed", has_effect=True, broker_name="log.roll.ms"),
     Setting("unclean.leader.election.enable", BOOLEAN, False, None, CLUSTER_WIDE,
-            "whether a replica that is out of sync may lead when no other is left",
-            broker_name="unclean.leader.election.enable"),
+            "whether a replica that is out of sync may lead when no other is left (CLU-22)",
+            broker_name="unclean.leader.election.enable", has_effect=True),
 )
 # fmt: on

@@ -62,11 +62,30 @@ class SimNetwork:
         return self.engine.now
 
     def connect(self, listener: Listener | None = None, client_host: str = CLIENT_HOST) -> SimSocket:
-        """A client connects to a listener, the first unless told otherwise."""
+        """A client connects to a listener, the first unless told otherwise.
+
+        Raises ConnectionRefusedError if its node is stopped.
+        """
         listener = listener or self.engine.listeners[0]
+        if not self.engine.cluster.nodes[listener.node_id].alive:
+            raise ConnectionRefusedError(f"node {listener.node_id} is stopped")
         connection = self.engine.connect(listener, client_host, Address(listener.host, listener.port), self.now)
         connection.driver = socket = SimSocket(self, connection)
         return socket
+
+    def stop_node(self, node_id: int) -> None:
+        """Stop one broker: what it has to say at that is still heard, then its connections are closed."""
+        self.engine.cluster.stop_node(node_id, self.now)
+        self.flush()
+        for connection in tuple(self.engine.connections.values()):
+            if connection.listener.node_id == node_id:
+                connection.closed(self.now, f"node {node_id} was stopped")
+        self.flush()
+
+    def start_node(self, node_id: int) -> None:
+        """Start a broker that was stopped."""
+        self.engine.cluster.start_node(node_id, self.now)
+        self.flush()
 
     def flush(self) -> None:
         """Carry bytes both ways until nobody has anything to say; one step of long work in each round."""

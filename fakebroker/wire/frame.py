@@ -91,17 +91,6 @@ def encode_request(request: Message, version: int, correlation_id: int, client_i
     return b"".join((head, name or b"", tags, request.encode(version)))
 
 
-def encode_response(response: Message, version: int, correlation_id: int) -> bytes:
-    """A response with its header. Raises WireError."""
-    return encode_response_header(response.api_key, version, correlation_id) + response.encode(version)
-
-
-def encode_response_header(api_key: int, version: int, correlation_id: int) -> bytes:
-    """What stands before the body of an answer. Raises WireError for an unknown API."""
-    tags = b"\0" if has_tagged_response_header(api_key, version) else b""
-    return _RESPONSE.pack(correlation_id) + tags
-
-
 def decode_response(
     api_key: int, version: int, frame: bytes, draft: type[Message] | None = None
 ) -> tuple[ResponseHeader, Message]:

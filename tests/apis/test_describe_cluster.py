@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.instant import Instant
 from fakebroker.release import release
 from fakebroker.settings import Settings
 from fakebroker.wire.messages.describe_cluster import DescribeClusterRequest
@@ -19,7 +20,7 @@ Ask = Callable[..., Any]
 def cluster() -> Cluster:
     """Three brokers, the third one dead."""
     cluster = Cluster(Settings(profile="test"), release(), node_ids=(1, 2, 3))
-    cluster.nodes[3].alive = False
+    cluster.stop_node(3, Instant(0, 0))
     return cluster
 
 

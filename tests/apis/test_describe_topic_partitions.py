@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.instant import Instant
 from fakebroker.release import release
 from fakebroker.settings import Settings
 from fakebroker.wire.messages.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest, TopicRequest
@@ -97,7 +98,7 @@ def test_cursors_that_cannot_be(
 @pytest.mark.rules("TP-4", "CLU-22")
 def test_what_is_shown(ask: Ask, cluster: Cluster) -> None:
     """Operations are always filled in, except where the cursor was refused; offline replicas are listed."""
-    cluster.nodes[2].alive = False
+    cluster.stop_node(2, Instant(0, 0))
     response = ask(cluster, DescribeTopicPartitionsRequest(topics=[TopicRequest(name="a"), TopicRequest(name="x")]), 0)
     assert [topic.topic_authorized_operations for topic in response.topics] == [3576, 3576]
     topic = cluster.topics.get("a")

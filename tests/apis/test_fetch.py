@@ -514,7 +514,7 @@ def test_no_better_replica(racks: FetchLab) -> None:
     assert position(racks.fetch(At(offset=9), rack="b").only()) == (1, -1, -1, -1)
     assert racks.fetch(At(), version=10, rack="b").offsets() == {0: [0, 1]}
     assert racks.fetch(At(), node=2, rack="a").offsets() == {0: [0, 1]}
-    racks.cluster.nodes[2].alive = False
+    racks.cluster.stop_node(2, Instant(0, 0))
     assert racks.fetch(At(), rack="b").offsets() == {0: [0, 1]}
 
 

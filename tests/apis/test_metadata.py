@@ -143,10 +143,8 @@ def test_dead_brokers(ask: Ask, cluster: Cluster) -> None:
     """v0 leaves dead replicas out and says 9, or 5 without a leader; v5 and later list them as offline."""
     topic = cluster.topics.get("t")
     assert topic is not None
-    cluster.nodes[3].alive = False
-    for partition in topic.partitions:
-        partition.isr.remove(3)
-    topic.partitions[2].leader = -1
+    cluster.stop_node(3, Instant(0, 0))
+    topic.partitions[2].lead(-1, Instant(0, 0))
     oldest = ask(cluster, named("t"), 0).topics[0].partitions
     assert [(each.error_code, each.replica_nodes) for each in oldest] == [(9, [1, 2]), (9, [2, 1]), (5, [1, 2])]
     newer = ask(cluster, named("t"), 4).topics[0].partitions
@@ -190,5 +188,5 @@ def test_rack_and_controller(ask: Ask, cluster: Cluster) -> None:
     """Brokers carry their rack; the controller is a live broker."""
     cluster.nodes[2].settings.set_own("broker.rack", "r2")
     assert [broker.rack for broker in ask(cluster, named("t"), 9).brokers] == [None, "r2", None]
-    cluster.nodes[1].alive = False
+    cluster.stop_node(1, Instant(0, 0))
     assert ask(cluster, named("t"), 9).controller_id == 2

@@ -5,10 +5,11 @@ import pytest
 from fakebroker.client.connection import ClientConnection, ConnectionLost
 from fakebroker.errors import WireError
 from fakebroker.schema import Message
-from fakebroker.wire.frame import decode_request_header, encode_response
+from fakebroker.wire.frame import decode_request_header
 from fakebroker.wire.framing import with_length
 from fakebroker.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from fakebroker.wire.messages.produce import ProduceRequest
+from tests.wire.responses import encode_response
 
 HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
 

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.instant import Instant
 from fakebroker.release import release
 from fakebroker.settings import Settings
 
@@ -58,7 +59,7 @@ def test_nodes() -> None:
     cluster = make(node_ids=(1, 5))
     assert [node.settings.get_int("node.id") for node in cluster.nodes.values()] == [1, 5]
     assert cluster.settings is cluster.nodes[1].settings
-    cluster.nodes[5].alive = False
+    cluster.stop_node(5, Instant(0, 0))
     assert cluster.live([5, 1, 9]) == [1]
 
 
@@ -67,9 +68,9 @@ def test_controller() -> None:
     """A live broker, -1 without any."""
     cluster = make(node_ids=(1, 2))
     assert cluster.controller_id == 1
-    cluster.nodes[1].alive = False
+    cluster.stop_node(1, Instant(0, 0))
     assert cluster.controller_id == 2
-    cluster.nodes[2].alive = False
+    cluster.stop_node(2, Instant(0, 0))
     assert cluster.controller_id == -1
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.core.cluster import Cluster
-from fakebroker.core.topic_rules import check_assignments, check_name, place
+from fakebroker.core.topic_rules import assign_replicas, check_assignments, check_name
 from fakebroker.core.topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE, Partition, Topic
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
@@ -120,12 +120,25 @@ def test_internal_topics_of_a_small_cluster() -> None:
 @pytest.mark.rules("CLU-6", "CLU-25")
 def test_the_first_live_replica_leads(cluster: Cluster) -> None:
     """A topic can be made while a broker is down: replicas count, the ISR holds the live ones."""
-    cluster.nodes[1].alive = False
-    partition = cluster.topics.create("t", 1, 3).partitions[0]
-    assert (partition.replicas, partition.isr, partition.leader) == ([1, 2, 3], [2, 3], 2)
-    cluster.nodes[2].alive = cluster.nodes[3].alive = False
-    orphan = cluster.topics.create("u", 1, 3).partitions[0]
-    assert (orphan.isr, orphan.leader, orphan.leader_epoch) == ([], -1, 0)
+    cluster.stop_node(1, NOW)
+    partition = cluster.topics.create("t", assignments=[[1, 2, 3]]).partitions[0]
+    assert (partition.replicas, partition.isr, partition.leader, partition.leader_epoch) == ([1, 2, 3], [2, 3], 2, 0)
+    with pytest.raises(KafkaError, match=r"none of the brokers of \[1\] is alive") as error:
+        cluster.topics.create("u", assignments=[[2], [1]])
+    assert code(error) == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+
+@pytest.mark.rules("CLU-25")
+def test_new_partitions_are_placed_on_live_brokers(cluster: Cluster) -> None:
+    """Those that are stopped get replicas only where the live ones are too few, and lead none; all stopped: 38."""
+    cluster.stop_node(2, NOW)
+    assert [p.replicas for p in cluster.topics.create("t", 3, 2).partitions] == [[1, 3], [3, 1], [1, 3]]
+    assert [p.replicas for p in cluster.topics.create("u", 2, 3).partitions] == [[1, 3, 2], [3, 1, 2]]
+    cluster.stop_node(1, NOW)
+    cluster.stop_node(3, NOW)
+    with pytest.raises(KafkaError) as error:
+        cluster.topics.create("v")
+    assert code(error) == ErrorCode.INVALID_REPLICATION_FACTOR
 
 
 @pytest.mark.rules("CLU-24")
@@ -165,12 +178,12 @@ def test_names(name: str) -> None:
 def test_placement(first: int, count: int, node_ids: list[int], data: st.DataObject) -> None:
     """Every partition gets distinct brokers, leadership differs by at most one, and growing a topic goes on in turn."""
     replication_factor = data.draw(st.integers(1, len(node_ids)))
-    placed = place(first, count, replication_factor, node_ids)
+    placed = assign_replicas(first, count, replication_factor, node_ids)
     check_assignments(placed, node_ids, replication_factor)
     leaders = [replicas[0] for replicas in placed]
     counts = [leaders.count(node_id) for node_id in node_ids]
     assert max(counts) - min(counts) <= 1
-    assert place(0, first, replication_factor, node_ids) + placed == place(
+    assert assign_replicas(0, first, replication_factor, node_ids) + placed == assign_replicas(
         0, first + count, replication_factor, node_ids
     )
 

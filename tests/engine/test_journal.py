@@ -6,7 +6,7 @@ from fakebroker.core.events import Transition
 from fakebroker.engine.journal import BIG_BYTES, Connected, Disconnected, Exchange, Frame, Journal, Peer, Recorded
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
-from fakebroker.wire.frame import encode_request, encode_response
+from fakebroker.wire.frame import encode_request
 from fakebroker.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from fakebroker.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -14,6 +14,7 @@ from fakebroker.wire.messages.offset_commit import (
     OffsetCommitResponse,
     OffsetCommitResponseTopic,
 )
+from tests.wire.responses import encode_response
 
 PEER = Peer(1, "/127.0.0.1", 1)
 SENT, ANSWERED = Instant(1000, 10), Instant(1005, 15)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fakebroker.apis import metadata
-from fakebroker.core.logs.looks import UNPACKED_PER_REQUEST_BYTES
+from fakebroker.core.logs.request_scans import UNPACKED_PER_REQUEST_BYTES
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.records.batch import (
-    HEADER_BYTES,
     build_batch,
     check_crc,
     parse_header,
@@ -17,6 +16,7 @@ from fakebroker.records.batch import (
     with_times,
 )
 from fakebroker.records.faults import CorruptBatch, InvalidRecord
+from fakebroker.records.layout import HEADER_BYTES
 from fakebroker.records.record_codec import Record
 from tests.records.others import AioBatch, AioBatchBuilder, PythonBatch, PythonBatchBuilder
 from tests.records.strategies import as_records, contents, tidy

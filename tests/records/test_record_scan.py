@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.records.batch import (
-    HEADER_BYTES,
     BatchHeader,
     assemble,
     build_batch,
@@ -16,6 +15,7 @@ from fakebroker.records.batch import (
 )
 from fakebroker.records.compression import compress
 from fakebroker.records.faults import BadCompression, InvalidRecord
+from fakebroker.records.layout import HEADER_BYTES
 from fakebroker.records.record_codec import Record, encode_record
 from fakebroker.records.record_scan import RECORDS_PER_STEP, LongScan, Scan, scan, scan_in_steps, short_scan
 from tests.records.strategies import as_records, contents
@@ -61,7 +61,7 @@ def test_counts_must_fit() -> None:
     """More or fewer records than the header says, or a number that cannot be, are refused; none at all is empty."""
     batch = build_batch(plain_records([(b"k", b"v")] * 3, 5))
     for count, what in (
-        (2, "left over behind 2"),
+        (2, "left over after 2"),
         (4, "record 3|4 records in"),
         (-1, "-1 records"),
         (2**31 - 1, "in 27 bytes"),

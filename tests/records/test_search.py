@@ -16,7 +16,7 @@ times = st.one_of(st.integers(-130, 130), st.integers(-(2**40), 2**40))
 @pytest.mark.rules("LO-11")
 @given(st.lists(st.tuples(times, sizes), min_size=1, max_size=20), st.integers(0, 25), st.sampled_from([0, 0, 1, 4]))
 def test_first_record_that_reaches(content: list[tuple[int, int]], start: int, codec: int) -> None:
-    """Whatever sizes and deltas the records have: the first by offset at or behind the start with a time >= target."""
+    """Whatever sizes and deltas the records have: the first by offset at or after the start with a time >= target."""
     records = [Record(100 + n, time_ms, b"k", b"v" * size) for n, (time_ms, size) in enumerate(content)]
     batch = build_batch(records, codec=codec)
     for target in {time_ms + more for time_ms, _ in content for more in (0, 1)}:

@@ -5,16 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.errors import WireError
-from fakebroker.schema.runtime import LENGTHS, encode_varint, long_length, read_tags, read_varint
+from fakebroker.schema.runtime import LENGTHS, encode_unsigned_varint, long_length, read_tags, read_unsigned_varint
 
 
 @pytest.mark.rules("GEN-4")
 @given(value=st.integers(0, 2**32 - 1))
 def test_varints_there_and_back(value: int) -> None:
     """A varint is read as it was written, and ends where it says."""
-    encoded = encode_varint(value)
+    encoded = encode_unsigned_varint(value)
 
-    assert read_varint(b"x" + encoded + b"\x80", 1) == (value, 1 + len(encoded))
+    assert read_unsigned_varint(b"x" + encoded + b"\x80", 1) == (value, 1 + len(encoded))
 
 
 @pytest.mark.parametrize(
@@ -22,21 +22,21 @@ def test_varints_there_and_back(value: int) -> None:
 )
 def test_varint_vectors(value: int, encoded: str) -> None:
     """Seven bits a byte, lowest first."""
-    assert encode_varint(value).hex() == encoded
+    assert encode_unsigned_varint(value).hex() == encoded
 
 
 @pytest.mark.parametrize("value", [-1, 2**32])
 def test_varints_have_32_bits(value: int) -> None:
     """Other numbers are refused."""
     with pytest.raises(WireError, match=f"{value} does not fit"):
-        encode_varint(value)
+        encode_unsigned_varint(value)
 
 
 @pytest.mark.parametrize("encoded", ["8080808010", "ffffffff7f", "808080808000", "ffffffffffffffffff01"])
 def test_longer_varints_are_refused(encoded: str) -> None:
     """More than 32 bits, or more than five bytes, raise WireError."""
     with pytest.raises(WireError, match="more than 32 bits"):
-        read_varint(bytes.fromhex(encoded), 0)
+        read_unsigned_varint(bytes.fromhex(encoded), 0)
 
 
 def test_the_table_of_lengths() -> None:
@@ -53,9 +53,9 @@ def test_an_impossible_length() -> None:
 
 def test_more_than_127_tags() -> None:
     """The count of tags is a varint too."""
-    section = b"".join(encode_varint(tag) + b"\x01z" for tag in range(200))
+    section = b"".join(encode_unsigned_varint(tag) + b"\x01z" for tag in range(200))
 
-    tags, end = read_tags(encode_varint(200)[0], encode_varint(200) + section, 1)
+    tags, end = read_tags(encode_unsigned_varint(200)[0], encode_unsigned_varint(200) + section, 1)
 
     assert tags == dict.fromkeys(range(200), b"z")
     assert end == 2 + len(section)

@@ -7,9 +7,9 @@ import pytest
 
 from fakebroker.client.connection import ClientConnection
 from fakebroker.testclient.tcp_driver import TcpDriver
-from fakebroker.wire.frame import encode_response
 from fakebroker.wire.framing import with_length
 from fakebroker.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from tests.wire.responses import encode_response
 
 REQUEST = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
 ANSWER = with_length(encode_response(HeartbeatResponse(error_code=27), 0, 1))

@@ -10,14 +10,13 @@ from fakebroker.wire.frame import (
     decode_request_header,
     decode_response,
     encode_request,
-    encode_response,
-    encode_response_header,
     has_tagged_request_header,
     has_tagged_response_header,
 )
 from fakebroker.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from fakebroker.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from fakebroker.wire.registry import APIS
+from tests.wire.responses import encode_response
 from tests.wire.vectors import vectors_of
 
 HEARTBEAT, API_VERSIONS = 12, 18
@@ -47,11 +46,14 @@ def test_request_headers_as_recorded() -> None:
 
 @pytest.mark.rules("AV-1")
 def test_response_headers_as_recorded() -> None:
-    """Versions 0 and 1 of the response header are written as an independent codec writes them."""
+    """Versions 0 and 1 of the response header are read as an independent codec writes them."""
     for vector in vectors_of("ResponseHeader"):
         version = 4 if vector.version == 1 else 3
+        response = HeartbeatResponse(error_code=27)
 
-        assert encode_response_header(HEARTBEAT, version, vector.json["CorrelationId"]) == vector.data
+        read = decode_response(HEARTBEAT, version, vector.data + response.encode(version))
+
+        assert read == (ResponseHeader(vector.json["CorrelationId"], None), response)
 
 
 @pytest.mark.rules("AV-1", "AV-2")

@@ -12,8 +12,8 @@ def handle(call: Call, request: Kip17OffsetFetchRequest) -> Kip17OffsetFetchResp
     """An error of the group stands on every partition, as in v1."""
     try:
         offsets = offsets_of(call, request.group_id)
-    except KafkaError as refused:
-        code = refused.code
+    except KafkaError as error:
+        code = error.code
         found = [
             (asked.name, [no_offset(index, code) for index in asked.partition_indexes]) for asked in request.topics
         ]
@@ -30,7 +30,6 @@ def handle(call: Call, request: Kip17OffsetFetchRequest) -> Kip17OffsetFetchResp
 def _extended(call: Call, topic_name: str, row: Row) -> tuple[int, int, str, int, int]:
     """A row of v1 with the high watermark; -1 if there is no such partition, or beside an error."""
     index, offset, _, metadata, code = row
-    topic = call.cluster.topics.get(topic_name)
-    partition = None if topic is None else topic.partition(index)
+    partition = call.cluster.topics.partition(topic_name, index)
     known = partition is not None and code == ErrorCode.NONE
     return (index, offset, metadata or "", code, partition.log.high_watermark if partition and known else _UNKNOWN)

@@ -6,21 +6,28 @@ from typing import NamedTuple
 from fakebroker.core.logs.config import LogConfig
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.batch import (
-    CODEC_BITS,
-    CONTROL_BIT,
-    CRC_START,
-    HEADER_BYTES,
-    LOG_APPEND_TIME_BIT,
-    MAGIC_POSITION,
     BatchHeader,
-    build_batch,
     crc32c,
     parse_header,
     read_records,
     with_times,
 )
 from fakebroker.records.faults import InvalidRecord
+from fakebroker.records.layout import (
+    ATTRIBUTES_POSITION,
+    CODEC_BITS,
+    CONTROL_BIT,
+    CRC_START,
+    HEADER_BYTES,
+    LENGTH_END,
+    LENGTH_POSITION,
+    LOG_APPEND_TIME_BIT,
+    MAGIC_POSITION,
+    NO_TIMESTAMP,
+    TRANSACTIONAL_BIT,
+)
 from fakebroker.records.record_scan import Scan, scan
+from fakebroker.records.rewrite import rebuild
 
 CODECS = {"uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 ZSTD = 4
@@ -31,9 +38,9 @@ _KEPT_ATTRIBUTES = 0x7F  # bit 7 does not survive when Kafka writes the attribut
 
 
 class AppendError(KafkaError):
-    """A batch that is not appended. `record_errors` names single records: (index in the batch, text) (PD-17).
+    """Why a batch is not appended. `record_errors` names single records: (index in the batch, text) (KIP-467, PD-17).
 
-    `told` says whether Produce puts the message into its answer; for most codes it is null there.
+    `show_message` says whether Produce puts the message into its answer; for most codes it is null there.
     """
 
     def __init__(
@@ -42,25 +49,25 @@ class AppendError(KafkaError):
         message: str | None,
         record_errors: Sequence[tuple[int, str]] = (),
         *,
-        told: bool = False,
+        show_message: bool = False,
     ) -> None:
         super().__init__(code, message)
         self.record_errors = record_errors
-        self.told = told or bool(record_errors)
+        self.show_message = show_message or bool(record_errors)
 
     @property
-    def content(self) -> "AppendRefusal":
+    def append_content(self) -> "AppendErrorContent":
         """Everything it says, as a value."""
-        return AppendRefusal(self.code, self.message, self.record_errors, self.told)
+        return AppendErrorContent(self.code, self.message, self.record_errors, self.show_message)
 
 
-class AppendRefusal(NamedTuple):
-    """An AppendError's content as a value to keep (see `errors.Refusal`)."""
+class AppendErrorContent(NamedTuple):
+    """An AppendError's content as a value to keep (see `errors.ErrorContent`)."""
 
     code: ErrorCode
     message: str | None
     record_errors: Sequence[tuple[int, str]] = ()
-    told: bool = False
+    show_message: bool = False
 
 
 class CheckedBatch(NamedTuple):
@@ -72,28 +79,33 @@ class CheckedBatch(NamedTuple):
 
 
 def next_batch(data: bytes, position: int = 0) -> int | None:
-    """The size of the batch or message at `position`, None when there is none as a whole (PD-12).
+    """The size in bytes of the batch or message at `position`, None if no whole one is there (PD-12).
 
-    Raises AppendError(CORRUPT_MESSAGE) for a size or a magic that cannot be, also of one that is cut off.
+    Raises AppendError(CORRUPT_MESSAGE) for a size or a magic that cannot be, also if the batch is incomplete.
     """
     left = len(data) - position
-    if left < 12:
+    if left < LENGTH_END:
         return None
-    length = int.from_bytes(data[position + 8 : position + 12], "big", signed=True)
+    length = int.from_bytes(data[position + LENGTH_POSITION : position + LENGTH_END], "big", signed=True)
     if length < _SMALLEST_MESSAGE_LENGTH:
-        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"a record size of {length} bytes is too small", told=True)
+        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"a record size of {length} bytes is too small", show_message=True)
     if left <= MAGIC_POSITION:
         return None
     if data[position + MAGIC_POSITION] > 2:
         magic = int.from_bytes(data[position + MAGIC_POSITION : position + MAGIC_POSITION + 1], "big", signed=True)
-        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"Invalid magic found in record: {magic}", told=True)
-    return length + 12 if length + 12 <= left else None
+        raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"Invalid magic found in record: {magic}", show_message=True)
+    size_bytes = length + LENGTH_END
+    return size_bytes if size_bytes <= left else None
 
 
 def single_batch(data: bytes, *, zstd_allowed: bool = True) -> bytes:
-    """The one batch of format 2 that Produce v3+ carries per partition; an incomplete rest is dropped (PD-12, PD-15).
+    """The one batch of format 2 that Produce v3+ carries per partition; an incomplete one after it is cut off.
 
-    Raises AppendError: 87 for none, two or another format, 2 for what can be no batch, 76 for zstd (PD-13).
+    PD-12, PD-15: Kafka ignores such a rest.
+
+    Raises AppendError: INVALID_RECORD for no batch, two batches or another format, CORRUPT_MESSAGE for a size or magic
+    that cannot be, UNSUPPORTED_COMPRESSION_TYPE for zstd unless allowed (PD-13; KIP-110), UNKNOWN_SERVER_ERROR for a
+    codec that does not exist.
     """
     size_bytes = next_batch(data)
     if size_bytes is None:
@@ -101,7 +113,7 @@ def single_batch(data: bytes, *, zstd_allowed: bool = True) -> bytes:
     if data[MAGIC_POSITION] != 2:
         raise AppendError(ErrorCode.INVALID_RECORD, f"a batch of magic {data[MAGIC_POSITION]} where only 2 is allowed")
     if not zstd_allowed:
-        codec = data[22] & CODEC_BITS
+        codec = data[ATTRIBUTES_POSITION + 1] & CODEC_BITS
         if codec > ZSTD:
             raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"there is no compression type {codec}")
         if codec == ZSTD:
@@ -118,19 +130,19 @@ def single_batch(data: bytes, *, zstd_allowed: bool = True) -> bytes:
 
 
 def check_batch(
-    data: bytes, config: LogConfig, partition: str, now_ms: int, look: Callable[[bytes, BatchHeader], Scan] = scan
+    data: bytes, config: LogConfig, partition: str, now_ms: int, scan_batch: Callable[[bytes, BatchHeader], Scan] = scan
 ) -> CheckedBatch:
     """Check one whole batch of format 2 and bring it into the form in which it is stored.
 
-    `partition` is "topic-0", for messages; `look` gives the scan of the batch (see looks.py), and what it raises but
-    InvalidRecord goes to the caller. Raises AppendError.
+    `partition` is "topic-0", for messages. `scan_batch` gives the scan of the batch (request_scans.py); of what it
+    raises InvalidRecord becomes an AppendError, all else goes to the caller. Raises AppendError.
     """
     if len(data) < HEADER_BYTES:
         raise AppendError(ErrorCode.CORRUPT_MESSAGE, f"{partition}: a batch of {len(data)} bytes has no whole header")
     try:
         header = parse_header(data)
         check_header(data, header, config, partition)
-        seen = look(data, header)
+        seen = scan_batch(data, header)
     except InvalidRecord as fault:
         raise AppendError(fault.code, f"{partition}: {fault.message}") from None
     _check_records(data, header, seen, config, partition, now_ms)
@@ -138,7 +150,10 @@ def check_batch(
 
 
 def check_header(data: bytes, header: BatchHeader, config: LogConfig, partition: str) -> None:
-    """Base offset, size, checksum, codec, counts, in this order (PD-10, PD-11, PD-14). Raises AppendError."""
+    """Check base offset, size, checksum, codec and counts, in this order (PD-10, PD-11, PD-14).
+
+    Raises AppendError, or InvalidRecord for what Kafka finds wrong with the batch as such.
+    """
     base_offset, _, _, _, crc, attributes, last_offset_delta, _, _, producer_id, _, base_sequence, count = header
     if base_offset:
         raise AppendError(ErrorCode.INVALID_RECORD, f"{partition}: base offset {base_offset} in a new batch")
@@ -167,7 +182,7 @@ def _too_large(data: bytes, config: LogConfig, partition: str) -> AppendError:
 def _check_records(
     data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, partition: str, now_ms: int
 ) -> None:
-    """Keys and times; every bad record is named (PD-16 to PD-21)."""
+    """Check keys and timestamps. Raises AppendError naming every bad record (KIP-467, PD-16 to PD-21)."""
     low_ms, high_ms = now_ms - config.timestamp_before_max_ms, now_ms + config.timestamp_after_max_ms
     in_range = config.log_append_time or (low_ms <= seen.min_timestamp_ms and seen.max_timestamp_ms <= high_ms)
     if in_range and not header.attributes & LOG_APPEND_TIME_BIT and not (config.compact and seen.has_null_key):
@@ -194,7 +209,7 @@ def _check_records(
 
 
 def _time_fault(timestamp_ms: int, header: BatchHeader, config: LogConfig, low_ms: int, high_ms: int) -> str | None:
-    if not config.log_append_time and timestamp_ms != -1:
+    if not config.log_append_time and timestamp_ms != NO_TIMESTAMP:
         if low_ms <= timestamp_ms <= high_ms:
             return None
         return f"timestamp {timestamp_ms} is outside of what is allowed now, {low_ms} to {high_ms}"
@@ -204,28 +219,29 @@ def _time_fault(timestamp_ms: int, header: BatchHeader, config: LogConfig, low_m
 
 
 def _as_stored(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, now_ms: int) -> CheckedBatch:
-    """Another codec if the topic wants one (PD-22), the broker's time or the true maximum (PD-20, PD-21).
+    """Bring a batch into the form in which it is stored: the topic's codec (PD-22), timestamps (PD-20, PD-21).
 
-    Seen on 4.3.1: rewriting fails with -1 for timestamps below -1, and puts offsets right; without rewriting it is
-    offsets out of place in a compressed batch that fail with -1.
+    With LogAppendTime the timestamp is the broker's; else the header gets the true maximum. Seen on 4.3.1: rewriting
+    fails with UNKNOWN_SERVER_ERROR for timestamps below -1, and puts offsets right; without rewriting, offsets out of
+    place in a compressed batch fail with UNKNOWN_SERVER_ERROR.
     """
     has_append_time = header.attributes & LOG_APPEND_TIME_BIT
     if config.log_append_time:
         max_timestamp_ms, time_bit = now_ms, LOG_APPEND_TIME_BIT
     else:
         true_ms = header.max_timestamp_ms if has_append_time else seen.max_timestamp_ms
-        max_timestamp_ms, time_bit = true_ms if true_ms > -1 else -1, 0
+        max_timestamp_ms, time_bit = true_ms if true_ms > NO_TIMESTAMP else NO_TIMESTAMP, 0
     sent_codec = header.attributes & CODEC_BITS
     codec = sent_codec if config.compression_type == "producer" else CODECS[config.compression_type]
     if codec != sent_codec:
         earliest_ms = header.max_timestamp_ms if has_append_time else seen.min_timestamp_ms
-        if earliest_ms < -1:
+        if earliest_ms < NO_TIMESTAMP:
             raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"timestamp {earliest_ms} cannot be rewritten")
         if header.records_count > MOST_LISTED_RECORDS or seen.size_bytes > MOST_REWRITTEN_BYTES:
             raise AppendError(
                 ErrorCode.MESSAGE_TOO_LARGE, f"{seen.size_bytes} bytes of records are too many for another compression"
             )
-        data = _recoded(data, header, codec, config, now_ms)
+        data = _with_codec(data, header, codec, config, now_ms)
         if len(data) > config.max_message_bytes:
             raise _too_large(data, config, "after compression")
     elif codec and seen.misplaced is not None:
@@ -240,15 +256,13 @@ def _as_stored(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, 
     return CheckedBatch(data, header, max_timestamp_ms)
 
 
-def _recoded(data: bytes, header: BatchHeader, codec: int, config: LogConfig, now_ms: int) -> bytes:
-    records = [record._replace(offset=index) for index, record in enumerate(read_records(data))]
-    return build_batch(
-        records,
-        codec=codec,
-        level=config.compression_level,
-        log_append_time_ms=now_ms if config.log_append_time else None,
-        transactional=header.is_transactional,
-        producer_id=header.producer_id,
-        producer_epoch=header.producer_epoch,
-        base_sequence=header.base_sequence,
+def _with_codec(data: bytes, header: BatchHeader, codec: int, config: LogConfig, now_ms: int) -> bytes:
+    """The batch in another compression, its offsets counted from 0, with the timestamps that the topic wants."""
+    time_bit = LOG_APPEND_TIME_BIT if config.log_append_time else 0
+    wanted = header._replace(
+        leader_epoch=0,
+        attributes=codec | time_bit | header.attributes & TRANSACTIONAL_BIT,
+        max_timestamp_ms=now_ms,
     )
+    records = [record._replace(offset=index) for index, record in enumerate(read_records(data))]
+    return rebuild(wanted, records, level=config.compression_level)

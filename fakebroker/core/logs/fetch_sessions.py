@@ -1,4 +1,7 @@
-"""Fetch sessions, KIP-227 (FS): a broker remembers what a client fetches, and answers only what is new."""
+"""Fetch sessions (KIP-227, FS): a broker remembers what a client fetches, and answers only what is new.
+
+Kafka: `FetchSession`, `FetchSessionCache`.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -20,9 +23,9 @@ Key = tuple[str | bytes, int]
 """A partition in a session: topic name or id, as the session goes by (FS-9), and index."""
 
 
-def key_of(asked: PartitionFetch) -> Key:
-    """What a session knows the partition by."""
-    return (asked.topic_id if any(asked.topic_id) else asked.topic, asked.partition)
+def key_of(fetch: PartitionFetch) -> Key:
+    """The key of a partition in a session."""
+    return (fetch.topic_id if any(fetch.topic_id) else fetch.topic, fetch.partition)
 
 
 def name_of(topics: "Topics", topic_id: bytes) -> str:
@@ -32,17 +35,17 @@ def name_of(topics: "Topics", topic_id: bytes) -> str:
 
 
 class SessionPartition:
-    """One partition of a session: as last asked for, and as last answered (FS-3)."""
+    """One partition of a session: its last request, and of its last answer what decides whether to answer (FS-3)."""
 
-    __slots__ = ("asked", "high_watermark", "log_start_offset")
+    __slots__ = ("fetch", "high_watermark", "log_start_offset")
 
-    def __init__(self, asked: PartitionFetch) -> None:
-        self.asked = asked
+    def __init__(self, fetch: PartitionFetch) -> None:
+        self.fetch = fetch
         self.high_watermark = -1
         self.log_start_offset = -1
 
     def take(self, read: LogReadResult) -> bool:
-        """Remember an answer; whether it has to be sent (FS-5)."""
+        """Remember an answer. Returns whether it has to be sent (FS-5)."""
         is_news = bool(
             read.batches
             or read.code
@@ -68,39 +71,39 @@ class FetchSession:
         self.partitions: dict[Key, SessionPartition] = {}  # in the order in which they are served (FS-6)
         self.created_ms = self.used_ms = now_ms
 
-    def update(self, asked: Iterable[PartitionFetch], forgotten: Iterable[Key]) -> None:
+    def update(self, fetches: Iterable[PartitionFetch], forgotten: Iterable[Key]) -> None:
         """Add or change the partitions that a request lists, and drop those it forgets (FS-4)."""
         partitions = self.partitions
-        for one in asked:
+        for one in fetches:
             known = partitions.get(key_of(one))
             if known is None:
                 partitions[key_of(one)] = SessionPartition(one)
             else:
-                known.asked = one._replace(topic=one.topic or known.asked.topic)
+                known.fetch = one._replace(topic=one.topic or known.fetch.topic)
         for key in forgotten:
             partitions.pop(key, None)
 
-    def asked(self, topics: "Topics") -> list[PartitionFetch]:
-        """Every partition, as if it had been asked for again; an id that was unknown may be known by now (FS-7)."""
+    def partition_fetches(self, topics: "Topics") -> list[PartitionFetch]:
+        """Every partition as last requested; topic ids that were unknown then are looked up again (FS-7)."""
         for known in self.partitions.values():
-            if not known.asked.topic:
-                known.asked = known.asked._replace(topic=name_of(topics, known.asked.topic_id))
-        return [known.asked for known in self.partitions.values()]
+            if not known.fetch.topic:
+                known.fetch = known.fetch._replace(topic=name_of(topics, known.fetch.topic_id))
+        return [known.fetch for known in self.partitions.values()]
 
     def news(
         self, answers: Iterable[tuple[PartitionFetch, LogReadResult]]
     ) -> Iterator[tuple[PartitionFetch, LogReadResult]]:
         """Those answers that have to be sent. Partitions with records move to the end (FS-5, FS-6)."""
         partitions = self.partitions
-        for asked, read in answers:
-            key = key_of(asked)
+        for fetch, read in answers:
+            key = key_of(fetch)
             known = partitions.get(key)
             if known is None:  # forgotten by another request while this one waited
                 continue
             if known.take(read):
                 if read.batches:
                     partitions[key] = partitions.pop(key)
-                yield asked, read
+                yield fetch, read
 
 
 class FetchSessions:
@@ -123,7 +126,10 @@ class FetchSessions:
         self._sessions.pop(session_id, None)
 
     def resume(self, session_id: int, epoch: int, uses_ids: bool) -> FetchSession:
-        """The session that an incremental request goes on with. Raises KafkaError: 70, 71 or 106 (FS-9)."""
+        """The session that an incremental request continues (FS-9).
+
+        Raises KafkaError: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
+        """
         session = self._sessions.get(session_id)
         if session is None:
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"no fetch session {session_id}")
@@ -144,10 +150,10 @@ class FetchSessions:
         self._sessions[session.id] = self._sessions.pop(session.id)
 
     def create(self, answers: Iterable[tuple[PartitionFetch, LogReadResult]], uses_ids: bool, now_ms: int) -> int:
-        """Make a session of what a full request was answered; its id, or 0 without a place for it (FS-2, FS-12)."""
+        """Make a session of a full request's answers. Returns its id, NO_SESSION if the cache is full (FS-2, FS-12)."""
         session = FetchSession(self._new_id(), uses_ids, now_ms)
-        for asked, read in answers:
-            known = session.partitions[key_of(asked)] = SessionPartition(asked)
+        for fetch, read in answers:
+            known = session.partitions[key_of(fetch)] = SessionPartition(fetch)
             known.take(read)
         if not self._make_room(len(session.partitions), now_ms):
             return NO_SESSION
@@ -161,7 +167,7 @@ class FetchSessions:
                 return session_id
 
     def _make_room(self, size: int, now_ms: int) -> bool:
-        """Whether a session of `size` partitions finds a place, if need be that of an idle or a smaller one (FS-12)."""
+        """Whether the cache can take a session of `size` partitions; may evict an idle or smaller one (FS-12)."""
         slots = self._settings.get_int("max.incremental.fetch.session.cache.slots")
         if len(self._sessions) < slots:
             return True

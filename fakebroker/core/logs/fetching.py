@@ -1,6 +1,7 @@
 """Reading partitions for a Fetch: what each gives, the limits over all of them, and the long poll (FT).
 
-Records are never decoded here: what is read are the stored batches themselves.
+Records are never decoded here: what is read are the stored batches themselves. Kafka: `ReplicaManager.fetchMessages`,
+`ReplicaManager.readFromLog`, `DelayedFetch`.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
     from fakebroker.core.logs.log import PartitionLog
     from fakebroker.core.topics import Partition
 
-CONSUMER_REPLICA_ID = -1  # of every client that is no broker
+CONSUMER_REPLICA_ID = -1  # of every client that is not a broker
 
 
 class PartitionFetch(NamedTuple):
-    """One partition as a request or a session asks for it. Epochs below zero are not checked (FT-11, FT-13)."""
+    """One partition of a request or session. Epochs below zero are not checked (KIP-320, FT-11, FT-13)."""
 
     topic: str  # "" while a topic id is not known
     topic_id: bytes  # zero when the request goes by names
@@ -32,17 +33,17 @@ class PartitionFetch(NamedTuple):
 
 
 class FetchParams(NamedTuple):
-    """What holds for all partitions of one fetch."""
+    """What holds for all partitions of one fetch, as Kafka's `FetchParams`."""
 
     node_id: int
     max_wait_ms: int
     min_bytes: int
     max_bytes: int
     read_committed: bool = False
-    replica_id: int = -1  # >= 0: a broker pretends to ask (CLU-58)
+    replica_id: int = CONSUMER_REPLICA_ID  # >= 0: the client says it is that broker (CLU-58)
     from_followers: bool = True  # whether a replica that does not lead may answer (CLU-52: v11+)
-    hard_limits: bool = False  # whether limits hold for the first batch, too (FT-30: v0-v2)
-    rack: str = ""  # where the client would like to read; "" leaves it where it is (FT-18)
+    hard_limits: bool = False  # whether max_bytes holds for the first batch, too (FT-30: v0-v2)
+    rack: str = ""  # of the client, which then may be sent to a replica there (KIP-392, FT-18); "" for none
 
 
 class LogReadResult(NamedTuple):
@@ -55,14 +56,14 @@ class LogReadResult(NamedTuple):
     batches: Sequence[bytes] = ()
     diverging: tuple[int, int] | None = None  # (epoch, end offset), see FT-13
     aborted: list[tuple[int, int]] | None = None  # (producer id, first offset), None for read_uncommitted (FT-3)
-    preferred_replica: int = -1  # the broker to read from in place of this one
+    preferred_replica: int = -1  # the broker that the client should read from instead (KIP-392)
 
 
 FetchTarget = tuple[PartitionFetch, "Partition"]
 
 
 class ReadResult(NamedTuple):
-    """What all partitions gave, in the order asked for."""
+    """What all partitions gave, in the order of the targets."""
 
     reads: list[LogReadResult]
     size_bytes: int
@@ -70,17 +71,18 @@ class ReadResult(NamedTuple):
 
 
 def read_all(cluster: "Cluster", targets: Sequence[FetchTarget], params: FetchParams) -> ReadResult:
-    """Read every partition within the limits of the fetch.
+    """Read every target within the byte limits of the fetch.
 
-    The first partition with data gives at least its first batch; after it limits are hard (FT-6, FT-7).
+    The first partition with data gives at least its first batch, however large, unless `params.hard_limits`; for the
+    others the limits are hard (KIP-74, FT-6, FT-7).
     """
     reads: list[LogReadResult] = []
     size_bytes = 0
     ends_wait = False
     at_least_one = not params.hard_limits
     room = params.max_bytes
-    for asked, partition_ in targets:
-        read = read_partition(cluster, asked, partition_, params, min(asked.max_bytes, room), at_least_one)
+    for fetch, partition in targets:
+        read = read_partition(cluster, fetch, partition, params, min(fetch.max_bytes, room), at_least_one)
         reads.append(read)
         if read.batches:
             size_bytes += sum(map(len, read.batches))
@@ -93,24 +95,27 @@ def read_all(cluster: "Cluster", targets: Sequence[FetchTarget], params: FetchPa
 
 def read_partition(
     cluster: "Cluster",
-    asked: PartitionFetch,
-    partition_: "Partition",
+    fetch: PartitionFetch,
+    partition: "Partition",
     params: FetchParams,
     max_bytes: int,
     at_least_one: bool = True,
 ) -> LogReadResult:
-    """One partition: batches that fit into `max_bytes`, or the error that reading it meets."""
-    code = error_for_fetch(cluster, asked, partition_, params)
+    """Read one partition: whole batches of at most `max_bytes`, or the error.
+
+    With `at_least_one` the first batch may be larger than `max_bytes` (KIP-74).
+    """
+    code = error_for_fetch(cluster, fetch, partition, params)
     if code:
         return LogReadResult(code)
-    log = partition_.log
-    offset, end_offset = asked.offset, log.log_end_offset
+    log = partition.log
+    offset, end_offset = fetch.offset, log.log_end_offset
     diverging = None
-    if asked.last_fetched_epoch >= 0:
-        diverging = log.epochs.end_of(asked.last_fetched_epoch, end_offset)
+    if fetch.last_fetched_epoch >= 0:
+        diverging = log.epochs.end_of(fetch.last_fetched_epoch, end_offset)
         if diverging[0] < 0:
             return LogReadResult(ErrorCode.OFFSET_OUT_OF_RANGE)
-        if diverging[0] == asked.last_fetched_epoch and diverging[1] >= offset:
+        if diverging[0] == fetch.last_fetched_epoch and diverging[1] >= offset:
             diverging = None
     if diverging is None and not log.log_start_offset <= offset <= end_offset:
         return LogReadResult(ErrorCode.OFFSET_OUT_OF_RANGE)
@@ -118,7 +123,7 @@ def read_partition(
         return LogReadResult(ErrorCode.UNKNOWN_SERVER_ERROR)  # as Kafka answers to limits below zero
     end = last_fetchable_offset(log, params)
     batches: Sequence[bytes] = ()
-    preferred = preferred_replica(cluster, partition_, params) if params.rack else -1
+    preferred = preferred_replica(cluster, partition, params) if params.rack else -1
     if diverging is None and preferred < 0 and offset < end:
         batches = log.read(offset, max_bytes, end, at_least_one=at_least_one)
     return LogReadResult(
@@ -133,31 +138,35 @@ def read_partition(
     )
 
 
-def preferred_replica(cluster: "Cluster", partition_: "Partition", params: FetchParams) -> int:
-    """The first live follower in the client's rack, -1 if the leader is there too; only leaders say so (CLU-56)."""
+def preferred_replica(cluster: "Cluster", partition: "Partition", params: FetchParams) -> int:
+    """The first live follower in sync in the client's rack (KIP-392, CLU-56).
+
+    -1 if there is none, if the leader is in that rack, or if this broker does not lead.
+    """
     nodes = cluster.nodes
-    if partition_.leader != params.node_id or nodes[params.node_id].rack == params.rack:
+    if partition.leader != params.node_id or nodes[params.node_id].rack == params.rack:
         return -1
-    return next((node_id for node_id in cluster.live(partition_.isr) if nodes[node_id].rack == params.rack), -1)
+    return next((node_id for node_id in cluster.live(partition.isr) if nodes[node_id].rack == params.rack), -1)
 
 
 def error_for_fetch(
-    cluster: "Cluster", asked: PartitionFetch, partition_: "Partition", params: FetchParams
+    cluster: "Cluster", fetch: PartitionFetch, partition: "Partition", params: FetchParams
 ) -> ErrorCode:
-    """Why this node does not serve the partition, or NONE.
+    """The error for reading the partition at this node, or NONE.
 
-    After the topic's identity whatever `Partition.error_for_access` says, then who a replica may be (CLU-53, CLU-58).
+    The order: whether the topic still exists under this id, `Partition.error_for_access`, and for a client that says
+    it is a broker, whether that broker is a follower (CLU-53, CLU-58).
     """
-    if cluster.topics.by_id(partition_.topic.id) is None:
+    if cluster.topics.by_id(partition.topic.id) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if asked.topic_id != partition_.topic.id and any(asked.topic_id):
+    if fetch.topic_id != partition.topic.id and any(fetch.topic_id):
         return ErrorCode.INCONSISTENT_TOPIC_ID
-    replica_id, epoch = params.replica_id, asked.leader_epoch
+    replica_id, epoch = params.replica_id, fetch.leader_epoch
     from_followers = params.from_followers and replica_id == CONSUMER_REPLICA_ID
-    code = partition_.error_for_access(params.node_id, epoch if epoch >= 0 else -1, only_leader=not from_followers)
-    if code or replica_id < 0 or partition_.leader != params.node_id:
+    code = partition.error_for_access(params.node_id, epoch if epoch >= 0 else -1, only_leader=not from_followers)
+    if code or replica_id < 0 or partition.leader != params.node_id:
         return code
-    is_follower = replica_id != params.node_id and replica_id in partition_.replicas
+    is_follower = replica_id != params.node_id and replica_id in partition.replicas
     return ErrorCode.NONE if is_follower else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
@@ -169,7 +178,7 @@ def last_fetchable_offset(log: "PartitionLog", params: FetchParams) -> int:
 class DelayedFetch:
     """A parked fetch: it ends when enough can be read, when something goes wrong, or when its time is up (FT-4, FT-5).
 
-    It sits in the waiters of its logs and looks only at the one that changed.
+    It is registered in the `waiters` of its logs, and measures only the log that changed. Kafka: `DelayedFetch`.
     """
 
     __slots__ = ("_available", "_cluster", "_deadline", "_done", "_params", "_targets", "_timers", "_total")
@@ -191,20 +200,20 @@ class DelayedFetch:
         self._total = 0
 
     def begin(self, now: Instant) -> bool:
-        """Start to wait; False if there is enough already, then nothing was started."""
+        """Start to wait. False if there is enough already: then nothing was started."""
         if any(self._is_enough(index) for index in range(len(self._targets))):
             self._deadline.end()
             return False
-        for index, (_, partition_) in enumerate(self._targets):
-            partition_.log.waiters[self] = partial(self._changed, index)
+        for index, (_, partition) in enumerate(self._targets):
+            partition.log.waiters[self] = partial(self._changed, index)
         self._timers.mono.arm(self._deadline, now.mono_ms + self._params.max_wait_ms)
         return True
 
     def stop(self) -> None:
-        """Stop waiting for good: no timer and no log knows of it any more."""
+        """Stop waiting for good: disarm the timer and leave the waiters of all logs."""
         self._deadline.end()
-        for _, partition_ in self._targets:
-            partition_.log.waiters.pop(self, None)
+        for _, partition in self._targets:
+            partition.log.waiters.pop(self, None)
 
     def _changed(self, index: int, now: Instant) -> None:
         if self._is_enough(index):
@@ -216,19 +225,19 @@ class DelayedFetch:
 
     def _is_enough(self, index: int) -> bool:
         """Whether the fetch is over, after the log of the target at `index` has changed."""
-        asked, partition_ = self._targets[index]
-        if error_for_fetch(self._cluster, asked, partition_, self._params):
+        fetch, partition = self._targets[index]
+        if error_for_fetch(self._cluster, fetch, partition, self._params):
             return True
-        log = partition_.log
-        offset, end = asked.offset, last_fetchable_offset(log, self._params)
+        log = partition.log
+        offset, end = fetch.offset, last_fetchable_offset(log, self._params)
         if not log.log_start_offset <= offset <= log.log_end_offset:
             return True
         available = 0
         if offset < end:
             segments = log.segments
             if segments.bisect_right(offset) != segments.bisect_right(end):
-                return True  # a rest of an older segment is handed out at once (SE-2)
-            available = min(log.readable_bytes(offset, end), asked.max_bytes)
+                return True  # the rest of an older segment is answered at once (SE-2)
+            available = min(log.readable_bytes(offset, end), fetch.max_bytes)
         self._total += available - self._available[index]
         self._available[index] = available
         return self._total >= self._params.min_bytes

@@ -1,4 +1,4 @@
-"""What a broker does to its logs by the clock: retention, compaction, forgetting old producers (RT, CO, ID-11).
+"""The periodic jobs on logs: retention, compaction, expiry of idempotent producers (RT, CO, ID-11).
 
 Each job has its own interval, counted from the broker's start. A job that can have nothing to do sleeps past its ticks,
 so a jump of the clock over a week does not run thousands of them; writing to a log, or altering a setting, wakes it.
@@ -21,7 +21,8 @@ _PRODUCER_CHECK_INTERVAL_MS = 600_000  # producer.id.expiration.check.interval.m
 class Job:
     """Something done at fixed intervals, but only when there can be something to do.
 
-    `work(now)` does it and returns the earliest wall time at which there can be more, None for "when I am woken".
+    `work(now)` does it and returns the earliest wall time (ms) at which there can be more to do, or None: then it is
+    not called before `wake`.
     """
 
     def __init__(
@@ -35,12 +36,12 @@ class Job:
         self._deadline = Deadline(self._run, self)
 
     def start(self, wall_ms: int) -> None:
-        """Count intervals from here; the first call decides."""
+        """Count intervals from here; only the first call has an effect."""
         if self._start_ms is None:
             self._start_ms = wall_ms
 
     def wake(self, earliest_ms: int, wall_ms: int) -> None:
-        """There can be something to do from `earliest_ms` on; `wall_ms` is now."""
+        """Schedule the job for the first tick at or after `earliest_ms`; `wall_ms` is now (both wall time)."""
         self.start(wall_ms)
         tick_ms = self._tick_from(max(earliest_ms, wall_ms))
         due_ms = self._deadline.due_ms

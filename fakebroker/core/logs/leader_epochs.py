@@ -1,25 +1,30 @@
-"""The history of leader epochs of one partition: which epoch began at which offset (LE, OE)."""
+"""The history of leader epochs of one partition: which epoch began at which offset (KIP-101, KIP-279; LE, OE).
 
-from sortedcontainers import SortedDict
+Kafka: `LeaderEpochFileCache`.
+"""
+
+from bisect import bisect_left, bisect_right
+from operator import itemgetter
+
+_epoch = itemgetter(0)
+_start = itemgetter(1)
 
 
 class LeaderEpochs:
-    """Epoch -> the first offset written (or to be written) in it. Both grow together."""
+    """The leader epochs of a log, each with the first offset written (or to be written) in it. Both grow together."""
 
-    __slots__ = ("_latest", "_starts")
+    __slots__ = ("_entries", "_latest")
 
     def __init__(self) -> None:
-        self._starts: SortedDict[int, int] = SortedDict()
-        self._latest = -1  # beside the dict, since every append looks at it
+        self._entries: list[tuple[int, int]] = []  # (epoch, start offset)
+        self._latest = -1  # the last entry's epoch, for every append needs it
 
     def begin(self, epoch: int, offset: int) -> None:
-        """`epoch` leads from `offset` on; an older entry with the same start led nothing and goes (LE-3)."""
-        starts = self._starts
-        if starts and epoch <= self._latest:
+        """`epoch` leads from `offset` on. Earlier epochs that begin there or later led nothing: they go (LE-3)."""
+        if self._entries and epoch <= self._latest:
             return
-        while starts and starts.values()[-1] >= offset:
-            starts.popitem()
-        starts[epoch] = offset
+        self._keep_below(offset)
+        self._entries.append((epoch, offset))
         self._latest = epoch
 
     def latest(self) -> int:
@@ -28,36 +33,36 @@ class LeaderEpochs:
 
     def first(self) -> int:
         """The epoch of the first entry, -1 when there is none."""
-        return self._starts.keys()[0] if self._starts else -1
+        return self._entries[0][0] if self._entries else -1
 
     def end_of(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
-        """(epoch, end offset) for a requested epoch: LE-2, OE-2, OE-4; (-1, -1) is "unknown"."""
-        starts = self._starts
-        if not starts or epoch == -1 or epoch > starts.keys()[-1]:
+        """(epoch, end offset) for a requested epoch: where the next one begins (LE-2, OE-2, OE-4).
+
+        An epoch that is not in the history gets the one before it, or itself with the first start if it is older than
+        all; (-1, -1) if it is newer than all, or -1.
+        """
+        entries = self._entries
+        if not entries or epoch == -1 or epoch > self._latest:
             return -1, -1
-        if epoch == starts.keys()[-1]:
+        if epoch == self._latest:
             return epoch, log_end_offset
-        index = starts.bisect_right(epoch)
-        if index == 0:
-            return epoch, starts.values()[0]
-        return starts.keys()[index - 1], starts.values()[index]
+        index = bisect_right(entries, epoch, key=_epoch)
+        return entries[index - 1][0] if index else epoch, entries[index][1]
 
     def cut_start(self, offset: int) -> None:
         """The log now starts at `offset`: older epochs are forgotten, the one in force there begins there (OE-7)."""
-        starts = self._starts
-        last = None
-        while starts and starts.values()[0] <= offset:
-            last = starts.popitem(0)[0]
-        if last is not None:
-            starts[last] = offset
+        count = bisect_right(self._entries, offset, key=_start)
+        if count:
+            self._entries[:count] = [(self._entries[count - 1][0], offset)]
 
     def cut_end(self, offset: int) -> None:
         """The log was truncated to end at `offset`: epochs that began at or after it are forgotten."""
-        starts = self._starts
-        while starts and starts.values()[-1] >= offset:
-            starts.popitem()
-        self._latest = starts.keys()[-1] if starts else -1
+        self._keep_below(offset)
+        self._latest = self._entries[-1][0] if self._entries else -1
 
     def entries(self) -> list[tuple[int, int]]:
         """All (epoch, start offset), oldest first."""
-        return list(self._starts.items())
+        return list(self._entries)
+
+    def _keep_below(self, offset: int) -> None:
+        del self._entries[bisect_left(self._entries, offset, key=_start) :]

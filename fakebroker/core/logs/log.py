@@ -1,7 +1,8 @@
 """The log of one partition: stored batches in segments, where it starts and ends, and what may be read of it.
 
-Everything that is appended is checked first and stored then; a refused batch leaves no trace. Batches are kept as the
-bytes that came in, with base offset and leader epoch patched (RB-5).
+A batch is checked first and stored then; one that fails a check leaves no trace. Batches are kept as the bytes that
+came in, with base offset and leader epoch patched (RB-5). Those of coordinators may be pending (pending_batches.py).
+Kafka: `UnifiedLog`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +28,7 @@ from fakebroker.records.rewrite import cut_batch
 from fakebroker.records.search import find_record, max_timestamp_from
 
 if TYPE_CHECKING:
-    from fakebroker.core.logs.looks import Look
+    from fakebroker.core.logs.request_scans import ScanBatch
     from fakebroker.core.topics import Partition
 
 
@@ -50,8 +51,9 @@ class Found(NamedTuple):
 class PartitionLog:
     """One log. Offsets: `log_start_offset` <= `last_stable_offset` <= `high_watermark` <= `log_end_offset`.
 
-    `waiters` are called with the time whenever more can be read, or the log changed otherwise; who waits puts itself
-    in and takes itself out.
+    `waiters` are called with the time when more can be read or the log, its leader or its topic has changed: delayed
+    fetches, which register and remove themselves. The key identifies the waiter. A waiter may answer a Fetch at once,
+    in the middle of a Produce: nothing of the log may be half done when they are called.
     """
 
     def __init__(self, partition: "Partition") -> None:
@@ -64,6 +66,7 @@ class PartitionLog:
         self.high_watermark_limit: int | None = None  # what replicas have, where they lag
         self.producers = Producers()
         self.waiters: dict[object, Callable[[Instant], None]] = {}
+        # By base offset, for bisection. The cleaner replaces segments in the middle, by their base offsets.
         self.segments: SortedDict[int, Segment] = SortedDict()
         self._active = Segment(0, 0)
         self.segments[0] = self._active
@@ -80,7 +83,7 @@ class PartitionLog:
         return self.partition.topic.config.log
 
     def last_fetchable_offset(self, *, is_consumer: bool, read_committed: bool) -> int:
-        """The offset up to which a reader may read: consumers never see what may still be lost (FT-14, LO-10)."""
+        """The offset before which a reader must stop: consumers never see what may still be lost (FT-14, LO-10)."""
         if not is_consumer:
             return self.log_end_offset
         return self.last_stable_offset if read_committed else self.high_watermark
@@ -96,14 +99,14 @@ class PartitionLog:
 
     # -- writing -------------------------------------------------------------------------------------------------
 
-    def append(self, data: bytes, now: Instant, look: "Look" = scan) -> Appended:
-        """Check and store one batch from a client. Raises AppendError and changes nothing when it is refused.
+    def append(self, data: bytes, now: Instant, scan_batch: "ScanBatch" = scan) -> Appended:
+        """Check and store one batch from a client. Raises AppendError, and then nothing has changed.
 
-        `data` is exactly one batch of format 2 (`appends.single_batch` cuts it out), `look` what gives its scan.
-        Order of checks: PD-10, ID-2.
+        `data` is exactly one batch of format 2 (see `appends.single_batch`); `scan_batch` gives its scan
+        (request_scans.py). The checks have Kafka's order: of the batch (PD-10), then of its producer (ID-2).
         """
         config = self.config
-        batch = check_batch(data, config, self.name, now.wall_ms, look)
+        batch = check_batch(data, config, self.name, now.wall_ms, scan_batch)
         header = batch.header
         if header.producer_id >= 0:
             repeated = self._check_producer(batch)
@@ -147,6 +150,7 @@ class PartitionLog:
         self, producer_id: int, producer_epoch: int, now: Instant, *, commit: bool, coordinator_epoch: int
     ) -> int:
         """Append the marker that ends a producer's transaction here, open or not (TX-3, WM-4); returns its offset."""
+        # Nobody ends a transaction yet: the transaction coordinator is to come.
         marker = build_marker(
             producer_id,
             producer_epoch,
@@ -180,7 +184,7 @@ class PartitionLog:
         self._pending.clear()
 
     def truncate(self, offset: int, now: Instant) -> None:
-        """Cut off all records from `offset` on, inside a batch too: what a test does to a log, not an API."""
+        """Remove all records from `offset` on, inside a batch too. For tests; no API does this."""
         self.materialize_pending()
         if offset >= self.log_end_offset:
             return
@@ -203,7 +207,7 @@ class PartitionLog:
         self._moved(now)
 
     def corrupt(self, offset: int) -> None:
-        """Change one byte, the last, of the stored batch that holds `offset`: what clients then do is to be tested.
+        """Invert the last byte of the stored batch that holds `offset`, so that its checksum is wrong. For tests.
 
         Raises KafkaError(OFFSET_OUT_OF_RANGE) if no batch holds it.
         """
@@ -216,7 +220,7 @@ class PartitionLog:
         segment.batches[index] = batch[:-1] + bytes([batch[-1] ^ 0xFF])
 
     def advance_log_start(self, offset: int, now: Instant) -> None:
-        """Forget the records below `offset`, also inside a batch (DL-1). Nothing happens if they are gone already.
+        """Move the log start to `offset`, also inside a batch (DL-1). Does nothing if it is there or after.
 
         Raises KafkaError(OFFSET_OUT_OF_RANGE) above the high watermark (DL-2).
         """
@@ -254,16 +258,17 @@ class PartitionLog:
 
     def limit_high_watermark(self, offset: int | None, now: Instant) -> None:
         """Hold the high watermark at `offset`, as followers that lag do; None lets it follow the log's end again."""
+        # No API sets it yet: replicas that can be held back are to come.
         self.high_watermark_limit = offset
         self._moved(now)
 
     # -- reading -------------------------------------------------------------------------------------------------
 
     def read(self, offset: int, max_bytes: int, end: int, *, at_least_one: bool = True) -> list[bytes]:
-        """Stored batches from the one that holds `offset`, whole, up to `end` and the end of its segment.
+        """Whole stored batches from the one that holds `offset`, of one segment, that begin before `end`.
 
-        They fit into `max_bytes`, but for the first with `at_least_one` (FT-6, FT-9, FT-16, SE-2). Empty when nothing
-        is there. Whether `offset` is in range the caller has checked (FT-10).
+        Together at most `max_bytes`; with `at_least_one` the first may be larger (FT-6, FT-9, FT-16, SE-2). Empty if
+        there is nothing. The caller has checked that `offset` is in range (FT-10).
         """
         self.materialize_pending()
         segment: Segment = self._active
@@ -420,7 +425,7 @@ class PartitionLog:
         self._times = None
 
     def _moved(self, now: Instant) -> None:
-        """Offsets have moved: work out up to where may be read, and tell those who wait."""
+        """Compute high watermark and last stable offset after a change of the log, and call the waiters."""
         limit = self.high_watermark_limit
         self.high_watermark = self.log_end_offset if limit is None else min(limit, self.log_end_offset)
         first_open = self.producers.first_open_offset
@@ -428,7 +433,7 @@ class PartitionLog:
         self.wake(now)
 
     def wake(self, now: Instant) -> None:
-        """Let everybody who waits look again: the log, its leader or its topic has changed."""
+        """Call the waiters: the log, its leader or its topic has changed."""
         if self.waiters:
             for wake in list(self.waiters.values()):
                 wake(now)
@@ -450,7 +455,10 @@ class PartitionLog:
         return Found(timestamp_ms, offset, parse_header(batch).leader_epoch)
 
     def _search_after(self, segment: Segment, index: int, target_ms: int) -> Found | None:
-        """Batch by batch, after one whose header promised a time that no record has (a client set bit 3, PD-21)."""
+        """Search batch by batch after one whose header promised a time that no record has.
+
+        A client brings that about by setting LOG_APPEND_TIME_BIT (PD-21).
+        """
         at = self.segments.index(segment.base_offset)
         for other in self.segments.values()[at:]:
             for batch in other.batches[index + 1 if other is segment else 0 :]:

@@ -1,7 +1,7 @@
 """Search by time over a whole log: one running maximum over segments, one inside each segment, one batch at the end.
 
 What lies below the log start does not count for a search (LO-11), so the segment that the log start cuts gets a running
-maximum of its own, made when somebody first asks. The largest timestamp of all does count it (LO-16).
+maximum of its own, made on the first search. The largest timestamp of all does count it (LO-16).
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,10 @@ from fakebroker.records.search import BEFORE_EVERY_TIMESTAMP, max_timestamp_from
 
 
 class LogTimeIndex:
-    """A view of the segments of one log, valid until its start moves or a segment goes. Appends are told to it."""
+    """An index over the segments of one log, valid until the log start moves or a segment is deleted.
+
+    `added` and `rolled` must be called after appends.
+    """
 
     def __init__(self, segments: Iterable[Segment], log_start_offset: int) -> None:
         self.segments = list(segments)

@@ -6,8 +6,8 @@ read, measured, searched or truncated. All logs of a broker share one bound on t
 
     WHOLE BATCHES ARE DROPPED FROM THE LOG without having been stored
 
-if later records overwrote every one of their records. If that is not enough, the oldest are materialized. Whoever
-reads the log later finds gaps in its offsets, as after compaction, which would have removed the same records (CO-1;
+if later records overwrote every one of their records. If that is not enough, the oldest are materialized. A later
+reader of the log finds gaps in its offsets, as after compaction, which would have removed the same records (CO-1;
 `__consumer_offsets` is a compacted topic). A load of the partition gives the same with and without that, because the
 last record of a key is never dropped.
 """

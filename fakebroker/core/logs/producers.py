@@ -1,6 +1,8 @@
-"""Idempotent producers on one partition: what was written last, and whether a batch may follow it (ID)."""
+"""Idempotent producers on one partition: what was written last, and whether a batch may follow it (KIP-98, ID).
 
-from collections import deque
+Kafka: `ProducerStateManager`, `ProducerStateEntry`.
+"""
+
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -38,7 +40,7 @@ class ProducerState:
     def __init__(self, producer_id: int, epoch: int) -> None:
         self.producer_id = producer_id
         self.epoch = epoch
-        self.batches: deque[WrittenBatch] = deque(maxlen=_WINDOW)
+        self.batches: list[WrittenBatch] = []  # the last ones; a list, as an empty deque takes 600 bytes more
         self.last_timestamp_ms = -1
         self.coordinator_epoch = -1
         self.current_transaction_offset: int | None = None  # where its open transaction on this partition began
@@ -54,7 +56,8 @@ class Producers:
 
     def __init__(self) -> None:
         self._states: dict[int, ProducerState] = {}
-        self._open: SortedDict[int, int] = SortedDict()  # first offset of an open transaction -> producer id
+        # First offset of an open transaction -> producer id. Transactions end in any order; the lowest offset is used.
+        self._open: SortedDict[int, int] = SortedDict()
 
     def __iter__(self) -> Iterator[ProducerState]:
         return iter(self._states.values())
@@ -72,13 +75,14 @@ class Producers:
         return self._open.keys()[0] if self._open else None
 
     def check(self, batch: BatchHeader) -> WrittenBatch | None:
-        """May `batch` be appended? Returns the one written before if it is a repetition (ID-3).
+        """Check that `batch` may be appended. Returns the batch written before if this one repeats it (ID-3).
 
-        Raises KafkaError: 48 (ID-10), 47 (ID-4), 45 (ID-4, ID-5), in the order of ID-2.
+        Raises KafkaError, in the order of Kafka's checks (ID-2): INVALID_TXN_STATE (ID-10), INVALID_PRODUCER_EPOCH
+        (ID-4), OUT_OF_ORDER_SEQUENCE_NUMBER (ID-4, ID-5).
         """
         state = self._states.get(batch.producer_id)
         if state is None:
-            return None  # ID-7: whoever comes first is right
+            return None  # an unknown producer may begin with any epoch and sequence (ID-7)
         repeated = self._repeated(state, batch)
         if repeated is not None:
             return repeated
@@ -99,7 +103,10 @@ class Producers:
         return None
 
     def written(self, batch: BatchHeader, first_offset: int, max_timestamp_ms: int) -> bool:
-        """`batch` was appended at `first_offset`. Returns whether its producer may now expire earlier than before."""
+        """Record that `batch` was appended at `first_offset`.
+
+        Returns whether its producer may now expire earlier than before, so that the expiry job must be woken.
+        """
         state = self._states.get(batch.producer_id)
         if state is None:
             state = self._states[batch.producer_id] = ProducerState(batch.producer_id, batch.producer_epoch)
@@ -110,6 +117,8 @@ class Producers:
         state.batches.append(
             WrittenBatch(batch.base_sequence, batch.last_sequence, first_offset, last_offset, max_timestamp_ms)
         )
+        if len(state.batches) > _WINDOW:
+            del state.batches[0]
         is_earlier = len(state.batches) == 1 or max_timestamp_ms < state.last_timestamp_ms
         state.last_timestamp_ms = max_timestamp_ms
         if batch.is_transactional and state.current_transaction_offset is None:
@@ -118,7 +127,7 @@ class Producers:
         return is_earlier
 
     def ended(self, producer_id: int, epoch: int, coordinator_epoch: int, timestamp_ms: int) -> int | None:
-        """A marker ended the producer's transaction here; returns where that began, None without one (WM-4)."""
+        """A marker ended the producer's transaction here. Returns where that began, None if none was open (WM-4)."""
         state = self._states.get(producer_id)
         if state is None:
             state = self._states[producer_id] = ProducerState(producer_id, epoch)

@@ -6,17 +6,18 @@ from struct import Struct
 
 from fakebroker.core.logs.config import LogConfig
 from fakebroker.core.logs.running_maximum import RunningMaximum
+from fakebroker.records.layout import LAST_OFFSET_DELTA_POSITION
 from fakebroker.records.search import BEFORE_EVERY_TIMESTAMP
 
 _OFFSET_INDEX_ENTRY_BYTES = 8
 _TIME_INDEX_ENTRY_BYTES = 12
 _RELATIVE_OFFSET_MAX = 2**31 - 1
-_LAST_OFFSET_DELTA = Struct(">23xi")
+_last_offset_delta = Struct(">i").unpack_from
 
 
 def last_offset(batch: bytes, base_offset: int) -> int:
     """The offset of the last record a stored batch had when it was written (RC-2)."""
-    delta: int = _LAST_OFFSET_DELTA.unpack_from(batch)[0]
+    delta: int = _last_offset_delta(batch, LAST_OFFSET_DELTA_POSITION)[0]
     return base_offset + delta
 
 

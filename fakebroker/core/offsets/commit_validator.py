@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.errors import ErrorCode
-from fakebroker.records.offsets_topic import NO_TIMESTAMP, NO_TOPIC_ID, StoredOffset
+from fakebroker.records.layout import NO_TIMESTAMP
+from fakebroker.records.offsets_topic import NO_TOPIC_ID, StoredOffset
 
 if TYPE_CHECKING:
     from fakebroker.core.topics import Topic

@@ -75,7 +75,7 @@ def test_only_magic_and_size_faults_are_told() -> None:
     ):
         with pytest.raises(AppendError) as refusal:
             single_batch(data)
-        assert refusal.value.told is told
+        assert refusal.value.show_message is told
 
 
 @pytest.mark.rules("PD-15")
@@ -117,7 +117,7 @@ def test_headers_that_do_not_add_up(fields: dict[str, int], code: ErrorCode) -> 
     """Base offset, codec, counts, control bit, producer without sequence."""
     refusal = refusal_of(with_header(batch(T0, T0), **fields))
 
-    assert (refusal.code, refusal.record_errors, refusal.told) == (code, (), False)
+    assert (refusal.code, refusal.record_errors, refusal.show_message) == (code, (), False)
 
 
 @pytest.mark.rules("PD-10")
@@ -197,7 +197,7 @@ def test_compacted_topics_need_keys() -> None:
 
     assert refusal.code == ErrorCode.INVALID_RECORD
     assert [index for index, _ in refusal.record_errors] == [1, 3]
-    assert refusal.told
+    assert refusal.show_message
     assert stored(build_batch(records))
 
 

@@ -27,7 +27,7 @@ def compacted(workshop: Workshop, **config: object) -> PartitionLog:
 
 
 def write(workshop: Workshop, log: PartitionLog, *batches: dict[str, str | None], **fields: int) -> None:
-    """One batch per dict, each an hour of record time behind the one before it."""
+    """One batch per dict, each an hour of record time after the one before it."""
     for pairs in batches:
         time_ms = T0 + log.log_end_offset * HOUR_MS
         log.append(keyed(*pairs.items(), time_ms=time_ms, **fields), workshop.now)

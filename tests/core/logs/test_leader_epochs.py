@@ -50,7 +50,7 @@ def test_the_log_start_cuts_the_history() -> None:
 
 
 def test_truncation_cuts_the_end() -> None:
-    """Epochs that began at or behind the new end are forgotten."""
+    """Epochs that began at or after the new end are forgotten."""
     epochs = history((0, 0), (1, 5), (2, 9))
     epochs.cut_end(5)
 

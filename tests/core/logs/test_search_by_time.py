@@ -71,7 +71,7 @@ class Pair:
 @pytest.mark.rules("LO-11", "LO-13", "LO-17", "LO-25")
 @given(st.lists(st.tuples(batches, st.floats(0, 1)), max_size=14), st.integers(0, 60))
 def test_finds_what_a_linear_scan_finds(writes: list[tuple[Written, float]], end: int) -> None:
-    """For every target: the first record at or behind the log start whose time reaches it, below the end."""
+    """For every target: the first record at or after the log start whose time reaches it, below the end."""
     pair = Pair()
     for written, cut in writes:
         pair.write(written, cut)
@@ -101,7 +101,7 @@ def test_the_largest_timestamp(writes: list[Written]) -> None:
 @settings(max_examples=30)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=6), st.integers(0, 10), st.sampled_from([0, 2]))
 def test_log_append_time(counts: list[int], start: int, codec: int) -> None:
-    """Every record has its batch's time: the hit is the batch's first record at or behind the log start."""
+    """Every record has its batch's time: the hit is the batch's first record at or after the log start."""
     workshop = Workshop()
     log = workshop.log(message_timestamp_type="LogAppendTime")
     model: list[tuple[int, int]] = []

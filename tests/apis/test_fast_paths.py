@@ -1,4 +1,4 @@
-"""Produce and Fetch answer the ordinary request on a short way; on the long one nothing else comes of it."""
+"""Produce and Fetch answer the ordinary request on the fast path as on the general one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ Make = Callable[..., Call]
 
 
 def outcome(way: Callable[[Call, Any], Any], call: Call, request: Any) -> str:
-    """What became of a request on one way: the answer, or what was raised in its place."""
+    """What became of a request on one path: the answer, or what was raised in its place."""
     try:
         response = way(call, request)
         return repr(call.connection.replies) if response is None else response.encode(call.version).hex()
@@ -50,8 +50,8 @@ batches = st.sampled_from(
 )
 
 
-def long_way(call: Call, request: ProduceRequest) -> Any:
-    """Produce without the short way."""
+def general_path(call: Call, request: ProduceRequest) -> Any:
+    """Produce without the fast path."""
     return call.work(produce._each_partition(call, request))
 
 
@@ -81,7 +81,7 @@ def test_produce(make_call: Make, requests: list[tuple], config: dict[str, Any])
         lab.topic.config.replace({name.replace("_", "."): str(value) for name, value in config.items()})
     for records, version, acks, index, is_known in requests:
         answers = []
-        for lab, way in zip(labs, (produce.handle, long_way), strict=True):
+        for lab, way in zip(labs, (produce.handle, general_path), strict=True):
             topic_id = lab.topic.id if is_known and version >= 13 else bytes(16)
             data = [PartitionProduceData(index=index, records=records)]
             topic = TopicProduceData(name="t" if is_known else "u", topic_id=topic_id, partition_data=data)
@@ -112,7 +112,7 @@ def test_produce(make_call: Make, requests: list[tuple], config: dict[str, Any])
 def test_fetch(make_call: Make, at: At, version: int, session: tuple[int, int], **fields: Any) -> None:
     """The same answer, or no answer yet on both ways."""
     answers = []
-    for way in (fetch.handle, fetch._all_asked):
+    for way in (fetch.handle, fetch._every_partition):
         lab = FetchLab(make_call)
         for _ in range(3):
             lab.produce(2)
