@@ -6,7 +6,7 @@ import tracemalloc
 
 from bench import requests as r
 from fakebroker import FakeBroker
-from fakebroker.cli import settle_collector
+from fakebroker.cli import tune_garbage_collector
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.instant import Instant
@@ -144,7 +144,7 @@ def memory() -> str:
 
 def report() -> str:
     """The page's section on growth."""
-    settle_collector()  # as `fakebroker serve` does
+    tune_garbage_collector()  # as `fakebroker serve` does
     parts = [
         "## Growth",
         "",

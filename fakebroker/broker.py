@@ -34,6 +34,7 @@ from fakebroker.net.clock import LoopClock
 from fakebroker.net.ports import Ports
 from fakebroker.net.server import Server
 from fakebroker.net.thread import LoopThread
+from fakebroker.net.waiter import Waiter
 from fakebroker.release import release
 from fakebroker.settings import Settings
 
@@ -45,7 +46,7 @@ T = TypeVar("T")
 
 
 class _Broker(ABC):
-    """What both brokers are: a cluster that can be made anew, an engine, a server."""
+    """What both brokers share: settings, the engine (a new one after each `reset`), the server, the waits."""
 
     def __init__(
         self,
@@ -62,9 +63,9 @@ class _Broker(ABC):
         """A broker that is not started yet.
 
         `config` are broker settings by their Kafka names, `profile` ("test" or "kafka") their defaults; `as_release`
-        makes it answer as that Kafka did; all it hands out at random follows from `seed`. `listen` is "HOST:PORT",
-        or several ("node=2,HOST:PORT", "dialect=kip-17,HOST:PORT"); port 0 takes a free one. `advertise` is what
-        clients are told instead, in the same order. Ports that are taken already may be given, too.
+        makes it answer as that Kafka did; all random ids follow from `seed`. `listen` is "HOST:PORT",
+        or several ("node=2,HOST:PORT", "dialect=kip-17,HOST:PORT"); port 0 takes a free one. `advertise` are the
+        addresses that answers name instead, in the same order. `listen` may also be ports that are bound already.
 
         Raises SettingError for bad settings, UnknownRelease, ValueError for bad addresses.
         """
@@ -73,12 +74,12 @@ class _Broker(ABC):
         self._node_ids = tuple(range(1, nodes + 1))
         ports = listen if isinstance(listen, Ports) else Ports(listeners_for(self._node_ids, listen, advertise))
         self._listeners = ports.listeners
-        self._server = Server(ports, self._after_flush)
-        self._waiters: list[_Waiter] = []
-        self._scripted_clients: ScriptedClients | None = None  # where scripted clients act
-        self._life = threading.RLock()  # FakeBroker's: while it is started, stopped, or used while it is not running
+        self._server = Server(ports, self._notify_waiters)
+        self._waiters: list[Waiter] = []
+        self._scripted_clients: ScriptedClients | None = None  # made by the first `client()`
+        self._life = threading.RLock()  # FakeBroker: held while starting, stopping, and in calls on a stopped broker
         self.journal = Journal() if journal is None else journal
-        self.errors: list[Exception] = []  # bugs of the broker's own; `stop` raises them again
+        self.errors: list[Exception] = []  # internal errors (bugs of the broker); `stop` raises them again
         self._engine = self._new_engine()
         _BROKERS.add(self)
 
@@ -132,7 +133,7 @@ class _Broker(ABC):
         return GroupHandle(self, group_id)
 
     def coordinator(self, group_id: str) -> "CoordinatorHandle":
-        """Whoever coordinates a group."""
+        """The coordinator of a group."""
         from fakebroker.handles import CoordinatorHandle
 
         return CoordinatorHandle(self, group_id)
@@ -144,7 +145,7 @@ class _Broker(ABC):
         return NodeHandle(self, node_id)
 
     def client(self, client_id: str | None = "client", versions: Mapping[str, int] | None = None) -> "ScriptedClient":
-        """A scripted client, connected to the running broker: every step is the test's (scripted.py).
+        """A scripted client, connected to the running broker: every request is a step of the test (testclient/).
 
         `versions` pins APIs to versions. Its steps block until the broker has answered: do not take them in the loop
         of an AsyncFakeBroker, but with `asyncio.to_thread`. All clients of a broker belong to one thread at a time.
@@ -170,10 +171,11 @@ class _Broker(ABC):
         return self.topic(name)
 
     def reset(self) -> None:
-        """Empty it: no topics, no groups, no history, machine's time again. Whoever is connected is disconnected.
+        """Make the broker as new: no topics, no groups, no history, machine's time again. Clients are disconnected.
 
-        Whether it is running or not; ports, settings, seed and what waits for something stay. Nodes that were stopped
-        are alive. Raises OSError if a port of such a node was taken by another process; then nothing is emptied.
+        Works on a running and on a stopped broker. Ports, settings, seed and waits that are under way stay. Nodes that
+        were stopped are alive. Raises OSError if a port of such a node was taken by another process; then nothing is
+        emptied.
         """
         self.call(self._reset)
 
@@ -213,7 +215,7 @@ class _Broker(ABC):
             self._server.use(self._engine)
 
     def _run(self, function: Callable[[], T]) -> T:
-        """Run something on the engine's thread, then carry away what came of it."""
+        """Run something on the engine's thread, then send the answers and set the timers that it led to."""
         if not self.is_running:
             return function()
         self._engine.tick(self._server.clock.now())
@@ -227,13 +229,13 @@ class _Broker(ABC):
         for node in self._engine.cluster.nodes.values():
             node.restart(now)
 
-    def _after_flush(self) -> None:
-        """The engine did something: perhaps somebody waits for just that."""
+    def _notify_waiters(self) -> None:
+        """Try every wait; called after everything that the engine does."""
         if self._waiters:
             for waiter in tuple(self._waiters):
                 self._try(waiter)
 
-    def _try(self, waiter: "_Waiter") -> None:
+    def _try(self, waiter: "Waiter") -> None:
         try:
             found = waiter.probe()
         except Exception as error:
@@ -244,12 +246,12 @@ class _Broker(ABC):
             waiter.found(found)
         self._forget(waiter)
 
-    def _forget(self, waiter: "_Waiter") -> None:
+    def _forget(self, waiter: "Waiter") -> None:
         with suppress(ValueError):  # forgotten already, perhaps by another thread
             self._waiters.remove(waiter)
 
-    def _await(self, waiter: "_Waiter") -> None:
-        """Take a waiter in; a broker that is not running tries once."""
+    def _await(self, waiter: "Waiter") -> None:
+        """Begin a wait: try it at once, then after each notification. On a stopped broker it is tried once only."""
         self._waiters.append(waiter)
         self._try(waiter)
         if not self.is_running:
@@ -261,12 +263,12 @@ class _Broker(ABC):
         self._waiters.clear()
 
     async def _close(self) -> None:
-        """The last thing on the loop: whatever still waits then waits in vain."""
+        """Stop the server, then end the waits; the last thing that runs on the loop."""
         await self._server.stop()
         self._end_waits("the broker was stopped; what this waited for did not happen before")
 
     def _forked(self) -> None:
-        """This is a copy in a forked child: a stopped broker, whatever the parent's was doing."""
+        """In a forked child: become a stopped broker, whatever the parent's was doing."""
         self._server.close_copies()
         self._waiters.clear()
 
@@ -284,22 +286,6 @@ class _Broker(ABC):
             raise errors[0]
         if errors:
             raise ExceptionGroup("internal errors of the broker", errors)
-
-
-class _Waiter:
-    """Somebody who waits until `probe` gives something."""
-
-    def __init__(self, probe: Callable[[], Any], future: "Future[Any] | asyncio.Future[Any]") -> None:
-        self.probe = probe
-        self._future = future
-
-    def found(self, result: object) -> None:
-        if not self._future.done():
-            self._future.set_result(result)
-
-    def failed(self, error: Exception) -> None:
-        if not self._future.done():
-            self._future.set_exception(error)
 
 
 class FakeBroker(_Broker):
@@ -363,7 +349,7 @@ class FakeBroker(_Broker):
         BrokerStopped when the broker is stopped meanwhile or is not running, RuntimeError on the broker's own thread.
         """
         done: Future[T] = Future()
-        waiter = _Waiter(probe, done)
+        waiter = Waiter(probe, done)
         try:
             self.call(lambda: self._await(waiter))
             if not done.done() and self._is_own_thread():
@@ -420,7 +406,7 @@ class AsyncFakeBroker(_Broker):
 
         Raises OSError for a port that is taken, RuntimeError while it runs in another loop.
         """
-        await self._come_over()
+        await self._leave_old_loop()
         if not self.is_running:
             self._server.ports.bind()
             self._restart_nodes()
@@ -434,10 +420,10 @@ class AsyncFakeBroker(_Broker):
         what the broker's own code raised: a bug of ours. Raises RuntimeError while it runs in another loop.
         """
         self._close_clients()
-        await self._come_over()
+        await self._leave_old_loop()
         if self.is_running:
             self._closing = asyncio.get_running_loop().create_task(self._close())
-            await self._come_over()
+            await self._leave_old_loop()
         self._raise_errors()
 
     def call(self, function: Callable[[], T]) -> T:
@@ -452,7 +438,7 @@ class AsyncFakeBroker(_Broker):
 
     async def _wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> T:
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        waiter = _Waiter(probe, future)
+        waiter = Waiter(probe, future)
         try:
             self._await(waiter)
             return await asyncio.wait_for(future, min(timeout_s, threading.TIMEOUT_MAX))
@@ -476,8 +462,8 @@ class AsyncFakeBroker(_Broker):
                 raise
             error.add_note(f"the broker also had an internal error: {internal!r}")
 
-    async def _come_over(self) -> None:
-        """Let a stop that is under way come to its end, or clear up after a loop that was closed without one."""
+    async def _leave_old_loop(self) -> None:
+        """Wait for a stop that is under way; clean up after another loop that was closed without a stop."""
         self._server.come_over()
         closing = self._closing
         if closing is not None and closing.get_loop() is asyncio.get_running_loop():

@@ -16,7 +16,7 @@ DEFAULT_LISTEN = "127.0.0.1:9092"
 
 
 class _Commands(click.Group):
-    """The commands; those that are seldom used are loaded when they are asked for."""
+    """The commands. `dialogue` is imported only when it is used, so that `serve` starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), "dialogue"]
@@ -45,19 +45,21 @@ def main() -> None:
     "--advertise",
     multiple=True,
     metavar="HOST:PORT",
-    help="What clients are told to connect to, for the listeners in their order. [default: the address they came to]",
+    help="What answers name as address, for each listener. [default: the address that the client connected to]",
 )
 @click.option("--topic", "topics", multiple=True, metavar="NAME:PARTITIONS", help="A topic to begin with.")
-@click.option("--profile", type=click.Choice(["test", "kafka"]), default="test", help="Whose defaults. [default: test]")
+@click.option(
+    "--profile", type=click.Choice(["test", "kafka"]), default="test", help="Set of default settings. [default: test]"
+)
 @click.option("--config", "config", multiple=True, metavar="SETTING=VALUE", help="A broker setting by its Kafka name.")
 @click.option("--as", "as_release", default="4.3", metavar="RELEASE", help="Answer as that Kafka did. [default: 4.3]")
-@click.option("--seed", type=int, default=0, help="All ids handed out follow from it. [default: 0]")
+@click.option("--seed", type=int, default=0, help="Seed of all random ids. [default: 0]")
 @click.option("--verbose", is_flag=True, help="Log a line for every request, connection and transition.")
 def serve(listen: tuple[str, ...], advertise: tuple[str, ...], **options: Any) -> None:
     """Run a broker until SIGINT or SIGTERM. Prints a line with "listening on HOST:PORT" when clients are served.
 
     The log goes to stderr: which connections were closed and why, which clients ask for what is not served (yet). A log
-    that nobody reads stops nobody; it says how many lines were lost.
+    that is not read does not stop the broker; lines that do not fit are dropped, and their number is logged.
 
     On [::]:PORT clients of IPv4 are accepted, too, where the system can.
     """
@@ -72,7 +74,7 @@ def serve(listen: tuple[str, ...], advertise: tuple[str, ...], **options: Any) -
 
 
 def _take_ports(listen: tuple[str, ...], advertise: tuple[str, ...]) -> "Ports":
-    """The ports are taken before what is heavy is loaded, so that clients can connect at once."""
+    """Bind the ports before the slow imports, so that clients that connect meanwhile wait and are not rejected."""
     from fakebroker.listener_options import listeners_for
     from fakebroker.net.ports import Ports
 
@@ -99,15 +101,16 @@ def _serve(ports: "Ports", topics: tuple[str, ...], config: tuple[str, ...], ver
     broker = AsyncFakeBroker(listen=ports, **options)
     for name, partitions in (_pair(text, ":", "NAME:PARTITIONS") for text in topics):
         broker.create_topic(name, int(partitions))
-    settle_collector()
+    tune_garbage_collector()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(_run_until_signal(broker))
 
 
-def settle_collector() -> None:
-    """Look for garbage seldom: a broker makes few cycles and keeps many objects, and commits become a half cheaper.
+def tune_garbage_collector() -> None:
+    """Run the cyclic garbage collector seldom: half of a commit's cost was the collector.
 
-    For a process that is the broker's alone.
+    It looks at every object that is kept, and a broker keeps many (committed offsets) and makes few cycles. For a
+    process that runs nothing but the broker; in a test's process the collector is left alone.
     """
     import gc
 

@@ -3,12 +3,13 @@
     FakebrokerError                 anything this package raises on purpose
       WireError                     bytes that are not what they claim to be, or a value that has no encoding
         AnswerTooLong               an answer, or a string in it, that is longer than its length field can say
-      KafkaError(code, message)     a client's fault, or the cluster's state: becomes an error code in an answer
-      CloseConnection(reason)       a client's fault that Kafka answers by closing the connection
+      KafkaError(code, message)     becomes an error code in an answer
+      CloseConnection(reason)       Kafka closes the connection instead of answering
       SettingError                  an unknown, ill-typed or out-of-range setting
-      WaitTimeout                   a wait of the test's gave up; says what it saw last
+      WaitTimeout                   a wait of the test timed out; says what it saw last
 
-Every other exception is a bug of ours: it is answered as AV-10 says, kept, and raised again in the test.
+Every other exception is a bug of the broker: the request is answered with UNKNOWN_SERVER_ERROR (AV-10), the exception
+is kept, and raised again in the test.
 """
 
 from enum import IntEnum
@@ -215,7 +216,10 @@ class WireError(FakebrokerError):
 
 
 class AnswerTooLong(WireError):
-    """An answer that Kafka could not write either, as it repeats what a client sent: UNKNOWN_SERVER_ERROR, no bug."""
+    """An answer that Kafka could not encode either, because it repeats texts of the request. No bug of ours.
+
+    It is answered with UNKNOWN_SERVER_ERROR.
+    """
 
 
 class KafkaError(FakebrokerError):
@@ -252,7 +256,7 @@ class SettingError(FakebrokerError):
 
 
 class WaitTimeout(FakebrokerError, TimeoutError):
-    """A wait gave up; the message says what was wanted and what was seen last."""
+    """A wait timed out; the message says what was wanted and what was seen last."""
 
 
 class BrokerStopped(FakebrokerError, RuntimeError):

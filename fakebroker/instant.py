@@ -1,4 +1,4 @@
-"""The two readings of time that travel together through the broker."""
+"""The two clocks of the broker, read together: every request, timer and record gets its time from one `Instant`."""
 
 from typing import NamedTuple
 
@@ -7,8 +7,9 @@ class Instant(NamedTuple):
     """One moment, read on both clocks.
 
     `wall_ms` is what Kafka compares with stored times: record timestamps, retention, expiry, transaction timeouts
-    (milliseconds since the epoch). `mono_ms` is what watches over live clients: session, rebalance, sync and
-    long-poll timers (milliseconds since any origin). A test may move the first without touching the second.
+    (milliseconds since the epoch). `mono_ms` drives the timers of live clients: session, rebalance, sync and
+    long-poll timers (milliseconds since any origin). A test may move the first without the second, so that days pass
+    while members stay alive.
     """
 
     wall_ms: int

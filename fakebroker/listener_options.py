@@ -46,7 +46,10 @@ def parse_listener(text: str) -> Listener:
 def listeners_for(
     node_ids: Sequence[int], listen: str | Sequence[str] | None, advertise: str | Sequence[str] | None
 ) -> list[Listener]:
-    """The listeners asked for, and one on a free port for each node that would have none. Raises ValueError."""
+    """The listeners that `listen` names, and one on a free port for each node that it does not name.
+
+    `advertise` are their advertised addresses in the same order. Raises ValueError.
+    """
     listeners = [parse_listener(text) for text in _as_list(listen)]
     for node_id in node_ids:
         if not any(listener.node_id == node_id for listener in listeners):
@@ -63,7 +66,7 @@ def listeners_for(
 
 
 def bootstrap(listeners: Sequence[Listener]) -> str:
-    """What clients on this machine can connect to, without listeners of dialects."""
+    """bootstrap.servers for clients on this machine; listeners of dialects only if there are no others."""
     plain = [listener for listener in listeners if not listener.dialects] or listeners
     return ",".join(address_text(listener) for listener in plain)
 
@@ -79,7 +82,7 @@ def address_text(listener: Listener) -> str:
 
 
 def format_listeners(listeners: Sequence[Listener]) -> str:
-    """Every listener with its dialects, for people."""
+    """Text for people: the address of every listener, with its dialects in brackets."""
     texts = [f"{address_text(x)}{''.join(f' ({name})' for name in sorted(x.dialects))}" for x in listeners]
     return ", ".join(texts)
 

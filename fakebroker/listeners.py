@@ -1,4 +1,4 @@
-"""Where clients connect: listeners and the addresses that clients are told."""
+"""Where clients connect: listeners, and the addresses that answers name."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ class Address(NamedTuple):
 class Listener:
     """Where one node accepts connections, and which dialects are spoken there (DR-6).
 
-    `advertised` is what Metadata and FindCoordinator hand out; None means the address the client itself connected to,
+    `advertised` is the address in Metadata and FindCoordinator; None means the address the client itself connected to,
     which is right on the host and inside a container network alike. `versions` is what is served here.
     """
 

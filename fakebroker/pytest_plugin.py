@@ -1,4 +1,4 @@
-"""The pytest plugin: a broker per test, and its story in the report of a test that fails.
+"""The pytest plugin: a broker per test, and what it saw (`story()`) in the report of a test that fails.
 
     def test_orders(fakebroker): ...                       a fresh broker on a port of its own
     def test_cheap(fakebroker_session): ...                one broker for the whole run
@@ -30,7 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def fakebroker(request: pytest.FixtureRequest) -> Iterator["FakeBroker"]:
     """A fresh broker, running on a port of its own; stopped after the test."""
     broker = _start(**_marked_options(request.node))
-    _told_on_failure(request.node).append(broker)
+    _brokers_to_report(request.node).append(broker)
     yield broker
     _stop([broker])
 
@@ -43,7 +43,7 @@ def fakebroker_factory(request: pytest.FixtureRequest) -> Iterator[Callable[...,
     def make(**options: Any) -> "FakeBroker":
         broker = _start(**options)
         brokers.append(broker)
-        _told_on_failure(request.node).append(broker)
+        _brokers_to_report(request.node).append(broker)
         return broker
 
     yield make
@@ -52,9 +52,9 @@ def fakebroker_factory(request: pytest.FixtureRequest) -> Iterator[Callable[...,
 
 @pytest.fixture(scope="session")
 def fakebroker_session(request: pytest.FixtureRequest) -> Iterator["FakeBroker"]:
-    """One broker for all tests of the run that ask for it."""
+    """One broker for all tests of the run that use this fixture."""
     broker = _start()
-    _told_on_failure(request.session).append(broker)
+    _brokers_to_report(request.session).append(broker)
     yield broker
     _stop([broker])
 
@@ -70,7 +70,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def _story(broker: "FakeBroker") -> str:
-    """The broker's story; a report must not fail because a broker cannot tell any more."""
+    """The text of `story()`, or why there is none: reporting a failed test must not fail itself."""
     try:
         return broker.story()
     except Exception as error:
@@ -86,7 +86,7 @@ def _start(**options: Any) -> "FakeBroker":
 
 
 def _stop(brokers: list["FakeBroker"]) -> None:
-    """Stop all of them, then raise what the brokers' own code had raised."""
+    """Stop all of them, then raise the internal errors (bugs of the broker) that they kept."""
     errors: list[Exception] = []
     for broker in brokers:
         try:
@@ -110,11 +110,12 @@ def _marked_options(item: pytest.Item) -> dict[str, Any]:
     return dict(marker.kwargs)
 
 
-def _told_on_failure(node: pytest.Item | pytest.Session) -> list["FakeBroker"]:
+def _brokers_to_report(node: pytest.Item | pytest.Session) -> list["FakeBroker"]:
+    """The brokers whose stories a failing test shows; kept on the test, or on the session for the shared one."""
     return node.stash.setdefault(_BROKERS, [])
 
 
 def _brokers_of(item: pytest.Item) -> list["FakeBroker"]:
-    """The brokers that the test asked for; the session's only if it is one of them."""
+    """The brokers that the test uses; the session's only if its fixture is among the test's."""
     shared = item.session.stash.get(_BROKERS, []) if "fakebroker_session" in getattr(item, "fixturenames", ()) else []
     return [*item.stash.get(_BROKERS, []), *shared]

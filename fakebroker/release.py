@@ -16,7 +16,10 @@ from fakebroker.errors import ErrorCode, FakebrokerError
 
 @dataclass(frozen=True, slots=True)
 class Behaviours:
-    """Named differences between releases. The default values are Kafka 4.3.1's; each names the rule it belongs to."""
+    """Named differences between releases. The defaults are Kafka 4.3.1's; each names its rule in docs/rules.
+
+    The comments become a page (docs/releases.md).
+    """
 
     sync_in_stable_restarts_session: bool = False  # TM-1: 3.9.1 also restarts the session timer on SyncGroup in Stable
     every_initial_delay_is_extended: bool = True  # JG-32: 3.9.1 only that of generation 0
@@ -24,37 +27,37 @@ class Behaviours:
     pending_leave_rebalances: bool = True  # LG-4: 3.9.1 does nothing outside of the join phase
     leave_batch_acts_once: bool = True  # LG-8: 3.9.1 acts after each member
     rejected_join_may_complete_rebalance: bool = False  # JG-8: 3.9.1 completes if only the rejected member was missing
-    sync_matches_unchosen_protocol: bool = True  # SG-4: 3.9.1 refuses a protocol before the first generation
-    sync_while_loading_rebalances: bool = False  # SG-2: 3.9.1 answers 27 in place of 14
-    join_checks_owner_first: bool = False  # JG-4: 3.9.1 answers 16 before 26, and echoes the member id
-    protocol_ties_in_scala_order: bool = False  # JG-27: 3.9.1 listed the votes in another order
+    sync_matches_unchosen_protocol: bool = True  # SG-4: 3.9.1 answers INCONSISTENT_GROUP_PROTOCOL before generation 1
+    sync_while_loading_rebalances: bool = False  # SG-2: 3.9.1 REBALANCE_IN_PROGRESS, not COORDINATOR_LOAD_IN_PROGRESS
+    join_checks_owner_first: bool = False  # JG-4: 3.9.1 NOT_COORDINATOR before INVALID_SESSION_TIMEOUT
+    protocol_ties_in_scala_order: bool = False  # JG-27: of protocols with equal votes 3.9.1 takes another
     join_stores_new_group: bool = True  # CR-12: 3.9.1 writes nothing before the group is Stable
     describe_shows_assignments_in_rebalance: bool = True  # DS-4: 3.9.1 only in Stable
-    group_operations: int = 3400  # DS-8: 3.9.1 328
-    list_filter_ignores_blanks: bool = True  # LS-2: in 3.9.1 they count
+    group_authorized_operations: int = 3400  # DS-8, a bit field: 3.9.1 has no DESCRIBE_CONFIGS, ALTER_CONFIGS
+    list_filter_ignores_blanks: bool = True  # LS-2: 3.9.1 compares states with the blanks around them
     list_shows_loaded_while_loading: bool = False  # LS-4: 3.9.1 lists what is loaded
-    share_key_error: ErrorCode = ErrorCode.INVALID_REQUEST  # FC-8: 3.9.1 answers 15 to a key of type 2 that is not one
-    expiry_policy: str = "4.3"  # EX-17, EX-18: whose rules of offset expiry hold
+    share_key_error: ErrorCode = ErrorCode.INVALID_REQUEST  # FC-8: of a malformed key of type 2; 3.9.1 differs
+    expiry_policy: str = "4.3"  # EX-17, EX-18: the release whose rules of offset expiry apply
     per_offset_expire_timestamps: bool = False  # EX-17: before 2.1 each stored offset carries an expire timestamp
     client_commit_timestamps_are_stored: bool = True  # OC-10: 2.0.1 only computes the expire timestamp from them
-    offset_value_version: int = 4  # CR-5: of a committed offset without an expire timestamp
-    group_value_version: int = 3  # CR-8
+    offset_value_version: int = 4  # CR-5: version of OffsetCommitValue without expire timestamp
+    group_value_version: int = 3  # CR-8: version of GroupMetadataValue
     tombstone_for_every_group: bool = True  # EX-10: 3.9.1 only if there ever was a generation
     base_sequence_of_groups: int = 0  # CR-14: up to 3.9.1 -1 in batches with tombstones or a group
     groups_expire_in_one_batch: bool = True  # CR-14: 3.9.1 writes the tombstones of each group by themselves
     deletes_emptied_group_at_once: bool = False  # OD-6, EX-12: 3.9.1 removes a group with its last offset
-    commit_v9_reports_unknown_group: bool = True  # OC-6: 69 in v9+; 3.9.1 says 22
-    large_commit_error: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR  # OC-14: 3.9.1 says 28
+    commit_v9_reports_unknown_group: bool = True  # OC-6: GROUP_ID_NOT_FOUND in v9+; 3.9.1 ILLEGAL_GENERATION
+    large_commit_error: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR  # OC-14: 3.9.1 differs
     commits_answer_duplicates: bool = True  # OC-15, OF-12, OD-8: 3.9.1 merges them
     v1_fetch_errors_per_partition: bool = True  # OF-6: 3.9.1 answers with an empty topic list
-    txn_commit_creates_group: bool = False  # OC-18: 3.9.1 does, at any generation, and then answers 25
-    zstd_needs_fetch_v10: bool = False  # FT-17: 3.9.1 refuses topics of compression.type zstd below Fetch v10
+    txn_commit_creates_group: bool = False  # OC-18: 3.9.1 does, then answers UNKNOWN_MEMBER_ID
+    zstd_needs_fetch_v10: bool = False  # FT-17: 3.9.1 does not serve zstd topics to Fetch v0-v9
     lists_produce_from_v0: bool = True  # AV-8: Produce v0-v2 are listed but not served, for the sake of old librdkafka
-    auto_creation_code: int = 3  # MD-2: what the Metadata that makes a topic answers; before KRaft (2.1.1) 5
-    tells_is_default: bool = True  # DC-2: 3.9.1 never does in DescribeConfigs v0, 2.1.1 did
+    auto_creation_error: ErrorCode = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION  # MD-2: in the Metadata that makes a topic
+    describe_configs_v0_shows_defaults: bool = True  # DC-2: is_default in v0; 3.9.1 never sets it, 2.1.1 did
     has_eligible_leader_replicas: bool = True  # CLU-22: before 4.1 the last replica in sync never leaves the ISR
     min_isr_is_cluster_default: bool = True  # DC-6: a new cluster holds min.insync.replicas as dynamic cluster default
-    list_offsets_merges_topics: bool = True  # LO-6, LO-27: 3.9.1 answers each occurrence, and topics without partitions
+    list_offsets_merges_topics: bool = True  # LO-6, LO-27: 3.9.1 answers each occurrence of a topic, also empty ones
 
 
 class UnknownRelease(FakebrokerError):
@@ -97,7 +100,7 @@ _BEHAVIOURS_3_9 = replace(
     protocol_ties_in_scala_order=True,
     join_stores_new_group=False,
     describe_shows_assignments_in_rebalance=False,
-    group_operations=328,
+    group_authorized_operations=328,
     list_filter_ignores_blanks=False,
     list_shows_loaded_while_loading=True,
     share_key_error=ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -114,13 +117,17 @@ _BEHAVIOURS_3_9 = replace(
     txn_commit_creates_group=True,
     zstd_needs_fetch_v10=True,
     lists_produce_from_v0=False,
-    tells_is_default=False,
+    describe_configs_v0_shows_defaults=False,
     has_eligible_leader_replicas=False,
     min_isr_is_cluster_default=False,
     list_offsets_merges_topics=False,
 )
 _BEHAVIOURS_2_1 = replace(
-    _BEHAVIOURS_3_9, expiry_policy="2.1", group_value_version=2, auto_creation_code=5, tells_is_default=True
+    _BEHAVIOURS_3_9,
+    expiry_policy="2.1",
+    group_value_version=2,
+    auto_creation_error=ErrorCode.LEADER_NOT_AVAILABLE,
+    describe_configs_v0_shows_defaults=True,
 )
 _BEHAVIOURS_2_0 = replace(
     _BEHAVIOURS_2_1,

@@ -109,3 +109,46 @@ def test_what_the_map_names_exists() -> None:
 
     assert len(named) > 50
     assert {code for code in named if not is_there(code, names)} == set()
+
+
+def glossary() -> list[tuple[str, str]]:
+    """The rows of docs/glossary.md: the term, and where it is in the code."""
+    rows = [line.split("|") for line in (ROOT / "docs" / "glossary.md").read_text().splitlines() if line[:2] == "| "]
+    return [(cells[1].strip(), cells[3].strip()) for cells in rows[1:]]
+
+
+def names_by_class() -> dict[str, set[str]]:
+    """Every class of the package with the names that its body uses."""
+    trees = [ast.parse(path.read_text()) for path in (ROOT / "fakebroker").rglob("*.py")]
+    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    found: dict[str, set[str]] = {}
+    for each in classes:
+        found.setdefault(each.name, set()).update(re.findall(r"\w+", ast.unparse(each)))
+    return found
+
+
+def test_the_glossary_is_in_order() -> None:
+    """A term has one row, where the alphabet says."""
+    terms = [term.lower() for term, _ in glossary()]
+
+    assert len(terms) > 50
+    assert terms == sorted(set(terms))
+
+
+def test_what_the_glossary_names_exists() -> None:
+    """The code that a term points to is there: files, classes, and attributes in the class that is named."""
+    named = {code for _, where in glossary() for code in re.findall(r"`([^`]+)`", where)}
+    names, classes = names_in_source(), names_by_class()
+    attributes = [code.split(".") for code in named if re.fullmatch(r"[A-Z]\w*\.\w+", code)]
+
+    assert {code for code in named if not is_there(code, names)} == set()
+    assert [(owner, name) for owner, name in attributes if name not in classes.get(owner, set())] == []
+
+
+def test_every_page_is_in_the_index() -> None:
+    """docs/README.md links to every page beside it, and to the index of the rules."""
+    docs = ROOT / "docs"
+    links = re.findall(r"^- \[[^]]+\]\(([^)]+)\): \S", (docs / "README.md").read_text(), re.M)
+    pages = [page.name for page in docs.glob("*.md") if page.name != "README.md"]
+
+    assert sorted(links) == sorted([*pages, "rules/README.md"])

@@ -1,6 +1,7 @@
 """The rules of the house, read from the source: layers, bans, sizes, and what an import may cost."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ LAYERS: dict[str, set[str]] = {
     "client": {"schema", "records", "wire"},
     "net": {"core", "engine"},
     "sim": {"core", "engine"},
-    "doors": {"schema", "records", "core", "wire", "apis", "engine", "client", "net", "sim"},
+    "outside": {"schema", "records", "core", "wire", "apis", "engine", "client", "net", "sim"},
 }
 ABOVE_THE_LINE = {
     "errors",
@@ -51,9 +52,9 @@ CHEAP = {"fakebroker"}
 
 
 def layer_of(module: str) -> str:
-    """The layer of a dotted module name inside the package; everything not named a layer is a door."""
-    top = module.split(".")[1] if "." in module else "doors"
-    return top if top in LAYERS else "doors"
+    """The layer of a dotted module name inside the package; everything not named a layer is outside of them."""
+    top = module.split(".")[1] if "." in module else "outside"
+    return top if top in LAYERS else "outside"
 
 
 def name_of(path: Path) -> str:
@@ -135,6 +136,20 @@ def loaded_by(statement: str) -> set[str]:
     """The modules that a fresh interpreter holds after a statement, beyond those it starts with."""
     code = f"import sys; before = set(sys.modules); {statement}; print(*(set(sys.modules) - before))"
     return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_docstrings_are_sentences() -> None:
+    """A rule id supports a sentence and never stands for one."""
+    found = {
+        f"{path.relative_to(PACKAGE)}: {text}"
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        for text in [ast.get_docstring(node) or ""]
+        if text and not re.search(r"[a-z]{2,}.*[a-z]{2,}", re.sub(r"\b[A-Z]{2,3}-[0-9]+\b", "", text), re.S)
+    }
+
+    assert found == set()
 
 
 def test_importing_the_package_is_cheap() -> None:

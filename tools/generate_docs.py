@@ -11,6 +11,7 @@ from pathlib import Path
 
 import fakebroker.release as release_module
 from fakebroker.apis.handlers import MODULES
+from fakebroker.errors import ErrorCode
 from fakebroker.release import RELEASES, Behaviours, release
 from fakebroker.settings import (
     PROFILES,
@@ -155,6 +156,8 @@ def _range(versions: tuple[int, int] | None) -> str:
 
 
 def _flag(value: object) -> str:
+    if isinstance(value, ErrorCode):
+        return value.name
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 

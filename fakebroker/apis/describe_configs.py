@@ -52,7 +52,7 @@ def _config(call: Call, request: DescribeConfigsRequest, each: ConfigEntry) -> D
         documentation=each.setting.description if request.include_documentation else None,
     )
     if call.version == 0:
-        result.is_default = call.cluster.behaviours.tells_is_default and each.source == Source.DEFAULT
+        result.is_default = call.cluster.behaviours.describe_configs_v0_shows_defaults and each.source == Source.DEFAULT
     if request.include_synonyms:
         result.synonyms = [
             DescribeConfigsSynonym(name=synonym.name, value=synonym.value, source=synonym.source)

@@ -26,7 +26,7 @@ def handle(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = call.cluster.behaviours.group_operations  # DS-8
+                group.authorized_operations = call.cluster.behaviours.group_authorized_operations  # DS-8
     return DescribeGroupsResponse(groups=groups)
 
 

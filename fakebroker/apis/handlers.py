@@ -1,4 +1,4 @@
-"""Which APIs are served, and by which module; a module is imported when its API is first asked for."""
+"""Which APIs are served, and by which module; a module is imported by the first request for its API."""
 
 from importlib import import_module
 from types import ModuleType

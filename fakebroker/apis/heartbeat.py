@@ -9,15 +9,15 @@ from fakebroker.wire.messages.heartbeat import HeartbeatRequest, HeartbeatRespon
 
 
 def handle(call: Call, request: HeartbeatRequest) -> HeartbeatResponse:
-    """Restart the member's session timer; REBALANCE_IN_PROGRESS tells it to rejoin."""
+    """Restart the member's session timer; REBALANCE_IN_PROGRESS if it has to rejoin."""
     group_id = request.group_id
     if not group_id:
         return HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID)
     try:
         group = call.node.coordinator.shard(group_id, call.now).group(group_id)
     except KafkaError as error:
-        # While groups are being loaded Kafka answers NONE to everybody, member or not: sessions start when the load has
-        # ended, so nobody is late, and an error would make the client look for its coordinator (HB-1).
+        # While groups are being loaded Kafka answers NONE to every client, member or not: sessions start when the load
+        # has ended, so no member is late, and an error would make the client look for its coordinator (HB-1).
         if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
             return HeartbeatResponse(error_code=ErrorCode.NONE)
         return HeartbeatResponse(error_code=error.code)

@@ -1,4 +1,4 @@
-"""ListOffsets, key 2, v0-v11: offsets by time, the first, the last (LO).
+"""ListOffsets, key 2, v0-v11: offsets by time, the first, the last (KIP-79, LO).
 
 v0 lists segment starts; v1 one offset with its timestamp (KIP-79); v2 isolation level (KIP-98); v4 leader epochs
 (KIP-320); v6 flexible; v7 MAX_TIMESTAMP (KIP-734); v8 EARLIEST_LOCAL (KIP-405); v9 LAST_TIERED (KIP-1005); v10 timeout

@@ -1,4 +1,4 @@
-"""Metadata, key 3, v0-v13: brokers, topics, partitions and their leaders (MD, CLU-20..CLU-26).
+"""Metadata, key 3, v0-v13: brokers, topics, partitions and their leaders (KIP-4, MD, CLU-20..CLU-26).
 
 v1 rack, controller, internal topics; v2 cluster id (KIP-78); v3 throttle time; v4 the client may forbid auto-creation;
 v5 offline replicas (KIP-112); v6 no change; v7 leader epochs (KIP-320); v8 authorized operations (KIP-430; of the
@@ -126,7 +126,7 @@ def _by_name(call: Call, name: str, may_create: bool) -> MetadataResponseTopic:
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if may_create and call.node.settings.get_bool("auto.create.topics.enable"):
         _auto_create(call, name)
-        code = ErrorCode(call.cluster.behaviours.auto_creation_code)
+        code = call.cluster.behaviours.auto_creation_error
     return MetadataResponseTopic(error_code=code, name=name, is_internal=name in INTERNAL_TOPICS)
 
 

@@ -21,7 +21,7 @@ from fakebroker.wire.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 
-Row = tuple[int, int, int, str | None, int]  # partition, offset, leader epoch, metadata, error
+OffsetRow = tuple[int, int, int, str | None, int]  # partition, offset, leader epoch, metadata, error
 RequestedPartitions = Sequence[tuple[str, Sequence[int]]]  # topic names and their partition indexes
 
 _ZOOKEEPER_VERSION = 0
@@ -93,7 +93,7 @@ def _group(call: Call, group: OffsetFetchRequestGroup, require_stable: bool) -> 
 
 def _rows_by_name(
     call: Call, offsets: GroupOffsets, requested: RequestedPartitions | None, require_stable: bool
-) -> list[tuple[str, list[Row]]]:
+) -> list[tuple[str, list[OffsetRow]]]:
     if requested is None:
         return all_rows(offsets, require_stable)
     if not call.cluster.behaviours.commits_answer_duplicates:
@@ -133,7 +133,7 @@ def _topics_by_id(
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def all_rows(offsets: GroupOffsets, require_stable: bool) -> list[tuple[str, list[Row]]]:
+def all_rows(offsets: GroupOffsets, require_stable: bool) -> list[tuple[str, list[OffsetRow]]]:
     """Every stored offset, by topic (OF-4). What is only pending is not there (OF-15)."""
     if require_stable and offsets.pending:
         return [(topic, rows_of(offsets, topic, indexes, True)) for topic, indexes in offsets.topics.items()]
@@ -145,7 +145,7 @@ def all_rows(offsets: GroupOffsets, require_stable: bool) -> list[tuple[str, lis
 
 def rows_of(
     offsets: GroupOffsets, topic: str, indexes: Iterable[int], require_stable: bool, topic_id: bytes = NO_TOPIC_ID
-) -> list[Row]:
+) -> list[OffsetRow]:
     """One row for each of `indexes`, in their order (OF-7, OF-9).
 
     With `require_stable` a partition with a pending offset is answered with UNSTABLE_OFFSET_COMMIT (KIP-447).
@@ -166,7 +166,7 @@ def rows_of(
     return rows
 
 
-def no_offset(index: int, code: ErrorCode = ErrorCode.NONE) -> Row:
+def no_offset(index: int, code: ErrorCode = ErrorCode.NONE) -> OffsetRow:
     """The row of a partition without a committed offset, or with an error."""
     return (index, _NO_OFFSET, NO_EPOCH, "", int(code))
 

@@ -14,11 +14,11 @@ _CORRELATION_ID = struct.Struct(">i")
 
 
 class ConnectionLost(FakebrokerError):
-    """The connection went away before the answer came; the text says how."""
+    """The connection was closed or broke before the answer came; the text says how."""
 
 
 class Pending:
-    """A request under way. `response` is its answer once it is there; `error` says why there will be none."""
+    """A request that was sent. When `is_done`, either `response` or `error` is set, or neither with acks 0."""
 
     __slots__ = ("api_key", "correlation_id", "draft", "error", "is_done", "response", "version")
 
@@ -26,7 +26,7 @@ class Pending:
         self.api_key = api_key
         self.version = version
         self.correlation_id = correlation_id
-        self.draft: type[Message] | None = None  # the answer's class where a dialect is spoken
+        self.draft: type[Message] | None = None  # the class of the response, where a dialect has one of its own
         self.response: Message | None = None
         self.error: FakebrokerError | None = None
         self.is_done = False
@@ -75,7 +75,7 @@ class ClientConnection:
         self._out.append(data)
 
     def expect(self, api_key: int, version: int, correlation_id: int) -> Pending:
-        """Read the answer with `correlation_id` as the answer to such a request (for requests sent as bytes)."""
+        """Expect a response with `correlation_id`, of that API and version, to a request sent by `send_bytes`."""
         pending = Pending(api_key, version, correlation_id)
         self.pending[correlation_id] = pending
         if self.closed_reason is not None:
@@ -89,7 +89,7 @@ class ClientConnection:
         return data
 
     def receive(self, data: bytes) -> None:
-        """Take in bytes from the broker, in pieces of any size. An answer nobody waits for ends the connection."""
+        """Take in bytes from the broker, in pieces of any size. An unexpected answer closes the connection."""
         self._in.receive(data)
         try:
             for frame in self._in.frames():
@@ -98,7 +98,7 @@ class ClientConnection:
             self.close(f"the broker sent {error}")
 
     def close(self, reason: str) -> None:
-        """The connection is gone: every request under way ends with ConnectionLost."""
+        """Note that the connection was closed: every unanswered request ends with ConnectionLost and `reason`."""
         self.closed_reason = reason
         for pending in self.pending.values():
             pending.error = ConnectionLost(f"{pending!r}: {reason}")
@@ -109,7 +109,7 @@ class ClientConnection:
         correlation_id = _CORRELATION_ID.unpack_from(frame)[0] if len(frame) >= 4 else None
         pending = self.pending.pop(correlation_id, None) if correlation_id is not None else None
         if pending is None:
-            self.close(f"an answer with correlation id {correlation_id}, which nobody waits for")
+            self.close(f"an answer with correlation id {correlation_id}, which answers no request")
             return
         try:
             _, pending.response = decode_response(pending.api_key, pending.version, frame, pending.draft)

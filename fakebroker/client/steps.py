@@ -1,8 +1,9 @@
-"""A scripted client: group member, producer and reader in steps that a test takes one by one.
+"""What a scripted client can do, as steps that a test takes one by one: join, commit, produce, fetch and so on.
 
-Every step is a flow: a generator that yields a request under way (`Pending`) and is sent the answer. Whoever runs it
-does the input and output, and waits as it likes: a player in virtual time, a scripted client over TCP. Steps return
-the answers as they are, error codes and all; only MEMBER_ID_REQUIRED is followed by a second JoinGroup (KIP-394).
+Every step is a flow: a generator that yields a request that it has sent (`Pending`) and is resumed with the answer. The
+caller that runs it does the input and output and decides how to wait: a simulation in virtual time, a scripted client
+over TCP. Steps return the answers as they are, with their error codes; only MEMBER_ID_REQUIRED is followed by a second
+JoinGroup (KIP-394).
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -43,9 +44,9 @@ NEWEST_BY_NAME = {"Produce": 12, "Fetch": 12, "OffsetCommit": 9, "OffsetFetch": 
 
 @dataclass
 class Membership:
-    """What the client knows of its membership in a group; `wishes` is the JoinGroup request it is made of."""
+    """What the client knows of its membership in a group. `join_request` is also what `rejoin` sends."""
 
-    wishes: JoinGroupRequest
+    join_request: JoinGroupRequest
     member_id: str = ""
     generation_id: int = -1
     protocol_name: str | None = None
@@ -109,7 +110,7 @@ class ClientSteps:
     ) -> Flow[JoinGroupResponse]:
         """Join a group as a new member. `metadata` replaces the subscription to `topics`."""
         data = encode_subscription(ConsumerProtocolSubscription(topics=list(topics))) if metadata is None else metadata
-        wishes = JoinGroupRequest(
+        join_request = JoinGroupRequest(
             group_id=group_id,
             session_timeout_ms=session_timeout_ms,
             rebalance_timeout_ms=rebalance_timeout_ms,
@@ -118,11 +119,11 @@ class ClientSteps:
             protocol_type=protocol_type,
             protocols=[JoinGroupRequestProtocol(name=name, metadata=data) for name in protocols],
         )
-        self.membership = Membership(wishes)
+        self.membership = Membership(join_request)
         return (yield from self.rejoin())
 
     def rejoin(self) -> Flow[JoinGroupResponse]:
-        """Join again with the same wishes, as the member this client is."""
+        """Join again with the same protocols and timeouts, as the member this client is."""
         membership = self._membership()
         answer = yield from self._join_once(membership)
         if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
@@ -130,7 +131,7 @@ class ClientSteps:
         return answer
 
     def sync(self, assignments: Mapping[str, Mapping[str, Sequence[int]]] | None = None) -> Flow[Any]:
-        """Fetch the assignment; the leader gives everybody's: member id -> topic -> partitions."""
+        """Send SyncGroup. The leader passes the assignments of all members: member id -> topic -> partitions."""
         membership = self._membership()
         entries = [
             SyncGroupRequestAssignment(member_id=member_id, assignment=_assignment_bytes(partitions))
@@ -138,11 +139,11 @@ class ClientSteps:
         ]
         answer = yield from self.ask(
             SyncGroupRequest(
-                group_id=membership.wishes.group_id,
+                group_id=membership.join_request.group_id,
                 generation_id=membership.generation_id,
                 member_id=membership.member_id,
-                group_instance_id=membership.wishes.group_instance_id,
-                protocol_type=membership.wishes.protocol_type,
+                group_instance_id=membership.join_request.group_instance_id,
+                protocol_type=membership.join_request.protocol_type,
                 protocol_name=membership.protocol_name,
                 assignments=entries,
             )
@@ -152,33 +153,33 @@ class ClientSteps:
         return answer
 
     def heartbeat(self) -> Flow[Any]:
-        """Tell the coordinator that the member lives."""
+        """Send a Heartbeat as the member this client is."""
         membership = self._membership()
         return self.ask(
             HeartbeatRequest(
-                group_id=membership.wishes.group_id,
+                group_id=membership.join_request.group_id,
                 generation_id=membership.generation_id,
                 member_id=membership.member_id,
-                group_instance_id=membership.wishes.group_instance_id,
+                group_instance_id=membership.join_request.group_instance_id,
             )
         )
 
     def leave(self) -> Flow[Any]:
         """Leave the group; the client may join again."""
         membership = self._membership()
-        request = LeaveGroupRequest(group_id=membership.wishes.group_id)
+        request = LeaveGroupRequest(group_id=membership.join_request.group_id)
         version = yield from self.version_of(request)
         if version < 3:
             request.member_id = membership.member_id
         else:
-            instance_id = membership.wishes.group_instance_id
+            instance_id = membership.join_request.group_instance_id
             request.members = [MemberIdentity(member_id=membership.member_id, group_instance_id=instance_id)]
         answer = yield from self.ask(request, version)
         membership.member_id, membership.generation_id, membership.assignment = "", -1, {}
         return answer
 
     def commit(self, offsets: Offsets, metadata: str = "", group_id: str | None = None) -> Flow[Any]:
-        """Commit offsets as the member this client is, or, with `group_id`, as nobody in particular."""
+        """Commit offsets as the member this client is; with `group_id`, as no member (generation -1, no member id)."""
         topics = [
             OffsetCommitRequestTopic(
                 name=topic, partitions=[(index, offset, -1, -1, metadata) for index, offset in rows]
@@ -190,10 +191,10 @@ class ClientSteps:
         membership = self._membership()
         return self.ask(
             OffsetCommitRequest(
-                group_id=membership.wishes.group_id,
+                group_id=membership.join_request.group_id,
                 generation_id_or_member_epoch=membership.generation_id,
                 member_id=membership.member_id,
-                group_instance_id=membership.wishes.group_instance_id,
+                group_instance_id=membership.join_request.group_instance_id,
                 topics=topics,
             )
         )
@@ -235,8 +236,8 @@ class ClientSteps:
         return [record for record in records if record.offset >= offset]
 
     def _join_once(self, membership: Membership) -> Flow[JoinGroupResponse]:
-        membership.wishes.member_id = membership.member_id
-        answer: JoinGroupResponse = yield from self.ask(membership.wishes)
+        membership.join_request.member_id = membership.member_id
+        answer: JoinGroupResponse = yield from self.ask(membership.join_request)
         if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
             membership.member_id = answer.member_id
         elif answer.error_code == ErrorCode.NONE:

@@ -1,7 +1,9 @@
 """Record batches as dialogues write them: built from data, wrong on purpose if asked; read back as data.
 
-A batch to send is {"batch": {...}} or {"batches": [{...}, ...]} in the place of bytes, the fields are `build_batch`'s.
-Answers read with "batches" carry lists of batches (v2) and messages (v0, v1) instead of bytes.
+A batch to send is {"batch": {...}} or {"batches": [{...}, ...]} instead of bytes; the fields are the arguments of
+`build_unchecked_batch`. It does not use the encoder of `records.batch`, which the broker is made of: an error there
+must not hide itself, and that encoder makes no wrong batches. Answers read with "batches" carry lists of batches (v2)
+and messages (v0, v1) instead of bytes.
 """
 
 import struct
@@ -27,16 +29,16 @@ def build(value: Any, wall_ms: int) -> Any:
     """A request's data with every batch description in it replaced by bytes."""
     if isinstance(value, dict):
         if value.keys() == {"batch"}:
-            return build_batch(wall_ms, **value["batch"])
+            return build_unchecked_batch(wall_ms, **value["batch"])
         if value.keys() == {"batches"}:
-            return b"".join(build_batch(wall_ms, **batch) for batch in value["batches"])
+            return b"".join(build_unchecked_batch(wall_ms, **batch) for batch in value["batches"])
         return {key: build(inner, wall_ms) for key, inner in value.items()}
     if isinstance(value, list):
         return [build(inner, wall_ms) for inner in value]
     return value
 
 
-def build_batch(
+def build_unchecked_batch(
     wall_ms: int,
     *,
     records: Sequence[Sequence[Any]] = (("k", "v"),),

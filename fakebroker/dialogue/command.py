@@ -23,7 +23,7 @@ def dialogue() -> None:
 
 
 @dialogue.command()
-@click.argument("places", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="PATH...")
 @click.option("--tcp", metavar="HOST:PORT", help="Play in real time against a broker that runs there.")
 @click.option("--fresh", is_flag=True, help="Play in real time over TCP, a fresh broker for each.")
 @click.option("--slack", default=1.0, show_default=True, help="In real time: factor on the tolerance of waits.")
@@ -31,17 +31,23 @@ def dialogue() -> None:
 @click.option("--jobs", default=16, show_default=True, help="With --fresh: how many side by side.")
 @click.option("--verbose", is_flag=True, help="Show every difference, and the ones that pass.")
 def play(
-    places: tuple[Path, ...], tcp: str | None, fresh: bool, slack: float, jitter: int, jobs: int, verbose: bool
+    paths: tuple[Path, ...],
+    tcp: str | None,
+    fresh: bool,
+    slack: float,
+    jitter: int,
+    jobs: int,
+    verbose: bool,
 ) -> None:
-    """Play dialogues and show where the broker differs from Kafka; in virtual time unless told otherwise.
+    """Play dialogues and show where the broker differs from Kafka; in virtual time without --tcp or --fresh.
 
     Exits with 1 when anything differs.
     """
     way = _way(tcp, fresh, slack, jitter)
     try:
-        paths = find_dialogues(list(places))
+        files = find_dialogues(list(paths))
         with _quiet_broker():
-            outcomes = list(_shown(_play_all(paths, way, jobs if fresh else 1), verbose))
+            outcomes = list(_shown(_play_all(files, way, jobs if fresh else 1), verbose))
     except DialogueError as error:
         raise click.ClickException(str(error)) from None
     _summarize(outcomes)

@@ -1,4 +1,8 @@
-"""How an answer is compared with the recorded one: what must be equal, what of the same kind, what in any order."""
+"""How an answer is compared with the recorded one: which fields must be equal, which lists are in any order.
+
+The recorded answer (`want`) contains references: "$name" is a value that an earlier answer of this run gave, "~" the
+tag of this run, "now-5000" a time relative to the present. They are replaced before values are compared.
+"""
 
 import re
 from collections.abc import Callable
@@ -6,7 +10,8 @@ from typing import Any
 
 from fakebroker.dialogue.names import Names
 
-# Unpredictable on a real broker: compared by type, and by whether they are "none" (-1).
+# Fields whose values differ between two runs of a real broker or between machines: addresses, ids handed out at random,
+# times, sizes, texts for people. Compared by type, and by whether they are "none" (-1).
 LOOSE = frozenset(
     {
         "StatusDetail",
@@ -45,11 +50,13 @@ LOOSE = frozenset(
         "SessionLifetimeMs",
     }
 )
-# Of the loose ones, those where 0 means "none" and so must agree in being 0.
+# Of these, those where 0 means "none": both must be 0, or neither.
 ZERO_IS_NONE = frozenset({"SessionId", "SessionLifetimeMs"})
-# Loose, unless the recording says that it is a value saved earlier ("$pid"): then it must be that one.
+# Of these, those that must be equal where the recording refers to a value saved earlier ("$pid"): the same producer id
+# as before is a statement, any producer id is not.
 EXACT_IF_SAVED = frozenset({"ProducerId", "TopicId"})
-# Lists in no particular order, with the fields that identify an entry.
+# Lists whose order Kafka does not define (it iterates over hash maps), with the fields that identify an entry. Both
+# sides are sorted by them.
 UNORDERED = {
     "Groups": ("GroupId",),
     "Members": ("MemberId",),
@@ -86,7 +93,10 @@ UNORDERED_TEXTS = frozenset({"Mechanisms", "RequestedMetrics", "SubscribedTopicN
 
 
 def differences(want: Any, got: Any, names: Names, wall_ms: int) -> list[str]:
-    """What of an answer (`got`) is not as recorded (`want`, with references): one line each, naming the path."""
+    """The differences between an answer (`got`) and the recorded one (`want`): a line for each, with its path.
+
+    Both are JSON data with Kafka's field names; `wall_ms` is the time that "now" in the recording stands for.
+    """
     return list(_Comparison(names, wall_ms).compare("", "", want, got))
 
 
@@ -102,6 +112,7 @@ class _Comparison:
         is_reference = isinstance(want, str) and want.startswith("$")
         if isinstance(want, str):
             want = self._fill(want)
+        # `key` is the field's name; elements of a list have none, so numbers in a list are always compared exactly.
         if key in LOOSE and not (is_reference and key in EXACT_IF_SAVED):
             return _compare_loosely(path, key, want, got)
         if isinstance(want, dict) and isinstance(got, dict):
@@ -123,8 +134,11 @@ class _Comparison:
     def _compare_lists(self, path: str, key: str, want: list[Any], got: list[Any]) -> list[str]:
         if len(want) != len(got):
             return [f"{path}: {len(got)} entries {_short(got)}, Kafka {len(want)} {_short(self._fill(want))}"]
+        # One order for both sides: it is chosen by the entries, and only if all entries have the identifying fields.
         order = _order(key, want + got)
         if order is not None:
+            # Sorted by the filled-in values, yet kept with their references: whether a value is a reference decides
+            # how it is compared.
             want = sorted(want, key=lambda entry: order(self._fill(entry)))
             got = sorted(got, key=order)
         lines: list[str] = []
@@ -134,7 +148,10 @@ class _Comparison:
 
 
 def _are_generated_alike(want: Any, got: Any) -> bool:
-    """Whether both are ids that a broker made of the same prefix and a random UUID, which nobody saved by name."""
+    """Whether both are ids made of the same prefix and a random UUID, as member ids are.
+
+    Called for ids that the recording does not refer to by name.
+    """
     ids = [isinstance(value, str) and _GENERATED_ID.fullmatch(value) for value in (want, got)]
     return all(ids) and len({match[1] for match in ids if match}) == 1
 

@@ -18,7 +18,10 @@ class Names:
         self._values[name] = value
 
     def fill(self, value: Any, wall_ms: int) -> Any:
-        """Put the values of this run in place of "$name", "~" and "now-5000", everywhere inside `value`, keys too."""
+        """A copy of `value` (JSON data) with "$name", "~" and "now-5000" replaced by this run's values, in keys, too.
+
+        "now" is `wall_ms`, a time in milliseconds since the epoch.
+        """
         if isinstance(value, str):
             return self._fill_text(value, wall_ms)
         if isinstance(value, dict):
@@ -35,7 +38,7 @@ class Names:
         return text.replace("~", self.tag)
 
 
-def dig(value: Any, path: str) -> Any:
+def value_at(value: Any, path: str) -> Any:
     """The value at a path like "Members.0.MemberId". Raises LookupError when it leads nowhere."""
     for word in path.split("."):
         value = value[int(word)] if isinstance(value, list) else value[word]

@@ -1,4 +1,9 @@
-"""Plays the client's part of a dialogue and compares what the broker does with the recording."""
+"""Plays the client's part of a dialogue and compares what the broker does with the recording.
+
+Steps name their request by an id: it is sent by a `send` step, may have to stay unanswered for a while (`silent`), and
+is answered (`recv`) or not (`closed`) many steps later, with requests of other connections in between. So an answer may
+arrive long before the step that compares it; it is kept in `_sent` until then.
+"""
 
 import struct
 from functools import partial
@@ -6,8 +11,7 @@ from functools import partial
 from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.dialogue.batches import build, read_batches
 from fakebroker.dialogue.compare import differences
-from fakebroker.dialogue.names import Names, dig
-from fakebroker.dialogue.ready import Preparation
+from fakebroker.dialogue.names import Names, value_at
 from fakebroker.dialogue.script import (
     Close,
     Closed,
@@ -22,6 +26,7 @@ from fakebroker.dialogue.script import (
     Step,
     Unsupported,
 )
+from fakebroker.dialogue.setup_step import BrokerSetup
 from fakebroker.errors import FakebrokerError
 from fakebroker.schema import Message
 from fakebroker.schema.jsonable import from_json, to_json
@@ -36,11 +41,11 @@ SETUP_CONNECTION = "setup"
 
 
 class StepFailed(FakebrokerError):
-    """A step that could not be played; the dialogue ends there."""
+    """A step whose outcome makes the following ones meaningless; the dialogue ends there."""
 
 
-class _Open:
-    """A request on its way: when it left, what to save of its answer, how to read it."""
+class _SentRequest:
+    """A request that was sent and not compared yet: when it was sent, what to save of its answer, how to read it."""
 
     def __init__(self, title: str, pending: Pending, sent_ms: int, save: dict[str, str], decode_batches: bool) -> None:
         self.title = title
@@ -51,16 +56,23 @@ class _Open:
 
 
 class Player:
-    """Plays dialogues through a driver. `tag` stands for "~" in names and must be fresh on the broker."""
+    """Plays dialogues through a driver.
+
+    `tag` replaces "~" in the names of groups, topics and transactional ids; no earlier play on the same broker may have
+    used it, because its groups and topics are still there.
+    """
 
     def __init__(self, driver: Driver, tag: str) -> None:
         self._driver = driver
         self._names = Names(tag)
         self._clients: dict[str, ClientConnection] = {}
-        self._open: dict[int, _Open] = {}
+        self._sent: dict[int, _SentRequest] = {}
 
     def play(self, dialogue: Dialogue) -> list[str]:
-        """Play every step; what was not as recorded comes back, a line each. A step that fails altogether ends it."""
+        """Play every step. Returns a line for each difference from the recording; empty if there is none.
+
+        A difference inside an answer does not end the dialogue, a missing answer does. Raises nothing of that kind.
+        """
         problems: list[str] = []
         for line, step in enumerate(dialogue.steps, 2):
             where = f"line {line} {self._title(step)}"
@@ -74,7 +86,10 @@ class Player:
         return problems
 
     def call(self, api_name: str, version: int, **request: Json) -> Json:
-        """Ask on the set-up connection and wait for the answer (Kafka's JSON both ways)."""
+        """Send a request on a connection of its own and wait for the answer; both as JSON with Kafka's field names.
+
+        Raises StepFailed when no answer comes within ANSWER_WITHIN_MS.
+        """
         client = self._client(SETUP_CONNECTION)
         pending = client.send(_message(api_name, version, request), version)
         self._driver.flush(client)
@@ -109,54 +124,57 @@ class Player:
         client = self._client(step.conn)
         pending = client.send(_message(step.api, step.version, request), step.version)
         title = f"{step.id} {step.api} v{step.version}"
-        self._open[step.id] = _Open(title, pending, self._driver.mono_ms, step.save, step.decode_batches)
+        self._sent[step.id] = _SentRequest(title, pending, self._driver.mono_ms, step.save, step.decode_batches)
         self._driver.flush(client)
 
     def _send_raw(self, step: Raw) -> None:
         client = self._client(step.conn)
         pending = client.expect(api(step.api).key, step.version, RAW_CORRELATION_ID)
         client.send_bytes(step.data)
-        self._open[step.id] = _Open(f"{step.id} raw", pending, self._driver.mono_ms, {}, False)
+        self._sent[step.id] = _SentRequest(f"{step.id} raw", pending, self._driver.mono_ms, {}, False)
         self._driver.flush(client)
 
     def _receive(self, step: Receive) -> list[str]:
-        request = self._open.pop(step.id)
+        request = self._sent.pop(step.id)
         self._await(request.pending, step.waited_ms + ANSWER_WITHIN_MS)
         waited_ms = self._driver.mono_ms - request.sent_ms
         wall_ms = self._driver.wall_ms
         pending = request.pending
         show_records = partial(read_batches, wall_ms=wall_ms) if request.decode_batches else None
         answer = to_json(pending.result(), pending.version, show_records)
+        # First save, then compare: the recorded answer refers to the saved values.
         for name, path in request.save.items():
-            self._names.save(name, dig(answer, path))
+            self._names.save(name, value_at(answer, path))
         problems = differences(step.response, answer, self._names, wall_ms)
         if abs(waited_ms - step.waited_ms) > self._driver.tolerance_ms(step.waited_ms):
             problems.append(f"answered after {waited_ms} ms, Kafka {step.waited_ms} ms")
+        # In virtual time the broker answers at once. Timers (sessions, rebalances) go by the time between requests, so
+        # where Kafka took longer, the same time has to pass before the next step.
         if self._driver.keeps_recorded_pace:
             self._driver.pass_time(max(0, step.waited_ms - waited_ms))
         return problems
 
     def _stay_silent(self, step: Silent) -> list[str]:
-        request = self._open[step.id]
+        request = self._sent[step.id]  # stays there: its answer is still to come
         self._driver.pass_time(step.ms)
         if not request.pending.is_done:
             return []
         raise StepFailed(f"must be unanswered for {step.ms} ms, but {self._outcome(request)}")
 
     def _expect_close(self, step: Closed) -> list[str]:
-        request = self._open.pop(step.id)
+        request = self._sent.pop(step.id)
         self._await(request.pending, CLOSE_WITHIN_MS)
         if request.pending.error is not None:
             return []
         raise StepFailed(f"Kafka closes the connection, but {self._outcome(request)}")
 
     def _make_ready(self, step: Ready) -> None:
-        preparation = Preparation(self.call, self._names, step, self._driver.wall_ms)
-        preparation.create_topics()
+        setup = BrokerSetup(self.call, self._names, step, self._driver.wall_ms)
+        setup.create_topics()
         end_ms = self._driver.mono_ms + READY_WITHIN_MS
-        while not preparation.is_ready():
+        while not setup.is_ready():
             if self._driver.mono_ms >= end_ms:
-                raise StepFailed(f"not ready after {READY_WITHIN_MS} ms: {preparation.waiting_for}")
+                raise StepFailed(f"not ready after {READY_WITHIN_MS} ms: {setup.waiting_for}")
             self._driver.pass_time(100)
 
     def _client(self, name: str) -> ClientConnection:
@@ -170,18 +188,18 @@ class Player:
         if not self._driver.pass_time(within_ms, lambda: pending.is_done):
             raise StepFailed(f"no answer within {within_ms} ms")
 
-    def _outcome(self, request: _Open) -> str:
+    def _outcome(self, request: _SentRequest) -> str:
         if request.pending.error is not None:
             return _reason(request.pending.error)
         return f"it was answered: {to_json(request.pending.result(), request.pending.version)}"
 
     def _title(self, step: Step) -> str:
-        """How a step is called in a problem: what it does, and for which request."""
+        """What a reported difference calls a step: its kind and its request."""
         kind = type(step).__name__.lower()
         if isinstance(step, (Send, Raw)):
             return f"{kind} {step.id} {step.api} v{step.version}"
         if isinstance(step, (Receive, Silent, Closed)):
-            request = self._open.get(step.id)
+            request = self._sent.get(step.id)
             return f"{kind} {request.title}" if request else f"{kind} {step.id}"
         return kind
 

@@ -83,7 +83,7 @@ class Close:
 
 @dataclass(frozen=True)
 class Ready:
-    """Make topics, then wait until their leaders and the coordinators of `group` and `txn` serve.
+    """Create topics, then wait until their leaders and the coordinators of `group` and `txn` are available.
 
     `ids` saves topic ids as "$id:<name>". `txn` is a transactional id, "" when only producer ids are needed.
     """
@@ -132,13 +132,13 @@ def read_dialogue(path: Path) -> Dialogue:
     return Dialogue(head["name"], head["about"], head["broker"], head["config"], steps, path)
 
 
-def find_dialogues(places: list[Path]) -> list[Path]:
+def find_dialogues(paths: list[Path]) -> list[Path]:
     """Every recording in the files and folders named, in order of path. Raises DialogueError when there is none."""
     found: list[Path] = []
-    for place in places:
-        found += sorted(place.rglob("*.jsonl")) if place.is_dir() else [place]
+    for path in paths:
+        found += sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
     if not found:
-        raise DialogueError(f"no *.jsonl in {', '.join(map(str, places))}")
+        raise DialogueError(f"no *.jsonl in {', '.join(map(str, paths))}")
     return found
 
 

@@ -81,7 +81,7 @@ class Route:
 
     def fault_of(self, response: Any, error: Exception) -> Exception:
         """What `error` means, which was raised when `response` was written: AnswerTooLong if that was too long."""
-        from fakebroker.schema.explain import has_long_string
+        from fakebroker.schema.codec_errors import has_long_string
 
         if has_long_string(type(response), response):
             return AnswerTooLong(f"{self}: a string in the answer is too long to be written")

@@ -6,7 +6,7 @@ from fakebroker.handles.handle import Handle
 
 
 class ClockHandle(Handle):
-    """The broker's time of day. Timers that watch over live clients go on in real time, unless told otherwise."""
+    """The broker's time of day. Session and rebalance timers go on in real time, except in `advance(timers=True)`."""
 
     @property
     def now(self) -> datetime:

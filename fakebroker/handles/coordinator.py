@@ -16,7 +16,7 @@ LONGEST_LOAD_S = 10**9
 
 
 class CoordinatorHandle(Handle):
-    """Whoever coordinates a group: the node that leads the group's partition of `__consumer_offsets`."""
+    """The coordinator of a group: the node that leads the group's partition of `__consumer_offsets`."""
 
     def __init__(self, access: "EngineAccess", group_id: str) -> None:
         super().__init__(access)
@@ -25,30 +25,30 @@ class CoordinatorHandle(Handle):
     @property
     def node_id(self) -> int:
         """The coordinator's node, -1 when there is none."""
-        return self._look(lambda cluster, _now: self._partition(cluster).leader)
+        return self._with_cluster(lambda cluster, _now: self._partition(cluster).leader)
 
     @property
     def partition(self) -> int:
         """The partition of `__consumer_offsets` that holds the group."""
-        return self._look(lambda cluster, _now: self._partition(cluster).index)
+        return self._with_cluster(lambda cluster, _now: self._partition(cluster).index)
 
     def move(self, to: int) -> None:
-        """Another node leads the partition: parked requests get 16, and the state is read from the log there.
+        """Another node leads the partition: parked requests get NOT_COORDINATOR, and the new leader loads the log.
 
-        To the node that has it already: it reads its log again. Raises ValueError for a node that does not exist or is
-        stopped.
+        `to` is a node id; the present coordinator loads its log again. Raises ValueError for a node that does not
+        exist or is stopped.
         """
-        self._look(lambda cluster, now: self._move(cluster, now, to))
+        self._with_cluster(lambda cluster, now: self._move(cluster, now, to))
 
     def load(self, for_s: float = 0.0) -> None:
-        """The coordinator reads its log again, for so long: requests get 14 COORDINATOR_LOAD_IN_PROGRESS meanwhile.
+        """The coordinator loads its log again, for `for_s` seconds: COORDINATOR_LOAD_IN_PROGRESS meanwhile.
 
-        The seconds are those of the clock that watches over live clients. Raises ValueError without a coordinator, and
+        The seconds are of monotonic time, which session timers use, too. Raises ValueError without a coordinator, and
         for a time that is negative or longer than LONGEST_LOAD_S.
         """
         if not 0 <= for_s <= LONGEST_LOAD_S:
             raise ValueError(f"a load cannot take {for_s} s, only up to {LONGEST_LOAD_S}")
-        self._look(lambda cluster, now: self._load(cluster, now, round(for_s * 1000)))
+        self._with_cluster(lambda cluster, now: self._load(cluster, now, round(for_s * 1000)))
 
     def _move(self, cluster: "Cluster", now: Instant, to: int) -> None:
         if to not in cluster.nodes:

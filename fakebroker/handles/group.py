@@ -25,7 +25,8 @@ T = TypeVar("T")
 
 
 class MemberView(NamedTuple):
-    """One member of a group as the coordinator knows it. What is no consumer's subscription or assignment is empty."""
+    """One member of a group as the coordinator knows it. Subscription and assignment are empty if they are
+    not those of a consumer."""
 
     member_id: str
     client_id: str
@@ -48,12 +49,12 @@ class GroupHandle(Handle):
     @property
     def exists(self) -> bool:
         """Whether the coordinator knows the group."""
-        return self._look(lambda cluster, now: self._group(cluster, now) is not None)
+        return self._with_cluster(lambda cluster, now: self._group(cluster, now) is not None)
 
     @property
     def state(self) -> str:
         """ "Empty", "PreparingRebalance", "CompletingRebalance", "Stable" or "Dead"."""
-        return self._look(lambda cluster, now: str(_state(self._group(cluster, now))))
+        return self._with_cluster(lambda cluster, now: str(_state(self._group(cluster, now))))
 
     @property
     def generation(self) -> int:
@@ -86,13 +87,15 @@ class GroupHandle(Handle):
         return self._ask(lambda group: list(_committed(group)), [])
 
     def explain(self, policy: str | None = None) -> GroupExplanation:
-        """Why each committed offset is there or gone, and until when; print it, or read its fields (KIP-211, EX).
+        """Why each committed offset is still there or has expired, and when it will expire (KIP-211).
+
+        The result can be printed, or its fields read.
 
         `policy` asks the expiry rules of another release about the group as it is: "2.0", "2.1", "3.9", "4.3" or
         "kip-211".
-        Raises FakebrokerError for any other, KafkaError while nobody coordinates the group.
+        Raises FakebrokerError for any other, KafkaError while the group has no coordinator.
         """
-        return self._look(
+        return self._with_cluster(
             lambda cluster, now: explain(_coordinator(cluster, self.group_id), self.group_id, now, policy)
         )
 
@@ -102,7 +105,7 @@ class GroupHandle(Handle):
 
     @property
     def transitions(self) -> list[Transition]:
-        """What happened to its state and why, oldest first, as far as the journal reaches back."""
+        """Its changes of state with their reasons, oldest first, as far as the journal reaches back."""
         return self._access.call(self._transitions)
 
     def wait(
@@ -148,7 +151,7 @@ class GroupHandle(Handle):
             group = self._group(cluster, now)
             return otherwise if group is None else question(group)
 
-        return self._look(look)
+        return self._with_cluster(look)
 
     def _transitions(self) -> list[Transition]:
         events = [recorded.event for recorded in self._access.engine.journal.events(Transition)]
@@ -156,7 +159,7 @@ class GroupHandle(Handle):
 
 
 class _Wanted:
-    """What a wait for a group waits for."""
+    """The condition of a wait for a group; None where anything will do."""
 
     def __init__(self, state: str | None, members: int | None, generation: int | None) -> None:
         self.state = state
@@ -182,7 +185,7 @@ def _coordinator(cluster: "Cluster", group_id: str) -> "Node":
     """The node that leads the group's partition. Raises KafkaError COORDINATOR_NOT_AVAILABLE if there is none."""
     leader = cluster.group_partition(group_id).leader
     if leader not in cluster.nodes:
-        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"nobody coordinates {group_id!r}")
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"group {group_id!r} has no coordinator")
     return cluster.nodes[leader]
 
 

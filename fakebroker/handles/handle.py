@@ -19,6 +19,6 @@ class Handle:
     def __init__(self, access: "EngineAccess") -> None:
         self._access = access
 
-    def _look(self, look: Callable[["Cluster", Instant], T]) -> T:
-        """What `look` returns, run on the engine's thread with the cluster and the present time."""
-        return self._access.call(lambda: look(self._access.engine.cluster, self._access.engine.now))
+    def _with_cluster(self, function: Callable[["Cluster", Instant], T]) -> T:
+        """Run `function(cluster, now)` on the engine's thread; returns what it returns and raises what it raises."""
+        return self._access.call(lambda: function(self._access.engine.cluster, self._access.engine.now))

@@ -17,7 +17,7 @@ class NodeHandle(Handle):
     def __init__(self, access: "EngineAccess", node_id: int) -> None:
         super().__init__(access)
         self.node_id = node_id
-        self._look(lambda cluster, _now: self._node(cluster))
+        self._with_cluster(lambda cluster, _now: self._node(cluster))
 
     def __repr__(self) -> str:
         return f"<node {self.node_id}>"
@@ -25,16 +25,16 @@ class NodeHandle(Handle):
     @property
     def is_alive(self) -> bool:
         """Whether it was not stopped by `stop`."""
-        return self._look(lambda cluster, _now: self._node(cluster).alive)
+        return self._with_cluster(lambda cluster, _now: self._node(cluster).alive)
 
     @property
     def rack(self) -> str | None:
         """Its rack (`broker.rack`), None without one. Kafka cannot change it while the broker runs; a test can."""
-        return self._look(lambda cluster, _now: self._node(cluster).rack)
+        return self._with_cluster(lambda cluster, _now: self._node(cluster).rack)
 
     @rack.setter
     def rack(self, rack: str) -> None:
-        self._look(lambda cluster, _now: self._node(cluster).settings.set_own("broker.rack", rack))
+        self._with_cluster(lambda cluster, _now: self._node(cluster).settings.set_own("broker.rack", rack))
 
     def stop(self) -> None:
         """Stop it, cleanly as Kafka does; does nothing if it is stopped.
@@ -43,7 +43,7 @@ class NodeHandle(Handle):
         requests parked at their coordinator are answered with NOT_COORDINATOR. Then its connections are closed, and its
         ports refuse clients. The last live node may be stopped, too: then nobody is served.
         """
-        self._look(self._stop)
+        self._with_cluster(self._stop)
 
     def start(self) -> None:
         """Start it on the same ports, with the same logs; does nothing if it is alive.
@@ -51,7 +51,7 @@ class NodeHandle(Handle):
         It is in sync at once and leads what nobody leads and it may; the rest stays where it is until somebody asks for
         an election (ElectLeaders). Raises OSError if a port was taken by another process, and is stopped then.
         """
-        self._look(self._start)
+        self._with_cluster(self._start)
 
     def _stop(self, cluster: "Cluster", now: Instant) -> None:
         """The coordinators answer before the connections are closed."""

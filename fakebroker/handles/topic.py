@@ -41,24 +41,26 @@ class TopicHandle(Handle):
     @property
     def exists(self) -> bool:
         """Whether there is such a topic."""
-        return self._look(lambda cluster, _: self.name in cluster.topics)
+        return self._with_cluster(lambda cluster, _: self.name in cluster.topics)
 
     @property
     def partitions(self) -> int:
         """How many partitions it has."""
-        return self._look(lambda cluster, _: len(self._topic(cluster).partitions))
+        return self._with_cluster(lambda cluster, _: len(self._topic(cluster).partitions))
 
     @property
     def end_offsets(self) -> dict[int, int]:
-        """Where the next record of each partition will be."""
-        return self._look(lambda cluster, _: {p.index: p.log.log_end_offset for p in self._topic(cluster).partitions})
+        """The log end offset of each partition: where its next record will be."""
+        return self._with_cluster(
+            lambda cluster, _: {p.index: p.log.log_end_offset for p in self._topic(cluster).partitions}
+        )
 
     def records(self, partition: int | None = None) -> list[StoredRecord]:
-        """What is in the log, of one partition or of all, in order; markers of transactions are left out.
+        """The records in the log of one partition or of all, in order of partition and offset, without control batches.
 
         Raises KafkaError(CORRUPT_MESSAGE) for a batch that was corrupted.
         """
-        return self._look(lambda cluster, _: self._records(cluster, partition))
+        return self._with_cluster(lambda cluster, _: self._records(cluster, partition))
 
     def produce(
         self,
@@ -68,10 +70,10 @@ class TopicHandle(Handle):
         headers: Sequence[tuple[str, Text]] = (),
         timestamp_ms: int | None = None,
     ) -> int:
-        """Append `values`, each as a record of its own, in one batch; the offset of the first comes back.
+        """Append `values`, each as a record of its own, in one batch; returns the offset of the first.
 
         Texts are stored as UTF-8. Without `timestamp_ms` the records are of the broker's present time.
-        Raises KafkaError when the topic's settings refuse the batch.
+        Raises KafkaError when the topic's settings do not allow the batch.
         """
         if not values:
             raise ValueError("produce() needs at least one value; a record without one has the value None")
@@ -83,23 +85,23 @@ class TopicHandle(Handle):
             batch = build_batch(records)
             return self._partition(cluster, partition).log.append(batch, now).base_offset
 
-        return self._look(append)
+        return self._with_cluster(append)
 
     def truncate(self, offset: int, partition: int = 0) -> None:
-        """Cut off the records at and behind `offset`, as an unclean leader election does."""
-        self._look(lambda cluster, now: self._partition(cluster, partition).log.truncate(offset, now))
+        """Remove the records from `offset` on, as an unclean leader election does."""
+        self._with_cluster(lambda cluster, now: self._partition(cluster, partition).log.truncate(offset, now))
 
     def advance_log_start(self, offset: int, partition: int = 0) -> None:
-        """Forget the records below `offset`, as retention and DeleteRecords do. KafkaError beyond the log's end."""
-        self._look(lambda cluster, now: self._partition(cluster, partition).log.advance_log_start(offset, now))
+        """Move the log start to `offset`, as retention and DeleteRecords do. Raises KafkaError beyond the log's end."""
+        self._with_cluster(lambda cluster, now: self._partition(cluster, partition).log.advance_log_start(offset, now))
 
     def corrupt(self, offset: int, partition: int = 0) -> None:
         """Make the CRC of the batch that holds `offset` wrong, so that a client that checks it must notice."""
-        self._look(lambda cluster, _: self._partition(cluster, partition).log.corrupt(offset))
+        self._with_cluster(lambda cluster, _: self._partition(cluster, partition).log.corrupt(offset))
 
     def delete(self) -> None:
         """Delete the topic with its records and everything committed for it."""
-        self._look(lambda cluster, now: cluster.topics.delete(self._topic(cluster).name, now))
+        self._with_cluster(lambda cluster, now: cluster.topics.delete(self._topic(cluster).name, now))
 
     def wait(self, *, records: int, timeout_s: float = WAIT_S) -> Any:
         """Wait until at least so many records were appended to all partitions together; gives what `records()` gives.

@@ -1,4 +1,8 @@
-"""The broker's clock on sockets: time passes by itself, and a test may move it."""
+"""The clock of a broker on sockets: it follows the machine's, and a test may move, freeze or speed it up.
+
+Wall time is kept as a straight line: `_wall_ms` at the machine's time `_since_s`, and `_pace_ms` milliseconds more for
+each second of the machine's since. Every change of pace starts a new line from the present moment (`_rebase`).
+"""
 
 from collections.abc import Callable
 from time import monotonic, time
@@ -13,27 +17,28 @@ _MS = 1000.0
 
 
 class LoopClock:
-    """Wall time is the machine's, moved, slowed or frozen as the test likes; monotonic time is the loop's, and goes on.
+    """Wall time starts as the machine's and can be moved, slowed or frozen; monotonic time goes on like the machine's.
 
-    All methods belong to the engine's thread. `moved` is called when what is due may have changed.
+    All methods belong to the engine's thread. `on_change` is called after every move, freeze, resume and change
+    of rate, because the time until the next deadline is another then.
     """
 
     def __init__(
         self,
-        moved: Callable[[], None],
+        on_change: Callable[[], None],
         *,
         os_wall: Callable[[], float] = time,
         os_mono: Callable[[], float] = monotonic,
     ) -> None:
         self.engine: Engine | None = None
-        self._moved = moved
+        self._on_change = on_change
         self._os_wall = os_wall
         self._os_mono = os_mono
         self._mono_offset_ms = 0
         self.reset()
 
     def reset(self) -> None:
-        """Wall time is the machine's again, for an engine that has seen no other time."""
+        """Wall time is the machine's again; this may move it back, so only a new engine may see it."""
         self._rate = 1.0
         self._is_frozen = False
         self._pace_ms = _MS  # milliseconds of wall time per second of the machine's
@@ -41,12 +46,12 @@ class LoopClock:
         self._wall_ms = self._since_s * _MS  # at _since_s
 
     def now(self) -> Instant:
-        """Both readings of this moment."""
+        """The present wall and monotonic time, in whole milliseconds."""
         wall_ms = self._wall_ms + (self._os_wall() - self._since_s) * self._pace_ms
         return Instant(int(wall_ms), int(self._os_mono() * _MS) + self._mono_offset_ms)
 
     def advance(self, ms: int, timers: bool = False) -> None:
-        """Move wall time by `ms`; with `timers` the monotonic reading too. What falls due runs before this returns.
+        """Move wall time by `ms`; with `timers` monotonic time, too. What falls due has run when this returns.
 
         Raises ValueError for a negative amount (time does not go back) and for one beyond the year 9999.
         """
@@ -62,19 +67,19 @@ class LoopClock:
         self._wall_ms += ms
         if timers:
             self._mono_offset_ms += ms
-        self._moved()
+        self._on_change()
 
     def freeze(self) -> None:
         """Wall time stands still until `resume`; `advance` still moves it."""
         self._rebase()
         self._is_frozen, self._pace_ms = True, 0.0
-        self._moved()
+        self._on_change()
 
     def resume(self) -> None:
         """Wall time goes on from where it stands."""
         self._rebase()
         self._is_frozen, self._pace_ms = False, self._rate * _MS
-        self._moved()
+        self._on_change()
 
     @property
     def rate(self) -> float:
@@ -94,7 +99,7 @@ class LoopClock:
         self._rate = rate
         if not self._is_frozen:
             self._pace_ms = rate * _MS
-        self._moved()
+        self._on_change()
 
     @property
     def is_frozen(self) -> bool:
@@ -102,7 +107,10 @@ class LoopClock:
         return self._is_frozen
 
     def wait_s(self, wall_due_ms: int, mono_due_ms: int) -> float | None:
-        """How long to wait for the first of two deadlines on their readings, NEVER_MS for none; None: for ever."""
+        """Seconds of real time until the first of two deadlines; None if neither will ever come.
+
+        `wall_due_ms` is in wall time, `mono_due_ms` in monotonic time; NEVER_MS is no deadline.
+        """
         waits = []
         if mono_due_ms != NEVER_MS:
             waits.append((mono_due_ms - self._mono_offset_ms) / _MS - self._os_mono())
@@ -111,7 +119,7 @@ class LoopClock:
         return max(0.0, min(waits)) if waits else None
 
     def _rebase(self) -> None:
-        """From now on the pace may be another."""
+        """Start a new line of wall time at the present moment, so that `_pace_ms` can change without a jump."""
         os_wall_s = self._os_wall()
         self._wall_ms += (os_wall_s - self._since_s) * self._pace_ms
         self._since_s = os_wall_s

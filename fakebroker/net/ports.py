@@ -1,4 +1,4 @@
-"""Listening sockets, taken before anything else is loaded: clients that come early wait, they are not refused."""
+"""Listening sockets, bound before anything else is loaded: clients that connect early wait and are not rejected."""
 
 import os
 import socket
@@ -27,7 +27,10 @@ class Ports:
         self._refusing: set[int] = set()  # places in the list
 
     def bind(self) -> None:
-        """Take the ports, unless we have them; a listener on port 0 learns the one it got. Raises OSError."""
+        """Bind and listen, unless done already; a listener on port 0 gets the number of the port that was free.
+
+        Raises OSError, whose text names the address, and leaves nothing bound then.
+        """
         if self.sockets:
             return
         try:
@@ -64,7 +67,7 @@ class Ports:
         self._refusing.discard(place)
 
     def close(self) -> None:
-        """Give the ports up."""
+        """Close the sockets; the listeners keep their port numbers, so that `bind` takes the same ones again."""
         for bound in self.sockets:
             bound.close()
         self.sockets.clear()
@@ -115,7 +118,7 @@ def _text(host: str, port: int) -> str:
 
 
 def _unresolved(host: str, family: socket.AddressFamily) -> str:
-    """What keeps a host's name from being resolved to an address; empty if nothing does."""
+    """Why a host's name cannot be resolved to an address; empty if it can."""
     try:
         socket.getaddrinfo(host or None, 0, family, socket.SOCK_STREAM)
     except socket.gaierror as error:

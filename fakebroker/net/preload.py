@@ -1,9 +1,9 @@
-"""What answers need is loaded before there are no file descriptors left to load it with.
+"""Imports the modules that requests need, before the process may have no file descriptors left to import them with.
 
 A broker starts fast because modules are imported when a request needs them. A process that has run out of file
-descriptors cannot import any more, and would have to refuse clients that did nothing wrong. So the rest is loaded once
-clients have come, a module at a time between their requests; and one descriptor is kept back to load what is missing
-if they run out before that.
+descriptors cannot import any more, and would have to fail the requests of clients that did nothing wrong. So the
+rest is loaded once clients have connected, a module at a time between their requests; and one descriptor is reserved
+to load what is missing if they run out before that.
 """
 
 import asyncio
@@ -16,10 +16,10 @@ from pkgutil import walk_packages
 
 import fakebroker
 
-# The packages that requests are served with, those that the others need first: so every step is short.
+# The packages that serve requests, in the order of their layers: a module imports little that is not loaded already.
 PACKAGES = ("schema", "records", "wire", "core", "apis")
-FOREIGN = ("difflib", "encodings.utf_16_be", "encodings.utf_16_le")  # what those import late, or Python for them
-FIRST_AFTER_S = 1.0  # the first clients are in a hurry, and most tests are over by then
+FOREIGN = ("difflib", "encodings.utf_16_be", "encodings.utf_16_le")  # imported late by those modules or by Python
+FIRST_AFTER_S = 1.0  # do not slow the first requests down; most tests are over by then
 PAUSE_S = 0.05
 
 _loaded = False  # modules belong to the process: all its brokers have them
@@ -34,18 +34,18 @@ class Preload:
         self._spare_fd: int | None = None
 
     def prepare(self) -> None:
-        """Keep a file descriptor back, unless all is loaded."""
+        """Reserve a file descriptor, unless everything is loaded."""
         if not _loaded:
             self._modules = _modules()
             self._spare_fd = _spare()
 
     def begin(self, loop: asyncio.AbstractEventLoop) -> None:
-        """A client has come: load the rest soon."""
+        """Start to import FIRST_AFTER_S from now, a module at a time; called when the first client has connected."""
         if self._spare_fd is not None and self._next is None:
             self._next = loop.call_later(FIRST_AFTER_S, self._step, loop)
 
     def finish(self) -> None:
-        """No descriptors are left: load all that is missing now, by the one that was kept back."""
+        """Import all that is missing now, with the reserved descriptor; for when accept() finds none left."""
         if self._spare_fd is None:
             return
         self.stop()
@@ -54,7 +54,7 @@ class Preload:
             _done()
 
     def stop(self) -> None:
-        """Do not go on, and give the spare descriptor back."""
+        """Stop importing, and close the reserved descriptor."""
         if self._next is not None:
             self._next.cancel()
             self._next = None
@@ -81,7 +81,7 @@ def _modules() -> Iterator[str]:
 
 
 def _load(name: str) -> bool:
-    """Whether it is loaded. If not, it is tried again when a request needs it, and then the failure is told."""
+    """Import a module; whether it is loaded now. If not, the request that needs it tries again, and fails."""
     with suppress(Exception):
         import_module(name)
     return name in sys.modules

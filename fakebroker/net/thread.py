@@ -14,7 +14,11 @@ T = TypeVar("T")
 class LoopThread:
     """A thread that runs an event loop from `start` to `stop`; `begin` and `end` are awaited there first and last.
 
-    Whatever `hand_over` took is run, and before `end`: `_gate` puts it into the loop's queue before the order to stop.
+    Every function that `hand_over` accepts is run, before `end`. The difficulty is a `hand_over` in one thread while
+    another calls `stop`: a function that came into the loop's queue after the order to stop would never run, and its
+    caller would wait for ever. Therefore both go through a lock, `_gate`: either the function is put into the queue
+    before the order, or `hand_over` finds the gate closed and returns None. asyncio runs what is in the queue before
+    the order in the same turn of the loop, so nothing is left over.
     """
 
     def __init__(
@@ -24,10 +28,10 @@ class LoopThread:
         self._end = end
         self._loop: asyncio.AbstractEventLoop
         self._gate = threading.Lock()
-        self._is_open = False  # changes under the gate only, as does the next
-        self._is_to_stop = False
+        self._is_open = False  # whether the loop runs and takes functions; written under the gate only
+        self._is_to_stop = False  # `stop` was called, perhaps before the loop runs; written under the gate only
         self._started: Future[None] = Future()
-        self._thread = threading.Thread(target=self._live, name="fakebroker", daemon=True)
+        self._thread = threading.Thread(target=self._main, name="fakebroker", daemon=True)
 
     @property
     def is_open(self) -> bool:
@@ -36,11 +40,11 @@ class LoopThread:
 
     @property
     def is_current(self) -> bool:
-        """Whether this is the thread that asks."""
+        """Whether the calling thread is this one."""
         return threading.current_thread() is self._thread
 
     def start(self) -> None:
-        """Start, and wait until `begin` is done. Raises what that raised; then the thread has ended."""
+        """Start, and wait until `begin` is done. Raises what `begin` raised; the thread has ended then."""
         self._thread.start()
         try:
             self._started.result()
@@ -49,7 +53,7 @@ class LoopThread:
             raise
 
     def stop(self) -> None:
-        """Wait until all is run that was handed over, `end` is done and the thread has ended."""
+        """Wait until everything handed over has run, `end` is done and the thread has ended. May be called twice."""
         with self._gate:
             self._is_to_stop = True
             if self._is_open:
@@ -58,7 +62,10 @@ class LoopThread:
         self._thread.join()
 
     def hand_over(self, function: Callable[[], T]) -> "Future[T] | None":
-        """Have `function` run on the thread; its outcome. None: the thread is stopping or has ended."""
+        """Have `function` run on the thread. Returns the future of its result or exception.
+
+        None if it will not be run, because the thread has not started, is stopping or has ended.
+        """
         done: Future[T] = Future()
         with self._gate:
             if not self._is_open:
@@ -66,7 +73,7 @@ class LoopThread:
             self._loop.call_soon_threadsafe(_fulfil, done, function)
         return done
 
-    def _live(self) -> None:
+    def _main(self) -> None:
         self._loop = new_event_loop()
         try:
             self._run()
@@ -80,14 +87,14 @@ class LoopThread:
             self._started.set_exception(error)
             return
         with self._gate:
-            self._is_open = not self._is_to_stop
+            self._is_open = not self._is_to_stop  # an interrupted `start` calls `stop` while `begin` still runs
         self._started.set_result(None)
         try:
             if self._is_open:
                 self._loop.run_forever()
         finally:
             with self._gate:
-                self._is_open = False  # also when the loop ended by itself
+                self._is_open = False  # `stop` did that, unless a handed-over function called loop.stop() itself
             self._loop.run_until_complete(self._end())
 
 

@@ -1,1 +1,1 @@
-"""What the broker tells people: the story of a failed test, a line for every request, lines that nobody waits for."""
+"""Output for people: the story of a failed test, a log line for every request, and a writer that never blocks."""

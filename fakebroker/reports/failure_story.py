@@ -1,4 +1,4 @@
-"""The broker's story: what a failed test wants to know, as text."""
+"""The text of `FakeBroker.story()`, which the pytest plugin adds to the report of a failed test."""
 
 from collections import defaultdict
 from typing import TYPE_CHECKING
@@ -18,7 +18,8 @@ SHOWN_EXPIRED = 5
 
 
 def story(engine: "Engine") -> str:
-    """The last requests of each client, what happened to groups and why, and what is unanswered.
+    """What clients asked for that is not served, the last requests of each client, the last events of groups with their
+    reasons, and the unanswered requests. Times are seconds since the oldest entry of the journal.
 
     Call it on the thread that owns the engine.
     """

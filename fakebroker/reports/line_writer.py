@@ -1,7 +1,7 @@
-"""Lines of a process that may not wait: a thread writes them, and what nobody reads is counted and dropped.
+"""Writes lines in a thread of its own, so that output never blocks the broker; dropped lines are counted.
 
-A pipe that is full blocks whoever writes to it, and with the event loop every client. A reader that is gone is no
-reason to end either: clients are served, whoever listens to what the broker says.
+Writing to a full pipe blocks. In the event loop that would stop every client, because the reader of the log is slow. A
+reader that has closed the pipe does not end the broker either.
 """
 
 import logging
@@ -14,42 +14,42 @@ from typing import Any, TextIO
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 
 MOST_WAITING_BYTES = 1 << 20
-LAST_WORDS_S = 0.5  # how long the end of the process waits for a slow reader
+FLUSH_TIMEOUT_S = 0.5  # how long the end of the process waits for a slow reader
 PAUSE_S = 0.02
 _CHUNK_BYTES = 1 << 18
 
 
 class LineWriter:
-    """Writes lines to a file descriptor in a thread of its own, in order. Any thread may put lines; nobody waits."""
+    """Writes lines to a file descriptor in a thread of its own, in order. `put` may be called in any thread."""
 
     def __init__(self, stream: TextIO | None) -> None:
         """Write where `stream` does; None, as Python has it for a closed descriptor: nowhere."""
         self._fd = -1 if stream is None else stream.fileno()
         self._lines: deque[bytes] = deque()
         self._waiting_bytes = 0
-        self._lost = 0  # lines since the last that was taken
+        self._lost = 0  # dropped lines since the last one that was queued
         self._is_idle = True  # nothing to write and nothing being written
         self._is_ending = False
         self._changed = threading.Condition()
         threading.Thread(target=self._write_for_ever, name="fakebroker-lines", daemon=True).start()
 
     def put(self, line: str) -> None:
-        """Write a line soon, or count it as lost if too many wait."""
+        """Queue a line; if MOST_WAITING_BYTES are queued already, drop it and count it as lost."""
         data = line.encode("utf-8", "backslashreplace") + b"\n"
         with self._changed:
             if self._waiting_bytes + len(data) > MOST_WAITING_BYTES:
                 self._lost += 1
                 return
             if self._lost:
-                self._add(f"{self._lost} lines lost: nobody read them in time\n".encode())
+                self._add(f"{self._lost} lines lost: they were not read in time\n".encode())
                 self._lost = 0
             self._add(data)
             if self._is_idle:
                 self._is_idle = False
                 self._changed.notify_all()
 
-    def flush(self, timeout_s: float = LAST_WORDS_S) -> None:
-        """Wait until all is written, or until the time is over: a reader that does not read stops nobody."""
+    def flush(self, timeout_s: float = FLUSH_TIMEOUT_S) -> None:
+        """Wait until all is written, but not longer than `timeout_s`: the reader may not read any more."""
         with self._changed:
             self._is_ending = True
             self._changed.notify_all()
@@ -61,7 +61,7 @@ class LineWriter:
         self._waiting_bytes += len(data)
 
     def _write_for_ever(self) -> None:
-        """The first line at once; of many then a few at a time, as every change of threads holds up the event loop."""
+        """Write the first line at once, then a chunk each PAUSE_S: every switch of threads delays the event loop."""
         while True:
             with self._changed:
                 if not self._lines:
@@ -74,7 +74,7 @@ class LineWriter:
                 self._changed.wait_for(lambda: self._is_ending, PAUSE_S)
 
     def _take(self) -> bytes:
-        """The lines that wait, but not too many at once: what is taken and not written is lost at the end."""
+        """Dequeue up to _CHUNK_BYTES of lines; not more, because dequeued lines are lost if the process ends now."""
         taken, size_bytes = [], 0
         while self._lines and size_bytes < _CHUNK_BYTES:
             taken.append(self._lines.popleft())
@@ -86,7 +86,7 @@ class LineWriter:
         while data and self._fd >= 0:
             try:
                 data = data[os.write(self._fd, data) :]
-            except BlockingIOError:  # somebody made it non-blocking
+            except BlockingIOError:  # another process with the same pipe made it non-blocking
                 select.select([], [self._fd], [])
             except OSError:  # the reader is gone, or the disk is full: these lines are lost
                 return
@@ -101,7 +101,7 @@ class LineHandler(logging.Handler):
         self._writer = writer
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Hand the record to the thread that writes."""
+        """Queue the record's line."""
         try:
             self._writer.put(self.format(record))
         except Exception:

@@ -1,4 +1,4 @@
-"""A journal that tells what it is told: a log line for every request and event."""
+"""A journal that also logs every entry: a line for each request and event."""
 
 import logging
 
@@ -16,12 +16,12 @@ class LoggingJournal(Journal):
     def exchange(
         self, peer: Peer, request: bytes, response: bytes | Frame | None, received: Instant, answered: Instant
     ) -> None:
-        """A line: who asked what, and what became of it."""
+        """Log a line: the client, the request, the errors in the answer, the time until the answer."""
         super().exchange(peer, request, response, received, answered)
         last = Exchange(len(self) + self.forgotten - 1, (peer, request, response, received, answered))
         log.info("%s %s", peer.address, last)
 
     def event(self, event: CoreEvent | Connected | Disconnected, now: Instant) -> None:
-        """A line for each connection, transition and expiry."""
+        """Log a line for each connection, group transition and expiration."""
         super().event(event, now)
         log.info("%s", printable(str(event), LINE_CHARACTERS))

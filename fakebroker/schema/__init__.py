@@ -1,4 +1,4 @@
-"""The declaration language for messages and records, and the code generator behind it."""
+"""The declaration language for messages and records, and the generator of their codecs."""
 
 from fakebroker.schema.message import Message, Row, Struct, field
 from fakebroker.schema.types import (

@@ -5,7 +5,7 @@ from typing import Any
 from fakebroker.schema.emit_decode import write_decoder
 from fakebroker.schema.emit_encode import write_encoder
 from fakebroker.schema.message import ABSENT, Message, Struct
-from fakebroker.schema.source import Source
+from fakebroker.schema.source import FunctionSource
 from fakebroker.schema.types import ArrayOf
 
 
@@ -31,7 +31,7 @@ def make_stepwise_encoder(message: type[Message], version: int) -> Any:
 
 def make_constructor(cls: type[Struct]) -> None:
     """Gives the class a constructor with a keyword parameter per field."""
-    source = Source(f"{cls.__module__}.{cls.__name__} constructor")
+    source = FunctionSource(f"{cls.__module__}.{cls.__name__} constructor")
     names = []
     for spec in cls.fields:
         source.use(f"default_{spec.name}", ABSENT if spec.is_mutable else spec.default)

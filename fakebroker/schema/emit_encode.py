@@ -1,8 +1,17 @@
 """Writes the encoder of one message in one version.
 
-The generated code collects the pieces in lists and joins them once. Adjacent fixed-size fields, and in old versions
-the length of what follows, are one `pack`; compact lengths come from a table. An array whose entries are one `pack`
-each becomes a list comprehension.
+The generated code collects pieces of bytes in lists and joins them once. Adjacent fixed-size fields, and in old
+versions the length of what follows, are one `pack`; compact lengths come from a table. An array whose entries are one
+`pack` each becomes a list comprehension.
+
+The emitter (`_Encoder`) delays writing on two levels, and the order of bytes depends on emptying them in order:
+
+- `run`: fixed-size values for one `pack`. `end_run` makes a piece of them.
+- `pending`: pieces (expressions) for one `parts += (...)`. `flush` writes it. Whatever writes a statement that appends
+  to the list by itself, a loop or an `if`, must flush first.
+
+Statements that only compute (`b1 = o.name.encode(); n1 = len(b1)`) are written at once, before the pieces that use
+them. So an encoder without loops ends in a single `return b"".join((...))`, and needs no list.
 """
 
 from collections.abc import Iterator
@@ -11,19 +20,23 @@ from typing import NamedTuple
 
 from fakebroker.schema.message import Declaration, Message
 from fakebroker.schema.runtime import array_writer
-from fakebroker.schema.source import Source, field_places, join_paths
+from fakebroker.schema.source import FunctionSource, field_targets, format_paths
 from fakebroker.schema.types import STRING, UUID, ArrayOf, FieldSpec, Primitive
 
 PIECES_PER_STEP = 10_000
 
 
-def write_encoder(message: type[Message], version: int, *, joined: bool = True, in_steps: bool = False) -> Source:
+def write_encoder(
+    message: type[Message], version: int, *, joined: bool = True, in_steps: bool = False
+) -> FunctionSource:
     """The source of `encode(message) -> bytes`, or with `joined` false of one that returns the list of pieces.
 
     With `in_steps` it is a generator function that yields each `PIECES_PER_STEP` pieces.
     """
-    source = Source(f"{message.__name__} v{version} encode{'' if joined else ' as pieces'}{' in steps' * in_steps}")
-    _Encoder(source, version, message.flexible.includes(version), in_steps).whole(message, joined)
+    source = FunctionSource(
+        f"{message.__name__} v{version} encode{'' if joined else ' as pieces'}{' in steps' * in_steps}"
+    )
+    _Encoder(source, version, message.flexible.includes(version), in_steps).function(message, joined)
     return source
 
 
@@ -35,7 +48,12 @@ class Piece(NamedTuple):
 
 
 class _Encoder:
-    def __init__(self, source: Source, version: int, flexible: bool, in_steps: bool) -> None:
+    """Emits the expressions for one message. `value` is the expression of a field's value in the generated code.
+
+    `path` is the field in Kafka's names, such as "Topics[].Name": it becomes the line's comment and the error's text.
+    """
+
+    def __init__(self, source: FunctionSource, version: int, flexible: bool, in_steps: bool) -> None:
         self.source = source
         self.version = version
         self.flexible = flexible
@@ -46,7 +64,8 @@ class _Encoder:
         self.pending: list[Piece] = []
         self.run: list[tuple[str, str, str]] = []
 
-    def whole(self, message: type[Message], joined: bool) -> None:
+    def function(self, message: type[Message], joined: bool) -> None:
+        """The whole function. Whether it needs the list is known only after the body: its first line goes in last."""
         self.source.add("def encode(o):")
         self.source.depth = 1
         start = len(self.source.lines)
@@ -68,15 +87,17 @@ class _Encoder:
     # Pieces
 
     def fixed(self, char: str, value: str, path: str) -> None:
+        """Adds a fixed-size value, of the struct format `char`, to the run."""
         self.run.append((char, value, path))
 
     def packed(self) -> Piece:
         """The pack call of the waiting fixed-size values."""
         pack = self.source.struct_function("pack", "".join(char for char, _, _ in self.run))
         values = ", ".join(value for _, value, _ in self.run)
-        return Piece(f"{pack}({values})", join_paths([path for _, _, path in self.run]))
+        return Piece(f"{pack}({values})", format_paths([path for _, _, path in self.run]))
 
     def end_run(self) -> None:
+        """Makes a piece of the waiting fixed-size values: a piece of another kind comes next."""
         if self.run:
             self.pending.append(self.packed())
             self.run.clear()
@@ -109,10 +130,10 @@ class _Encoder:
     # Structures
 
     def struct(self, declaration: type[Declaration], target: str, path: str) -> None:
-        flexible, values = self.flexible, field_places(declaration, target)
+        flexible, values = self.flexible, field_targets(declaration, target)
         for spec in declaration.fields:
             if not spec.versions.includes(self.version) and not spec.ignorable:
-                self.refuse(spec, values[spec.name], path)
+                self.check_default(spec, values[spec.name], path)
         for spec in declaration.fields:
             if spec.is_plain(self.version):
                 self.flexible = flexible and spec.flexible
@@ -121,16 +142,16 @@ class _Encoder:
         if flexible:
             self.tagged(declaration, target, values, path)
         elif not declaration.is_row:
-            refuse = self.source.helper("refuse_tags")
-            self.source.add(f"if {target}.unknown_tags: {refuse}({target}.unknown_tags)", path + "unknown_tags")
+            reject = self.source.helper("reject_tags")
+            self.source.add(f"if {target}.unknown_tags: {reject}({target}.unknown_tags)", path + "unknown_tags")
 
-    def refuse(self, spec: FieldSpec, value: str, path: str) -> None:
-        """A field that the version lacks must hold its default (GEN-3)."""
+    def check_default(self, spec: FieldSpec, value: str, path: str) -> None:
+        """A field that the version lacks must hold its default: otherwise encoding would lose it silently (GEN-3)."""
         error = f"raise {self.source.helper('not_in_version')}({spec.name!r}, {value})"
         self.source.add(f"if {self.differs(spec, value)}: {error}", path + spec.kafka_name)
 
     def differs(self, spec: FieldSpec, value: str) -> str:
-        """The test whether a field holds another value than its default."""
+        """An expression: whether a field holds another value than its default."""
         if spec.default is None:
             return f"{value} is not None"
         if spec.default is False:
@@ -171,7 +192,11 @@ class _Encoder:
             self.field(spec, value, path)
 
     def end_of_struct(self, test: str, encode: str, path: str) -> None:
-        """A zero byte, joined to the pack before it, if the test says that there are no tags (or there is no test)."""
+        """The tagged section at the end of a struct: a zero byte if there are no tags, else what `encode` gives.
+
+        `test` is the expression for "no tags", empty if there can be none. The zero byte costs nothing: it is packed
+        with the fixed-size values before it. So the piece has two forms, one with and one without the zero byte.
+        """
         if not test:
             self.fixed("B", "0", "")
             return
@@ -204,6 +229,7 @@ class _Encoder:
         return name
 
     def optional(self, declaration: type[Declaration], value: str, path: str, null: str) -> None:
+        """A nullable struct after the byte 1; `null` is the byte that stands for null, as an escape (GEN-5)."""
         name = self.local(value)
         self.flush()
         self.source.add(f'if {name} is None: {self.parts}.append(b"{null}")')
@@ -224,6 +250,7 @@ class _Encoder:
             self.sized(kind, nullable, value, path)
 
     def sized(self, kind: Primitive, nullable: bool, value: str, path: str) -> None:
+        """A string, bytes or records: a length, -1 for null, and the bytes."""
         data, n = self.source.fresh("b"), self.source.fresh("n")
         encode = ".encode()" if kind is STRING else ""
         if nullable:
@@ -237,6 +264,7 @@ class _Encoder:
         self.pending.append(Piece(data, path))
 
     def length(self, char: str, n: str, helper: str, path: str) -> None:
+        """The length `n`: of the struct format `char`, or compact. LENGTHS[-1] is null, so -1 needs no case."""
         if not self.flexible:
             self.fixed(char, n, path)
             self.end_run()
@@ -262,12 +290,16 @@ class _Encoder:
             self.loop(element, items, path)
 
     def loop(self, element: "Primitive | type[Declaration]", items: str, path: str) -> None:
-        """One round per entry; a comprehension when an entry is a single piece."""
+        """One round per entry; a comprehension when an entry is a single piece.
+
+        Only after an entry is written is it known whether it needed statements or several pieces. If not, the loop's
+        first line is taken back and the piece becomes the comprehension's expression.
+        """
         self.flush()
         item = self.source.fresh("o")
         names = item
         if not isinstance(element, Primitive) and element.is_row:
-            names = ", ".join(field_places(element, item).values()) + ("," if len(element.fields) == 1 else "")
+            names = ", ".join(field_targets(element, item).values()) + ("," if len(element.fields) == 1 else "")
         start = len(self.source.lines)
         self.source.add(f"for {names} in {items}:")
         self.source.depth += 1

@@ -20,7 +20,7 @@ from fakebroker.schema.types import NO_VERSIONS, ArrayOf, FieldSpec, Primitive, 
 
 
 class _Facts(NamedTuple):
-    """What `field()` was told; the rest is in the annotation."""
+    """The arguments of `field()`; the field's type is in the annotation."""
 
     versions: str
     nullable: str
@@ -132,7 +132,7 @@ def _element(where: str, annotation: Any) -> "Primitive | type[Declaration]":
 
 
 def _check_row(where: str, annotation: Any, row: "type[Row]") -> None:
-    """The tuple in the annotation must spell the row's own annotations, so that mypy tells the truth."""
+    """The tuple in the annotation must spell the row's own annotations, so that mypy checks the real types."""
     declared = tuple(row.__annotations__.values())
     if getattr(annotation, "__args__", None) != declared:
         raise TypeError(f"{where}: tuple{list(declared)} expected for rows of {row.__name__}, not {annotation!r}")
@@ -218,7 +218,7 @@ class Message(Struct):
         try:
             return decoder(data, offset)
         except (struct.error, IndexError, WireError) as error:
-            from fakebroker.schema.explain import decode_failure
+            from fakebroker.schema.codec_errors import decode_failure
 
             raise decode_failure(cls, version, data, error) from error
 
@@ -228,13 +228,13 @@ class Message(Struct):
         try:
             return encoder(self)
         except (struct.error, TypeError, ValueError, AttributeError, OverflowError, WireError) as error:
-            from fakebroker.schema.explain import encode_failure
+            from fakebroker.schema.codec_errors import encode_failure
 
             raise encode_failure(self, version, error) from error
 
     @classmethod
     def decoder(cls, version: int) -> Callable[[bytes, int], tuple[Self, int]]:
-        """The bare function behind `decode`, for hot loops; only `decode` turns what it raises into a WireError."""
+        """The bare function that `decode` calls, for hot loops; only `decode` turns what it raises into a WireError."""
         if version not in cls._decoders:
             from fakebroker.schema.codegen import make_decoder  # not needed before the first message
 
@@ -244,7 +244,7 @@ class Message(Struct):
 
     @classmethod
     def encoder(cls, version: int) -> Callable[[Self], bytes]:
-        """The bare function behind `encode`, for hot loops."""
+        """The bare function that `encode` calls, for hot loops; only `encode` turns what it raises into a WireError."""
         if version not in cls._encoders:
             from fakebroker.schema.codegen import make_encoder  # not needed before the first message
 
@@ -262,7 +262,7 @@ class Message(Struct):
 
     @classmethod
     def stepwise_encoder(cls, version: int) -> Callable[[Self], Generator[None, None, list[bytes]]]:
-        """Like `piecer`, for long messages: a generator that yields now and then, and returns the pieces."""
+        """Like `piecer`, for long messages: a generator that yields each 10,000 pieces, and returns the pieces."""
         from fakebroker.schema.codegen import make_stepwise_encoder
 
         cls._require(version)

@@ -9,7 +9,7 @@ from typing import Any
 
 from fakebroker.errors import WireError
 
-# Kafka refuses longer strings in every version, also where the length is a varint.
+# Kafka rejects longer strings in every version, also where the length is a varint.
 MAX_STRING_BYTES = 32767
 _MAX_INT32 = 2**31 - 1
 _MAX_UINT32 = 2**32 - 1
@@ -73,10 +73,10 @@ def finish_length(first: int, data: bytes, position: int) -> tuple[int, int]:
     return length, extra
 
 
-def odd_length(first: int, data: bytes, position: int) -> tuple[int, int]:
+def nonnull_length(first: int, data: bytes, position: int) -> tuple[int, int]:
     """As finish_length, where null (0) is not allowed."""
     if first == 0:
-        raise null()
+        raise null_error()
     return finish_length(first, data, position)
 
 
@@ -88,14 +88,14 @@ def finish_string(first: int, data: bytes, position: int) -> tuple[int, int]:
     return length, extra
 
 
-def odd_string(first: int, data: bytes, position: int) -> tuple[int, int]:
+def nonnull_string(first: int, data: bytes, position: int) -> tuple[int, int]:
     """As finish_string, where null (0) is not allowed."""
     if first == 0:
-        raise null()
+        raise null_error()
     return finish_string(first, data, position)
 
 
-def null() -> WireError:
+def null_error() -> WireError:
     """The error for a null where none is allowed."""
     return WireError("null where none is allowed")
 
@@ -140,7 +140,7 @@ def encode_tags(known: dict[int, bytes], unknown: dict[int, bytes] | None, decla
     return b"".join(parts)
 
 
-def refuse_tags(unknown: dict[int, bytes]) -> None:
+def reject_tags(unknown: dict[int, bytes]) -> None:
     """Raises WireError for unknown tags in a version that has no tagged sections."""
     if unknown:
         raise WireError(f"unknown_tags {sorted(unknown)} set, but this version has no tagged sections")

@@ -14,8 +14,8 @@ from fakebroker.schema.message import Declaration
 _paths: dict[str, list[str]] = {}
 
 
-class Source:
-    """A function being written."""
+class FunctionSource:
+    """The source of one function, line by line: `add` writes at the depth `depth`, `compile` makes the function."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -76,8 +76,8 @@ class Source:
         return "\n".join(lines) + "\n"
 
 
-def join_paths(paths: list[str]) -> str:
-    """Several fields in one word: those of the same struct share its path, as in `Topics[].(Name, Partitions)`."""
+def format_paths(paths: list[str]) -> str:
+    """Several fields as one text: those of the same struct share its path, as in `Topics[].(Name, Partitions)`."""
     named = [path for path in paths if path]
     parent = named[0].rpartition(".")[0] if named else ""
     if len(named) < 2 or not parent or any(path.rpartition(".")[0] != parent for path in named):
@@ -85,14 +85,17 @@ def join_paths(paths: list[str]) -> str:
     return f"{parent}.({', '.join(path.rpartition('.')[2] for path in named)})"
 
 
-def field_places(declaration: type[Declaration], target: str) -> dict[str, str]:
-    """Where generated code keeps each field: an attribute, or for rows a local that goes into the tuple."""
+def field_targets(declaration: type[Declaration], target: str) -> dict[str, str]:
+    """Field name -> what generated code assigns it to: an attribute, or for rows a local that goes into the tuple."""
     dot = "_" if declaration.is_row else "."
     return {spec.name: f"{target}{dot}{spec.name}" for spec in declaration.fields}
 
 
-def failing_place(error: BaseException) -> tuple[str, int | None]:
-    """Where generated code failed: the field(s) of the line, and the reading position if it was a decoder."""
+def failing_field(error: BaseException) -> tuple[str, int | None]:
+    """Which field generated code failed at: its path, and the value of `p` if it was a decoder, else None.
+
+    ("", None) for an error that was raised elsewhere.
+    """
     traceback = error.__traceback__
     path, position = "", None
     while traceback is not None:

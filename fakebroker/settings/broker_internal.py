@@ -9,7 +9,7 @@ ROWS = (
         "release",
         OneOf(("release", "2.0", "2.1", "3.9", "4.3", "kip-211")),
         READ_ONLY,
-        "whose rules of offset expiry hold (EX-17, EX-18); `release`: those of the release the broker plays",
+        "release whose rules of offset expiry apply (EX-17, EX-18); `release`: those of the emulated release",
         has_effect=True,
         internal=True,
     ),
@@ -30,7 +30,7 @@ ROWS = (
         False,
         None,
         READ_ONLY,
-        "whether a resource without access list is open to everybody (AU-3)",
+        "whether a resource without access list is open to all (AU-3)",
         internal=True,
     ),
     Setting(
@@ -39,7 +39,7 @@ ROWS = (
         "",
         None,
         READ_ONLY,
-        "who may do everything, whatever the access lists say",
+        "principals that may do everything, whatever the access lists say",
         internal=True,
     ),
     Setting(

@@ -74,7 +74,7 @@ class Setting(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """The unit of a number, told by the last word of its name; empty when it is a plain number."""
+        """The unit of a number, from the last word of its name; empty when it is a plain number."""
         if self.type not in (INT, SHORT, LONG, DOUBLE):
             return ""
         if self.name.endswith(".bytes.per.second"):

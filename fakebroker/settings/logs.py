@@ -21,7 +21,7 @@ ROWS = (
     Setting("alter.config.policy.class.name", CLASS, None, None, READ_ONLY,
             "a class that judges changed configs; none can be loaded here"),
     Setting("auto.create.topics.enable", BOOLEAN, True, None, READ_ONLY,
-            "whether an unknown topic is made when a client asks for it (MD-2)", has_effect=True),
+            "whether Metadata creates a topic that does not exist (MD-2)", has_effect=True),
     Setting("background.threads", INT, 10, Range(1), CLUSTER_WIDE, "threads for work in the background"),
     Setting("compression.gzip.level", INT, -1, Range(1, 9, also=-1), CLUSTER_WIDE,
             "gzip level when records are written anew; -1 is the codec's own default", has_effect=True),

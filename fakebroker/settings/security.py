@@ -20,7 +20,7 @@ from fakebroker.settings.declare import (
 # fmt: off
 ROWS = (
     Setting("authorizer.class.name", STRING, "", None, READ_ONLY,
-            "the class that decides who may do what; empty: everybody everything"),
+            "class that authorizes requests; empty: everything is allowed"),
     Setting("connection.failed.authentication.delay.ms", INT, 100, Range(0), READ_ONLY,
             "how long a failed login waits for its answer (SA-4)"),
     Setting("connections.max.reauth.ms", LONG, 0, None, READ_ONLY,

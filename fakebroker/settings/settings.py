@@ -2,7 +2,7 @@
 
     settings = Settings({"num.partitions": 3}, profile="test")
     settings.get_int("num.partitions")      # 3; likewise get_str, get_bool, get_float, get_list (a tuple of str)
-    settings.is_null("broker.rack")         # settings without default that nobody set; their getters raise SettingError
+    settings.is_null("broker.rack")         # settings without default, not set; their getters raise SettingError
 
 A value comes from the first of these that has it: dynamic value of this broker, dynamic value of the whole cluster,
 the static values (the constructor's, then the profile's), the default of the release, Kafka's default.
@@ -43,7 +43,7 @@ class Source:
 
 
 class Synonym(NamedTuple):
-    """One place that has a value for a setting."""
+    """A value that a setting has on one level, and that level (`Source`)."""
 
     name: str
     value: str | None
@@ -64,7 +64,7 @@ class Reader:
             raise SettingError(f"unknown setting {name!r}{_nearest(name, self._values)}") from None
 
     def is_null(self, name: str) -> bool:
-        """Whether the setting has no value (no default, and nobody set it)."""
+        """Whether the setting has no value (no default, and it was not set)."""
         return self.value(name) is None
 
     def get_float(self, name: str) -> float:
@@ -143,7 +143,7 @@ class Settings(Reader):
         self._shared.compute()
 
     def set_own(self, name: str, value: object) -> None:
-        """Set a static value for this broker alone: what tells brokers apart, as node.id and listeners do."""
+        """Set a static value for this broker alone, such as node.id and listeners."""
         parse(find(name), to_text(value))
         self._own[name] = to_text(value).strip()
         self._compute()
@@ -164,7 +164,7 @@ class Settings(Reader):
             raise SettingError(f"{name} can be set for one listener only: listener.name.<listener>.{name}")
 
     def replace_dynamic(self, values: Mapping[str, str], cluster: bool) -> None:
-        """Put these in the place of all values set at run time, for this broker or for the whole cluster (IA-10).
+        """Replace all values set at run time, for this broker or for the whole cluster (IA-10).
 
         Names that no setting has are kept and have no effect, as in Kafka.
         """
@@ -174,7 +174,7 @@ class Settings(Reader):
         self._shared.compute()
 
     def synonyms(self, name: str) -> "list[Synonym]":
-        """Every place that has a value for `name`, the one in force first (DC-3). Passwords show no value.
+        """Every value given for `name`, the one in force first (DC-3). Passwords show no value.
 
         Where Kafka has several settings for one thing, all are listed once the first is set.
         """

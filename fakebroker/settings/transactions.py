@@ -21,7 +21,7 @@ ROWS = (
     Setting("transaction.abort.timed.out.transaction.cleanup.interval.ms", INT, 10000, Range(1), READ_ONLY,
             "how often transactions are looked through for timed-out ones (TX-23)"),
     Setting("transaction.max.timeout.ms", INT, 900_000, Range(1), READ_ONLY,
-            "the longest timeout a transactional producer may ask for (PI-5)", has_effect=True),
+            "the longest timeout of a transaction that a producer may set (PI-5)", has_effect=True),
     Setting("transaction.partition.verification.enable", BOOLEAN, True, None, CLUSTER_WIDE,
             "whether a partition must be in the transaction before records are appended (TX-6)"),
     Setting("transaction.remove.expired.transaction.cleanup.interval.ms", INT, 3_600_000, Range(1), READ_ONLY,

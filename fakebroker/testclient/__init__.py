@@ -1,1 +1,1 @@
-"""A Kafka client whose every step is taken by the test, and the drivers that carry its bytes: TCP, or virtual time."""
+"""A Kafka client whose every step is taken by the test, and its drivers: over TCP, or in virtual time."""

@@ -1,4 +1,4 @@
-"""What a player needs of the world: connections, and time that passes."""
+"""What scripted clients and the player of dialogues need: connections to a broker, and time that passes."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -7,9 +7,9 @@ from fakebroker.client.connection import ClientConnection
 
 
 class Driver(Protocol):
-    """A way to a broker. Real time over TCP, or virtual time in the simulator."""
+    """Connects clients to a broker: over TCP in real time, or in the simulator in virtual time."""
 
-    keeps_recorded_pace: bool  # whether the player lets time pass as in the recording where answers came sooner
+    keeps_recorded_pace: bool  # whether the player waits as long as the recorded broker did
 
     @property
     def wall_ms(self) -> int:
@@ -32,7 +32,7 @@ class Driver(Protocol):
         """The client closes its connection."""
 
     def close_all(self) -> None:
-        """Every connection is closed; the driver is not used any more."""
+        """Close every connection; the driver cannot be used after that."""
 
     def tolerance_ms(self, waited_ms: int) -> int:
-        """How far a wait may be from the recorded one."""
+        """By how many milliseconds the time until an answer may differ from the recorded `waited_ms`."""

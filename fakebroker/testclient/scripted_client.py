@@ -4,7 +4,7 @@
     a.join("billing", ["orders"])                          # blocks until the coordinator has answered
     a.sync({a.member_id: {"orders": [0, 1]}})
     joining = b.start(b.steps.join("billing", ["orders"])) # parked at the coordinator: do not wait yet
-    a.heartbeat().error_code                               # 27 REBALANCE_IN_PROGRESS
+    a.heartbeat().error_code                               # REBALANCE_IN_PROGRESS
     a.rejoin()
     joining.result()
 
@@ -25,7 +25,7 @@ ANSWER_S = 30.0
 
 
 class ScriptedClients:
-    """The scripted clients of one broker. One driver carries their bytes; unfinished steps are known here."""
+    """The scripted clients of one broker, with the driver that all share, and their unfinished steps."""
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
@@ -41,19 +41,19 @@ class ScriptedClients:
         self.advance()
 
     def begin(self, step: "PendingStep[Any]") -> None:
-        """Take care of a step until it is finished."""
+        """Keep a step, and advance it when its answers come, until it is finished."""
         self._steps.append(step)
         self.advance()
 
     def advance(self) -> None:
-        """Take every step as far as its answers reach."""
+        """Resume every unfinished step whose answer has come, until it waits for the next one."""
         for step in tuple(self._steps):
             step.advance()
             if step.is_done:
                 self._steps.remove(step)
 
     def wait(self, step: "PendingStep[Any]", timeout_s: float) -> bool:
-        """Let time pass until the step is finished, or not for longer than this."""
+        """Let time pass until the step is finished, for `timeout_s` at most; whether it is finished."""
 
         def is_done() -> bool:
             self.advance()
@@ -63,7 +63,7 @@ class ScriptedClients:
 
 
 class PendingStep(Generic[T]):
-    """A step under way: perhaps several requests one after the other."""
+    """A step that was started: it may send several requests, each after the answer to the one before."""
 
     def __init__(self, client: "ScriptedClient", flow: Flow[T]) -> None:
         self._client = client
@@ -74,7 +74,7 @@ class PendingStep(Generic[T]):
         self._resume(lambda: next(flow))
 
     def advance(self) -> None:
-        """Go on if the answer that the step waits for is there."""
+        """Resume the flow with its answer, or with the error that ended the request, for as long as one is there."""
         while not self.is_done and self._pending.is_done:
             error = self._pending.error
             if error is not None:
@@ -105,7 +105,7 @@ class PendingStep(Generic[T]):
 def _blocking(
     flow: Callable[Concatenate[ClientSteps, P], Flow[T]],
 ) -> Callable[Concatenate["ScriptedClient", P], T]:
-    """A method that takes the steps of a flow to its end."""
+    """Make of a step a method that waits for its result."""
 
     @functools.wraps(flow)
     def step(self: "ScriptedClient", /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -134,13 +134,13 @@ class ScriptedClient:
     request = _blocking(ClientSteps.request)
 
     def start(self, flow: Flow[T]) -> PendingStep[T]:
-        """Begin a step, e.g. `a.start(a.steps.rejoin())`; ask for its `result()` later."""
+        """Begin a step, e.g. `a.start(a.steps.rejoin())`; call its `result()` later."""
         step = PendingStep(self, flow)
         self.clients.begin(step)
         return step
 
     def close(self) -> None:
-        """Close the connection, as a crash does: nobody is told anything."""
+        """Close the connection, as a crash does: without LeaveGroup."""
         self.clients.driver.close(self.steps.connection)
         self.clients.advance()
 

@@ -6,7 +6,7 @@ from fakebroker.client.connection import ClientConnection
 from fakebroker.engine.engine import Engine
 from fakebroker.sim.network import SimNetwork, SimSocket
 
-JITTER_MS = 250  # of the brokers that the recordings were made from
+JITTER_MS = 250  # how far waits of the recorded brokers varied between runs
 
 
 class SimDriver:
@@ -34,7 +34,7 @@ class SimDriver:
         self._sockets[client] = self._network.connect()
 
     def flush(self, client: ClientConnection) -> None:
-        """Hand over what `client` has queued; whatever the broker answers at once comes back at once."""
+        """Send what `client` has queued; answers that the broker gives at once are received before this returns."""
         data = client.data_to_send()
         if client in self._sockets and data:
             self._sockets[client].send(data)
@@ -50,7 +50,7 @@ class SimDriver:
         return self._network.run_until(is_reached, ms)
 
     def close(self, client: ClientConnection) -> None:
-        """The connection of `client` goes away."""
+        """Close the connection of `client`."""
         socket = self._sockets.pop(client, None)
         if socket is not None:
             socket.close()
@@ -58,7 +58,7 @@ class SimDriver:
         self._deliver()
 
     def close_all(self) -> None:
-        """Every connection goes away."""
+        """Close every connection."""
         for client in list(self._sockets):
             self.close(client)
 
@@ -67,7 +67,7 @@ class SimDriver:
         return self._jitter_ms
 
     def _deliver(self) -> None:
-        """Give every client what has arrived for it, and tell those whose connection the broker closed."""
+        """Pass received bytes to their clients, and close those whose connection the broker closed."""
         for client, socket in list(self._sockets.items()):
             data = socket.take()
             if data:

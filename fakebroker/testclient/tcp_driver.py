@@ -33,7 +33,7 @@ class TcpDriver:
         return time.monotonic_ns() // 1_000_000
 
     def open(self, client: ClientConnection) -> None:
-        """Connect `client`. Raises OSError when nobody accepts."""
+        """Connect `client`. Raises OSError when the connection is not accepted."""
         sock = socket.create_connection(self._address, CONNECT_TIMEOUT_S)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._sockets[client] = sock

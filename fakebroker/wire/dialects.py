@@ -1,7 +1,8 @@
 """Dialects: layouts that were proposed under version numbers which Kafka later released with others (DR).
 
-A dialect lays its versions over those of the released protocol, on a listener of its own; nobody can tell it from the
-bytes (DR-5), so it is never guessed. The messages are in `wire/drafts.py`, the handlers in `apis/dialects/`.
+A dialect replaces some versions of the released protocol, on a listener of its own. The bytes do not show which dialect
+a client speaks (DR-5), so it is configured and never guessed. The messages are in `wire/drafts.py`, the handlers in
+`apis/dialects/`.
 """
 
 from collections.abc import Iterable
@@ -57,9 +58,9 @@ class Dialect(NamedTuple):
 DIALECTS: dict[str, Dialect] = {
     dialect.name: dialect
     for dialect in (
-        Dialect("kip-17", "OffsetFetch v2 tells the high watermark", (Overlay(9, 2, "Kip17", "kip_17"),)),
-        Dialect("kip-88-draft", "DescribeGroups v1 tells offsets", (Overlay(15, 1, "Kip88", "kip_88_draft"),)),
-        Dialect("kip-211", "OffsetCommit v4 has no retention time", (Overlay(8, 4, "Kip211", "kip_211"),)),
+        Dialect("kip-17", "OffsetFetch v2 with the high watermark", (Overlay(9, 2, "Kip17", "kip_17"),)),
+        Dialect("kip-88-draft", "DescribeGroups v1 with committed offsets", (Overlay(15, 1, "Kip88", "kip_88_draft"),)),
+        Dialect("kip-211", "OffsetCommit v4 without retention time", (Overlay(8, 4, "Kip211", "kip_211"),)),
     )
 }
 

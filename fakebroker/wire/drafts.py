@@ -71,7 +71,7 @@ class Kip88Group(Struct):
 
 
 class Kip88DescribeGroupsResponse(Message, api_key=15, versions="1"):
-    """As the released v0, and behind the members of each group its offsets, one element a partition."""
+    """As the released v0, and after the members of each group its offsets, one element per partition."""
 
     groups: list[Kip88Group] = field("1")
 

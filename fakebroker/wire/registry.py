@@ -1,4 +1,4 @@
-"""Which APIs there are, and where their messages are declared. Importing this imports no messages."""
+"""The table of APIs: keys, names, versions, and the modules of their messages, which are imported when first used."""
 
 from functools import cached_property
 from importlib import import_module

@@ -68,7 +68,7 @@ def test_an_answer_nobody_waits_for_ends_the_connection() -> None:
     pending = client.send(HEARTBEAT, 4)
     client.receive(answer(9))
 
-    assert client.closed_reason == "an answer with correlation id 9, which nobody waits for"
+    assert client.closed_reason == "an answer with correlation id 9, which answers no request"
     assert isinstance(pending.error, ConnectionLost)
 
 

@@ -1,4 +1,4 @@
-"""Lines that nobody waits for: in order, bounded, counted when lost, and always lines."""
+"""Lines from a thread of their own: in order, bounded, counted when lost, and always lines."""
 
 import logging
 import os
@@ -42,7 +42,9 @@ def test_what_nobody_reads_is_bounded_and_counted(pipe: tuple[int, LineWriter]) 
         lines.put("again")
     read += drained(reader, lines)
     told = [line for line in read.decode().splitlines() if line[:6].isdigit() and "lost" not in line]
-    lost = sum(int(line.split()[0]) for line in read.decode().splitlines() if line.endswith("nobody read them in time"))
+    lost = sum(
+        int(line.split()[0]) for line in read.decode().splitlines() if line.endswith("they were not read in time")
+    )
     assert len(told) < count / 2
     assert len(told) + lost >= count
 

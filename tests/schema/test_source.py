@@ -5,7 +5,7 @@ import traceback
 
 import pytest
 
-from fakebroker.schema.source import Source, failing_place, join_paths
+from fakebroker.schema.source import FunctionSource, failing_field, format_paths
 from tests.schema.samples import Everything, Inner
 
 
@@ -18,7 +18,7 @@ def test_a_traceback_shows_the_generated_line() -> None:
     last = traceback.extract_tb(failed.value.__traceback__)[-1]
     assert last.filename == "<fakebroker Everything v2 decode>"
     assert last.line == "n4 = data[p]  # Data"
-    assert failing_place(failed.value) == ("Data", 50)
+    assert failing_field(failed.value) == ("Data", 50)
 
 
 def test_sources_survive_a_check_of_the_cache() -> None:
@@ -41,20 +41,20 @@ def test_an_error_elsewhere_has_no_place() -> None:
     with pytest.raises(ValueError, match="invalid literal") as failed:
         int("x")
 
-    assert failing_place(failed.value) == ("", None)
+    assert failing_field(failed.value) == ("", None)
 
 
 def test_fields_of_one_struct_are_named_together() -> None:
     """A line about several fields names their struct once."""
-    assert join_paths(["A[].B", "", "A[].C"]) == "A[].(B, C)"
-    assert join_paths(["A", "B"]) == "A, B"
-    assert join_paths(["A", "B.C"]) == "A, B.C"
-    assert join_paths([]) == ""
+    assert format_paths(["A[].B", "", "A[].C"]) == "A[].(B, C)"
+    assert format_paths(["A", "B"]) == "A, B"
+    assert format_paths(["A", "B.C"]) == "A, B.C"
+    assert format_paths([]) == ""
 
 
 def test_lines_are_written_at_their_depth() -> None:
-    """Source grows by lines, which can be taken back or put in later."""
-    source = Source("sample")
+    """FunctionSource grows by lines, which can be taken back or put in later."""
+    source = FunctionSource("sample")
     source.add("def f():")
     source.depth = 1
     source.add("y = 2")

@@ -1,7 +1,7 @@
 """OffsetFetch v2 as KIP-17 proposed it: offsets as in the released v1, and beside each the high watermark (DR-9)."""
 
 from fakebroker.apis.call import Call
-from fakebroker.apis.offset_fetch import Row, no_offset, offsets_of, rows_of
+from fakebroker.apis.offset_fetch import OffsetRow, no_offset, offsets_of, rows_of
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.drafts import Kip17OffsetFetchRequest, Kip17OffsetFetchResponse, Kip17ResponseTopic
 
@@ -9,7 +9,7 @@ _UNKNOWN = -1
 
 
 def handle(call: Call, request: Kip17OffsetFetchRequest) -> Kip17OffsetFetchResponse:
-    """An error of the group stands on every partition, as in v1."""
+    """OffsetFetch v2 has no top-level error: an error of the group is repeated on every partition, as in v1."""
     try:
         offsets = offsets_of(call, request.group_id)
     except KafkaError as error:
@@ -27,7 +27,7 @@ def handle(call: Call, request: Kip17OffsetFetchRequest) -> Kip17OffsetFetchResp
     )
 
 
-def _extended(call: Call, topic_name: str, row: Row) -> tuple[int, int, str, int, int]:
+def _extended(call: Call, topic_name: str, row: OffsetRow) -> tuple[int, int, str, int, int]:
     """A row of v1 with the high watermark; -1 if there is no such partition, or beside an error."""
     index, offset, _, metadata, code = row
     partition = call.cluster.topics.partition(topic_name, index)

@@ -12,7 +12,7 @@ from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCo
 
 
 def handle(call: Call, request: Kip211OffsetCommitRequest) -> OffsetCommitResponse:
-    """The broker's own retention counts for every offset."""
+    """OffsetCommit without retention_time: the broker's own retention applies to every offset."""
     topics = [
         OffsetCommitRequestTopic(
             name=topic.name,

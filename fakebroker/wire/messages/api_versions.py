@@ -1,6 +1,6 @@
 """ApiVersions, key 18: which APIs and versions a broker speaks; the first request of most clients.
 
-v1: throttle time. v2: nothing new (throttled after the answer). v3: flexible; the client tells its name and
+v1: throttle time. v2: nothing new (throttled after the answer). v3: flexible; the client gives its name and
 version; features in the tagged section. v4: features may have a minimum of 0.
 The response has the old header in every version (AV-5).
 """

@@ -1,7 +1,7 @@
 """CreateTopics, key 19.
 
 v1: validate only, error texts. v2: throttle time. v4: -1 for the broker's default of partitions and replicas.
-v5: flexible; the answer tells partitions, replicas and configs. v7: topic ids. v3, v6: nothing new on the wire.
+v5: flexible; the answer has partitions, replicas and configs. v7: topic ids. v3, v6: nothing new on the wire.
 """
 
 from fakebroker.schema import Bool, Int8, Int16, Int32, Message, Str, Struct, Uuid, field

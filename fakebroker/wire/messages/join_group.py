@@ -1,8 +1,8 @@
 """JoinGroup, key 11.
 
 v1: rebalance timeout. v2: throttle time. v5: static members. v6: flexible. v7: protocol type, a null protocol name
-on errors. v8: the reason. v9: the leader may be told to skip the assignment. v3, v4: nothing new on the wire
-(v4: members without an id are told theirs first).
+on errors. v8: the reason. v9: SkipAssignment. v3, v4: nothing new on the wire
+(v4: a member without an id gets one first).
 """
 
 from fakebroker.schema import Bool, Bytes, Int16, Int32, Message, Str, Struct, field

@@ -1,6 +1,6 @@
 """ListConfigResources, key 74. Flexible from the start.
 
-v0: client metrics only. v1: resources of the types asked for.
+v0: client metrics only. v1: resources of the requested types.
 """
 
 from fakebroker.schema import Int8, Int16, Int32, Message, Str, Struct, field

@@ -1,11 +1,11 @@
-"""Why a codec failed, in words: which message, version, field and value. Only runs when something went wrong."""
+"""The texts of WireErrors: which message, version, field and value a codec failed at. Runs only after a failure."""
 
 from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.errors import WireError
 from fakebroker.schema.runtime import MAX_STRING_BYTES
-from fakebroker.schema.source import failing_place
+from fakebroker.schema.source import failing_field
 from fakebroker.schema.types import BOOL, FLOAT64, STRING, UUID, ArrayOf, FieldSpec, Primitive
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def decode_failure(message: "type[Message]", version: int, data: bytes, error: Exception) -> WireError:
     """The error for input that is not a message of that version."""
-    path, position = failing_place(error)
+    path, position = failing_field(error)
     reason = str(error) if isinstance(error, WireError) else "the input ends too early"
     where = f" at {path}" if path else ""
     near = f", near byte {position} of {len(data)}" if position is not None else ""
@@ -25,9 +25,9 @@ def encode_failure(message: "Message", version: int, error: Exception) -> WireEr
     """The error for a value without an encoding: looks for the first field that does not hold what it should."""
     name = f"{type(message).__name__} v{version}"
     if isinstance(error, WireError):
-        return WireError(f"{name} at {failing_place(error)[0]}: {error}")
+        return WireError(f"{name} at {failing_field(error)[0]}: {error}")
     culprit = _struct(type(message), message, version, "")
-    return WireError(f"{name} at {culprit or f'{failing_place(error)[0]}: {error}'}")
+    return WireError(f"{name} at {culprit or f'{failing_field(error)[0]}: {error}'}")
 
 
 def has_long_string(declaration: "Primitive | type[Declaration]", value: Any) -> bool:

@@ -1,21 +1,25 @@
-"""The step before the first: topics are made, and the broker is asked until everything needed serves.
+"""The `ready` step of a dialogue: creates topics, then asks the broker until all that the dialogue needs is available.
 
-The recordings were made after the same questions, so what the questions themselves set in motion (an internal topic,
-a producer id handed out) is the same here.
+The recordings were made after the same requests, so their side effects (an internal topic that is created, a producer
+id that is handed out) are the same here.
 """
 
 from collections.abc import Callable
 
 from fakebroker.dialogue.names import Names
 from fakebroker.dialogue.script import DialogueError, Json, Ready
+from fakebroker.errors import ErrorCode
 
-TOPIC_EXISTS = 36
-COORDINATOR_BUSY = (14, 15, 16)
-_GROUP, _TRANSACTION = 0, 1
+_NO_COORDINATOR_YET = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
+_GROUP, _TRANSACTION = 0, 1  # key types of FindCoordinator
 
 
-class Preparation:
-    """Makes what a Ready step needs. `waiting_for` says what was not there when it was last asked."""
+class BrokerSetup:
+    """Sets a broker up for a dialogue. `waiting_for` is what was not available when `is_ready` last asked."""
 
     def __init__(self, call: Callable[..., Json], names: Names, step: Ready, wall_ms: int) -> None:
         self._call = call
@@ -28,23 +32,23 @@ class Preparation:
         self.waiting_for = ""
 
     def create_topics(self) -> None:
-        """Make the topics. Raises DialogueError when one is refused."""
+        """Create the topics; one that exists already is used. Raises DialogueError when the broker rejects one."""
         if not self._topics:
             return
-        made = self._call(
+        created = self._call(
             "CreateTopics", 2, timeoutMs=10_000, Topics=[_new_topic(*item) for item in self._topics.items()]
         )
-        for topic in made["Topics"]:
-            if topic["ErrorCode"] not in (0, TOPIC_EXISTS):
+        for topic in created["Topics"]:
+            if topic["ErrorCode"] not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
                 message = topic.get("ErrorMessage")
-                raise DialogueError(f"topic {topic['Name']} not made: {topic['ErrorCode']} {message}")
+                raise DialogueError(f"topic {topic['Name']} not created: {topic['ErrorCode']} {message}")
 
     def is_ready(self) -> bool:
-        """Ask once whether everything serves; if so, save what the step wants saved."""
+        """Ask once whether everything is available; if so, save the topic ids if the step wants them."""
         for what, check in (
-            ("the group's coordinator", self._group_serves),
-            ("the topics' leaders", self._topics_serve),
-            ("the transaction coordinator", self._transactions_serve),
+            ("the group's coordinator", self._is_coordinator_available),
+            ("the topics' leaders", self._have_topics_leaders),
+            ("the transaction coordinator", self._are_transactions_available),
         ):
             if not check():
                 self.waiting_for = what
@@ -53,40 +57,43 @@ class Preparation:
             self._save_topic_ids()
         return True
 
-    def _group_serves(self) -> bool:
+    def _is_coordinator_available(self) -> bool:
         if self._group is None:
             return True
         found = self._call("FindCoordinator", 1, Key=self._group, KeyType=_GROUP)
-        if found["ErrorCode"] != 0:
+        if found["ErrorCode"] != ErrorCode.NONE:
             return False
         fetched = self._call("OffsetFetch", 2, GroupId=self._group, Topics=None)
-        return fetched["ErrorCode"] not in COORDINATOR_BUSY
+        return fetched["ErrorCode"] not in _NO_COORDINATOR_YET
 
-    def _topics_serve(self) -> bool:
+    def _have_topics_leaders(self) -> bool:
         if not self._topics:
             return True
-        asked = [{"Name": name} for name in self._topics]
-        described = self._call("Metadata", 5, Topics=asked, AllowAutoTopicCreation=False)
+        topics = [{"Name": name} for name in self._topics]
+        described = self._call("Metadata", 5, Topics=topics, AllowAutoTopicCreation=False)
         if not all(_has_leaders(topic) for topic in described["Topics"]):
             return False
         latest = self._call("ListOffsets", 1, ReplicaId=-1, Topics=[_latest(*item) for item in self._topics.items()])
         return all(p.get("ErrorCode", 0) == 0 for topic in latest["Topics"] for p in topic["Partitions"])
 
-    def _transactions_serve(self) -> bool:
+    def _are_transactions_available(self) -> bool:
         if self._txn is None:
             return True
-        if self._call("InitProducerId", 0, TransactionalId=None, TransactionTimeoutMs=1000)["ErrorCode"] != 0:
+        if (
+            self._call("InitProducerId", 0, TransactionalId=None, TransactionTimeoutMs=1000)["ErrorCode"]
+            != ErrorCode.NONE
+        ):
             return False
         if not self._txn:
             return True
-        if self._call("FindCoordinator", 1, Key=self._txn, KeyType=_TRANSACTION)["ErrorCode"] != 0:
+        if self._call("FindCoordinator", 1, Key=self._txn, KeyType=_TRANSACTION)["ErrorCode"] != ErrorCode.NONE:
             return False
         described = self._call("DescribeTransactions", 0, TransactionalIds=[self._txn])
-        return described["TransactionStates"][0]["ErrorCode"] not in COORDINATOR_BUSY
+        return described["TransactionStates"][0]["ErrorCode"] not in _NO_COORDINATOR_YET
 
     def _save_topic_ids(self) -> None:
-        asked = [{"Name": name} for name in self._topics]
-        described = self._call("Metadata", 12, Topics=asked, AllowAutoTopicCreation=False)
+        topics = [{"Name": name} for name in self._topics]
+        described = self._call("Metadata", 12, Topics=topics, AllowAutoTopicCreation=False)
         ids = {topic["Name"]: topic["TopicId"] for topic in described["Topics"]}
         for plain, name in zip(self._plain_topics, self._topics, strict=True):
             self._names.save(f"id:{plain}", ids[name])
