@@ -222,7 +222,7 @@ class _Broker(ABC):
         try:
             return function()
         finally:
-            self._server.settle()
+            self._server.flush()
 
     def _restart_nodes(self) -> None:
         now = self._server.clock.now()

@@ -14,7 +14,7 @@ class Listener:
     """Where one node accepts connections, and which dialects are spoken there (DR-6).
 
     `advertised` is the address in Metadata and FindCoordinator; None means the address the client itself connected to,
-    which is right on the host and inside a container network alike. `versions` is what ApiVersions lists here.
+    which is right on the host and inside a container network alike. `versions` is what is served here.
     """
 
     __slots__ = ("advertised", "dialects", "host", "node_id", "port", "versions")

@@ -74,6 +74,16 @@ class Release:
     defaults: dict[str, str]
     is_before_4: bool  # it knows the settings that 4.0 removed
 
+    def listed(self, served: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+        """What ApiVersions lists where `served` is served: the same, but for Produce in 4.x (AV-8, KAFKA-18659).
+
+        There it is listed from 0, because old librdkafka looks for that, and yet closes the connection below 3.
+        """
+        if self.behaviours.lists_produce_from_v0 and _PRODUCE in served:
+            _, newest = served[_PRODUCE]
+            return served | {_PRODUCE: (0, newest)}
+        return served
+
 
 _BEHAVIOURS_4_3 = Behaviours()
 _BEHAVIOURS_3_9 = replace(
@@ -155,7 +165,7 @@ RELEASES: tuple[str, ...] = (
 )
 
 _TABLE: dict[int, str] = {
-    0: "0-5 0-5 0-6 0-7 0-8 0-9 0-9 0-9 0-11 0-12 0-13 0-13 0-13",  # Produce
+    0: "0-5 0-5 0-6 0-7 0-8 0-9 0-9 0-9 0-11 3-12 3-13 3-13 3-13",  # Produce; 4.x lists it from 0 (`Release.listed`)
     1: "0-6 0-7 0-8 0-10 0-11 0-12 0-13 0-15 0-17 4-17 4-18 4-18 4-18",  # Fetch
     2: "0-2 0-2 0-3 0-4 0-5 0-6 0-7 0-8 0-9 1-10 1-10 1-11 1-11",  # ListOffsets
     3: "0-5 0-5 0-6 0-7 0-9 0-11 0-12 0-12 0-12 0-13 0-13 0-13 0-13",  # Metadata
@@ -260,8 +270,6 @@ def release(name: str | None = None) -> Release:
     line = _line(full_name)
     behaviours = next(behaviours for until, behaviours in _BEHAVIOURS if line <= until)
     versions = _versions(RELEASES.index(full_name))
-    if behaviours.lists_produce_from_v0:
-        versions[_PRODUCE] = (3, versions[_PRODUCE][1])
     return Release(
         name=full_name,
         versions=versions,

@@ -14,7 +14,6 @@ from fakebroker.apis.call import Call
 from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 
-_PRODUCE = 0
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -24,12 +23,7 @@ def handle(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
         names = (request.client_software_name, request.client_software_version)
         if not all(_SOFTWARE.fullmatch(name) for name in names):
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    lists_produce_from_v0 = call.cluster.behaviours.lists_produce_from_v0
+    listed = sorted(call.cluster.release.listed(call.listener.versions).items())
     return ApiVersionsResponse(
-        api_keys=[
-            ApiVersion(
-                api_key=key, min_version=0 if key == _PRODUCE and lists_produce_from_v0 else low, max_version=high
-            )
-            for key, (low, high) in sorted(call.listener.versions.items())
-        ]
+        api_keys=[ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in listed]
     )

@@ -3,6 +3,15 @@
 Like Kafka, a connection has one request in work at a time: while a request is parked the next frame is not read
 (AV-2), so answers are in order without a queue. At most `REQUESTS_PER_TURN` requests are taken up per turn; the
 driver gives the next turn when the other connections have had theirs.
+
+It is a state machine (`connection_state.py` has the states and which may follow which). A request goes this way:
+
+    receive or resume -> _turn        cuts frames out of what came, as long as the state is SERVING
+                         -> _serve    header, body, handler
+                            -> _send      the handler returned the answer: it goes to `_out` and into the journal
+                            or _park      it returned None and has not replied: PARKED, until `answer` or `_in_steps`
+                            or _failed    it raised: the API's error answer, or CLOSING
+    engine.flush -> driver.flush      the driver takes `data_to_send`, and sees whether to close or to `resume`
 """
 
 import logging
@@ -12,8 +21,20 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.apis.call import Call, Steps
+from fakebroker.engine.closed_connection import ClosedConnection
+from fakebroker.engine.connection_state import (
+    BUFFERED,
+    CLOSING,
+    ENDED,
+    GONE,
+    PARKED,
+    READING,
+    SERVING,
+    TRANSITIONS,
+    ConnectionState,
+)
 from fakebroker.engine.dispatch import Dispatcher, Route
-from fakebroker.engine.gone import Gone
+from fakebroker.engine.driver import NO_DRIVER, ConnectionDriver
 from fakebroker.engine.journal import Connected, Disconnected, Frame, Peer
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.engine.unserved import who
@@ -21,8 +42,8 @@ from fakebroker.engine.work import Work
 from fakebroker.errors import AnswerTooLong, CloseConnection, ErrorCode, KafkaError, WireError
 from fakebroker.instant import Instant
 from fakebroker.listeners import Address, Listener
-from fakebroker.wire.frame import client_id_of, decode_request_header
-from fakebroker.wire.framing import LARGE_BYTES, flattened, hint
+from fakebroker.wire.frame import SMALLEST_FRAME_BYTES, client_id_of, decode_request_header
+from fakebroker.wire.framing import LARGE_BYTES, PREFIX_BYTES, FrameReader, flattened, guess_protocol
 
 if TYPE_CHECKING:
     from fakebroker.engine.engine import Engine
@@ -32,19 +53,25 @@ REQUESTS_PER_TURN = 64
 MOST_OUT_BYTES = 1024 * 1024  # of large answers in one turn
 LONG_FRAME_BYTES = 1_100_000  # beyond it a frame is read in steps; the largest of ordinary producers are not
 MOST_FRAME_BYTES = 2**31 - 1  # what its length prefix can say
-SMALLEST_FRAME_BYTES = 10  # key, version, correlation id, length of the client id
 
 log = logging.getLogger("fakebroker")
 
 _SIZE = Struct(">i")
 _PREFIXES = [_SIZE.pack(size_bytes) for size_bytes in range(512)]
-_head = Struct(">ii4xh").unpack_from  # frame size; API key and version as one number; the client id's length
-_frame_head = Struct(">i4xh").unpack_from  # the same without the size
-_HEAD_BYTES = 4 + SMALLEST_FRAME_BYTES
+
+# A request on the stream. What is read of it in one go, before it is cut out, is `_head`; API key and version are one
+# number there, the key of `Dispatcher.routes`.
+#
+#     | length | API key | version | correlation id | length of the client id | client id | tagged section | body
+#     |   4    |    2    |    2    |       4        |           2             |           | only header v2 |
+#              |0                  |4               |8                        |10    offsets in the frame
+_head = Struct(">ii4xh").unpack_from
+_frame_head = Struct(">i4xh").unpack_from  # the same in a frame that was cut out already
+_HEAD_BYTES = PREFIX_BYTES + SMALLEST_FRAME_BYTES
 
 
 class Connection:
-    """What the engine knows of one client. The driver (net or sim) feeds it and carries away what it has to say."""
+    """What the engine knows of one client. Its driver (driver.py: net or sim) feeds it and sends what it has made."""
 
     def __init__(
         self, engine: "Engine", listener: Listener, peer: Peer, local_address: Address, dispatcher: Dispatcher
@@ -53,26 +80,20 @@ class Connection:
         self.listener = listener
         self.peer = peer
         self.local_address = local_address  # the address on our side that the client connected to
-        self.close_reason: str | None = None  # set: send what there is to send, then close
-        self.is_parked = False  # a request waits for its answer
-        self.driver: Any = None  # whatever drives this connection; the engine does not look at it
-        self.is_dirty = False
+        self.state = READING
+        self.close_reason: str | None = None  # set in CLOSING and GONE
+        self.driver: ConnectionDriver = NO_DRIVER  # set by the driver, right after `Engine.connect`
         self.out_bytes = 0  # of large answers made and not handed over; many end the turn
-        self.is_quiet = True  # nothing is parked, kept for later or wrong: the next bytes begin a frame
-        self.is_gone = False
         self._dispatcher = dispatcher
-        self._pieces: list[bytes] = []  # received and not yet taken up; the first from _position on
-        self._position = 0
-        self._buffered_bytes = 0
-        self._wanted_bytes = 4  # no turn makes sense before this many are there
-        self._out: list[bytes] = []
+        self._input = FrameReader(engine.largest_frame_bytes, SMALLEST_FRAME_BYTES, "socket.request.max.bytes")
+        self._out: list[bytes] = []  # length prefixes and frames, not handed over
         self._raw_client_id = b""  # with its length, as it came; compared before it is decoded
-        self._is_turn_over = False
-        self._route: Route | None = None  # of the request in work, as are the next two
+        # The request in work, or the last one. A connection that has nothing to do keeps neither frame nor request.
+        self._route: Route | None = None
         self._frame = b""
-        self._request: Message | None = None
+        self._request: Message | None = None  # only while it is parked
         self._received = engine.now
-        self._watchers: list[Callable[[Instant], None]] = []
+        self._watchers: list[Callable[[Instant], None]] = []  # `Call.on_close` of the parked request
         self._call = self._new_call()
         engine.journal.event(Connected(peer), engine.now)
 
@@ -81,45 +102,50 @@ class Connection:
     def receive(self, data: bytes, now: Instant) -> None:
         """Bytes came in. What is due runs first, then whole frames are taken up."""
         self.engine.tick(now)
-        if self.is_quiet:
+        state = self.state
+        if state is READING:
+            # The fast way, and nearly the only one: `data` is not kept but cut where it is.
             try:
                 self._turn(data, 0, now)
             except Exception as error:
-                self._broke(error)
-        elif self.close_reason is None:
-            self._pieces.append(data)
-            self._buffered_bytes += len(data)
+                self._on_internal_error(error)
+        elif state is BUFFERED or state is PARKED:
+            self._input.receive(data)
             if self.wants_turn:
-                self.resume(now)
+                self._kept_turn(now)
             else:
-                self.engine.mark_dirty(self)  # the driver may have to stop reading
+                self.engine.to_flush[self] = None  # the driver may have to stop reading
 
     def resume(self, now: Instant) -> None:
         """The next turn for frames that are already here."""
         self.engine.tick(now)
         if self.wants_turn:
-            try:
-                if self._wanted_bytes > LONG_FRAME_BYTES:
-                    self._long_frame(now)
-                else:
-                    self._turn(*self._input(), now)
-            except Exception as error:
-                self._broke(error)
+            self._kept_turn(now)
 
     @property
     def wants_turn(self) -> bool:
-        """Whether frames are here that may be taken up now."""
-        return not self.is_parked and self.close_reason is None and self._buffered_bytes >= self._wanted_bytes
+        """Whether bytes are kept that are worth a turn now."""
+        return self.state is BUFFERED and self._input.buffered_bytes >= self._input.wanted_bytes
+
+    @property
+    def is_parked(self) -> bool:
+        """Whether a request waits for its answer."""
+        return self.state is PARKED
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the connection is closed."""
+        return self.state is GONE
 
     @property
     def parked_call(self) -> Call | None:
         """The request that waits for its answer, or None."""
-        return self._call if self.is_parked else None
+        return self._call if self.state is PARKED else None
 
     @property
     def waiting_bytes(self) -> int:
-        """How many bytes wait behind a parked request or for the next turn; not those of an incomplete frame."""
-        return self._buffered_bytes if self.is_parked or self.wants_turn else 0
+        """How many bytes wait after a parked request or for the next turn; not those of an incomplete frame."""
+        return self._input.buffered_bytes if self.state is PARKED or self.wants_turn else 0
 
     def data_to_send(self) -> list[bytes]:
         """The pieces to write, in order; they are handed over."""
@@ -127,13 +153,12 @@ class Connection:
         return out
 
     def closed(self, now: Instant, reason: str = "the client closed the connection") -> None:
-        """The connection is gone, whoever closed it. What a parked request had asked to be told of is told."""
-        if self.is_gone:
+        """The connection is closed, whoever closed it. Runs what the parked request registered with `Call.on_close`."""
+        if self.state is GONE:
             return
-        self.is_gone = True
-        self.is_quiet = False
+        self._move(GONE)
         self.close_reason = self.close_reason or reason
-        self._drop_input()
+        self._input.clear()
         self._out.clear()
         self.engine.forget(self)
         self.engine.journal.event(Disconnected(self.peer, self.close_reason), now)
@@ -142,15 +167,15 @@ class Connection:
             self.engine.run(callback, now)
         self._drop_request()
         # Not in a cycle with driver and call any more: all of it goes now, not when the collector comes by.
-        self.driver = self._call.connection = Gone(self.engine)
+        self.driver, self._call.connection = NO_DRIVER, ClosedConnection(self.engine)
 
     # What a call asks of its connection
 
     def answer(self, call: Call, response: "Message | None") -> None:
         """The answer of the request in work, which is `call`; None: it gets none."""
         self._answered(call)
-        if self.is_gone or self._route is None:
-            return
+        if self.state in ENDED or self._route is None:
+            return  # `Call.close` came before
         self._send_reply(self._route, response)
         self._unpark(call)
 
@@ -169,14 +194,13 @@ class Connection:
 
     def fail(self, reason: str) -> None:
         """Stop reading; the driver closes after the answers that are already made."""
-        if self.close_reason is None:
+        if self.state not in ENDED:
+            self._move(CLOSING)
             self.close_reason = reason
-            self.is_quiet = False
-            self._is_turn_over = True
             client = who(self._call.client_id, self.peer)
             log.warning("closing the connection from %s: %s", client, printable(reason, LINE_CHARACTERS))
-            self._drop_input()
-            self.engine.mark_dirty(self)
+            self._input.clear()
+            self.engine.to_flush[self] = None
 
     def not_served(self, call: Call, what: str) -> None:
         """The client of `call` asked for something that is not there; `what` begins with the API's name."""
@@ -201,17 +225,17 @@ class Connection:
         assert route is not None
         try:
             response = yield from steps
-            if response is None or self.is_gone:  # answered by now, or parked
+            if response is None or call.is_answered or self.state in ENDED:  # answered by now, or parked, or for nobody
                 return
             self._send(route, (yield from route.encode_in_steps(response)))
             self._answered(call)
         except Exception as error:
-            if not self.is_gone:
+            if self.state is PARKED:
                 assert self._request is not None
                 self._failed(route, self._request, error if response is None else route.fault_of(response, error))
             elif not isinstance(error, CloseConnection | KafkaError):
                 self.engine.failed(error)
-        if not self.is_gone:
+        if self.state is not GONE:
             self._unpark(call)
 
     def _read(self, call: Call, steps: Steps[Any], handle: Callable[[Call, Any], Any]) -> Steps[Any]:
@@ -224,75 +248,114 @@ class Connection:
         call.is_answered = True
         self._watchers.clear()
 
+    def _park(self, request: "Message") -> None:
+        """The request in work is answered later. Its handler may have closed the connection: then it never is."""
+        if self.state is SERVING:
+            self._move(PARKED)
+            self._request = request
+
     def _unpark(self, call: Call) -> None:
         """The request in work is done; the driver may go on with the next."""
-        if self.is_parked:
-            self.is_parked = False
+        if self.state is PARKED:
+            self._move(BUFFERED if self._input.buffered_bytes else READING)
+        if self.state is not SERVING:  # there the handler replied before it returned: `_serve` goes on
             self._drop_request()
             self._call = self._new_call(call)
-        self.engine.mark_dirty(self)
+        self.engine.to_flush[self] = None
 
     # Requests
 
     def _turn(self, buffer: bytes, position: int, now: Instant) -> None:
-        """Take up whole frames from `position` on until one parks, the turn is over or the rest is no whole frame."""
+        """Take up whole frames from `position` on until one parks or closes, or the turn is over (READING, BUFFERED).
+
+        The turn is over after `REQUESTS_PER_TURN` requests or `MOST_OUT_BYTES` of large answers.
+        """
         end, limit, routes, head = len(buffer), self.engine.at_once_bytes, self._dispatcher.routes, _head
-        self._is_turn_over = False
+        serving, prefix_bytes, smallest = SERVING, PREFIX_BYTES, SMALLEST_FRAME_BYTES  # local names are the fastest
+        self.state = serving  # plain stores here and below, not `_move`: they are made for every read
         for _ in range(REQUESTS_PER_TURN):
             if end - position < _HEAD_BYTES:
                 break
             size, code, client_id_size = head(buffer, position)
-            start = position + 4
+            start = position + prefix_bytes
             stop = start + size
-            if stop > end or not SMALLEST_FRAME_BYTES <= size <= limit:
-                break
+            if stop > end or not smallest <= size <= limit:
+                break  # `_buffer_rest` finds out which
             frame = buffer[start:stop]
             position = stop
             route = routes.get(code) or self._find_route(code, frame)
             if route is not None:
-                self._serve(route, frame, 10 + client_id_size if client_id_size > 0 else 10, now)
-            if self._is_turn_over:
+                # A negative length says that there is no client id.
+                self._serve(route, frame, smallest + client_id_size if client_id_size > 0 else smallest, now)
+            if self.state is not serving:
                 break
-        if not self.is_parked:
+        if self.state is not PARKED:
             self._frame = b""  # an idle connection does not hold on to its last request
-        if position < end or self._is_turn_over:
-            self._keep(buffer, position)
-        elif not self.is_quiet:
-            self._drop_input()
-            self.is_quiet = True
-        if self.engine.outbox:  # a request that was parked or closed its connection had consequences
-            self.engine.drain()
-        if not self.is_dirty:
-            self.engine.mark_dirty(self)
+        if position == end and self.state is serving:
+            self.state = READING
+        else:
+            self._buffer_rest(buffer, position)
+        engine = self.engine
+        if engine.outbox:  # a request that was parked or closed its connection had consequences
+            engine.drain()
+        engine.to_flush[self] = None
 
-    def _long_frame(self, now: Instant) -> None:
-        """Take up the whole frame that is here, which is so long that to read it is work in steps."""
-        size, pieces = self._wanted_bytes - 4, self._pieces
-        pieces[0] = pieces[0][self._position + 4 :]
-        data = b"".join(pieces)
-        self._drop_input()
-        pieces.clear()
-        frame = data[:size]
+    def _buffer_rest(self, buffer: bytes, position: int) -> None:
+        """Keep what was not taken up."""
+        if self.state not in ENDED:
+            self._input.put_back(buffer, position)
+            self._measure_rest()
+
+    def _measure_rest(self) -> None:
+        """Find out how much makes the next frame whole; a bad length closes the connection (AV-3)."""
+        if self.state is PARKED:
+            return  # nothing after its request is looked at before it is answered, not even a length that cannot be
+        try:
+            self._input.measure()
+        except WireError as error:
+            self.fail(str(error))
+            return
+        state = BUFFERED if self._input.buffered_bytes else READING
+        if state is not self.state:
+            self._move(state)
+
+    def _kept_turn(self, now: Instant) -> None:
+        """A turn for what is kept: for the next frame alone if it is so long that to read it is work in steps."""
+        try:
+            if self._input.wanted_bytes > PREFIX_BYTES + self.engine.at_once_bytes:
+                self._long_frame(self._input.take_frame(), now)
+            else:
+                self._turn(*self._input.take(), now)
+        except Exception as error:
+            self._on_internal_error(error)
+
+    def _long_frame(self, frame: bytes, now: Instant) -> None:
+        """Take up one frame, cut out already; a later turn is for what follows it."""
+        self.state = SERVING
         code, client_id_size = _frame_head(frame)
         route = self._dispatcher.routes.get(code) or self._find_route(code, frame)
         if route is not None:
-            self._serve(route.of_long_frames(), frame, 10 + client_id_size if client_id_size > 0 else 10, now)
-        if not self.is_parked:
+            offset = SMALLEST_FRAME_BYTES + max(client_id_size, 0)
+            self._serve(route.of_long_frames(), frame, offset, now)
+        if self.state is not PARKED:
             self._frame = b""
-        self._keep(data, size)
-        self.engine.mark_dirty(self)
+        if self.state not in ENDED:
+            self._measure_rest()
+        if self.engine.outbox:
+            self.engine.drain()
+        self.engine.to_flush[self] = None
 
     def _serve(self, route: Route, frame: bytes, offset: int, now: Instant) -> None:
         """One request: header, body, handler, answer. `offset` is where the header's client id ends."""
         call = self._call
         try:
             if frame[8:offset] != self._raw_client_id:
-                self._meet(frame, offset)
+                self._set_client_id(frame, offset)
             if route.has_tagged_header:
                 if len(frame) > offset and not frame[offset]:
                     offset += 1
                 else:
-                    offset = decode_request_header(frame)[1]
+                    _, offset = decode_request_header(frame)
         except WireError as error:
             self.fail(f"{route}: {error}")
             return
@@ -313,7 +376,7 @@ class Connection:
             elif call.is_answered:
                 self._call = self._new_call(call)
             else:
-                self.is_parked, self._request, self._is_turn_over = True, request, True
+                self._park(request)
         except Exception as error:
             self._failed(route, request, error if response is None else route.fault_of(response, error))
 
@@ -347,12 +410,12 @@ class Connection:
         return response
 
     def _large_prefix(self, size: int) -> bytes:
-        """The length prefix of a large answer. Much to send ends the turn, so that slow readers cost little."""
+        """The length prefix of a large answer. Much of these ends the turn, so that slow readers cost little."""
         if size > MOST_FRAME_BYTES:
             raise AnswerTooLong(f"an answer of {size} bytes")
         self.out_bytes += size
-        if self.out_bytes > MOST_OUT_BYTES:
-            self._is_turn_over = True
+        if self.out_bytes > MOST_OUT_BYTES and self.state is SERVING:
+            self._move(BUFFERED)
         return _SIZE.pack(size)
 
     def _send_reply(self, route: Route, response: "Message | None") -> None:
@@ -360,14 +423,14 @@ class Connection:
         try:
             self._send(route, None if response is None else route.encode(response))
         except Exception as error:
-            self._blame(error if response is None else route.fault_of(response, error))
+            self.engine.failed(error if response is None else route.fault_of(response, error))
             self._send_error(route, self._request, ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def _failed(self, route: Route, request: "Message", error: Exception) -> None:
         """A handler raised: a client's fault closes or is answered with its code, a bug of ours with -1 (AV-10)."""
         call = self._call
         if not isinstance(error, CloseConnection | KafkaError):
-            self._blame(error)
+            self.engine.failed(error)
         if not call.is_answered:
             call.is_answered = True  # wherever the handler left it before it raised, nobody may answer it again
             self._watchers.clear()
@@ -377,13 +440,6 @@ class Connection:
                 code = error.code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
                 self._send_error(route, request, code)
         self._call = self._new_call(call)
-
-    def _blame(self, error: Exception) -> None:
-        """A bug of ours is kept for the test; an answer too long for the protocol only has a line in the log."""
-        if isinstance(error, AnswerTooLong):
-            log.warning("answered with an error in place of the answer: %s", error)
-        else:
-            self.engine.failed(error)
 
     def _send_error(self, route: Route, request: "Message | None", code: ErrorCode) -> None:
         """The API's own error layout, as far as it has one (AV-10)."""
@@ -395,8 +451,8 @@ class Connection:
         else:
             self._send(route, body)
 
-    def _broke(self, error: Exception) -> None:
-        """A bug of ours that is no handler's: nobody knows what has become of the request, so the connection ends."""
+    def _on_internal_error(self, error: Exception) -> None:
+        """A bug of ours outside of a handler ends the connection, not the broker: its request may be half done."""
         self.engine.failed(error)
         self._drop_request()
         self.fail(f"internal error: {error!r}")
@@ -406,26 +462,22 @@ class Connection:
         try:
             return self._dispatcher.find(code)
         except CloseConnection as error:
-            self._refuse_unserved(code >> 16, frame, str(error))
+            other_protocol = guess_protocol(frame)
+            if not other_protocol:  # a request of Kafka's: name the client
+                with suppress(WireError):
+                    self._call.client_id = client_id_of(frame)
+                self.engine.unserved.closed(self._call.client_id, self.peer, code >> 16, str(error))
+            self.fail(f"{error}{other_protocol}")
         except Exception as error:
             self.engine.failed(error)
             self.fail(f"its handler could not be loaded: {error}")
         return None
 
-    def _meet(self, frame: bytes, offset: int) -> None:
+    def _set_client_id(self, frame: bytes, offset: int) -> None:
         """The client names itself, for the first time or by a new name."""
         header, _ = decode_request_header(frame)
         self._raw_client_id = frame[8:offset]
         self._call.client_id = header.client_id
-
-    def _refuse_unserved(self, api_key: int, frame: bytes, reason: str) -> None:
-        """Close for an API or version that is not served, naming the client if this is a request of Kafka's."""
-        other_protocol = hint(frame)
-        if not other_protocol:
-            with suppress(WireError):
-                self._call.client_id = client_id_of(frame)
-            self.engine.unserved.closed(self._call.client_id, self.peer, api_key, reason)
-        self.fail(reason + other_protocol)
 
     def _new_call(self, before: Call | None = None) -> Call:
         """The call for the next requests; one serves them all until one is parked or answered by `reply`."""
@@ -435,48 +487,10 @@ class Connection:
             call.api_key, call.version, call.client_id = before.api_key, before.version, before.client_id
         return call
 
-    # Input
-
-    def _input(self) -> tuple[bytes, int]:
-        """Everything received and not taken up, and where that begins."""
-        pieces, position = self._pieces, self._position
-        if len(pieces) > 1:
-            pieces[0] = pieces[0][position:]
-            return b"".join(pieces), 0
-        return pieces[0], position
-
-    def _keep(self, buffer: bytes, position: int) -> None:
-        """Put back what was not taken up, and find out how much makes the next frame whole."""
-        self.is_quiet = False
-        if self.close_reason is not None:
-            return
-        rest_bytes = len(buffer) - position
-        self._wanted_bytes = 4
-        if rest_bytes >= 4 and not self.is_parked:
-            self._wanted_bytes = self._whole_frame_bytes(buffer, position)
-            if self.close_reason is not None:
-                return
-        if rest_bytes < self._wanted_bytes:
-            buffer, position = buffer[position:], 0  # do not hold on to what was taken up
-        self._pieces = [buffer] if rest_bytes else []
-        self._position = position
-        self._buffered_bytes = rest_bytes
-
-    def _whole_frame_bytes(self, buffer: bytes, position: int) -> int:
-        """The length of the frame that begins here with its prefix; a length that cannot be closes (AV-3)."""
-        (size,) = _SIZE.unpack_from(buffer, position)
-        limit = self.engine.largest_frame_bytes
-        if SMALLEST_FRAME_BYTES <= size <= limit:
-            return int(size) + 4
-        if size > limit:
-            problem = f"a frame of {size} bytes is larger than socket.request.max.bytes ({limit})"
-        else:
-            problem = f"a frame of {size} bytes cannot hold a request header"
-        self.fail(problem + hint(buffer[position : position + 16]))
-        return 4
+    def _move(self, state: ConnectionState) -> None:
+        """To a state that may follow the present one."""
+        assert state in TRANSITIONS[self.state], f"from {self.state.name} to {state.name}"
+        self.state = state
 
     def _drop_request(self) -> None:
         self._frame, self._request = b"", None
-
-    def _drop_input(self) -> None:
-        self._pieces, self._position, self._buffered_bytes, self._wanted_bytes = [], 0, 0, 4

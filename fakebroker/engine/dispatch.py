@@ -7,12 +7,13 @@ from typing import Any, cast
 
 from fakebroker.apis import dialects, handlers
 from fakebroker.apis.call import Call
-from fakebroker.engine.refusal import refusal
+from fakebroker.engine.error_response import error_response
 from fakebroker.engine.unserved import MISSING
 from fakebroker.errors import AnswerTooLong, CloseConnection, ErrorCode, WireError
 from fakebroker.listeners import Listener
 from fakebroker.release import Release
 from fakebroker.wire.dialects import Overlay, overlays_of, versions_with
+from fakebroker.wire.frame import has_tagged_request_header, has_tagged_response_header
 from fakebroker.wire.registry import APIS, Api
 
 EncodeSteps = Generator[None, None, list[bytes]]
@@ -47,26 +48,28 @@ class Route:
         "version",
     )
 
-    def __init__(self, api: Api | Overlay, version: int, module: Any) -> None:
+    def __init__(self, api: Api | Overlay, version: int, module: Any, body_version: int | None = None) -> None:
+        """`body_version`: as what the bodies are read and written, if not as the `version` in the header."""
         request, response = api.request, api.response
+        body_version = version if body_version is None else body_version
         self.api_key = api.key
         self.version = version
         self.name = api.name
         self.request = request
         self.response = response
-        self.decode: Callable[[bytes, int], tuple[Any, int]] = request.decoder(version)
+        self.decode: Callable[[bytes, int], tuple[Any, int]] = request.decoder(body_version)
         make: Any = response.piecer if api.key in (FETCH, JOIN_GROUP) else response.encoder
-        self.encode: Callable[[Any], bytes | list[bytes]] = make(version)  # pieces, where an answer may be large
+        self.encode: Callable[[Any], bytes | list[bytes]] = make(body_version)  # pieces, where an answer may be large
         self.handle: Callable[[Call, Any], Any] = module.handle
         self.error_response: Callable[[Any, int, ErrorCode], Any] = getattr(
-            module, "error_response", partial(refusal, response)
+            module, "error_response", partial(error_response, response)
         )
         self.is_loaded = not isinstance(module, _Unloadable)
         self._encode_in_steps: Callable[[Any], EncodeSteps] | None = None
         self._decode_in_steps: Callable[[bytes, int], DecodeSteps] | None = None
         self._of_long_frames: Route | None = None
-        self.has_tagged_header = request.flexible.includes(version)
-        self.has_tagged_answer = response.flexible.includes(version) and api.key != API_VERSIONS  # AV-5
+        self.has_tagged_header = has_tagged_request_header(api.key, version)
+        self.has_tagged_answer = has_tagged_response_header(api.key, version)
 
     def of_long_frames(self) -> "Route":
         """The same for frames that take long to read: what it decodes are the steps in which the request is read."""
@@ -143,16 +146,17 @@ class Dispatcher:
         served = self.listener.versions.get(api_key)
         if served is None:
             raise CloseConnection(_why_not(api_key, self._release))
+        lowest, highest = served
         overlay = self.overlays.get((api_key, version))
         if overlay is not None:
             route = Route(overlay, version, _loaded(lambda: dialects.handler(overlay)))
-        elif served[0] <= version <= served[1]:
+        elif lowest <= version <= highest:
             route = Route(APIS[api_key], version, _loaded(lambda: handlers.handler(api_key)))
         elif api_key == API_VERSIONS:
             route = _newer_api_versions(version, served)
         else:
             name = APIS[api_key].name
-            raise CloseConnection(f"{name} v{version} is not served here, only v{served[0]} to v{served[1]}")
+            raise CloseConnection(f"{name} v{version} is not served here, only v{lowest} to v{highest}")
         if route.is_loaded:
             self.routes[code] = route
         return route
@@ -200,14 +204,16 @@ def versions_served(release: Release) -> dict[int, tuple[int, int]]:
 
 
 def _newer_api_versions(version: int, served: tuple[int, int]) -> Route:
-    """ApiVersions of a version we do not have: the body is not looked at, the answer names our range in v0 (AV-6)."""
+    """ApiVersions of a version we do not have: the body is not looked at, the answer names our range in v0 (AV-6).
+
+    What its header is, `wire/frame.py` says.
+    """
     from fakebroker.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 
-    entry = ApiVersion(api_key=API_VERSIONS, min_version=served[0], max_version=served[1])
+    lowest, highest = served
+    entry = ApiVersion(api_key=API_VERSIONS, min_version=lowest, max_version=highest)
     answer = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[entry])
-    route = Route(APIS[API_VERSIONS], 0, handlers.handler(API_VERSIONS))
-    route.version = version
-    route.has_tagged_header = True
+    route = Route(APIS[API_VERSIONS], version, handlers.handler(API_VERSIONS), body_version=0)
     route.decode = lambda _frame, offset: (None, offset)
     route.handle = lambda _call, _request: answer
     return route

@@ -11,6 +11,7 @@ from fakebroker.engine.dispatch import Dispatcher
 from fakebroker.engine.journal import Journal, Peer
 from fakebroker.engine.unserved import Unserved
 from fakebroker.engine.work import Work
+from fakebroker.errors import AnswerTooLong
 from fakebroker.instant import Instant
 from fakebroker.listeners import Address, Listener
 
@@ -44,7 +45,9 @@ class Engine:
         self._dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]
         self.works: deque[Work] = deque()
         self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps
-        self._dirty: list[Connection] = []
+        # Connections with something to do for their drivers: to send, to take a turn, to stop reading, to close. In the
+        # order in which they got it; None is only there because Python has no ordered set.
+        self.to_flush: dict[Connection, None] = {}
         self._connection_count = 0
         cluster.log_jobs.start(now)
 
@@ -60,14 +63,13 @@ class Engine:
         self.connections[peer.connection_id] = connection
         return connection
 
-    def take_dirty(self) -> list[Connection]:
-        """The connections that have something to send, want a turn or are to be closed, in the order they got so."""
-        dirty = self._dirty
-        if dirty:
-            self._dirty = []
-        for connection in dirty:
-            connection.is_dirty = False
-        return dirty
+    def flush(self) -> None:
+        """Let the drivers of all connections in `to_flush` do what there is to do; what comes up meanwhile is next."""
+        connections = self.to_flush
+        if connections:
+            self.to_flush = {}
+            for connection in connections:
+                connection.driver.flush()
 
     # Long work
 
@@ -97,7 +99,7 @@ class Engine:
         timers = self._timers
         return timers.wall.next_due_ms(), timers.mono.next_due_ms()
 
-    def look_again(self) -> tuple[int, int]:
+    def next_wakeup_hint(self) -> tuple[int, int]:
         """When to `tick` next, as `next_deadline`, but free of cost: it may be too early, and NEVER_MS is never."""
         return self._timers.wall.earliest_ms, self._timers.mono.earliest_ms
 
@@ -155,20 +157,17 @@ class Engine:
         """A bug of ours: logged with its traceback and kept for the test, unless there are too many already.
 
         The traceback becomes a note, text that `stop()` shows with the exception: the frames themselves would hold
-        on to the request and all that came of it.
+        on to the request and all that came of it. An answer too long for the protocol is no bug: it is logged only.
         """
+        if isinstance(error, AnswerTooLong):
+            log.warning("answered with an error in place of the answer: %s", error)
+            return
         log.error("internal error", exc_info=error)
         trace = "".join(format_exception(error))
         _drop_frames(error)
         if len(self.errors) < MOST_ERRORS:
             error.add_note(f"in the broker:\n{trace[-MOST_TRACE_CHARS:]}")
             self.errors.append(error)
-
-    def mark_dirty(self, connection: Connection) -> None:
-        """The driver should look at this connection."""
-        if not connection.is_dirty:
-            connection.is_dirty = True
-            self._dirty.append(connection)
 
     def forget(self, connection: Connection) -> None:
         """The connection is gone."""

@@ -61,11 +61,17 @@ class Disconnected(NamedTuple):
     reason: str
 
 
-class Frame(NamedTuple):
-    """The kept part of a frame (without length prefix) that was too large to keep whole."""
+class Frame:
+    """The kept part of a frame (without length prefix) that was too large to keep whole.
 
-    kept: bytes
-    size_bytes: int
+    `size_bytes` is the size of the whole frame. There is no `len`: nobody can take it for that of the kept part.
+    """
+
+    __slots__ = ("kept", "size_bytes")
+
+    def __init__(self, kept: bytes, size_bytes: int) -> None:
+        self.kept = kept
+        self.size_bytes = size_bytes
 
     @classmethod
     def of(cls, pieces: list[bytes], size_bytes: int) -> "Frame":
@@ -92,7 +98,7 @@ class Exchange:
 
     __slots__ = ("_body_offset", "answered", "header", "peer", "received", "request_frame", "response_frame", "seq")
 
-    def __init__(self, seq: int, entry: "_Entry") -> None:
+    def __init__(self, seq: int, entry: "_ExchangeEntry") -> None:
         self.seq = seq
         self.peer, self.request_frame, self.response_frame, self.received, self.answered = entry
         self.header, self._body_offset = _header_of(_kept(self.request_frame))
@@ -158,9 +164,17 @@ class Exchange:
         return f"#{self.seq} {client}: {self.api} v{self.version} -> {answer} after {self.waited_ms} ms"
 
 
+class _EventEntry(NamedTuple):
+    """What the ring has of an event."""
+
+    event: CoreEvent | Connected | Disconnected
+    at: Instant
+
+
 _Bytes = bytes | Frame
-_Entry = tuple[Peer, _Bytes, _Bytes | None, Instant, Instant]
-_EventEntry = tuple[CoreEvent | Connected | Disconnected, Instant]
+# What the ring has of an exchange: peer, request, response, when it was received, when answered. It is made for every
+# request, and a plain tuple is made several times as fast as one that has names. So it is unpacked, never indexed.
+_ExchangeEntry = tuple[Peer, _Bytes, _Bytes | None, Instant, Instant]
 
 
 class Journal:
@@ -169,7 +183,7 @@ class Journal:
     def __init__(self, max_entries: int = 20_000, max_bytes: int = 4 * 1024 * 1024) -> None:
         self.max_entries = max_entries
         self.max_bytes = max_bytes
-        self._ring: deque[_Entry | _EventEntry] = deque()
+        self._ring: deque[_ExchangeEntry | _EventEntry] = deque()
         self._count = 0  # of all entries ever
         self._bytes = 0  # kept now
 
@@ -177,8 +191,9 @@ class Journal:
         self, peer: Peer, request: bytes, response: bytes | Frame | None, received: Instant, answered: Instant
     ) -> None:
         """A request was answered, or ended without an answer (`response` None). Frames come without length prefix."""
-        size = len(request) + len(response) if response else len(request)
-        if size > BIG_BYTES or isinstance(response, Frame):
+        if isinstance(response, Frame) or (
+            (size := len(request) + len(response) if response else len(request)) > BIG_BYTES
+        ):
             self._append_big(peer, request, response, received, answered)
         else:
             self._ring.append((peer, request, response, received, answered))
@@ -189,7 +204,7 @@ class Journal:
 
     def event(self, event: CoreEvent | Connected | Disconnected, now: Instant) -> None:
         """Something happened that is not a request."""
-        self._ring.append((event, now))
+        self._ring.append(_EventEntry(event, now))
         self._count += 1
         if len(self._ring) > self.max_entries:
             self._forget()
@@ -210,7 +225,10 @@ class Journal:
     def entries(self) -> Iterator[Exchange | Recorded]:
         """Everything that is still known, oldest first."""
         for seq, entry in enumerate(tuple(self._ring), self.forgotten):
-            yield Exchange(seq, entry) if len(entry) == 5 else Recorded(seq, entry[1], entry[0])
+            if isinstance(entry, _EventEntry):
+                yield Recorded(seq, entry.at, entry.event)
+            else:
+                yield Exchange(seq, entry)
 
     def requests(self, api: str | None = None, client_id: str | None = None) -> list[Exchange]:
         """The exchanges, oldest first; of one API by name, of one client (`client_id` may have wildcards).
@@ -236,10 +254,13 @@ class Journal:
             return
         name = _NAME_LENGTH.pack(-1 if client_id is None else len(name)) + name
         for entry in self._ring:
-            if len(entry) == 5:
-                frame = _kept(entry[1])
-                if frame.startswith(name, _NUMBERS.size):
-                    yield entry[0].connection_id, _NUMBERS.unpack_from(frame)[0]
+            if isinstance(entry, _EventEntry):
+                continue
+            peer, request, _, _, _ = entry
+            frame = _kept(request)
+            if frame.startswith(name, _NUMBERS.size):
+                api_key, _, _ = _NUMBERS.unpack_from(frame)
+                yield peer.connection_id, api_key
 
     def _append_big(
         self, peer: Peer, request: bytes, response: "_Bytes | None", received: Instant, answered: Instant
@@ -258,8 +279,8 @@ class Journal:
         most_bytes, most_entries = self.max_bytes * 15 // 16, self.max_entries - self.max_entries // 16
         while ring and (self._bytes > most_bytes or len(ring) > most_entries):
             entry = ring.popleft()
-            if len(entry) == 5:
-                self._bytes -= len(_kept(entry[1])) + (len(_kept(entry[2])) if entry[2] else 0)
+            if not isinstance(entry, _EventEntry):
+                self._bytes -= _kept_bytes(entry)
 
 
 def _cut(frame: _Bytes) -> tuple[_Bytes, int]:
@@ -268,6 +289,11 @@ def _cut(frame: _Bytes) -> tuple[_Bytes, int]:
         return frame, len(frame.kept)
     size = len(frame)
     return (frame, size) if size <= BIG_BYTES else (Frame(frame[:KEPT_OF_BIG_BYTES], size), KEPT_OF_BIG_BYTES)
+
+
+def _kept_bytes(entry: _ExchangeEntry) -> int:
+    _, request, response, _, _ = entry
+    return len(_kept(request)) + (0 if response is None else len(_kept(response)))
 
 
 def _kept(frame: _Bytes) -> bytes:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from fakebroker.apis.call import Call
+    from fakebroker.engine.closed_connection import ClosedConnection
     from fakebroker.engine.connection import Connection
-    from fakebroker.engine.gone import Gone
 
 
 class Work:
@@ -22,7 +22,11 @@ class Work:
     __slots__ = ("_call", "_connection", "_must_finish", "_steps")
 
     def __init__(
-        self, connection: "Connection | Gone", call: "Call", steps: "Generator[None, None, None]", must_finish: bool
+        self,
+        connection: "Connection | ClosedConnection",
+        call: "Call",
+        steps: "Generator[None, None, None]",
+        must_finish: bool,
     ) -> None:
         self._connection = connection
         self._call = call

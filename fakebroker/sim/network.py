@@ -22,7 +22,7 @@ class SimSocket:
     def send(self, data: bytes) -> None:
         """Send bytes; whatever the broker answers at once is here when this returns."""
         self.connection.receive(data, self._network.now)
-        self._network.settle()
+        self._network.flush()
 
     def take(self) -> bytes:
         """What has arrived since the last time."""
@@ -33,14 +33,14 @@ class SimSocket:
     def close(self) -> None:
         """Go away."""
         self.connection.closed(self._network.now)
-        self._network.settle()
+        self._network.flush()
 
     @property
     def is_closed(self) -> bool:
         """Whether the connection is gone, whoever closed it."""
         return self.connection.close_reason is not None
 
-    def carry(self) -> None:
+    def flush(self) -> None:
         """The broker has something for this client, or a turn is wanted, or the broker closes."""
         connection = self.connection
         self._inbox += connection.data_to_send()
@@ -76,23 +76,22 @@ class SimNetwork:
     def stop_node(self, node_id: int) -> None:
         """Stop one broker: what it has to say at that is still heard, then its connections are closed."""
         self.engine.cluster.stop_node(node_id, self.now)
-        self.settle()
+        self.flush()
         for connection in tuple(self.engine.connections.values()):
             if connection.listener.node_id == node_id:
                 connection.closed(self.now, f"node {node_id} was stopped")
-        self.settle()
+        self.flush()
 
     def start_node(self, node_id: int) -> None:
         """Start a broker that was stopped."""
         self.engine.cluster.start_node(node_id, self.now)
-        self.settle()
+        self.flush()
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Carry bytes both ways until nobody has anything to say; one step of long work in each round."""
         engine = self.engine
-        while (dirty := engine.take_dirty()) or engine.works:
-            for connection in dirty:
-                connection.driver.carry()
+        while engine.to_flush or engine.works:
+            engine.flush()
             if engine.works:
                 engine.step(self.now)
 
@@ -108,7 +107,7 @@ class SimNetwork:
             if left_ms <= 0:
                 return False
             self.engine.advance_to(self.now.plus(min(left_ms, self._next_deadline_in_ms())))
-            self.settle()
+            self.flush()
         return True
 
     def _next_deadline_in_ms(self) -> int:

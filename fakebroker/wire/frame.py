@@ -17,6 +17,7 @@ NEW_REQUEST_HEADER_FOR_UNKNOWN_VERSIONS = frozenset({_API_VERSIONS})
 
 _REQUEST = struct.Struct(">hhih")
 _RESPONSE = struct.Struct(">i")
+SMALLEST_FRAME_BYTES = _REQUEST.size  # of a request: key, version, correlation id, length of the client id
 
 
 class RequestHeader(NamedTuple):

@@ -28,11 +28,11 @@ JOIN = {
 START = Instant(wall_ms=1_700_000_000_000, mono_ms=5_000)
 
 
-def long_poll(max_wait_ms: int, fetch_offset: int = 0, topic: str = "t") -> bytes:
+def long_poll(max_wait_ms: int, fetch_offset: int = 0, topic: str = "t", correlation_id: int = 1) -> bytes:
     """A Fetch that waits for a record of a topic that exists; one without topics is answered at once."""
     row = (0, -1, fetch_offset, -1, -1, 1000, bytes(16), 2**63 - 1)
     asked = FetchTopic(topic=topic, partitions=[row])
-    return request("Fetch", 4, max_wait_ms=max_wait_ms, min_bytes=1, topics=[asked])
+    return request("Fetch", 4, correlation_id, max_wait_ms=max_wait_ms, min_bytes=1, topics=[asked])
 
 
 def framed(frame: bytes) -> bytes:

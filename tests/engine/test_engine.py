@@ -93,19 +93,19 @@ def test_an_error_in_a_timer_is_kept_and_the_others_run(lab: EngineLab, alarms: 
     assert alarms.rang == [("next", 2, 2)]
 
 
-def test_when_to_look_again_is_never_too_late(lab: EngineLab, alarms: Alarms) -> None:
-    """`look_again` may be early after a deadline moved, `next_deadline` is exact, and a tick brings them together."""
+def test_the_wakeup_hint_is_never_too_late(lab: EngineLab, alarms: Alarms) -> None:
+    """The hint may be early after a deadline moved, `next_deadline` is exact, and a tick brings them together."""
     timers = lab.cluster.timers
     lab.engine.next_deadline()
-    assert lab.engine.look_again() == (NEVER_MS, NEVER_MS)
+    assert lab.engine.next_wakeup_hint() == (NEVER_MS, NEVER_MS)
     moved = Deadline(lambda now: alarms.rang.append(("moved", *alarms.since_start(now))))
     timers.mono.arm(moved, START.mono_ms + 10)
     timers.mono.arm(moved, START.mono_ms + 20)
-    assert lab.engine.look_again() == (NEVER_MS, START.mono_ms + 10)
+    assert lab.engine.next_wakeup_hint() == (NEVER_MS, START.mono_ms + 10)
     assert lab.engine.next_deadline() == (None, START.mono_ms + 20)
     lab.engine.tick(START.plus(10))
     assert alarms.rang == []
-    assert lab.engine.look_again() == (NEVER_MS, START.mono_ms + 20)
+    assert lab.engine.next_wakeup_hint() == (NEVER_MS, START.mono_ms + 20)
 
 
 def test_what_the_core_tells_is_in_the_journal_before_the_answer(lab: EngineLab) -> None:

@@ -158,7 +158,7 @@ def test_a_late_answer_that_has_no_encoding_harms_nobody_else(answer_with: Any) 
     client = lab.client()
     assert client.ask("Heartbeat", 4, **HEARTBEAT) is None
     parked[0].reply(HeartbeatResponse(throttle_time_ms=2**40))
-    lab.network.settle()
+    lab.network.flush()
     assert client.answer("Heartbeat", 4).error_code == -1
     assert len(lab.engine.errors) == 1
 
@@ -221,7 +221,7 @@ def test_a_parked_call_may_close_its_connection(answer_with: Any) -> None:
     client = lab.client()
     client.ask("Heartbeat", 4, **HEARTBEAT)
     parked[0].close("it cannot be done")
-    lab.network.settle()
+    lab.network.flush()
     assert client.close_reason == "it cannot be done"
 
 

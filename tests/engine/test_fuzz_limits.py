@@ -148,7 +148,7 @@ class Judge:
     def renew(self) -> None:
         """Let what was asked for fall due, then begin with another broker."""
         self.lab.engine.advance_to(self.lab.network.now.plus(YEAR_MS))
-        self.lab.network.settle()
+        self.lab.network.flush()
         assert not self.lab.engine.errors
         self.lab = EngineLab()
         self.lab.cluster.topics.create("ab", 2)

@@ -49,7 +49,7 @@ def test_many_entries_are_read_in_steps(lab: EngineLab) -> None:
         lab.engine.step(lab.network.now)
     assert connection.is_parked
     assert lab.engine.works
-    lab.network.settle()
+    lab.network.flush()
     assert len(client.answer("Metadata", 12).topics) == 60_000
     assert lab.engine.errors == []
 

@@ -54,7 +54,7 @@ def test_others_are_served_between_the_steps(lab: EngineLab) -> None:
         lab.cluster.topics.create(f"t{index}")
     client = begun(lab, request("Metadata", 9, topics=None))
     assert lab.client().ask("Heartbeat", 4, group_id="g", generation_id=1, member_id="m").error_code == 25
-    lab.network.settle()
+    lab.network.flush()
     assert len(client.answer("Metadata", 9).topics) == count
     assert lab.engine.errors == []
 
@@ -64,7 +64,7 @@ def test_the_next_request_of_the_connection_waits(lab: EngineLab) -> None:
     lab.cluster.topics.create("t", 9_999)
     client = begun(lab, request("Metadata", 9, 1, topics=None) + request("ApiVersions", 0, 2))
     assert client.socket.connection.wants_turn is False
-    lab.network.settle()
+    lab.network.flush()
     data = client.socket.take()
     assert (data[4:8], data[-4:-2] != b"") == (b"\0\0\0\1", True)
     assert not client.socket.connection.is_parked
@@ -90,7 +90,7 @@ def test_a_deletion_is_finished_whoever_has_gone(lab: EngineLab) -> None:
     client = begun(lab, request("DeleteTopics", 3, topic_names=["t"]))
     assert "t" not in lab.cluster.topics
     client.socket.connection.closed(lab.network.now)
-    lab.network.settle()
+    lab.network.flush()
     assert lab.engine.errors == []
     shards = lab.cluster.nodes[1].coordinator.shards.values()
     assert not any(group.offsets.topics.get("t") for shard in shards for group in shard)
@@ -102,7 +102,7 @@ def test_what_one_produce_unpacks_is_bounded(lab: EngineLab) -> None:
     lab.cluster.topics.create("t", 50)
     client = begun(lab, produce(*[batch] * 50))
     steps = steps_to_the_end(lab)
-    lab.network.settle()
+    lab.network.flush()
     codes = [part.error_code for part in client.answer("Produce", 7).responses[0].partition_responses]
     assert codes == [0] * (UNPACKED_PER_REQUEST_BYTES // (100 << 20)) + [10] * 48
     assert 10 < steps < 150
@@ -114,7 +114,7 @@ def test_a_batch_for_a_topic_that_is_deleted_meanwhile(lab: EngineLab) -> None:
     lab.cluster.topics.create("t")
     client = begun(lab, produce(zeros(20 << 20)))
     lab.cluster.topics.delete("t", lab.network.now)
-    lab.network.settle()
+    lab.network.flush()
     assert client.answer("Produce", 7).responses[0].partition_responses[0].error_code == 3
 
 
@@ -142,7 +142,7 @@ def test_a_topic_that_another_client_makes_meanwhile(lab: EngineLab) -> None:
     """It is refused with TOPIC_ALREADY_EXISTS, as if the request had come later; the others are made."""
     client = begun(lab, creation(*NAMES))
     others = lab.cluster.topics.create("t0", 3)
-    lab.network.settle()
+    lab.network.flush()
     codes = [topic.error_code for topic in client.answer("CreateTopics", 7).topics]
     assert codes == [36] + [0] * (len(NAMES) - 1)
     assert lab.cluster.topics.get("t0") is others
@@ -152,7 +152,7 @@ def test_a_topic_that_another_client_makes_meanwhile(lab: EngineLab) -> None:
 def test_a_refused_creation_leaves_nothing(lab: EngineLab) -> None:
     """Too large a change is found out when all is planned: no topic exists, and each is answered."""
     client = begun(lab, creation(*[f"t{number}" for number in range(5_001)]))
-    lab.network.settle()
+    lab.network.flush()
     assert {topic.error_code for topic in client.answer("CreateTopics", 7).topics} == {44}
     assert len(lab.cluster.topics) == 0
 
@@ -160,7 +160,7 @@ def test_a_refused_creation_leaves_nothing(lab: EngineLab) -> None:
 def test_a_creation_that_is_only_validated(lab: EngineLab) -> None:
     """All are answered with their counts and configs, and none exists."""
     client = begun(lab, creation(*NAMES, validate_only=True))
-    lab.network.settle()
+    lab.network.flush()
     topics = client.answer("CreateTopics", 7).topics
     assert {(topic.error_code, topic.num_partitions, len(topic.configs)) for topic in topics} == {(0, 1, 33)}
     assert len(lab.cluster.topics) == 0
@@ -172,7 +172,7 @@ def test_a_created_topic_that_is_deleted_before_the_answer_is_written(lab: Engin
     while not len(lab.cluster.topics):
         lab.engine.step(lab.network.now)
     lab.cluster.topics.delete("t999", lab.network.now)
-    lab.network.settle()
+    lab.network.flush()
     assert {topic.num_partitions for topic in client.answer("CreateTopics", 7).topics} == {1}
 
 
@@ -182,7 +182,7 @@ def test_auto_creation_counts_more_than_description(lab: EngineLab) -> None:
     frame = request("Metadata", 12, topics=topics, allow_auto_topic_creation=True)
     making = begun(lab, frame)
     steps = steps_to_the_end(lab)
-    lab.network.settle()
+    lab.network.flush()
     assert len(making.answer("Metadata", 12).topics) == len(lab.cluster.topics) == 1_000
     assert steps >= 5
     finding = lab.client()

@@ -7,8 +7,15 @@ from typing import Any
 
 import pytest
 
+from fakebroker.net.client_connection import (
+    HANDED_OVER,
+    MOST_UNSENT_BYTES,
+    MOST_WAITING_BYTES,
+    PIECE_BYTES,
+    ClientConnection,
+)
 from fakebroker.net.ports import Ports
-from fakebroker.net.server import MOST_UNSENT_BYTES, MOST_WAITING_BYTES, PIECE_BYTES, Server, _Client
+from fakebroker.net.server import Server
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.wire.messages.fetch import FetchTopic
@@ -82,16 +89,21 @@ class Desk:
         self.server._is_open = True
         self.server.use(self.lab.engine)
 
-    def client(self) -> tuple[_Client, Notes]:
+    def client(self) -> tuple[ClientConnection, Notes]:
         client, notes = self.accept(NoSocket(), "127.0.0.9"), Notes()
-        notes.lost = lambda: self.loop.call_soon(client.connection_lost, None)
-        client.connection_made(notes)
-        notes.calls.clear()
+        self.open(client, notes)
         return client, notes
 
-    def accept(self, accepted: socket.socket, host: str) -> _Client:
+    def open(self, client: ClientConnection, notes: "Notes") -> None:
+        """asyncio takes the socket over, as after the first bytes."""
+        notes.lost = lambda: self.loop.call_soon(client.connection_lost, None)
+        client._move(HANDED_OVER)
+        client.connection_made(notes)
+        notes.calls.clear()
+
+    def accept(self, accepted: socket.socket, host: str) -> ClientConnection:
         self.sockets.append(accepted)
-        return _Client(self.server, self.lab.engine.listeners[0], accepted, host)
+        return ClientConnection(self.server, self.lab.engine.listeners[0], accepted, host)
 
     def turn_loop(self) -> None:
         self.loop.run_until_complete(asyncio.sleep(0))
@@ -241,7 +253,7 @@ BATCHES = [build_batch([Record(0, 1_700_000_000_000, None, b"v" * size)]) for si
 class Narrow(Notes):
     """A transport that takes 64 KiB and asks for no more until it is told that the client has read."""
 
-    client: _Client
+    client: ClientConnection
 
     def write(self, data: Any) -> None:
         super().write(data)
@@ -252,16 +264,14 @@ class Narrow(Notes):
         return 0
 
 
-def ask_for_all(desk: Desk) -> tuple[_Client, Narrow, bytes]:
+def ask_for_all(desk: Desk) -> tuple[ClientConnection, Narrow, bytes]:
     """A client whose socket takes nothing; it asks for all batches. Also the records as they are stored."""
     log = desk.lab.cluster.topics.create("t", 1, 1, {"retention.ms": "-1"}).partitions[0].log
     for batch in BATCHES:
         log.append(batch, desk.lab.engine.now)
     client, notes = desk.accept(NoSocket(), "127.0.0.9"), Narrow()
     notes.client = client
-    notes.lost = lambda: desk.loop.call_soon(client.connection_lost, None)
-    client.connection_made(notes)
-    notes.calls.clear()
+    desk.open(client, notes)
     row = (0, -1, 0, -1, -1, 1 << 20, bytes(16), 0)
     client.data_received(request("Fetch", 11, session_epoch=-1, topics=[FetchTopic(topic="t", partitions=[row])]))
     return client, notes, b"".join(log.batches())

@@ -75,7 +75,7 @@ def test_a_client_that_leaves_amid_a_deletion() -> None:
     """The loop goes on with it, and all groups' offsets go."""
     with FakeBroker() as broker:
         begun(broker)
-        on_work = broker.call(lambda: broker._server._work_soon)
+        on_work = broker.call(lambda: broker._server._schedule_work)
         with connect(broker) as deleting:
             deleting.sendall(request("DeleteTopics", 3, topic_names=["t"]))
             broker.wait(lambda: works(broker) == 1 or None, 20, lambda: f"{works(broker)} requests under way")

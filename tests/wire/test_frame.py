@@ -3,12 +3,15 @@
 import pytest
 
 from fakebroker.errors import WireError
+from fakebroker.wire.dialects import DIALECTS, Overlay
 from fakebroker.wire.frame import (
     RequestHeader,
     ResponseHeader,
     decode_request_header,
     decode_response,
     encode_request,
+    has_tagged_request_header,
+    has_tagged_response_header,
 )
 from fakebroker.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from fakebroker.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -149,3 +152,13 @@ def test_a_short_answer_raises_wire_error(length: int) -> None:
     """An answer too short for its header raises WireError."""
     with pytest.raises(WireError, match="response header"):
         decode_response(HEARTBEAT, 0, bytes(length))
+
+
+@pytest.mark.parametrize("overlay", [overlay for dialect in DIALECTS.values() for overlay in dialect.overlays], ids=str)
+def test_a_draft_has_the_header_of_the_released_version(overlay: Overlay) -> None:
+    """The header is decided by API key and version alone; no draft is flexible where the released version is not."""
+    for message, has_tags in (
+        (overlay.request, has_tagged_request_header(overlay.key, overlay.version)),
+        (overlay.response, has_tagged_response_header(overlay.key, overlay.version)),
+    ):
+        assert message.flexible.includes(overlay.version) == has_tags

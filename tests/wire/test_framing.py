@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.errors import WireError
-from fakebroker.wire.framing import FrameReader, hint, with_length
+from fakebroker.wire.framing import FrameReader, guess_protocol, with_length
 
 TLS_HELLO = bytes.fromhex("16030100f8010000f40303")
 
@@ -86,8 +86,8 @@ def test_a_reader_left_in_the_middle_goes_on_there() -> None:
 )
 def test_strangers_are_recognised(start: bytes, words: str) -> None:
     """TLS, HTTP and other text are named; bytes that look like nothing known are not commented."""
-    assert words in hint(start)
-    assert bool(words) == bool(hint(start))
+    assert words in guess_protocol(start)
+    assert bool(words) == bool(guess_protocol(start))
 
 
 def test_the_error_carries_the_hint() -> None:

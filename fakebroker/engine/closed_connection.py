@@ -1,0 +1,61 @@
+"""What a call of a closed connection still has: every question to it is answered, next to nothing has an effect."""
+
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+from fakebroker.engine.work import Work
+from fakebroker.errors import CloseConnection, KafkaError
+from fakebroker.instant import Instant
+
+if TYPE_CHECKING:
+    from fakebroker.apis.call import Call, Steps
+    from fakebroker.engine.engine import Engine
+    from fakebroker.schema import Message
+
+
+class ClosedConnection:
+    """In the place of the `Connection` in `Call.connection` (apis/call.py), so that a parked call that outlives its
+    client does not keep the connection, the driver and their buffers in memory.
+
+    Only work that must be finished goes on: a request that was taken up as a whole is done, as in Kafka.
+    """
+
+    __slots__ = ("_engine",)
+    is_gone = True
+
+    def __init__(self, engine: "Engine") -> None:
+        self._engine = engine
+
+    def answer(self, call: "Call", _response: "Message | None") -> None:
+        """Nobody is there to read it."""
+        call.is_answered = True
+
+    def watch(self, _call: "Call", _callback: Callable[[Instant], None]) -> None:
+        """The client has gone already; callbacks that were there before have run."""
+
+    def work(self, call: "Call", steps: "Steps[Any]", must_finish: bool) -> None:
+        """Do what must be finished, although nobody waits for what the steps would give."""
+        if must_finish:
+            self._engine.begin(Work(self, call, self._to_the_end(steps), must_finish))
+        else:
+            steps.close()
+
+    def fail(self, _reason: str) -> None:
+        """It is closed."""
+
+    def not_served(self, _call: "Call", _what: str) -> None:
+        """It waits for nothing any more."""
+
+    def looked_up(self, _call: "Call", _group_id: str) -> None:
+        """It will not ask that coordinator."""
+
+    def address_of(self, _node_id: int) -> None:
+        """A client that has gone reaches nothing."""
+
+    def _to_the_end(self, steps: "Steps[Any]") -> Generator[None, None, None]:
+        try:
+            yield from steps
+        except (CloseConnection, KafkaError):
+            return
+        except Exception as error:
+            self._engine.failed(error)

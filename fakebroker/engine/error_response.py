@@ -1,0 +1,146 @@
+"""An API's own error layout, where its module has no `error_response` of its own (AV-10).
+
+Most answers have an error code at the top, and that is all they need. In the others the code stands in entries that
+mirror those of the request, so that the client can tell which topic or group it is about: `MIRRORS` says which list
+mirrors which, and what is repeated of each entry. As in Kafka's `getErrorResponse`, nothing else is filled in.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from fakebroker.errors import ErrorCode
+from fakebroker.schema.types import ArrayOf, Primitive
+
+ITSELF = ""  # in place of a field's name, where the request's entry is a bare value
+
+
+class Mirror(NamedTuple):
+    """The entries of the answer's list `answered` stand for those of the request's list `asked`, in their order."""
+
+    answered: str
+    asked: str  # "dirs.topics": the topics of all dirs
+    repeated: dict[str, str]  # field of the answer's entry -> field of the request's entry, or ITSELF
+    inner: "Mirror | None" = None  # the same between the lists in the entries
+
+
+def _same(*names: str) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+_TOPICS = Mirror("topics", "topics", _same("name"), Mirror("partitions", "partitions", _same("partition_index")))
+_RESOURCE = _same("resource_type", "resource_name")
+
+# By API key; where there are two, the versions have the one or the other.
+MIRRORS: dict[int, tuple[Mirror, ...]] = {
+    # Produce
+    0: (
+        Mirror(
+            "responses",
+            "topic_data",
+            _same("name", "topic_id"),
+            Mirror("partition_responses", "partition_data", _same("index")),
+        ),
+    ),
+    2: (_TOPICS,),  # ListOffsets
+    3: (Mirror("topics", "topics", _same("name", "topic_id")),),  # Metadata
+    8: (_TOPICS._replace(repeated=_same("name", "topic_id")),),  # OffsetCommit
+    # OffsetFetch
+    9: (
+        _TOPICS._replace(inner=Mirror("partitions", "partition_indexes", {"partition_index": ITSELF})),
+        Mirror("groups", "groups", _same("group_id")),
+    ),
+    10: (Mirror("coordinators", "coordinator_keys", {"key": ITSELF}),),  # FindCoordinator
+    15: (Mirror("groups", "groups", {"group_id": ITSELF}),),  # DescribeGroups
+    19: (Mirror("topics", "topics", _same("name")),),  # CreateTopics
+    # DeleteTopics
+    20: (
+        Mirror("responses", "topic_names", {"name": ITSELF}),
+        Mirror("responses", "topics", _same("name", "topic_id")),
+    ),
+    21: (_TOPICS,),  # DeleteRecords
+    # OffsetForLeaderEpoch
+    23: (Mirror("topics", "topics", _same("topic"), Mirror("partitions", "partitions", _same("partition"))),),
+    28: (_TOPICS,),  # TxnOffsetCommit
+    32: (Mirror("results", "resources", _RESOURCE),),  # DescribeConfigs
+    33: (Mirror("responses", "resources", _RESOURCE),),  # AlterConfigs
+    # AlterReplicaLogDirs
+    34: (
+        Mirror(
+            "results",
+            "dirs.topics",
+            {"topic_name": "name"},
+            Mirror("partitions", "partitions", {"partition_index": ITSELF}),
+        ),
+    ),
+    35: (),  # DescribeLogDirs v0 to v2: its entries are the broker's directories, not what was asked for
+    37: (Mirror("results", "topics", _same("name")),),  # CreatePartitions
+    42: (Mirror("results", "groups_names", {"group_id": ITSELF}),),  # DeleteGroups
+    # ElectLeaders v0
+    43: (
+        Mirror(
+            "replica_election_results",
+            "topic_partitions",
+            _same("topic"),
+            Mirror("partition_result", "partitions", {"partition_id": ITSELF}),
+        ),
+    ),
+    44: (Mirror("responses", "resources", _RESOURCE),),  # IncrementalAlterConfigs
+    75: (Mirror("topics", "topics", _same("name")),),  # DescribeTopicPartitions
+}
+
+
+def error_response(response: Any, request: Any, version: int, code: ErrorCode) -> Any:
+    """The answer of class `response` in which everything that `request` asked for failed with `code`."""
+    if has_code(response, version):
+        return response(error_code=int(code))
+    answer = response()
+    for mirror in MIRRORS.get(response.api_key, ()):
+        getattr(answer, mirror.answered).extend(_mirrored(mirror, response, type(request), [request], version, code))
+    return answer
+
+
+def has_code(declaration: Any, version: int) -> bool:
+    """Whether a message, or an entry of a list, has an error code in that version."""
+    return any(spec.name == "error_code" and spec.versions.includes(version) for spec in declaration.fields)
+
+
+def _mirrored(
+    mirror: Mirror, answer: Any, request: Any, parents: Iterable[Any], version: int, code: ErrorCode
+) -> list[Any]:
+    """The entries of `mirror.answered`, for the entries that `parents`, of the declaration `request`, hold."""
+    element = _element(answer, mirror.answered)
+    for name in mirror.asked.split("."):
+        parents = [entry for parent in parents for entry in _value(request, parent, name) or ()]
+        request = _element(request, name)
+    entries = []
+    for entry in parents:
+        values = {field: _value(request, entry, name) for field, name in mirror.repeated.items()}
+        values = {field: value for field, value in values.items() if value is not None}
+        if has_code(element, version):
+            values["error_code"] = int(code)
+        if mirror.inner:
+            values[mirror.inner.answered] = _mirrored(mirror.inner, element, request, [entry], version, code)
+        entries.append(_made(element, values))
+    return entries
+
+
+def _element(declaration: Any, name: str) -> Any:
+    """What the list of that name has as entries."""
+    kind = next(spec.type for spec in declaration.fields if spec.name == name)
+    assert isinstance(kind, ArrayOf)
+    return kind.element
+
+
+def _value(declaration: Any, entry: Any, name: str) -> Any:
+    """A field of an entry: of a structure, a row (a plain tuple), or a bare value."""
+    if isinstance(declaration, Primitive):
+        return entry
+    if declaration.is_row:
+        return entry[[spec.name for spec in declaration.fields].index(name)]
+    return getattr(entry, name)
+
+
+def _made(declaration: Any, values: dict[str, Any]) -> Any:
+    if declaration.is_row:
+        return tuple(values.get(spec.name, spec.fresh_default()) for spec in declaration.fields)
+    return declaration(**values)
