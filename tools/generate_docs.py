@@ -58,7 +58,7 @@ def settings_page() -> str:
         "",
         "Broker settings are given under their Kafka names to `fakebroker serve --config name=value`, to",
         "`FakeBroker(config={...})` or to the fixture; clients alter the dynamic ones with IncrementalAlterConfigs.",
-        "Unknown names and values that cannot be are refused, with the nearest name. The unit stands behind the type.",
+        "Unknown names and wrong values are rejected, with the nearest name. The unit stands after the type.",
         "A bold name does what it says here; the others are known, validated and shown by DescribeConfigs, and have no",
         "effect.",
         "",

@@ -101,8 +101,8 @@ class Cluster:
     def stop_node(self, node_id: int, now: Instant) -> None:
         """A broker stops, cleanly: others lead its partitions and coordinate its groups (CLU-30, CLU-32).
 
-        Whoever waits for its coordinator is answered NOT_COORDINATOR; whoever else waits there has to be disconnected
-        by the caller. Nothing happens if it has stopped already.
+        Requests parked at its coordinator are answered with NOT_COORDINATOR; the caller has to close all connections of
+        the broker, with the other requests that wait there. Nothing happens if it has stopped already.
         """
         node = self.nodes[node_id]
         if node.alive:

@@ -1,7 +1,7 @@
 """Who leads a partition and who is in sync when brokers go and come back (CLU-6, CLU-22, CLU-26, CLU-30, KIP-966).
 
 What Kafka's controller decides: `ReplicationControlManager`, `PartitionChangeBuilder`. All brokers share one log here,
-so a replica is in sync as soon as its broker is alive and somebody leads.
+so a replica is in sync as soon as its broker is alive and the partition has a leader.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def broker_stopped(partition: "Partition", node_id: int, now: Instant) -> None:
 
 
 def broker_started(partition: "Partition", now: Instant) -> None:
-    """The broker of a replica is back: it leads if nobody does and it may, else it follows and is in sync (CLU-26).
+    """The broker of a replica is back: it leads if the partition has no leader and it may, else it follows (CLU-26).
 
     Nothing gives it the leadership back that it had; ElectLeaders can (CLU-6).
     """
@@ -53,7 +53,7 @@ def elect_preferred(partition: "Partition", now: Instant) -> bool:
 
 
 def elect_unclean(partition: "Partition", now: Instant) -> bool:
-    """Where nobody leads: let any live replica lead, one that has all records first. False if none lives (CLU-70)."""
+    """Without a leader: let any live replica lead, one that has all records first. False if none lives (CLU-70)."""
     live = partition.topic.cluster.live(partition.replicas)
     if not live:
         return False
@@ -93,7 +93,7 @@ def _lead(partition: "Partition", node_id: int, now: Instant) -> None:
 
 
 def _catch_up(partition: "Partition") -> None:
-    """Every live replica of a partition that somebody leads is in sync; the newest are the last in the list."""
+    """Every live replica of a partition with a leader is in sync; the newest are the last in the list."""
     if partition.leader >= 0:
         live = partition.topic.cluster.live(partition.replicas)
         _set_isr(partition, [*partition.isr, *(node_id for node_id in live if node_id not in partition.isr)])

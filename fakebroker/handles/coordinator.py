@@ -35,8 +35,8 @@ class CoordinatorHandle(Handle):
     def move(self, to: int) -> None:
         """Another node leads the partition: parked requests get NOT_COORDINATOR, and the new leader loads the log.
 
-        `to` is a node id; the present coordinator loads its log again. Raises ValueError for a node that does not
-        exist or is stopped.
+        To the node that has it already: it reads its log again. Raises ValueError for a node that does not exist or is
+        stopped.
         """
         self._with_cluster(lambda cluster, now: self._move(cluster, now, to))
 

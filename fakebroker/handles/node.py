@@ -39,17 +39,17 @@ class NodeHandle(Handle):
     def stop(self) -> None:
         """Stop it, cleanly as Kafka does; does nothing if it is stopped.
 
-        The next in-sync replica leads each partition that it led, nobody if there is none. Other nodes load its groups;
-        requests parked at their coordinator are answered with NOT_COORDINATOR. Then its connections are closed, and its
-        ports refuse clients. The last live node may be stopped, too: then nobody is served.
+        The next in-sync replica leads each partition that it led; without one the partition has no leader. Other nodes
+        load its groups; requests parked at their coordinator are answered with NOT_COORDINATOR. Then its connections
+        are closed, and its ports accept no clients. The last live node may be stopped, too: then no client is served.
         """
         self._with_cluster(self._stop)
 
     def start(self) -> None:
         """Start it on the same ports, with the same logs; does nothing if it is alive.
 
-        It is in sync at once and leads what nobody leads and it may; the rest stays where it is until somebody asks for
-        an election (ElectLeaders). Raises OSError if a port was taken by another process, and is stopped then.
+        It is in sync at once, and leads the partitions that have no leader and that it may lead; other leaders stay
+        until an ElectLeaders request. Raises OSError if a port was taken by another process, and is stopped then.
         """
         self._with_cluster(self._start)
 

@@ -17,8 +17,8 @@ EVERY_ADDRESS = "::"
 class Ports:
     """The sockets of some listeners, in their order.
 
-    A port may be ours and yet refuse clients (`refuse`), as that of a broker that is stopped: it is bound and nobody
-    listens, so that no other process gets it by chance.
+    The port of a broker that is stopped is bound, but its socket does not listen (`refuse`): clients are refused, and
+    no other process gets the port by chance.
     """
 
     def __init__(self, listeners: "Sequence[Listener]") -> None:

@@ -111,7 +111,7 @@ def wrong_tag_size(taken: int, data: bytes) -> WireError:
 
 
 def read_tags(count: int, data: bytes, position: int) -> tuple[dict[int, bytes], int]:
-    """The entries of a tagged section behind its first byte `count`, still encoded, and the position after them."""
+    """A tagged section after its first byte `count`: its entries as tag -> bytes, and the position after it."""
     if count > 127:
         count, extra = finish_unsigned_varint(count, data, position)
         position += extra

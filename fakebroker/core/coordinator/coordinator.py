@@ -3,7 +3,7 @@
 COORDINATOR_LOAD_IN_PROGRESS and NOT_COORDINATOR are decided here; groups never see them.
 
 Partitions are loaded lazily: when a group of them is first asked for, not when the broker becomes their leader. No
-client can tell the difference, because nobody but the leader appends to the partition's log, so it says the same later.
+client can tell the difference, because only the leader appends to the partition's log, so it says the same later.
 The one exception is a partition that changes its leader while it has a log: the new leader loads it at once, because
 the session timers of its groups start at the load (`_on_leader_changed`).
 """

@@ -51,7 +51,7 @@ class GroupMetadata:
         self.pending_sync_members: dict[str, None] = {}  # have not sent SyncGroup in this generation; a dict for order
         self._join_timer: Deadline | None = None
         self._sync_timer: Deadline | None = None
-        # The initial delay (KIP-134) runs on the join timer, in parts: each time somebody joined meanwhile another part
+        # The initial delay (KIP-134) runs on the join timer, in parts: each time a member joined meanwhile another part
         # of at most group.initial.rebalance.delay.ms is added, until the longest rebalance timeout is used up.
         self.in_initial_delay = False  # the group was Empty before this rebalance (JG-30)
         self.initial_delay_ms = 0  # length of the running part (JG-31)

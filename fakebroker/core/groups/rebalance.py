@@ -95,7 +95,7 @@ def complete_or_wait(group: GroupMetadata, now: Instant) -> None:
 def complete_join_phase(group: GroupMetadata, now: Instant) -> None:
     """End the join phase with the members that have joined: a new generation, or an Empty group (ST-5, ST-6).
 
-    Static members need not have joined (JG-33). If none of the members has, there is nobody who could lead the new
+    Static members need not have joined (JG-33). If none of the members has, there is no member that could lead the new
     generation: the join timer runs once more, until one joins or the session timers have removed all (JG-34).
     """
     group.join_timer.disarm()
@@ -141,7 +141,7 @@ def _become_empty(group: GroupMetadata, now: Instant) -> None:
 
 
 def _begin_generation(group: GroupMetadata, now: Instant) -> None:
-    """Answer everybody's JoinGroup and wait for their SyncGroup (JG-28, JG-35).
+    """Answer the JoinGroup of all members and wait for their SyncGroup (JG-28, JG-35).
 
     All sessions restart before the first answer: an answer may run the client's next request (in-process clients).
     """
@@ -220,7 +220,7 @@ def on_sync_timeout(group: GroupMetadata, now: Instant) -> None:
 
     A static member that was replaced meanwhile is still listed under its old id, because replacing a member does not
     touch `pending_sync_members` (Kafka's replaceStaticMember does not either). No request can remove that id from the
-    list, so the timer fires, removes nobody for it, and starts a rebalance all the same.
+    list, so the timer fires, removes no member for it, and starts a rebalance all the same.
     """
     pending = list(group.pending_sync_members)
     for member_id in pending:

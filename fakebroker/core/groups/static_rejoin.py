@@ -36,7 +36,7 @@ def replace_static_member(
 def replace_and_rebalance(
     group: GroupMetadata, member: Member, request: JoinRequest, answer: AnswerJoin, now: Instant
 ) -> None:
-    """CompletingRebalance: start a rebalance, everybody has to rejoin (JG-24)."""
+    """CompletingRebalance: start a rebalance, all members have to rejoin (JG-24)."""
     _replace(group, member, request, answer, now)
     rebalance.start(group, now, with_reason(f"static member {request.instance_id} returned", request))
 
@@ -88,7 +88,7 @@ def _rename(group: GroupMetadata, member: Member, member_id: str) -> None:
 
 
 def _join_answer(group: GroupMetadata, member: Member, request: JoinRequest, before: _Snapshot) -> JoinAnswer:
-    """The answer after a replacement without rebalance: nobody has to compute an assignment.
+    """The answer after a replacement without rebalance: no member has to compute an assignment.
 
     A client that knows SkipAssignment (v9+, KIP-814) learns that it leads and may skip the assignment. Older ones get
     the leader's former member id, so that a leader does not recognise itself and does not assign.

@@ -1,4 +1,4 @@
-"""Pending batches: what a coordinator appended, kept as values until somebody needs the bytes of the log (CR-14).
+"""Pending batches: what a coordinator appended, kept as values until the bytes of the log are needed (CR-14).
 
 An OffsetCommit is one tuple that cache and log share; a batch of it is built ("materialized") only when the log is
 read, measured, searched or truncated. All logs of a broker share one bound on the memory of pending batches,

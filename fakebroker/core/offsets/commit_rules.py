@@ -11,8 +11,8 @@ from fakebroker.errors import ErrorCode
 def error_for_commit(group: ClassicGroup, member_id: str, instance_id: str | None, generation: int) -> ErrorCode:
     """The error that an OffsetCommit to the group is answered with (OC-7, OC-8), or NONE.
 
-    A commit with generation -1 is accepted by an Empty group only, whoever sends it; others must come from a member of
-    the current generation, and not while it waits for its assignment.
+    A commit with generation -1 is accepted by an Empty group only, with any member id; others must come from a member
+    of the current generation, and not while it waits for its assignment.
     """
     state = group.state
     if generation < 0 and state is State.EMPTY:
@@ -44,7 +44,7 @@ def error_for_offset_delete(group: ClassicGroup) -> ErrorCode:
     """The error that a whole OffsetDelete is answered with (OD-2, OD-5), or NONE.
 
     In a consumer group with members offsets can be deleted, partition by partition (`is_subscribed`); in a group of
-    another protocol type nobody knows what its members read.
+    another protocol type the broker cannot know what its members read.
     """
     if group.state is State.DEAD:
         return ErrorCode.GROUP_ID_NOT_FOUND

@@ -1,8 +1,8 @@
 """What has expired: an event for the journal, also kept so that `explain` can report it when the group is gone.
 
-An expiration holds references to what the cleanup saw; due time and rule are computed from that when somebody asks, by
-the function that the cleanup itself used. Kept are the latest `_PASSES_PER_GROUP` expirations of each of the `_GROUPS`
-groups that had one last.
+An expiration holds references to what the cleanup saw; due time and rule are computed from that only when
+`explain` or the journal is read, by the function that the cleanup itself used. Kept are the latest `_PASSES_PER_GROUP`
+expirations of each of the `_GROUPS` groups that had one last.
 """
 
 from collections.abc import Iterator

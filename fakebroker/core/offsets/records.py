@@ -1,4 +1,4 @@
-"""Records of `__consumer_offsets` that are values until somebody fetches or measures the log and they become bytes.
+"""Records of `__consumer_offsets` that are values until the log is fetched or measured, and become bytes then.
 
 Each class is the records of one write, which form one batch (CR-14). The log keeps the object and calls `records()`
 when it needs bytes; the tuples inside are those of the cache, so a committed offset is kept once.
