@@ -135,11 +135,12 @@ class FetchLab:
         return Pending(call, fetch.handle(call, request))
 
     def advance(self, ms: int) -> None:
-        """Let time pass on both clocks."""
-        queue, target_ms = self.cluster.timers.mono, self.now.mono_ms + ms
-        while (deadline := queue.pop_due(target_ms)) is not None:
-            deadline.action(Instant(T0, target_ms))
-        self.now = self.now.plus(ms)
+        """Let time pass on both readings; what falls due on the way runs at its own moment."""
+        target = self.now.plus(ms)
+        for moment, action in self.cluster.timers.pop_due(self.now, target):
+            self.now = moment
+            action(moment)
+        self.now = target
 
     def entry(self, version: int, one: At, ids: dict[str, bytes] | None = None) -> FetchTopic:
         """One partition as it stands in a request."""

@@ -54,13 +54,11 @@ class GroupLab:
         return answer
 
     def wait(self, ms: int) -> None:
+        """Let time pass on both readings; what falls due on the way runs at its own moment."""
         end = self.ms + ms
-        mono = self.cluster.timers.mono
-        while (due := mono.next_due_ms()) is not None and due - START.mono_ms <= end:
-            self.ms = max(self.ms, due - START.mono_ms)
-            deadline = mono.pop_due(due)
-            assert deadline is not None
-            deadline.action(self.now)
+        for moment, action in self.cluster.timers.pop_due(self.now, START.plus(end)):
+            self.ms = moment.mono_ms - START.mono_ms
+            action(moment)
         self.ms = end
 
     def stable(self, group_id: str, members: int = 1) -> list[str]:

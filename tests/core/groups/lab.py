@@ -82,11 +82,9 @@ class Lab:
     def wait(self, ms: int) -> None:
         """Let time pass; what falls due on the way runs at its own millisecond."""
         end = self.ms + ms
-        while (due := self.timers.mono.next_due_ms()) is not None and due - START.mono_ms <= end:
-            self.ms = max(self.ms, due - START.mono_ms)
-            deadline = self.timers.mono.pop_due(due)
-            assert deadline is not None
-            deadline.action(self.now)
+        for moment, action in self.timers.pop_due(self.now, START.plus(end)):
+            self.ms = moment.mono_ms - START.mono_ms
+            action(moment)
         self.ms = end
 
     def wait_until(self, ms: int) -> None:

@@ -56,16 +56,13 @@ class Workshop:
         return self.topic(**config).partitions[0].log
 
     def advance(self, ms: int) -> int:
-        """Let wall time pass; returns how many jobs ran."""
-        target_ms, ran = self.now.wall_ms + ms, 0
-        queue = self.cluster.timers.wall
-        while (due_ms := queue.next_due_ms()) is not None and due_ms <= target_ms:
-            deadline = queue.pop_due(due_ms)
-            assert deadline is not None
-            self.now = Instant(max(due_ms, self.now.wall_ms), self.now.mono_ms)
-            deadline.action(self.now)
+        """Let time pass on both readings; returns how many jobs ran."""
+        target, ran = self.now.plus(ms), 0
+        for moment, action in self.cluster.timers.pop_due(self.now, target):
+            self.now = moment
+            action(moment)
             ran += 1
-        self.now = Instant(target_ms, self.now.mono_ms)
+        self.now = target
         return ran
 
     def append(self, log: PartitionLog, *times_ms: int, **fields: Any) -> Appended:

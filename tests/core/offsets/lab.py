@@ -92,21 +92,9 @@ class Lab:
     def wait(self, ms: int) -> None:
         """Let time pass on both clocks; what falls due on the way runs at its own millisecond."""
         end = self.ms + ms
-        timers = self.cluster.timers
-        while True:
-            wall, mono = timers.wall.next_due_ms(), timers.mono.next_due_ms()
-            dues = [
-                (due - start, queue)
-                for due, start, queue in ((wall, START.wall_ms, timers.wall), (mono, START.mono_ms, timers.mono))
-                if due is not None
-            ]
-            at, queue = min(dues, key=lambda due: due[0], default=(end + 1, timers.wall))
-            if at > end:
-                break
-            self.ms = max(self.ms, at)
-            deadline = queue.pop_due(self.now.wall_ms if queue is timers.wall else self.now.mono_ms)
-            assert deadline is not None
-            deadline.action(self.now)
+        for moment, action in self.cluster.timers.pop_due(self.now, START.plus(end)):
+            self.ms = moment.mono_ms - START.mono_ms
+            action(moment)
         self.ms = end
 
     def expired(self) -> list[OffsetExpired]:
