@@ -56,10 +56,10 @@ model: .venv/.dev
 	@FAKEBROKER_MODEL_MINUTES=$${FAKEBROKER_MODEL_MINUTES:-10} $(BIN)/pytest -q -s --timeout 0 \
 		tests/model $(ARGS) || { echo 'model failed; $(AGAIN)'; exit 1; }
 
-# Every property test with 100 new examples, 100,000 new frames, a minute of the groups' model and of the life's.
+# Every property test with new examples, 100,000 new frames, a minute of the groups' model and of the life's.
 random: .venv/.dev
 	@echo '$(AGAIN)'
-	@FAKEBROKER_MODEL_MINUTES=1 $(BIN)/pytest -q -n 2 --dist worksteal --hypothesis-seed=$(FAKEBROKER_SEED) \
+	@FAKEBROKER_MODEL_MINUTES=$${FAKEBROKER_MODEL_MINUTES:-1} $(BIN)/pytest -q -n 2 --dist worksteal --hypothesis-seed=$(FAKEBROKER_SEED) \
 		-m "(hypothesis or random) and not slow" $(ARGS) || { echo 'random failed; $(AGAIN)'; exit 1; }
 
 bench: .venv/.dev

@@ -414,6 +414,6 @@ SHORT = settings(
 @pytest.mark.rules("ST-9", "TM-2", "TM-6", "SG-10", "SG-11", "JG-21", "EX-9")
 def test_groups_under_arbitrary_clients() -> None:
     """The invariants hold whatever clients do; with FAKEBROKER_MODEL_MINUTES for that long."""
-    runs = run_model(GroupMachine, SHORT, settings(SHORT, max_examples=200, stateful_step_count=100))
+    runs = run_model(GroupMachine, SHORT, settings(SHORT, max_examples=25, stateful_step_count=100))
     if MINUTES:
         print(f"\n{steps_run:,} requests in {runs:,} runs over {MINUTES:g} minutes: nothing found")

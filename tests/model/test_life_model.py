@@ -272,5 +272,5 @@ SHORT = settings(
 @pytest.mark.parametrize("machine", [AsyncLifeMachine, ThreadLifeMachine])
 def test_no_request_is_parked_for_ever_whatever_happens_to_the_broker(machine: type[LifeMachine]) -> None:
     """Over starts, stops, loops and clocks; with FAKEBROKER_MODEL_MINUTES for that long."""
-    run_model(machine, SHORT, settings(SHORT, max_examples=200, stateful_step_count=60))
+    run_model(machine, SHORT, settings(SHORT, max_examples=20, stateful_step_count=60))
     gc.collect()  # what lost loops left is warned of here, not in another test
