@@ -1,4 +1,4 @@
-"""A call without a network, for testing handlers directly."""
+"""A call without a network and a cluster, for testing handlers directly."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,8 +7,11 @@ import pytest
 
 from fakebroker.apis.call import Call, Steps
 from fakebroker.apis.handlers import handler
+from fakebroker.core.cluster import Cluster
 from fakebroker.instant import Instant
 from fakebroker.listeners import Address, Listener
+from fakebroker.release import release
+from fakebroker.settings import Settings
 from fakebroker.wire.registry import APIS
 
 
@@ -78,3 +81,11 @@ def ask(make_call: Callable[..., Call]) -> Callable[..., Any]:
         return api.response.decode(response.encode(version), version)[0]
 
     return ask
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    """Three brokers; topic `t` of two partitions with two replicas each."""
+    cluster = Cluster(Settings(profile="test"), release(), node_ids=(1, 2, 3))
+    cluster.topics.create("t", 2, 2)
+    return cluster

@@ -23,7 +23,7 @@ def batch(*times_ms: int, key: bytes | None = b"k", **fields: Any) -> bytes:
     return build_batch([Record(n, time_ms, key, b"v") for n, time_ms in enumerate(times_ms)], **fields)
 
 
-class Lab:
+class LogApis:
     """A cluster of up to three brokers with a topic "t" of two partitions, all led by broker 1."""
 
     def __init__(
