@@ -19,7 +19,7 @@ from fakebroker.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from tests.apis.group_lab import GroupLab, join
+from tests.support.group_apis import GroupApis, join
 from tests.support.log_apis import NOW, T0, LogApis, batch
 
 Make = Callable[..., Call]
@@ -39,7 +39,7 @@ GROUP_REQUESTS: list[tuple[str, int, Callable[[str], dict[str, Any]]]] = [
 @pytest.mark.parametrize(("name", "version", "fields"), GROUP_REQUESTS, ids=[row[0] for row in GROUP_REQUESTS])
 def test_group_requests(make_call: Make, name: str, version: int, fields: Callable[[str], dict[str, Any]]) -> None:
     """16 from a broker that does not coordinate the group, at the top level or on the group."""
-    lab = GroupLab(make_call, node_ids=(1, 2))
+    lab = GroupApis(make_call, node_ids=(1, 2))
     answer = lab.ask(name, version, **fields(lab.elsewhere()))
     of_groups = getattr(answer, "groups", None) or getattr(answer, "results", None)
 
@@ -49,7 +49,7 @@ def test_group_requests(make_call: Make, name: str, version: int, fields: Callab
 @pytest.mark.rules("CLU-10")
 def test_a_commit(make_call: Make) -> None:
     """16 on every partition."""
-    lab = GroupLab(make_call, node_ids=(1, 2))
+    lab = GroupApis(make_call, node_ids=(1, 2))
     lab.cluster.topics.create("t", 2)
     rows = [(0, 5, -1, -1, ""), (1, 5, -1, -1, "")]
     topics = [OffsetCommitRequestTopic(name="t", partitions=rows)]

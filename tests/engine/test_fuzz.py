@@ -15,8 +15,8 @@ from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.schema.types import BYTES, RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
 from fakebroker.wire.registry import APIS
-from tests.engine.lab import EngineLab, framed, request
 from tests.support.chance import IS_FUZZING, SEED
+from tests.support.engine import SimEngine, framed, request
 
 MUTANTS = 3_000_000 if IS_FUZZING else 100_000
 PER_BROKER = 500
@@ -93,7 +93,7 @@ def test_mutated_frames_are_answered_or_close_their_connection(shard: int, caplo
     random = Random(SEED * SHARDS + shard)
     seeds = valid_frames(random)
     for _ in range(MUTANTS // SHARDS // PER_BROKER):
-        lab = EngineLab(seed=shard)
+        lab = SimEngine(seed=shard)
         lab.cluster.topics.create("ab", 2)
         bystander = lab.client()
         client = lab.client()
@@ -112,7 +112,7 @@ def test_random_bytes_close_the_connection_or_wait(caplog: pytest.LogCaptureFixt
     """Noise on the socket never gets further than the frame length."""
     random = Random(SEED + 1)
     caplog.set_level(logging.CRITICAL, "fakebroker")
-    lab = EngineLab()
+    lab = SimEngine()
     for _ in range(2_000):
         client = lab.client()
         client.socket.send(random.randbytes(random.randint(1, 200)))

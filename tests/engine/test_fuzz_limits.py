@@ -22,8 +22,8 @@ from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.schema.types import BYTES, RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
 from fakebroker.wire.registry import APIS, Api
-from tests.engine.lab import EngineLab, request
 from tests.support.chance import IS_FUZZING, SEED
+from tests.support.engine import SimEngine, request
 
 ROUNDS = 40 if IS_FUZZING else 2
 FRAMES_PER_BROKER = 100
@@ -130,7 +130,7 @@ class Judge:
 
     def __init__(self) -> None:
         self.sent = 0
-        self.lab = EngineLab()
+        self.lab = SimEngine()
 
     def send(self, frame: bytes) -> None:
         if self.sent % FRAMES_PER_BROKER == 0:
@@ -152,7 +152,7 @@ class Judge:
         self.lab.engine.advance_to(self.lab.network.now.plus(YEAR_MS))
         self.lab.network.settle()
         assert not self.lab.engine.errors
-        self.lab = EngineLab()
+        self.lab = SimEngine()
         self.lab.cluster.topics.create("ab", 2)
 
 

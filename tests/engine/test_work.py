@@ -10,12 +10,12 @@ from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.wire.messages.produce import PartitionProduceData, TopicProduceData
-from tests.engine.lab import EngineLab, request
+from tests.support.engine import SimEngine, request
 
 
 @pytest.fixture
-def lab() -> EngineLab:
-    return EngineLab()
+def lab() -> SimEngine:
+    return SimEngine()
 
 
 def produce(*batches: bytes) -> bytes:
@@ -28,7 +28,7 @@ def zeros(size_bytes: int) -> bytes:
     return build_batch([Record(0, 1_700_000_000_000, b"k", bytes(size_bytes))], codec=4)
 
 
-def begun(lab: EngineLab, frame: bytes) -> Any:
+def begun(lab: SimEngine, frame: bytes) -> Any:
     """A client whose request has begun and is not done."""
     client = lab.client()
     client.socket.connection.receive(frame, lab.network.now)
@@ -37,7 +37,7 @@ def begun(lab: EngineLab, frame: bytes) -> Any:
     return client
 
 
-def steps_to_the_end(lab: EngineLab) -> int:
+def steps_to_the_end(lab: SimEngine) -> int:
     steps = 0
     while lab.engine.works:
         lab.engine.step(lab.network.now)
@@ -45,7 +45,7 @@ def steps_to_the_end(lab: EngineLab) -> int:
     return steps
 
 
-def test_others_are_served_between_the_steps(lab: EngineLab) -> None:
+def test_others_are_served_between_the_steps(lab: SimEngine) -> None:
     """While Metadata of many topics is made, another client is answered, and the answer is as of the beginning."""
     count = 3 * metadata.PARTITIONS_PER_STEP
     for index in range(count):
@@ -57,7 +57,7 @@ def test_others_are_served_between_the_steps(lab: EngineLab) -> None:
     assert lab.engine.errors == []
 
 
-def test_the_next_request_of_the_connection_waits(lab: EngineLab) -> None:
+def test_the_next_request_of_the_connection_waits(lab: SimEngine) -> None:
     """Answers of a connection stay in the order of its requests (AV-2)."""
     lab.cluster.topics.create("t", 9_999)
     client = begun(lab, request("Metadata", 9, 1, topics=None) + request("ApiVersions", 0, 2))
@@ -68,7 +68,7 @@ def test_the_next_request_of_the_connection_waits(lab: EngineLab) -> None:
     assert not client.socket.connection.is_parked
 
 
-def test_work_for_a_client_that_has_gone_is_dropped(lab: EngineLab) -> None:
+def test_work_for_a_client_that_has_gone_is_dropped(lab: SimEngine) -> None:
     """A reader's work ends at its next step, and nothing is wrong afterwards."""
     lab.cluster.topics.create("t", 9_999)
     client = begun(lab, request("Metadata", 9, topics=None))
@@ -77,7 +77,7 @@ def test_work_for_a_client_that_has_gone_is_dropped(lab: EngineLab) -> None:
     assert lab.engine.errors == []
 
 
-def test_a_deletion_is_finished_whoever_has_gone(lab: EngineLab) -> None:
+def test_a_deletion_is_finished_whoever_has_gone(lab: SimEngine) -> None:
     """The topic is gone at once, and in the end all groups' offsets of it are (EX-12)."""
     lab.cluster.topics.create("t")
     committer = lab.client()
@@ -94,7 +94,7 @@ def test_a_deletion_is_finished_whoever_has_gone(lab: EngineLab) -> None:
     assert not any(group.offsets.topics.get("t") for shard in shards for group in shard)
 
 
-def test_what_one_produce_unpacks_is_bounded(lab: EngineLab) -> None:
+def test_what_one_produce_unpacks_is_bounded(lab: SimEngine) -> None:
     """Beyond 256 MiB the rest is refused with MESSAGE_TOO_LARGE and not unpacked; the steps are few and short."""
     batch = zeros(100 << 20)
     lab.cluster.topics.create("t", 50)
@@ -107,7 +107,7 @@ def test_what_one_produce_unpacks_is_bounded(lab: EngineLab) -> None:
     assert lab.engine.errors == []
 
 
-def test_a_batch_for_a_topic_that_is_deleted_meanwhile(lab: EngineLab) -> None:
+def test_a_batch_for_a_topic_that_is_deleted_meanwhile(lab: SimEngine) -> None:
     """Nothing is appended to it."""
     lab.cluster.topics.create("t")
     client = begun(lab, produce(zeros(20 << 20)))

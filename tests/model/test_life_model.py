@@ -20,9 +20,9 @@ from hypothesis.stateful import (
 )
 
 from fakebroker.errors import BrokerStopped
-from tests.engine.lab import JOIN, long_poll, request
 from tests.model.life import AsyncDoor, Client, Door, ThreadDoor, check_timer, descriptors
 from tests.support.chance import MINUTES, run_model
+from tests.support.engine import JOIN, long_poll, request
 
 REBALANCE_MS = 1000
 EARLY_MS = 2  # readings are rounded to milliseconds

@@ -9,13 +9,13 @@ from fakebroker.core.logs.config import LogConfig
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.instant import Instant
 from fakebroker.records.batch import parse_header, read_records
-from tests.core.logs.workshop import DAY_MS, EVERYTHING, NOW, T0, Pairs, Workshop, keyed
+from tests.support.logs import DAY_MS, EVERYTHING, NOW, T0, LogsCluster, Pairs, keyed
 
 BACKOFF_MS = 15_000
 HOUR_MS = 3_600_000
 
 
-def compacted(workshop: Workshop, **config: object) -> PartitionLog:
+def compacted(workshop: LogsCluster, **config: object) -> PartitionLog:
     """A log whose batches each get a segment of their own, when their times are an hour apart."""
     own = {
         "segment_ms": HOUR_MS - 1,
@@ -26,8 +26,13 @@ def compacted(workshop: Workshop, **config: object) -> PartitionLog:
     return workshop.log(**{**own, **config})
 
 
+<<<<<<< HEAD
 def write(workshop: Workshop, log: PartitionLog, *batches: dict[str, str | None], **fields: int) -> None:
     """One batch per dict, each an hour of record time after the one before it."""
+=======
+def write(workshop: LogsCluster, log: PartitionLog, *batches: dict[str, str | None], **fields: int) -> None:
+    """One batch per dict, each an hour of record time behind the one before it."""
+>>>>>>> 61a0c93 (The tests' clusters and engines stand together in tests/support, each under a name of its own)
     for pairs in batches:
         time_ms = T0 + log.log_end_offset * HOUR_MS
         log.append(keyed(*pairs.items(), time_ms=time_ms, **fields), workshop.now)
@@ -40,7 +45,7 @@ def contents(log: PartitionLog) -> list[tuple[int, str, str | None]]:
 @pytest.mark.rules("CO-1", "CO-4")
 def test_the_latest_record_of_each_key_survives() -> None:
     """In closed segments; the active one is left alone. The log start does not move, gaps are read over."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = compacted(workshop)
     write(workshop, log, {"a": "1", "b": "1"}, {"a": "2"}, {"c": "1"}, {"a": "3"}, {"c": "2"})
     workshop.advance(BACKOFF_MS)
@@ -54,7 +59,7 @@ def test_the_latest_record_of_each_key_survives() -> None:
 @pytest.mark.rules("CO-3", "RC-2", "LO-31")
 def test_what_stays_of_a_batch() -> None:
     """Base offset, last offset and times stay, the count shrinks; by time survivors are found, the log start stays."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = compacted(workshop)
     write(workshop, log, {"a": "1", "b": "1", "c": "1"}, {"a": "2", "c": "2"}, {"z": "1"})
     before = parse_header(log.read(0, 0, EVERYTHING)[0])
@@ -74,7 +79,7 @@ def test_what_stays_of_a_batch() -> None:
 @pytest.mark.rules("CO-5", "RC-1")
 def test_tombstones_go_after_their_time() -> None:
     """The first pass sets the delete horizon, a later pass behind it removes them; their times stay readable."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = compacted(workshop, delete_retention_ms=HOUR_MS)
     write(workshop, log, {"a": "1"}, {"a": None, "b": "1"}, {"z": "1"})
     workshop.advance(BACKOFF_MS)
@@ -97,7 +102,7 @@ def test_tombstones_go_after_their_time() -> None:
 @pytest.mark.parametrize(("early_ms", "stays"), [(1, True), (0, False)])
 def test_tombstones_go_at_the_delete_horizon(early_ms: int, stays: bool) -> None:
     """A pass at the very millisecond removes them, one before it does not."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = compacted(workshop, delete_retention_ms=HOUR_MS)
     write(workshop, log, {"a": None}, {"z": "1"})
     workshop.advance(BACKOFF_MS)
@@ -112,7 +117,7 @@ def test_tombstones_go_at_the_delete_horizon(early_ms: int, stays: bool) -> None
 @pytest.mark.rules("CO-6")
 def test_what_stays_although_empty() -> None:
     """The last batch of a producer that is still known, and the last of the cleaned range."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = compacted(workshop)
     write(workshop, log, {"a": "1"}, producer_id=5, producer_epoch=0, base_sequence=0)
     write(workshop, log, {"a": "2"}, producer_id=5, producer_epoch=0, base_sequence=1)
@@ -135,7 +140,7 @@ def test_what_stays_although_empty() -> None:
 @pytest.mark.rules("CO-6")
 def test_the_end_of_the_cleaned_part_stays_until_the_next_pass() -> None:
     """The last batch below the active segment is kept empty if none of its records survives."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = compacted(workshop)
     write(workshop, log, {"a": "1"}, {"a": None})
     write(workshop, log, {"z": "1"})
@@ -151,7 +156,7 @@ def test_the_end_of_the_cleaned_part_stays_until_the_next_pass() -> None:
 @pytest.mark.rules("CO-8")
 def test_records_without_key_are_dropped() -> None:
     """What was written before the topic was compacted and has no key goes."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     topic = workshop.topic(segment_ms=1, retention_ms=-1)
     log = topic.partitions[0].log
     log.append(keyed((None, "old"), ("a", "1"), time_ms=T0), NOW)
@@ -166,7 +171,7 @@ def test_records_without_key_are_dropped() -> None:
 @pytest.mark.rules("CO-7", "CO-1")
 def test_an_open_transaction_is_not_cleaned() -> None:
     """Cleaning stops at the segment that holds the last stable offset."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = compacted(workshop)
     write(workshop, log, {"a": "1"}, {"a": "2"})
     write(workshop, log, {"a": "3"}, producer_id=5, producer_epoch=0, base_sequence=0, transactional=True)
@@ -179,7 +184,7 @@ def test_an_open_transaction_is_not_cleaned() -> None:
 @pytest.mark.rules("CO-2")
 def test_when_a_log_is_cleaned() -> None:
     """When more than min.cleanable.dirty.ratio of what can be cleaned is dirty, or a dirty record is overdue."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = compacted(workshop, min_cleanable_dirty_ratio=0.5)
     write(workshop, log, {"a": "1"}, {"a": "2"}, {"b": "1"})
     workshop.advance(BACKOFF_MS)
@@ -195,7 +200,7 @@ def test_when_a_log_is_cleaned() -> None:
 @pytest.mark.rules("CO-2")
 def test_overdue_records_are_cleaned_whatever_the_ratio() -> None:
     """A record older than max.compaction.lag.ms is cleaned at the next pass."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = compacted(workshop, min_cleanable_dirty_ratio=1, max_compaction_lag_ms=40 * HOUR_MS)
     write(workshop, log, {"a": "1"}, {"a": "2"}, {"b": "1"})
     overdue_ms = T0 + 40 * HOUR_MS
@@ -208,7 +213,7 @@ def test_overdue_records_are_cleaned_whatever_the_ratio() -> None:
 @pytest.mark.rules("CO-1")
 def test_young_segments_are_not_cleaned() -> None:
     """Cleaning stops at the first segment with a record younger than min.compaction.lag.ms, and goes on in time."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = compacted(workshop, min_compaction_lag_ms=2 * HOUR_MS)
     write(workshop, log, {"a": "1"}, {"a": "2"}, {"a": "3"}, {"a": "4"})
     workshop.advance(BACKOFF_MS)
@@ -222,7 +227,7 @@ def test_young_segments_are_not_cleaned() -> None:
 @pytest.mark.rules("RT-1", "CO-2")
 def test_compact_and_delete() -> None:
     """With both policies the cleaner also enforces the retention."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = compacted(workshop, cleanup_policy="compact,delete", retention_ms=10 * HOUR_MS)
     write(workshop, log, {"a": "1"}, {"a": "2"}, {"b": "1"})
     workshop.advance(BACKOFF_MS)
@@ -233,7 +238,7 @@ def test_compact_and_delete() -> None:
 
 def test_cleaning_can_be_switched_off() -> None:
     """With log.cleaner.enable=false nothing is compacted."""
-    workshop = Workshop({"log.cleaner.enable": False})
+    workshop = LogsCluster({"log.cleaner.enable": False})
     log = compacted(workshop)
     write(workshop, log, {"a": "1"}, {"a": "2"}, {"a": "3"})
     workshop.advance(DAY_MS)
@@ -244,7 +249,7 @@ def test_cleaning_can_be_switched_off() -> None:
 @pytest.mark.rules("CO-4")
 def test_segments_are_merged_by_size() -> None:
     """Neighbours become one as long as they fit into segment.bytes by their old sizes."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     size = len(keyed(("a", "1")))
     log = compacted(workshop, segment_bytes=2 * size)
     write(workshop, log, *[{f"k{n}": "1"} for n in range(6)])
@@ -258,7 +263,7 @@ pairs = st.tuples(st.sampled_from("abc"), st.sampled_from(["1", None]))
 
 def test_values_stay_values() -> None:
     """The jobs make no bytes of what a coordinator wrote to a compacted log; closed segments are cleaned."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = compacted(workshop)
     write(workshop, log, {"a": "1"}, {"a": "2"}, {"b": "1"})
     pending = Pairs((b"b", b"2"))
@@ -276,7 +281,7 @@ passes = st.lists(st.lists(st.lists(pairs, min_size=1, max_size=3), max_size=4),
 @given(passes, st.sampled_from([0, 1, 4]))
 def test_compaction_agrees_with_a_list(rounds: list[list[list[tuple[str, str | None]]]], codec: int) -> None:
     """After any number of passes each key's latest record is there, in closed segments no other, in order."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = compacted(workshop, min_cleanable_dirty_ratio=0)
     model: list[tuple[int, str, str | None]] = []
     for batches in rounds:
@@ -297,6 +302,6 @@ def test_compaction_agrees_with_a_list(rounds: list[list[list[tuple[str, str | N
 
 def test_log_config_defaults_are_kafkas() -> None:
     """The plain attributes have the defaults of the settings they are read from."""
-    config = Workshop(as_release="4.3").topic().config
+    config = LogsCluster(as_release="4.3").topic().config
 
     assert config.log == LogConfig()

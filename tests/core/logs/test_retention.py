@@ -6,7 +6,7 @@ import pytest
 
 from fakebroker.core.logs import retention
 from fakebroker.core.logs.log import PartitionLog
-from tests.core.logs.workshop import DAY_MS, NOW, T0, Workshop, batch
+from tests.support.logs import DAY_MS, NOW, T0, LogsCluster, batch
 
 INTERVAL_MS = 300_000
 FIRST_MS = 30_000
@@ -19,7 +19,7 @@ def segments_of(log: PartitionLog) -> list[int]:
 @pytest.mark.rules("RT-1", "RT-2")
 def test_by_time() -> None:
     """A segment goes when its newest record is older than retention.ms, at a check; the last one too, rolled before."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     now_ms = NOW.wall_ms
     log = workshop.log(retention_ms=10_000_000, segment_ms=1000)
     for time_ms in (now_ms, now_ms + 500, now_ms + 250_000):
@@ -42,7 +42,7 @@ def test_by_time() -> None:
 @pytest.mark.rules("RT-1")
 def test_exactly_retention_ms_is_not_too_old() -> None:
     """Due is what is older than retention.ms, not what is as old; -1 is never."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log(retention_ms=1000)
     workshop.append(log, NOW.wall_ms)
     workshop.advance(1000)
@@ -60,7 +60,7 @@ def test_exactly_retention_ms_is_not_too_old() -> None:
 @pytest.mark.rules("RT-1")
 def test_the_oldest_that_is_not_due_keeps_the_ones_behind_it() -> None:
     """A record with a time in the future keeps its segment, and all behind it; records without time have the file's."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     now_ms = NOW.wall_ms
     log = workshop.log(retention_ms=1000, segment_ms=1)
     for times_ms in ((now_ms - 9000,), (now_ms + 3_000_000,), (now_ms - 9000,), (now_ms - 8000,)):
@@ -80,7 +80,7 @@ def test_the_oldest_that_is_not_due_keeps_the_ones_behind_it() -> None:
 @pytest.mark.rules("RT-3")
 def test_by_size() -> None:
     """Oldest segments go while what stays is at least retention.bytes; 0 deletes everything."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     size = len(batch(T0))
     log = workshop.log(retention_ms=-1, retention_bytes=3 * size, segment_bytes=2 * size)
     for _ in range(7):
@@ -105,7 +105,7 @@ def test_by_size() -> None:
 @pytest.mark.parametrize("policy", ["delete", "compact", ""])
 def test_segments_below_the_log_start(policy: str) -> None:
     """They go at the next check under every policy, also under none, and hold the data until then."""
-    workshop = Workshop(as_release="4.3" if policy == "" else "3.9")
+    workshop = LogsCluster(as_release="4.3" if policy == "" else "3.9")
     log = workshop.log(cleanup_policy=policy, segment_ms=1, retention_ms=-1, min_cleanable_dirty_ratio=1)
     for n in range(4):
         workshop.append(log, T0 + 10 * n, T0 + 10 * n)
@@ -120,7 +120,7 @@ def test_segments_below_the_log_start(policy: str) -> None:
 @pytest.mark.rules("RT-4")
 def test_only_below_the_high_watermark() -> None:
     """What followers do not have yet is not deleted."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log(retention_ms=0, segment_ms=1)
     for n in range(3):
         workshop.append(log, T0 + 10 * n)
@@ -136,7 +136,7 @@ def test_only_below_the_high_watermark() -> None:
 @pytest.mark.rules("RT-5")
 def test_no_policy_keeps_everything() -> None:
     """With an empty cleanup.policy neither time nor size deletes."""
-    workshop = Workshop(as_release="4.3")
+    workshop = LogsCluster(as_release="4.3")
     log = workshop.log(cleanup_policy="", retention_ms=1, retention_bytes=0)
     workshop.append(log, T0)
     workshop.advance(DAY_MS)
@@ -146,7 +146,7 @@ def test_no_policy_keeps_everything() -> None:
 
 def test_a_jump_over_days_does_not_run_every_check() -> None:
     """A check at which nothing can be due does not run."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log(retention_ms=7 * DAY_MS)
     workshop.append(log, NOW.wall_ms)
 
@@ -159,7 +159,7 @@ def test_a_jump_over_days_does_not_run_every_check() -> None:
 
 def test_a_deleted_topic_is_forgotten() -> None:
     """Its logs are not looked at any more."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log(retention_ms=1)
     workshop.append(log, T0)
     workshop.cluster.topics.delete("t", NOW)
@@ -170,7 +170,7 @@ def test_a_deleted_topic_is_forgotten() -> None:
 
 def test_an_altered_setting_counts_at_the_next_check() -> None:
     """The jobs look again when they are told that settings changed."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     topic = workshop.topic(retention_ms=30 * DAY_MS)
     log = topic.partitions[0].log
     workshop.append(log, NOW.wall_ms)
@@ -186,7 +186,7 @@ def test_retention_agrees_with_a_list() -> None:
     """Random appends and checks: what is left is what a list of segments by the same rules has."""
     for seed in range(25):
         chance = random.Random(seed)
-        workshop = Workshop()
+        workshop = LogsCluster()
         size = len(batch(T0))
         limit_ms, limit_bytes = chance.choice([-1, 5000, 400_000]), chance.choice([-1, 0, 3 * size])
         log = workshop.log(retention_ms=limit_ms, retention_bytes=limit_bytes, segment_bytes=2 * size)

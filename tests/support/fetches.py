@@ -73,7 +73,7 @@ class Pending:
             callback(self.call.now)
 
 
-class FetchLab:
+class Fetches:
     """A cluster with a topic "t" of four partitions. Batches of `produce` have 100 bytes each unless said otherwise."""
 
     def __init__(self, make_call: Callable[..., Call], as_release: str = "4.3", **settings: Any) -> None:

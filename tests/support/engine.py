@@ -90,7 +90,7 @@ class Client:
         return self.ask("JoinGroup", version, **{**JOIN, "group_id": group_id, "member_id": member_id})
 
 
-class EngineLab:
+class SimEngine:
     """An engine with one listener per node, in virtual time; errors of its own fail the test that looks for them."""
 
     def __init__(

@@ -15,7 +15,7 @@ from fakebroker.wire.registry import api
 START = Instant(wall_ms=1_700_000_000_000, mono_ms=5_000)
 
 
-class GroupLab:
+class GroupApis:
     """A cluster whose first node is asked. `node_ids` (1, 2) makes groups that the second one coordinates."""
 
     def __init__(

@@ -40,7 +40,7 @@ class Pairs:
         return self._pairs
 
 
-class Workshop:
+class LogsCluster:
     """One cluster. `now` moves by `advance`, which runs the jobs that fall due. As 3.9, segments may be tiny."""
 
     def __init__(self, settings: dict[str, object] | None = None, as_release: str = "3.9") -> None:

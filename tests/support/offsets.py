@@ -34,7 +34,7 @@ PartitionKey = tuple[str, int]  # topic and index
 Pair = tuple[bytes | None, bytes | None]
 
 
-class Lab:
+class OffsetsCluster:
     """A cluster with topics "t" and "u" of 4 partitions. `ms` counts from 0; the defaults are Kafka's."""
 
     def __init__(

@@ -23,7 +23,7 @@ Answer = TypeVar("Answer")
 class Parked(Generic[Answer]):
     """A request that was sent: `answer` is None while it is parked, `at_ms` says when it was answered."""
 
-    def __init__(self, lab: "Lab") -> None:
+    def __init__(self, lab: "OneGroup") -> None:
         self._lab = lab
         self.answer: Answer | None = None
         self.at_ms: int | None = None
@@ -43,7 +43,7 @@ class Parked(Generic[Answer]):
         return self.answer is None
 
 
-class Lab:
+class OneGroup:
     """One group named "g" and everything around it. `ms` counts from 0; `settings` are Kafka's own defaults."""
 
     def __init__(self, settings: dict[str, object] | None = None, as_release: str = "4.3") -> None:
