@@ -20,6 +20,7 @@ class FakeConnection:
 
     def __init__(self, addresses: dict[int, Address]) -> None:
         self.replies: list[Any] = []
+        self.on_answer: Callable[[Any], None] = lambda _: None
         self.watched: list[tuple[Call, Callable[[Instant], None]]] = []
         self.close_reason: str | None = None
         self.not_served_here: list[str] = []
@@ -30,6 +31,7 @@ class FakeConnection:
         assert not call.is_answered, "a request may be answered once"
         call.is_answered = True
         self.replies.append(response)
+        self.on_answer(response)
 
     def work(self, call: Call, steps: Steps[Any], must_finish: bool) -> None:  # noqa: ARG002
         while True:

@@ -7,7 +7,8 @@ import pytest
 from fakebroker.apis import delete_records
 from fakebroker.apis.call import Call
 from fakebroker.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
-from tests.support.log_apis import T0, LogApis
+from tests.support.log_apis import LogApis
+from tests.support.time import T0
 
 Make = Callable[..., Call]
 

@@ -14,7 +14,8 @@ from fakebroker.records.batch import assemble, build_batch, parse_header
 from fakebroker.records.record_codec import Record
 from fakebroker.wire.messages.fetch import FetchRequest
 from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from tests.support.fetches import T0, At, Fetches
+from tests.support.fetches import At, Fetches
+from tests.support.time import T0
 
 Make = Callable[..., Call]
 

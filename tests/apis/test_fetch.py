@@ -15,7 +15,8 @@ from fakebroker.records.record_codec import Record
 from fakebroker.release import release
 from fakebroker.settings import Settings
 from fakebroker.wire.messages.fetch import FetchRequest
-from tests.support.fetches import MIB, T0, At, Fetches, Pending
+from tests.support.fetches import MIB, At, Fetches, Pending
+from tests.support.time import T0
 
 ALL_VERSIONS = range(4, 19)
 
@@ -324,9 +325,9 @@ def test_answered_when_the_time_is_up(lab: Fetches) -> None:
     lab.produce(1)
     pending = lab.fetch(At(), wait=500, min_bytes=1000)
     lab.produce(1)
-    lab.advance(499)
+    lab.wait(499)
     assert pending.is_parked
-    lab.advance(1)
+    lab.wait(1)
     assert pending.offsets() == {0: [0, 1]}
     assert not lab.log().waiters
 
@@ -363,7 +364,7 @@ def test_caps_of_min_bytes(lab: Fetches) -> None:
     assert pending.is_parked
     lab.produce(50)
     assert pending.is_parked
-    lab.advance(500)
+    lab.wait(500)
     assert pending.offsets() == {0: [0, 1, 2]}
 
 
@@ -601,5 +602,5 @@ def test_time_of_waiting_is_mono(lab: Fetches) -> None:
     """A jump of wall time does not end the wait."""
     pending = lab.fetch(At(), wait=500)
     lab.now = Instant(T0 + 10**9, lab.now.mono_ms)
-    lab.advance(499)
+    lab.wait(499)
     assert pending.is_parked

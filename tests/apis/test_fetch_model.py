@@ -70,7 +70,7 @@ def test_waits_and_answers_as_the_model(make_call: Any, steps: list[tuple]) -> N
             counts[what] += more
             check_after_appends(lab, waiting, counts, what, more)
         elif kind == "pass":
-            lab.advance(what)
+            lab.wait(what)
         elif kind == "hang up" and what < len(waiting):
             waiting.pop(what).pending.hang_up()
         elif kind == "fetch":
@@ -128,5 +128,5 @@ def test_any_numbers_have_an_answer(make_call: Any, data: st.DataObject) -> None
     )
     call = lab.fetch(version=version).call
     pending = Pending(call, fetch.handle(call, request))
-    lab.advance(2**31)
+    lab.wait(2**31)
     assert pending.response is not None

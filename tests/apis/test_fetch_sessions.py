@@ -197,9 +197,9 @@ def test_an_incremental_fetch_waits(lab: Fetches) -> None:
     """For min_bytes over all partitions of the session; without news the answer is an empty list with the session."""
     session = opened(lab, At(0), At(1))
     quiet = lab.fetch(session=session, epoch=1, wait=500)
-    lab.advance(499)
+    lab.wait(499)
     assert quiet.is_parked
-    lab.advance(1)
+    lab.wait(1)
     assert top(quiet) == (0, session, 0)
     woken = lab.fetch(session=session, epoch=2, wait=500)
     lab.produce(1, partition=1)
@@ -214,7 +214,7 @@ def test_a_parked_request_has_used_its_epoch(lab: Fetches) -> None:
     assert parked.is_parked
     assert top(lab.fetch(session=session, epoch=1)) == (71, 0, 0)
     assert top(lab.fetch(session=session, epoch=2)) == (0, session, 0)
-    lab.advance(500)
+    lab.wait(500)
     assert top(parked) == (71, 0, 0)
 
 
@@ -223,7 +223,7 @@ def test_a_parked_first_request_makes_its_session_when_answered(lab: Fetches) ->
     """The id is given out with the answer, and the session begins with what was answered."""
     parked = lab.fetch(At(0), wait=500, epoch=0)
     assert len(lab.cluster.nodes[1].fetch_sessions) == 0
-    lab.advance(500)
+    lab.wait(500)
     assert top(lab.fetch(session=parked.response.session_id, epoch=1)) == (0, parked.response.session_id, 0)
 
 
@@ -233,13 +233,13 @@ def test_places_are_limited(make_call: Callable) -> None:
     lab = Fetches(make_call, max_incremental_fetch_session_cache_slots=2)
     first, second = opened(lab, At(0)), opened(lab, At(0), At(1))
     assert lab.fetch(At(0), epoch=0).response.session_id == 0
-    lab.advance(120_000)
+    lab.wait(120_000)
     assert lab.fetch(At(0), epoch=0).response.session_id == 0, "not yet idle for long enough"
-    lab.advance(1)
+    lab.wait(1)
     lab.fetch(session=first, epoch=1)
     third = opened(lab, At(2))
     assert top(lab.fetch(session=second, epoch=1)) == (70, 0, 0)
-    lab.advance(60_000)
+    lab.wait(60_000)
     assert lab.fetch(At(0), epoch=0).response.session_id == 0, "first is old, but not smaller"
     opened(lab, At(0), At(1))
     assert top(lab.fetch(session=first, epoch=2)) == (70, 0, 0)

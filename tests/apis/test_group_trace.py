@@ -9,7 +9,8 @@ from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.leave_group import MemberIdentity
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.wire.messages.sync_group import SyncGroupRequestAssignment
-from tests.support.group_apis import GroupApis, Sent, join
+from tests.support.group_apis import GroupApis, join
+from tests.support.parked import Sent
 
 
 class Trace:

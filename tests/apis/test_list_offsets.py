@@ -8,7 +8,8 @@ from fakebroker.apis import list_offsets
 from fakebroker.apis.call import Call
 from fakebroker.instant import Instant
 from fakebroker.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
-from tests.support.log_apis import NOW, T0, LogApis
+from tests.support.log_apis import NOW, LogApis
+from tests.support.time import T0
 
 Make = Callable[..., Call]
 NOT_FOUND = (0, -1, -1, -1)

@@ -10,7 +10,8 @@ from fakebroker.core.groups.states import State
 from fakebroker.errors import WireError
 from fakebroker.records.offsets_topic import CommittedOffset
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
-from tests.support.offsets import MINUTE, NO_ID, START, OffsetsCluster
+from tests.support.offsets import NO_ID, OffsetsCluster
+from tests.support.time import MINUTE, START
 
 OK, NO_PARTITION, TOO_LARGE, LOADING, NOT_HERE = 0, 3, 12, 14, 16
 GENERATION, UNKNOWN_MEMBER, REBALANCING, OLD_VERSION, NO_GROUP = 22, 25, 27, 35, 69

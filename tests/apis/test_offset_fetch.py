@@ -12,7 +12,8 @@ from fakebroker.wire.messages.offset_fetch import (
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
 )
-from tests.support.offsets import MINUTE, OffsetsCluster
+from tests.support.offsets import OffsetsCluster
+from tests.support.time import MINUTE
 
 OK, LOADING, NOT_HERE, OLD_VERSION, UNSTABLE, NO_TOPIC = 0, 14, 16, 35, 88, 100
 ONE_GROUP, MANY_GROUPS = range(1, 8), range(8, 11)

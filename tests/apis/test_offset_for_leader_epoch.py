@@ -11,7 +11,8 @@ from fakebroker.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from tests.support.log_apis import NOW, T0, LogApis
+from tests.support.log_apis import NOW, LogApis
+from tests.support.time import T0
 
 Make = Callable[..., Call]
 

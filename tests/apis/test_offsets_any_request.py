@@ -14,7 +14,8 @@ from fakebroker.wire.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from fakebroker.wire.messages.txn_offset_commit import TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic
-from tests.support.offsets import DAY, MINUTE, WEEK, OffsetsCluster, state_of
+from tests.support.offsets import WEEK, OffsetsCluster, state_of
+from tests.support.time import DAY, MINUTE
 
 INT64, INT32 = st.integers(-(2**63), 2**63 - 1), st.integers(-(2**31), 2**31 - 1)
 TOPICS = st.sampled_from(["t", "u", "none", "", "__consumer_offsets"])

@@ -19,7 +19,8 @@ from fakebroker.wire.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
-from tests.support.log_apis import NOW, T0, LogApis, batch
+from tests.support.log_apis import NOW, LogApis, batch
+from tests.support.time import T0
 
 Make = Callable[..., Call]
 EVERYTHING = 1 << 60

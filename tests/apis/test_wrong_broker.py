@@ -20,7 +20,8 @@ from fakebroker.wire.messages.offset_for_leader_epoch import (
 )
 from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.support.group_apis import GroupApis, join
-from tests.support.log_apis import NOW, T0, LogApis, batch
+from tests.support.log_apis import NOW, LogApis, batch
+from tests.support.time import T0
 
 Make = Callable[..., Call]
 GROUP_REQUESTS: list[tuple[str, int, Callable[[str], dict[str, Any]]]] = [

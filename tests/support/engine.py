@@ -7,7 +7,6 @@ from typing import Any
 from fakebroker.core.cluster import Cluster
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
-from fakebroker.instant import Instant
 from fakebroker.listeners import Address, Listener
 from fakebroker.release import release
 from fakebroker.settings import Settings
@@ -16,6 +15,7 @@ from fakebroker.wire.frame import decode_response, encode_request
 from fakebroker.wire.messages.fetch import FetchTopic
 from fakebroker.wire.messages.join_group import JoinGroupRequestProtocol
 from fakebroker.wire.registry import api
+from tests.support.time import START
 
 JOIN = {
     "group_id": "g",
@@ -25,7 +25,6 @@ JOIN = {
     "protocol_type": "consumer",
     "protocols": [JoinGroupRequestProtocol(name="range", metadata=b"m")],
 }
-START = Instant(wall_ms=1_700_000_000_000, mono_ms=5_000)
 
 
 def long_poll(max_wait_ms: int, fetch_offset: int = 0, topic: str = "t") -> bytes:

@@ -13,8 +13,8 @@ from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.release import release
 from fakebroker.settings import Settings
+from tests.support.time import T0
 
-T0 = 1_700_000_000_000
 NOW = Instant(wall_ms=T0 + 1_000_000, mono_ms=0)
 
 

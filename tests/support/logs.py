@@ -11,11 +11,11 @@ from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.release import release
 from fakebroker.settings import Settings
+from tests.support.time import DAY, T0, TimeDriven
 
-T0 = 1_700_000_000_000
 NOW = Instant(wall_ms=T0 + 1_000_000, mono_ms=0)
 EVERYTHING = 1 << 60
-DAY_MS = 86_400_000
+DAY_MS = DAY
 
 
 class Pairs:
@@ -40,12 +40,12 @@ class Pairs:
         return self._pairs
 
 
-class LogsCluster:
+class LogsCluster(TimeDriven):
     """One cluster. `now` moves by `advance`, which runs the jobs that fall due. As 3.9, segments may be tiny."""
 
     def __init__(self, settings: dict[str, object] | None = None, as_release: str = "3.9") -> None:
         self.cluster = Cluster(Settings(settings or {}), release(as_release))
-        self.now = NOW
+        super().__init__(self.cluster.timers, NOW)
         self.cluster.log_jobs.start(NOW)
 
     def topic(self, name: str = "t", partitions: int = 1, **config: Any) -> Topic:
@@ -54,16 +54,6 @@ class LogsCluster:
 
     def log(self, **config: Any) -> PartitionLog:
         return self.topic(**config).partitions[0].log
-
-    def advance(self, ms: int) -> int:
-        """Let time pass on both readings; returns how many jobs ran."""
-        target, ran = self.now.plus(ms), 0
-        for moment, action in self.cluster.timers.pop_due(self.now, target):
-            self.now = moment
-            action(moment)
-            ran += 1
-        self.now = target
-        return ran
 
     def append(self, log: PartitionLog, *times_ms: int, **fields: Any) -> Appended:
         """Append one batch with a record per timestamp."""

@@ -10,12 +10,11 @@ from fakebroker.core.coordinator.coordinator import GroupCoordinator
 from fakebroker.core.coordinator.loading import load_groups
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic_group import ClassicGroup
-from fakebroker.core.groups.messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
+from fakebroker.core.groups.messages import JoinRequest, Leaver, SyncRequest
 from fakebroker.core.groups.states import State
 from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
 from fakebroker.core.offsets.explain import GroupExplanation, explain
 from fakebroker.core.topics import Partition, Topic
-from fakebroker.instant import Instant
 from fakebroker.listeners import Listener
 from fakebroker.records.batch import read_records
 from fakebroker.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
@@ -23,10 +22,10 @@ from fakebroker.records.record_codec import Record
 from fakebroker.release import release
 from fakebroker.settings import Settings
 from fakebroker.wire.registry import api
+from tests.support.parked import Parked
+from tests.support.time import DAY, MINUTE, TimeDriven
 
-START = Instant(wall_ms=1_700_000_000_000, mono_ms=5_000)
 NO_ID = bytes(16)
-SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 PASS = 10 * MINUTE  # offsets.retention.check.interval.ms
 WEEK = 7 * DAY  # offsets.retention.minutes
 
@@ -34,7 +33,7 @@ PartitionKey = tuple[str, int]  # topic and index
 Pair = tuple[bytes | None, bytes | None]
 
 
-class OffsetsCluster:
+class OffsetsCluster(TimeDriven):
     """A cluster with topics "t" and "u" of 4 partitions. `ms` counts from 0; the defaults are Kafka's."""
 
     def __init__(
@@ -42,15 +41,11 @@ class OffsetsCluster:
     ) -> None:
         values = {"group.initial.rebalance.delay.ms": 0, "offsets.topic.replication.factor": 1, **(settings or {})}
         self.cluster = Cluster(Settings(values), release(as_release), node_ids=nodes)
-        self.ms = 0
+        super().__init__(self.cluster.timers)
         self.topics = {name: self.cluster.topics.create(name, 4, 1) for name in ("t", "u")}
         self._members: dict[str, list[str]] = {}
 
     # -- what there is -----------------------------------------------------------------------------------------------
-
-    @property
-    def now(self) -> Instant:
-        return START.plus(self.ms)
 
     @property
     def coordinator(self) -> GroupCoordinator:
@@ -89,14 +84,6 @@ class OffsetsCluster:
 
     # -- time --------------------------------------------------------------------------------------------------------
 
-    def wait(self, ms: int) -> None:
-        """Let time pass on both clocks; what falls due on the way runs at its own millisecond."""
-        end = self.ms + ms
-        for moment, action in self.cluster.timers.pop_due(self.now, START.plus(end)):
-            self.ms = moment.mono_ms - START.mono_ms
-            action(moment)
-        self.ms = end
-
     def expired(self) -> list[OffsetExpired]:
         """What expired since the last call."""
         expirations = [event for event in self.cluster.outbox if isinstance(event, OffsetsExpired)]
@@ -116,7 +103,7 @@ class OffsetsCluster:
         metadata: bytes | None = None,
         session_ms: int = 20 * DAY,
         rebalance_ms: int = MINUTE,
-    ) -> "Parked":
+    ) -> Parked[Any]:
         """A JoinGroup; members of the lab are patient, so that a test can let days pass."""
         shard = self.shard(group_id)
         group = shard.group(group_id) or shard.create_group(group_id, self.now)
@@ -134,12 +121,12 @@ class OffsetsCluster:
             (("range", subscription),),
             needs_member_id=False,
         )
-        parked = Parked()
+        parked: Parked[Any] = Parked(lambda: self.ms)
         group.join(request, parked, self.now)
         return parked
 
-    def sync(self, member_id: str, group_id: str = "g", assignment: bytes = b"all") -> "Parked":
-        parked = Parked()
+    def sync(self, member_id: str, group_id: str = "g", assignment: bytes = b"all") -> Parked[Any]:
+        parked: Parked[Any] = Parked(lambda: self.ms)
         group = self.group(group_id)
         group.sync(
             SyncRequest(member_id, None, group.generation, None, None, [(member_id, assignment)]), parked, self.now
@@ -250,21 +237,6 @@ class Pairs:
 
     def all_overwritten(self) -> bool:
         return False
-
-
-class Parked:
-    """Takes the answer of a request that may be parked."""
-
-    def __init__(self) -> None:
-        self.answers: list[JoinAnswer | SyncAnswer] = []
-
-    def __call__(self, answer: JoinAnswer | SyncAnswer) -> None:
-        self.answers.append(answer)
-
-    @property
-    def answer(self) -> Any:
-        (answer,) = self.answers
-        return answer
 
 
 def state_of(shard: Shard) -> dict[str, Any]:

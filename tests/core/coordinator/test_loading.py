@@ -18,20 +18,8 @@ from fakebroker.records.offsets_codec import Format, group_key, group_value, off
 from fakebroker.records.offsets_topic import GroupEntry, GroupValue, MemberValue, OffsetEntry
 from fakebroker.settings import Settings
 from tests.core.offsets.histories import take
-from tests.support.offsets import (
-    DAY,
-    HOUR,
-    MINUTE,
-    NO_ID,
-    PASS,
-    START,
-    WEEK,
-    OffsetsCluster,
-    Pair,
-    Pairs,
-    PartitionKey,
-    state_of,
-)
+from tests.support.offsets import NO_ID, PASS, WEEK, OffsetsCluster, Pair, Pairs, PartitionKey, state_of
+from tests.support.time import DAY, HOUR, MINUTE, START
 
 
 def offset(value: int, partition: PartitionKey = ("t", 0), record_format: Format = Format()) -> Pair:

@@ -4,7 +4,8 @@ import pytest
 
 from fakebroker.errors import ErrorCode
 from fakebroker.records.offsets_topic import GroupValue
-from tests.support.groups import EMPTY, PREPARING, RANGE, STABLE, START, OneGroup
+from tests.support.groups import EMPTY, PREPARING, RANGE, STABLE, OneGroup
+from tests.support.time import START
 
 STICKY = ("sticky", b"s")
 SUBSCRIBED = b"\0\0\0\0\0\1\0\1t\xff\xff\xff\xff"

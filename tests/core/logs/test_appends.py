@@ -12,7 +12,8 @@ from fakebroker.core.logs.config import LogConfig
 from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import assemble, build_batch, crc32c, parse_header, payload_of, read_records
 from fakebroker.records.record_codec import Record
-from tests.support.logs import EVERYTHING, NOW, T0, LogsCluster, batch
+from tests.support.logs import EVERYTHING, NOW, LogsCluster, batch
+from tests.support.time import T0
 
 NAME = "t-0"
 

@@ -9,7 +9,8 @@ from fakebroker.core.logs.config import LogConfig
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.instant import Instant
 from fakebroker.records.batch import parse_header, read_records
-from tests.support.logs import DAY_MS, EVERYTHING, NOW, T0, LogsCluster, Pairs, keyed
+from tests.support.logs import DAY_MS, EVERYTHING, NOW, LogsCluster, Pairs, keyed
+from tests.support.time import T0
 
 BACKOFF_MS = 15_000
 HOUR_MS = 3_600_000
@@ -48,7 +49,7 @@ def test_the_latest_record_of_each_key_survives() -> None:
     workshop = LogsCluster()
     log = compacted(workshop)
     write(workshop, log, {"a": "1", "b": "1"}, {"a": "2"}, {"c": "1"}, {"a": "3"}, {"c": "2"})
-    workshop.advance(BACKOFF_MS)
+    workshop.wait(BACKOFF_MS)
 
     assert contents(log) == [(1, "b", "1"), (3, "c", "1"), (4, "a", "3"), (5, "c", "2")]
     assert (log.log_start_offset, log.log_end_offset) == (0, 6)
@@ -63,7 +64,7 @@ def test_what_stays_of_a_batch() -> None:
     log = compacted(workshop)
     write(workshop, log, {"a": "1", "b": "1", "c": "1"}, {"a": "2", "c": "2"}, {"z": "1"})
     before = parse_header(log.read(0, 0, EVERYTHING)[0])
-    workshop.advance(BACKOFF_MS)
+    workshop.wait(BACKOFF_MS)
     batch = log.read(0, 0, EVERYTHING)[0]
     after = parse_header(batch)
 
@@ -82,7 +83,7 @@ def test_tombstones_go_after_their_time() -> None:
     workshop = LogsCluster()
     log = compacted(workshop, delete_retention_ms=HOUR_MS)
     write(workshop, log, {"a": "1"}, {"a": None, "b": "1"}, {"z": "1"})
-    workshop.advance(BACKOFF_MS)
+    workshop.wait(BACKOFF_MS)
     header = parse_header(log.read(0, 0, EVERYTHING)[0])
     assert contents(log) == [(1, "a", None), (2, "b", "1"), (3, "z", "1")]
     assert header.has_delete_horizon
@@ -90,11 +91,11 @@ def test_tombstones_go_after_their_time() -> None:
     assert [r.timestamp_ms for r in log.records()][:2] == [T0 + HOUR_MS] * 2
 
     write(workshop, log, {"y": "1"})
-    workshop.advance(BACKOFF_MS)
+    workshop.wait(BACKOFF_MS)
     assert contents(log)[0] == (1, "a", None)
-    workshop.advance(HOUR_MS)
+    workshop.wait(HOUR_MS)
     write(workshop, log, {"x": "1"})
-    workshop.advance(BACKOFF_MS)
+    workshop.wait(BACKOFF_MS)
     assert contents(log) == [(2, "b", "1"), (3, "z", "1"), (4, "y", "1"), (5, "x", "1")]
 
 
@@ -105,7 +106,7 @@ def test_tombstones_go_at_the_delete_horizon(early_ms: int, stays: bool) -> None
     workshop = LogsCluster()
     log = compacted(workshop, delete_retention_ms=HOUR_MS)
     write(workshop, log, {"a": None}, {"z": "1"})
-    workshop.advance(BACKOFF_MS)
+    workshop.wait(BACKOFF_MS)
     horizon_ms = parse_header(log.read(0, 0, EVERYTHING)[0]).base_timestamp_ms
     write(workshop, log, {"y": "1"})
     at = Instant(wall_ms=horizon_ms - early_ms, mono_ms=0)
@@ -122,18 +123,18 @@ def test_what_stays_although_empty() -> None:
     write(workshop, log, {"a": "1"}, producer_id=5, producer_epoch=0, base_sequence=0)
     write(workshop, log, {"a": "2"}, producer_id=5, producer_epoch=0, base_sequence=1)
     write(workshop, log, {"a": "3"}, {"z": "1"})
-    workshop.advance(BACKOFF_MS)
+    workshop.wait(BACKOFF_MS)
     first = parse_header(log.read(0, 0, EVERYTHING)[0])
     assert (first.base_offset, first.producer_id, first.base_sequence) == (1, 5, 1)
     assert (first.records_count, first.base_timestamp_ms, first.max_timestamp_ms) == (0, -1, T0 + HOUR_MS)
     assert log.find_by_timestamp(T0, EVERYTHING) == (T0 + 2 * HOUR_MS, 2, 0)
 
     write(workshop, log, {"a": "4"}, {"y": "1"})
-    workshop.advance(BACKOFF_MS)
+    workshop.wait(BACKOFF_MS)
     assert [parse_header(b).base_offset for b in log.batches()] == [1, 3, 4, 5]
-    workshop.advance(2 * DAY_MS)
+    workshop.wait(2 * DAY_MS)
     write(workshop, log, {"a": "5"}, {"x": "1"})
-    workshop.advance(BACKOFF_MS)
+    workshop.wait(BACKOFF_MS)
     assert [parse_header(b).base_offset for b in log.batches()] == [3, 5, 6, 7]
 
 
@@ -144,8 +145,8 @@ def test_the_end_of_the_cleaned_part_stays_until_the_next_pass() -> None:
     log = compacted(workshop)
     write(workshop, log, {"a": "1"}, {"a": None})
     write(workshop, log, {"z": "1"})
-    workshop.advance(BACKOFF_MS)
-    workshop.advance(2 * DAY_MS)
+    workshop.wait(BACKOFF_MS)
+    workshop.wait(2 * DAY_MS)
     log.cleaned_until = 0
     cleanable = cleaner.measure(log, workshop.now.wall_ms)
     cleaner.clean(log, cleanable, workshop.now)
@@ -163,7 +164,7 @@ def test_records_without_key_are_dropped() -> None:
     log.append(keyed(("b", "1"), time_ms=T0 + HOUR_MS), NOW)
     topic.config.replace({"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0"})
     workshop.cluster.log_jobs.settings_changed(NOW)
-    workshop.advance(BACKOFF_MS)
+    workshop.wait(BACKOFF_MS)
 
     assert contents(log) == [(1, "a", "1"), (2, "b", "1")]
 
@@ -176,7 +177,7 @@ def test_an_open_transaction_is_not_cleaned() -> None:
     write(workshop, log, {"a": "1"}, {"a": "2"})
     write(workshop, log, {"a": "3"}, producer_id=5, producer_epoch=0, base_sequence=0, transactional=True)
     write(workshop, log, {"a": "4"}, {"a": "5"})
-    workshop.advance(BACKOFF_MS)
+    workshop.wait(BACKOFF_MS)
 
     assert [offset for offset, *_ in contents(log)] == [1, 2, 3, 4]
 
@@ -187,13 +188,13 @@ def test_when_a_log_is_cleaned() -> None:
     workshop = LogsCluster()
     log = compacted(workshop, min_cleanable_dirty_ratio=0.5)
     write(workshop, log, {"a": "1"}, {"a": "2"}, {"b": "1"})
-    workshop.advance(BACKOFF_MS)
+    workshop.wait(BACKOFF_MS)
     assert [offset for offset, *_ in contents(log)] == [1, 2]
     write(workshop, log, {"b": "2"})
-    workshop.advance(BACKOFF_MS)
+    workshop.wait(BACKOFF_MS)
     assert [offset for offset, *_ in contents(log)] == [1, 2, 3], "one of two segments is dirty: not more than half"
     write(workshop, log, {"c": "1"})
-    workshop.advance(BACKOFF_MS)
+    workshop.wait(BACKOFF_MS)
     assert [offset for offset, *_ in contents(log)] == [1, 3, 4]
 
 
@@ -204,9 +205,9 @@ def test_overdue_records_are_cleaned_whatever_the_ratio() -> None:
     log = compacted(workshop, min_cleanable_dirty_ratio=1, max_compaction_lag_ms=40 * HOUR_MS)
     write(workshop, log, {"a": "1"}, {"a": "2"}, {"b": "1"})
     overdue_ms = T0 + 40 * HOUR_MS
-    workshop.advance(overdue_ms - NOW.wall_ms)
+    workshop.wait(overdue_ms - NOW.wall_ms)
     assert len(contents(log)) == 3
-    workshop.advance(BACKOFF_MS)
+    workshop.wait(BACKOFF_MS)
     assert [offset for offset, *_ in contents(log)] == [1, 2]
 
 
@@ -216,11 +217,11 @@ def test_young_segments_are_not_cleaned() -> None:
     workshop = LogsCluster()
     log = compacted(workshop, min_compaction_lag_ms=2 * HOUR_MS)
     write(workshop, log, {"a": "1"}, {"a": "2"}, {"a": "3"}, {"a": "4"})
-    workshop.advance(BACKOFF_MS)
+    workshop.wait(BACKOFF_MS)
     assert [offset for offset, *_ in contents(log)] == [0, 1, 2, 3]
-    workshop.advance(3 * HOUR_MS)
+    workshop.wait(3 * HOUR_MS)
     assert [offset for offset, *_ in contents(log)] == [1, 2, 3]
-    workshop.advance(DAY_MS)
+    workshop.wait(DAY_MS)
     assert [offset for offset, *_ in contents(log)] == [2, 3]
 
 
@@ -230,9 +231,9 @@ def test_compact_and_delete() -> None:
     workshop = LogsCluster()
     log = compacted(workshop, cleanup_policy="compact,delete", retention_ms=10 * HOUR_MS)
     write(workshop, log, {"a": "1"}, {"a": "2"}, {"b": "1"})
-    workshop.advance(BACKOFF_MS)
+    workshop.wait(BACKOFF_MS)
     assert (log.log_start_offset, contents(log)) == (0, [(1, "a", "2"), (2, "b", "1")])
-    workshop.advance(DAY_MS)
+    workshop.wait(DAY_MS)
     assert (log.log_start_offset, contents(log)) == (3, [])
 
 
@@ -241,7 +242,7 @@ def test_cleaning_can_be_switched_off() -> None:
     workshop = LogsCluster({"log.cleaner.enable": False})
     log = compacted(workshop)
     write(workshop, log, {"a": "1"}, {"a": "2"}, {"a": "3"})
-    workshop.advance(DAY_MS)
+    workshop.wait(DAY_MS)
 
     assert len(contents(log)) == 3
 
@@ -253,7 +254,7 @@ def test_segments_are_merged_by_size() -> None:
     size = len(keyed(("a", "1")))
     log = compacted(workshop, segment_bytes=2 * size)
     write(workshop, log, *[{f"k{n}": "1"} for n in range(6)])
-    workshop.advance(BACKOFF_MS)
+    workshop.wait(BACKOFF_MS)
 
     assert list(log.segments) in ([0, 2, 4, 5], [0, 1, 2, 3, 4, 5])
 
@@ -268,7 +269,7 @@ def test_values_stay_values() -> None:
     write(workshop, log, {"a": "1"}, {"a": "2"}, {"b": "1"})
     pending = Pairs((b"b", b"2"))
     log.append_records(pending, workshop.now)
-    workshop.advance(DAY_MS)
+    workshop.wait(DAY_MS)
 
     assert pending.asked == 0
     assert [offset for offset, *_ in contents(log)] == [1, 2, 3]
@@ -289,7 +290,7 @@ def test_compaction_agrees_with_a_list(rounds: list[list[list[tuple[str, str | N
             time_ms = T0 + (len(model) + 1) * HOUR_MS
             base = log.append(keyed(*written, time_ms=time_ms, codec=codec), workshop.now).base_offset
             model += [(base + n, key, value) for n, (key, value) in enumerate(written)]
-        workshop.advance(BACKOFF_MS)
+        workshop.wait(BACKOFF_MS)
         active = log.active_segment.base_offset
         latest = {key: offset for offset, key, _ in model if offset < active}
         survivors = [r for r in model if r[0] >= active or r[0] == latest[r[1]]]

@@ -9,7 +9,8 @@ from fakebroker.core.logs.log import Appended
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.records.batch import parse_header, read_records
-from tests.support.logs import EVERYTHING, NOW, T0, LogsCluster, Pairs, batch
+from tests.support.logs import EVERYTHING, NOW, LogsCluster, Pairs, batch
+from tests.support.time import T0
 
 
 @pytest.mark.rules("RB-5", "PD-2", "PD-9")

@@ -3,7 +3,8 @@
 import pytest
 
 from fakebroker.records.batch import parse_header, read_records
-from tests.support.logs import EVERYTHING, NOW, T0, LogsCluster, batch
+from tests.support.logs import EVERYTHING, NOW, LogsCluster, batch
+from tests.support.time import T0
 
 
 @pytest.mark.rules("CM-1")

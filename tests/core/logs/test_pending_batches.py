@@ -12,7 +12,8 @@ from fakebroker.core.groups.states import State
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from tests.support.logs import NOW, LogsCluster, Pairs
-from tests.support.offsets import DAY, NO_ID, PASS, WEEK, OffsetsCluster, state_of
+from tests.support.offsets import NO_ID, PASS, WEEK, OffsetsCluster, state_of
+from tests.support.time import DAY
 
 BOUND = "fakebroker.unread.writes.max.bytes"
 ENDLESS_BYTES = 1 << 40

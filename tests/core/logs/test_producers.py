@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from fakebroker.core.logs.appends import AppendError
 from fakebroker.core.logs.log import Appended, PartitionLog
 from fakebroker.errors import ErrorCode
-from tests.support.logs import DAY_MS, NOW, T0, LogsCluster, batch
+from tests.support.logs import DAY_MS, NOW, LogsCluster, batch
+from tests.support.time import T0
 
 DUE, FENCED, TRANSACTION = (
     ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
@@ -151,15 +152,15 @@ def test_producers_are_forgotten_by_the_time_of_their_last_batch() -> None:
     workshop = LogsCluster()
     log = workshop.log(retention_ms=-1)
     send(log, 0, time_ms=NOW.wall_ms)
-    workshop.advance(DAY_MS - 1)
+    workshop.wait(DAY_MS - 1)
     assert refused(log, 5) == DUE
-    workshop.advance(600_000)
+    workshop.wait(600_000)
     assert send(log, 5, time_ms=T0 - 5 * DAY_MS).base_offset == 1
 
-    workshop.advance(600_000)
+    workshop.wait(600_000)
     assert len(log.producers) == 0
     send(log, 0, time_ms=T0 - 5 * DAY_MS, transactional=True)
-    workshop.advance(1_200_000)
+    workshop.wait(1_200_000)
     assert len(log.producers) == 1, "an open transaction keeps it"
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from fakebroker.core.logs.log import Found, PartitionLog
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
-from tests.support.logs import EVERYTHING, NOW, T0, LogsCluster, batch
+from tests.support.logs import EVERYTHING, NOW, LogsCluster, batch
+from tests.support.time import T0
 
 SPAN_MS = 60
 
@@ -111,7 +112,7 @@ def test_log_append_time(counts: list[int], start: int, codec: int) -> None:
     log = workshop.log(message_timestamp_type="LogAppendTime")
     model: list[tuple[int, int]] = []
     for count in counts:
-        workshop.advance(10)
+        workshop.wait(10)
         base = workshop.append(log, *range(count), codec=codec).base_offset
         model += [(base + n, workshop.now.wall_ms) for n in range(count)]
     start = min(start, log.log_end_offset)
@@ -143,7 +144,7 @@ def test_right_where_kafkas_segment_search_errs() -> None:
     timeless = workshop.topic("u", segment_ms=10).partitions[0].log
     for time_ms in (-1, T0):
         workshop.append(timeless, time_ms)
-        workshop.advance(100)
+        workshop.wait(100)
     found = timeless.find_by_timestamp(T0, EVERYTHING)
     assert found is not None
     assert found.offset == 1

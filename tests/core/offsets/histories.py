@@ -4,7 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.support.offsets import DAY, HOUR, MINUTE, PASS, WEEK, OffsetsCluster
+from tests.support.offsets import PASS, WEEK, OffsetsCluster
+from tests.support.time import DAY, HOUR, MINUTE
 
 DURATIONS = st.sampled_from([1, MINUTE, PASS, HOUR, DAY, 3 * DAY, WEEK - HOUR])
 RETENTIONS = st.sampled_from([-1, 0, MINUTE, 2 * DAY, 20 * DAY])

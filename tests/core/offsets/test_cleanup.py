@@ -7,7 +7,8 @@ import pytest
 from fakebroker.core.offsets import cleanup
 from fakebroker.core.offsets.expiry import due_ms
 from fakebroker.instant import Instant
-from tests.support.offsets import DAY, HOUR, MINUTE, PASS, START, WEEK, OffsetsCluster
+from tests.support.offsets import PASS, WEEK, OffsetsCluster
+from tests.support.time import DAY, HOUR, MINUTE, START
 
 
 def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[int]:

@@ -13,7 +13,8 @@ from fakebroker.core.offsets.expiry_policies import EXPIRY_POLICIES
 from fakebroker.core.offsets.records import Several
 from fakebroker.errors import ErrorCode
 from fakebroker.records.offsets_topic import CommittedOffset, TopicPartition, stored_offset
-from tests.support.offsets import DAY, PASS, WEEK, OffsetsCluster
+from tests.support.offsets import PASS, WEEK, OffsetsCluster
+from tests.support.time import DAY
 
 
 @pytest.mark.rules("OC-21")

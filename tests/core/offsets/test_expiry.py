@@ -6,7 +6,8 @@ from fakebroker.core.groups.states import State
 from fakebroker.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
 from fakebroker.records.offsets_codec import read_entry
 from fakebroker.records.offsets_topic import GroupEntry, OffsetEntry
-from tests.support.offsets import DAY, HOUR, MINUTE, PASS, START, WEEK, OffsetsCluster
+from tests.support.offsets import PASS, WEEK, OffsetsCluster
+from tests.support.time import DAY, HOUR, MINUTE, START
 
 T0, U0 = ("t", 0), ("u", 0)
 

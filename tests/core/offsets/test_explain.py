@@ -13,7 +13,8 @@ from fakebroker.core.offsets.expiry_policies import EXPIRY_POLICIES
 from fakebroker.core.offsets.explain import OffsetExplanation, side_by_side
 from fakebroker.errors import FakebrokerError
 from tests.core.offsets.histories import DURATIONS, STEPS, take
-from tests.support.offsets import DAY, MINUTE, START, WEEK, OffsetsCluster
+from tests.support.offsets import WEEK, OffsetsCluster
+from tests.support.time import DAY, MINUTE, START
 
 T0 = ("t", 0)
 
