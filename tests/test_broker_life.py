@@ -15,7 +15,7 @@ import pytest
 from fakebroker import AsyncFakeBroker, BrokerStopped, FakeBroker
 from fakebroker.wire.framing import with_length
 from tests.model.life import descriptors
-from tests.support.engine import long_poll, request
+from tests.support.frames import long_poll, request
 
 ASKED = request("ApiVersions", 0)
 SOON_S = 20

@@ -11,7 +11,7 @@ import pytest
 
 from fakebroker import AsyncFakeBroker
 from tests.model.life import descriptors
-from tests.support.engine import frames, long_poll, request
+from tests.support.frames import frames, long_poll, request
 
 if sys.platform == "win32":
     pytest.skip("uvloop does not exist for Windows", allow_module_level=True)

@@ -5,7 +5,8 @@ from struct import pack
 import pytest
 
 from fakebroker.wire.messages.api_versions import ApiVersionsResponse
-from tests.support.engine import SimEngine, correlation_ids, framed, request
+from tests.support.engine import SimEngine
+from tests.support.frames import correlation_ids, framed, request
 
 
 @pytest.mark.rules("AV-5")

@@ -8,7 +8,8 @@ from fakebroker.core.deadlines import Deadline
 from fakebroker.engine.connection import REQUESTS_PER_TURN
 from fakebroker.instant import Instant
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
-from tests.support.engine import JOIN, SimEngine, correlation_ids, framed, frames, request
+from tests.support.engine import SimEngine
+from tests.support.frames import JOIN, correlation_ids, framed, frames, request
 from tests.support.time import START
 
 KAFKA_DELAY_MS = 3000

@@ -7,7 +7,8 @@ from fakebroker.core.events import Transition
 from fakebroker.engine.journal import Disconnected
 from fakebroker.instant import Instant
 from fakebroker.listeners import Address, Listener
-from tests.support.engine import SimEngine, request
+from tests.support.engine import SimEngine
+from tests.support.frames import request
 from tests.support.time import START
 
 

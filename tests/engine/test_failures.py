@@ -11,7 +11,8 @@ from fakebroker.errors import CloseConnection, ErrorCode, KafkaError
 from fakebroker.wire.messages.heartbeat import HeartbeatResponse
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.wire.messages.produce import ProduceRequest
-from tests.support.engine import SimEngine, correlation_ids, request
+from tests.support.engine import SimEngine
+from tests.support.frames import correlation_ids, request
 
 HEARTBEAT = {"group_id": "g", "generation_id": 1, "member_id": "m"}
 

@@ -16,7 +16,8 @@ from fakebroker.records.record_codec import Record
 from fakebroker.schema.types import BYTES, RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
 from fakebroker.wire.registry import APIS
 from tests.support.chance import IS_FUZZING, SEED
-from tests.support.engine import SimEngine, framed, request
+from tests.support.engine import SimEngine
+from tests.support.frames import framed, request
 
 MUTANTS = 3_000_000 if IS_FUZZING else 100_000
 PER_BROKER = 500

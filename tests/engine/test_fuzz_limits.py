@@ -23,7 +23,8 @@ from fakebroker.records.record_codec import Record
 from fakebroker.schema.types import BYTES, RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
 from fakebroker.wire.registry import APIS, Api
 from tests.support.chance import IS_FUZZING, SEED
-from tests.support.engine import SimEngine, request
+from tests.support.engine import SimEngine
+from tests.support.frames import request
 
 ROUNDS = 40 if IS_FUZZING else 2
 FRAMES_PER_BROKER = 100

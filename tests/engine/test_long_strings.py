@@ -12,7 +12,8 @@ from fakebroker.wire.messages.create_topics import CreatableTopic
 from fakebroker.wire.messages.delete_topics import DeleteTopicState
 from fakebroker.wire.messages.describe_configs import DescribeConfigsResource
 from fakebroker.wire.registry import APIS, api
-from tests.support.engine import JOIN, SimEngine, request
+from tests.support.engine import SimEngine
+from tests.support.frames import JOIN, request
 
 LONG = ("x" * 32767, "\x01" * 32767, "\u00e4" * 16383, "'\"" * 16000)
 NUMBERS = {

@@ -19,7 +19,8 @@ from fakebroker.wire.messages.describe_configs import DescribeConfigsResource
 from fakebroker.wire.messages.fetch import FetchTopic
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.wire.messages.produce import PartitionProduceData, TopicProduceData
-from tests.support.engine import JOIN, Client, SimEngine, framed, request
+from tests.support.engine import Client, SimEngine
+from tests.support.frames import JOIN, framed, request
 
 BATCH = build_batch([Record(0, 1_700_000_000_000, b"k", b"v" * 100)])
 

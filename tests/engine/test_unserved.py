@@ -10,7 +10,8 @@ from fakebroker.engine.dispatch import versions_served
 from fakebroker.release import release
 from fakebroker.reports.failure_story import story
 from fakebroker.wire.registry import APIS
-from tests.support.engine import Client, SimEngine, framed, request
+from tests.support.engine import Client, SimEngine
+from tests.support.frames import framed, request
 
 PAGE = ". See docs/not-implemented.md"
 IN_TRANSACTION = {"transactional_id": "tx", "transaction_timeout_ms": 60_000}

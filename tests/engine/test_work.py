@@ -10,7 +10,8 @@ from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.wire.messages.produce import PartitionProduceData, TopicProduceData
-from tests.support.engine import SimEngine, request
+from tests.support.engine import SimEngine
+from tests.support.frames import request
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 from fakebroker.errors import BrokerStopped
 from tests.model.life import AsyncDoor, Client, Door, ThreadDoor, check_timer, descriptors
 from tests.support.chance import MINUTES, run_model
-from tests.support.engine import JOIN, long_poll, request
+from tests.support.frames import JOIN, long_poll, request
 
 REBALANCE_MS = 1000
 EARLY_MS = 2  # readings are rounded to milliseconds

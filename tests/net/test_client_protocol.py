@@ -12,7 +12,8 @@ from fakebroker.net.server import MOST_UNSENT_BYTES, MOST_WAITING_BYTES, PIECE_B
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.wire.messages.fetch import FetchTopic
-from tests.support.engine import JOIN, SimEngine, correlation_ids, framed, request
+from tests.support.engine import SimEngine
+from tests.support.frames import JOIN, correlation_ids, framed, request
 
 
 class Notes(asyncio.Transport):

@@ -1,6 +1,7 @@
 """The in-memory network: virtual time. That runs are the same byte by byte is in tests/test_determinism.py."""
 
-from tests.support.engine import SimEngine, correlation_ids, framed, frames, request
+from tests.support.engine import SimEngine
+from tests.support.frames import correlation_ids, framed, frames, request
 from tests.support.time import START
 
 DAY_MS = 86_400_000

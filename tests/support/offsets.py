@@ -220,25 +220,6 @@ class OffsetsCluster(TimeDriven):
         return shard
 
 
-class Pairs:
-    """Records for a log."""
-
-    def __init__(self, *pairs: Pair) -> None:
-        self._pairs = pairs
-
-    def __len__(self) -> int:
-        return len(self._pairs)
-
-    def records(self) -> tuple[Pair, ...]:
-        return self._pairs
-
-    def memory_bytes(self) -> int:
-        return 1000 * len(self._pairs)
-
-    def all_overwritten(self) -> bool:
-        return False
-
-
 def state_of(shard: Shard) -> dict[str, Any]:
     """What a load must bring back: groups that are in the log, with their offsets.
 

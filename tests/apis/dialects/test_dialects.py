@@ -36,7 +36,8 @@ from fakebroker.wire.messages.offset_fetch import (
     OffsetFetchResponseTopic,
 )
 from fakebroker.wire.registry import api
-from tests.support.offsets import WEEK, OffsetsCluster, Pairs
+from tests.support.logs import Pairs
+from tests.support.offsets import WEEK, OffsetsCluster
 from tests.support.time import DAY
 
 OFFSET_COMMIT, OFFSET_FETCH, DESCRIBE_GROUPS = 8, 9, 15

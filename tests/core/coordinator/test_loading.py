@@ -18,7 +18,8 @@ from fakebroker.records.offsets_codec import Format, group_key, group_value, off
 from fakebroker.records.offsets_topic import GroupEntry, GroupValue, MemberValue, OffsetEntry
 from fakebroker.settings import Settings
 from tests.core.offsets.histories import take
-from tests.support.offsets import NO_ID, PASS, WEEK, OffsetsCluster, Pair, Pairs, PartitionKey, state_of
+from tests.support.logs import Pairs
+from tests.support.offsets import NO_ID, PASS, WEEK, OffsetsCluster, Pair, PartitionKey, state_of
 from tests.support.time import DAY, HOUR, MINUTE, START
 
 
