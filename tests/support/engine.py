@@ -3,15 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fakebroker.core.cluster import Cluster
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
 from fakebroker.listeners import Address, Listener
-from fakebroker.release import release
-from fakebroker.settings import Settings
 from fakebroker.sim.network import SimNetwork, SimSocket
 from fakebroker.wire.frame import decode_response
 from fakebroker.wire.registry import api
+from tests.support.cluster import make_cluster
 from tests.support.frames import JOIN, frames, request
 from tests.support.time import START
 
@@ -59,7 +57,7 @@ class SimEngine:
         listeners: list[Listener] | None = None,
         seed: int = 0,
     ) -> None:
-        self.cluster = Cluster(Settings(settings, profile=profile), release(as_release), seed, node_ids)
+        self.cluster = make_cluster(settings, as_release, profile=profile, node_ids=node_ids, seed=seed)
         listeners = listeners or [Listener(node_id, "127.0.0.1", 9091 + node_id) for node_id in node_ids]
         self.journal = Journal()
         self.engine = Engine(self.cluster, listeners, self.journal, START)

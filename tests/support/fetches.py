@@ -5,14 +5,12 @@ from typing import Any, NamedTuple
 
 from fakebroker.apis import fetch
 from fakebroker.apis.call import Call
-from fakebroker.core.cluster import Cluster
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.instant import Instant
 from fakebroker.records.batch import build_batch, split_batches
 from fakebroker.records.record_codec import Record
-from fakebroker.release import release
-from fakebroker.settings import Settings
 from fakebroker.wire.messages.fetch import FetchRequest, FetchResponse, FetchTopic, ForgottenTopic, PartitionData
+from tests.support.cluster import by_kafka_name, make_cluster
 from tests.support.parked import Sent
 from tests.support.time import T0, TimeDriven
 
@@ -68,8 +66,8 @@ class Fetches(TimeDriven):
     """A cluster with a topic "t" of four partitions. Batches of `produce` have 100 bytes each unless said otherwise."""
 
     def __init__(self, make_call: Callable[..., Call], as_release: str = "4.3", **settings: Any) -> None:
-        values = {name.replace("_", "."): value for name, value in settings.items()}
-        self.cluster = Cluster(Settings(values, profile="kafka"), release(as_release), seed=1)
+        values = by_kafka_name(settings)
+        self.cluster = make_cluster(values, as_release, seed=1)
         super().__init__(self.cluster.timers, Instant(T0, 0))
         self._make_call = make_call
         self.topic = self.cluster.topics.create("t", 4)

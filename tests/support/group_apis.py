@@ -5,11 +5,9 @@ from typing import Any
 
 from fakebroker.apis.call import Call
 from fakebroker.apis.handlers import handler
-from fakebroker.core.cluster import Cluster
 from fakebroker.core.coordinator.coordinator import GroupCoordinator
-from fakebroker.release import release
-from fakebroker.settings import Settings
 from fakebroker.wire.registry import api
+from tests.support.cluster import by_kafka_name, make_cluster
 from tests.support.parked import Sent
 from tests.support.time import TimeDriven
 
@@ -24,9 +22,9 @@ class GroupApis(TimeDriven):
         node_ids: tuple[int, ...] = (1,),
         **settings: object,
     ) -> None:
-        values = {name.replace("_", "."): value for name, value in settings.items()}
+        values = by_kafka_name(settings)
         values.setdefault("offsets.topic.replication.factor", 1)
-        self.cluster = Cluster(Settings(values), release(as_release), node_ids=node_ids)
+        self.cluster = make_cluster(values, as_release, node_ids=node_ids)
         super().__init__(self.cluster.timers)
         self._make_call = make_call
 

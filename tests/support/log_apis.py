@@ -5,14 +5,12 @@ from types import ModuleType
 from typing import Any
 
 from fakebroker.apis.call import Call
-from fakebroker.core.cluster import Cluster
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.topics import Partition
 from fakebroker.instant import Instant
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
-from fakebroker.release import release
-from fakebroker.settings import Settings
+from tests.support.cluster import make_cluster
 from tests.support.time import T0
 
 NOW = Instant(wall_ms=T0 + 1_000_000, mono_ms=0)
@@ -30,7 +28,7 @@ class LogApis:
         self, make_call: Callable[..., Call], as_release: str = "4.3", nodes: int = 1, **config: object
     ) -> None:
         self._make_call = make_call
-        self.cluster = Cluster(Settings(), release(as_release), node_ids=tuple(range(1, nodes + 1)))
+        self.cluster = make_cluster(as_release=as_release, node_ids=tuple(range(1, nodes + 1)))
         own = {name.replace("_", "."): str(value) for name, value in config.items()}
         everywhere = list(range(1, nodes + 1))
         self.topic = self.cluster.topics.create("t", config=own, assignments=[everywhere, everywhere])

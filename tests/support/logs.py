@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fakebroker.core.cluster import Cluster
 from fakebroker.core.logs.log import Appended, PartitionLog
 from fakebroker.core.topics import Topic
 from fakebroker.instant import Instant
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
-from fakebroker.release import release
-from fakebroker.settings import Settings
+from tests.support.cluster import make_cluster
 from tests.support.time import DAY, T0, TimeDriven
 
 NOW = Instant(wall_ms=T0 + 1_000_000, mono_ms=0)
@@ -44,7 +42,7 @@ class LogsCluster(TimeDriven):
     """One cluster. `now` moves by `advance`, which runs the jobs that fall due. As 3.9, segments may be tiny."""
 
     def __init__(self, settings: dict[str, object] | None = None, as_release: str = "3.9") -> None:
-        self.cluster = Cluster(Settings(settings or {}), release(as_release))
+        self.cluster = make_cluster(settings, as_release)
         super().__init__(self.cluster.timers, NOW)
         self.cluster.log_jobs.start(NOW)
 

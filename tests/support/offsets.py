@@ -5,7 +5,6 @@ from typing import Any, cast
 
 from fakebroker.apis.call import Call
 from fakebroker.apis.handlers import handler
-from fakebroker.core.cluster import Cluster
 from fakebroker.core.coordinator.coordinator import GroupCoordinator
 from fakebroker.core.coordinator.loading import load_groups
 from fakebroker.core.coordinator.shard import Shard
@@ -19,9 +18,8 @@ from fakebroker.listeners import Listener
 from fakebroker.records.batch import read_records
 from fakebroker.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
 from fakebroker.records.record_codec import Record
-from fakebroker.release import release
-from fakebroker.settings import Settings
 from fakebroker.wire.registry import api
+from tests.support.cluster import make_cluster
 from tests.support.parked import Parked
 from tests.support.time import DAY, MINUTE, TimeDriven
 
@@ -40,7 +38,7 @@ class OffsetsCluster(TimeDriven):
         self, as_release: str = "4.3", nodes: tuple[int, ...] = (1,), settings: Mapping[str, object] | None = None
     ) -> None:
         values = {"group.initial.rebalance.delay.ms": 0, "offsets.topic.replication.factor": 1, **(settings or {})}
-        self.cluster = Cluster(Settings(values), release(as_release), node_ids=nodes)
+        self.cluster = make_cluster(values, as_release, node_ids=nodes)
         super().__init__(self.cluster.timers)
         self.topics = {name: self.cluster.topics.create(name, 4, 1) for name in ("t", "u")}
         self._members: dict[str, list[str]] = {}
@@ -214,7 +212,7 @@ class OffsetsCluster(TimeDriven):
     def reread(self, group_id: str = "g") -> Shard:
         """A shard in another cluster, filled from the same log."""
         original = self.shard(group_id)
-        other = Cluster(Settings(), self.cluster.release)
+        other = make_cluster(as_release=self.cluster.release.name)
         shard = Shard(other.nodes[1], original.partition, self.now)
         load_groups(shard, self.now)
         return shard
