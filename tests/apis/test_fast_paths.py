@@ -113,13 +113,8 @@ def test_produce(make_call: Make, requests: list[tuple], config: dict[str, Any])
 def test_fetch(make_call: Make, at: At, version: int, session: tuple[int, int], **fields: Any) -> None:
     """The same answer, or no answer yet on both ways."""
     answers = []
-<<<<<<< HEAD:tests/apis/test_fast_paths.py
     for way in (fetch.handle, fetch._every_partition):
-        lab = FetchLab(make_call)
-=======
-    for way in (fetch.handle, fetch._all_asked):
         lab = Fetches(make_call)
->>>>>>> 61a0c93 (The tests' clusters and engines stand together in tests/support, each under a name of its own):tests/apis/test_short_ways.py
         for _ in range(3):
             lab.produce(2)
         asked = at if version >= 12 else at._replace(last_epoch=-1)

@@ -27,13 +27,8 @@ def compacted(workshop: LogsCluster, **config: object) -> PartitionLog:
     return workshop.log(**{**own, **config})
 
 
-<<<<<<< HEAD
-def write(workshop: Workshop, log: PartitionLog, *batches: dict[str, str | None], **fields: int) -> None:
-    """One batch per dict, each an hour of record time after the one before it."""
-=======
 def write(workshop: LogsCluster, log: PartitionLog, *batches: dict[str, str | None], **fields: int) -> None:
-    """One batch per dict, each an hour of record time behind the one before it."""
->>>>>>> 61a0c93 (The tests' clusters and engines stand together in tests/support, each under a name of its own)
+    """One batch per dict, each an hour of record time after the one before it."""
     for pairs in batches:
         time_ms = T0 + log.log_end_offset * HOUR_MS
         log.append(keyed(*pairs.items(), time_ms=time_ms, **fields), workshop.now)

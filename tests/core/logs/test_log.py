@@ -253,13 +253,8 @@ def test_a_transactional_write_of_the_coordinator_opens_a_transaction() -> None:
 
 @pytest.mark.parametrize("offset", range(8))
 def test_truncate_cuts_anywhere(offset: int) -> None:
-<<<<<<< HEAD
     """Records at and after the offset are gone, those before it stay, also inside a batch and over segments."""
-    workshop = Workshop()
-=======
-    """Records at and behind the offset are gone, those before it stay, also inside a batch and over segments."""
     workshop = LogsCluster()
->>>>>>> 61a0c93 (The tests' clusters and engines stand together in tests/support, each under a name of its own)
     log = workshop.log(segment_ms=10)
     for time_ms in (T0, T0 + 5, T0 + 50):
         workshop.append(log, time_ms, time_ms)

@@ -102,13 +102,8 @@ def test_the_largest_timestamp(writes: list[Written]) -> None:
 @settings(max_examples=30)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=6), st.integers(0, 10), st.sampled_from([0, 2]))
 def test_log_append_time(counts: list[int], start: int, codec: int) -> None:
-<<<<<<< HEAD
     """Every record has its batch's time: the hit is the batch's first record at or after the log start."""
-    workshop = Workshop()
-=======
-    """Every record has its batch's time: the hit is the batch's first record at or behind the log start."""
     workshop = LogsCluster()
->>>>>>> 61a0c93 (The tests' clusters and engines stand together in tests/support, each under a name of its own)
     log = workshop.log(message_timestamp_type="LogAppendTime")
     model: list[tuple[int, int]] = []
     for count in counts:
