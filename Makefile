@@ -1,16 +1,24 @@
 # make run     a broker on 127.0.0.1:9092          make test    lint, types, layer rules and all tests
 # make bench   speed, written to docs/benchmarks.md make fuzz    millions of mutated frames and random bytes
-# make model   ten minutes of group model testing   make soak    clients that come and go for MINUTES=10
+# make model   ten minutes of model testing         make random  three minutes of what depends on chance
+# make soak    clients that come and go for MINUTES=10
 # make docs    the generated pages                  make setup-java  the Java client's jars, for the Java tests
+#
+# fuzz, model and random print the seed of their run: make random FAKEBROKER_SEED=123 repeats it.
 
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 ARGS ?=
+ifndef FAKEBROKER_SEED
+FAKEBROKER_SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+endif
+AGAIN = the same again: make $@ FAKEBROKER_SEED=$(FAKEBROKER_SEED)
+fuzz model random: export FAKEBROKER_SEED := $(FAKEBROKER_SEED)
 
-.PHONY: help run test lint types tests clients slow bench soak fuzz model docs setup-java clean
+.PHONY: help run test lint types tests clients slow bench soak fuzz model random docs setup-java clean
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -4
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -7
 
 .venv/.core: pyproject.toml scripts/set-up
 	@scripts/set-up core
@@ -39,10 +47,20 @@ clients: .venv/.dev
 	@$(BIN)/pytest -q -m clients tests/clients $(ARGS)
 
 fuzz: .venv/.dev
-	@FAKEBROKER_FUZZ=1 $(BIN)/pytest -q -n 2 --timeout 0 tests/schema tests/wire tests/records tests/engine $(ARGS)
+	@echo '$(AGAIN)'
+	@FAKEBROKER_FUZZ=1 $(BIN)/pytest -q -n 2 --timeout 0 --hypothesis-seed=$(FAKEBROKER_SEED) \
+		tests/schema tests/wire tests/records tests/engine $(ARGS) || { echo 'fuzz failed; $(AGAIN)'; exit 1; }
 
 model: .venv/.dev
-	@FAKEBROKER_MODEL_MINUTES=$${FAKEBROKER_MODEL_MINUTES:-10} $(BIN)/pytest -q -s --timeout 0 tests/model $(ARGS)
+	@echo '$(AGAIN)'
+	@FAKEBROKER_MODEL_MINUTES=$${FAKEBROKER_MODEL_MINUTES:-10} $(BIN)/pytest -q -s --timeout 0 \
+		tests/model $(ARGS) || { echo 'model failed; $(AGAIN)'; exit 1; }
+
+# Every property test with new examples, 100,000 new frames, a minute of the groups' model and of the life's.
+random: .venv/.dev
+	@echo '$(AGAIN)'
+	@FAKEBROKER_MODEL_MINUTES=$${FAKEBROKER_MODEL_MINUTES:-1} $(BIN)/pytest -q -n 2 --dist worksteal --hypothesis-seed=$(FAKEBROKER_SEED) \
+		-m "(hypothesis or random) and not slow" $(ARGS) || { echo 'random failed; $(AGAIN)'; exit 1; }
 
 bench: .venv/.dev
 	@$(BIN)/python -m bench $(ARGS)

@@ -23,7 +23,8 @@ from fakebroker.wire.messages.list_offsets import ListOffsetsTopic
 from fakebroker.wire.messages.metadata import MetadataRequestTopic
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.wire.messages.produce import PartitionProduceData, TopicProduceData
-from tests.engine.lab import EngineLab, request
+from tests.support.engine import SimEngine
+from tests.support.frames import request
 
 READ_BYTES = 256 << 10  # what asyncio reads from a socket at once
 LIMIT_MS = 250
@@ -69,7 +70,7 @@ class _Watch:
         self.longest_collection_s = max(self.longest_collection_s, took)
 
 
-def ask(lab: EngineLab, frame: bytes) -> Turns:
+def ask(lab: SimEngine, frame: bytes) -> Turns:
     """Send one request as a socket would bring it, and take the steps one by one. The answer comes undecoded."""
     engine, socket, watch = lab.engine, lab.client().socket, _Watch()
     lab.network.settle()
@@ -102,7 +103,7 @@ class Case(NamedTuple):
     """One large request: `prepare` makes a broker and the frame that is sent to it."""
 
     name: str
-    prepare: Callable[[], tuple[EngineLab, bytes]]
+    prepare: Callable[[], tuple[SimEngine, bytes]]
 
 
 def _produce(*batches: bytes) -> bytes:
@@ -114,21 +115,21 @@ def _zeros(codec: int, size_bytes: int) -> bytes:
     return build_batch([Record(0, NOW_MS, b"k", bytes(size_bytes))], codec=codec)
 
 
-def _lab(topics: int = 0, prefix: str = "topic", **settings: Any) -> EngineLab:
-    lab = EngineLab({name.replace("_", "."): value for name, value in settings.items()})
+def _lab(topics: int = 0, prefix: str = "topic", **settings: Any) -> SimEngine:
+    lab = SimEngine({name.replace("_", "."): value for name, value in settings.items()})
     for number in range(topics):
         lab.cluster.topics.create(f"{prefix}-{number}", 1)
     return lab
 
 
-def bombs(codec: int, size_bytes: int, count: int) -> tuple[EngineLab, bytes]:
+def bombs(codec: int, size_bytes: int, count: int) -> tuple[SimEngine, bytes]:
     """Batches of zeros, in one request."""
     lab = _lab(message_max_bytes=200 << 20)
     lab.cluster.topics.create("t", count)
     return lab, _produce(*[_zeros(codec, size_bytes)] * count)
 
 
-def large_batch(codec: int, record_bytes: int) -> tuple[EngineLab, bytes]:
+def large_batch(codec: int, record_bytes: int) -> tuple[SimEngine, bytes]:
     """A frame of some 96 MiB, in one batch."""
     import random
 
@@ -140,7 +141,7 @@ def large_batch(codec: int, record_bytes: int) -> tuple[EngineLab, bytes]:
     return lab, _produce(build_batch(records, codec=codec))
 
 
-def raw_snappy(size_bytes: int) -> tuple[EngineLab, bytes]:
+def raw_snappy(size_bytes: int) -> tuple[SimEngine, bytes]:
     """One block of snappy without frame, which cannot be unpacked in parts."""
     from cramjam import snappy
 
@@ -157,24 +158,24 @@ def raw_snappy(size_bytes: int) -> tuple[EngineLab, bytes]:
     return lab, _produce(bytes(head[:17]) + crc32c(tail).to_bytes(4, "big") + tail)
 
 
-def metadata(topics: int) -> tuple[EngineLab, bytes]:
+def metadata(topics: int) -> tuple[SimEngine, bytes]:
     """All topics."""
     return _lab(topics), request("Metadata", 12, topics=None)
 
 
-def auto_create(topics: int) -> tuple[EngineLab, bytes]:
+def auto_create(topics: int) -> tuple[SimEngine, bytes]:
     """Topics that are made because they are asked for."""
     asked = [MetadataRequestTopic(name=f"topic-{n}") for n in range(topics)]
     return _lab(auto_create_topics_enable=True), request("Metadata", 12, topics=asked, allow_auto_topic_creation=True)
 
 
-def create(topics: int, **fields: Any) -> tuple[EngineLab, bytes]:
+def create(topics: int, **fields: Any) -> tuple[SimEngine, bytes]:
     """So many topics of one partition."""
     asked = [CreatableTopic(name=f"topic-{n}", num_partitions=1, replication_factor=1, **fields) for n in range(topics)]
     return _lab(), request("CreateTopics", 7, topics=asked)
 
 
-def committed(groups: int) -> EngineLab:
+def committed(groups: int) -> SimEngine:
     """A topic, and groups with an offset of it."""
     lab = _lab()
     lab.cluster.topics.create("t", 1)
@@ -187,23 +188,23 @@ def committed(groups: int) -> EngineLab:
     return lab
 
 
-def delete(groups: int) -> tuple[EngineLab, bytes]:
+def delete(groups: int) -> tuple[SimEngine, bytes]:
     """The topic that all groups have an offset of."""
     return committed(groups), request("DeleteTopics", 6, topics=[DeleteTopicState(name="t")])
 
 
-def of_groups(name: str, version: int, count: int, **fields: Any) -> tuple[EngineLab, bytes]:
+def of_groups(name: str, version: int, count: int, **fields: Any) -> tuple[SimEngine, bytes]:
     """A request to a broker with so many groups."""
     return committed(count), request(name, version, **fields)
 
 
-def describe_configs(topics: int) -> tuple[EngineLab, bytes]:
+def describe_configs(topics: int) -> tuple[SimEngine, bytes]:
     """All configs of so many topics, with synonyms."""
     asked = [DescribeConfigsResource(resource_type=2, resource_name=f"topic-{n}") for n in range(topics)]
     return _lab(topics), request("DescribeConfigs", 4, resources=asked, include_synonyms=True)
 
 
-def list_offsets(partitions: int) -> tuple[EngineLab, bytes]:
+def list_offsets(partitions: int) -> tuple[SimEngine, bytes]:
     """The ends of so many partitions."""
     lab = _lab()
     lab.cluster.topics.create("t", 9_999)
@@ -211,7 +212,7 @@ def list_offsets(partitions: int) -> tuple[EngineLab, bytes]:
     return lab, request("ListOffsets", 7, topics=[ListOffsetsTopic(name="t", partitions=rows)])
 
 
-def offset_commit(partitions: int) -> tuple[EngineLab, bytes]:
+def offset_commit(partitions: int) -> tuple[SimEngine, bytes]:
     """So many offsets of one group."""
     lab = _lab()
     for number in range(partitions // 9_999 + 1):

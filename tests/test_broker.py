@@ -16,7 +16,7 @@ from fakebroker.apis import handlers
 from fakebroker.core.deadlines import Deadline
 from fakebroker.errors import ErrorCode, KafkaError, SettingError, WaitTimeout
 from fakebroker.release import UnknownRelease
-from tests.engine.lab import request
+from tests.support.frames import request
 
 HEARTBEAT = request("Heartbeat", 4, 7, group_id="g", generation_id=1, member_id="m")
 

@@ -14,8 +14,8 @@ import pytest
 
 from fakebroker import AsyncFakeBroker, BrokerStopped, FakeBroker
 from fakebroker.wire.framing import with_length
-from tests.engine.lab import long_poll, request
 from tests.model.life import descriptors
+from tests.support.frames import long_poll, request
 
 ASKED = request("ApiVersions", 0)
 SOON_S = 20

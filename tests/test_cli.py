@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from tests.engine.lab import JOIN, request
+from tests.support.frames import JOIN, request
 
 TIMEOUT_S = 30
 

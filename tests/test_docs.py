@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from fakebroker import FakeBroker
 from fakebroker.cli import main
@@ -41,33 +40,38 @@ def test_the_examples_in_the_pages_run(fakebroker: FakeBroker, source: str) -> N
         test(fakebroker)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
+def on_pages(pattern: str) -> set[tuple[str, str]]:
+    """What a pattern finds, each with the name of its page; there must be something to check."""
+    found = {(page.name, match) for page in PAGES for match in re.findall(pattern, page.read_text())}
+    assert found, f"no page has any {pattern}"
+    return found
+
+
+def test_links_lead_somewhere() -> None:
     """Every relative link of a page names a file."""
-    links = re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text())
+    links = [(page, link) for page in PAGES for link in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text())]
 
-    assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_options_that_pages_name_exist(page: Path) -> None:
-    """Every option of `fakebroker serve` on a page is one that --help lists."""
-    known = CliRunner().invoke(main, ["serve", "--help"]).output
-    named = {
-        option
-        for command in re.findall(r"fakebroker serve [^\n`]*", page.read_text())
-        for option in re.findall(r"(?<!\S)--[a-z-]+", command)
-    }
-
-    assert {option for option in named if option not in known} == set()
+    assert len(links) > 50
+    assert [(page.name, link) for page, link in links if "://" not in link and not (page.parent / link).exists()] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_make_targets_that_pages_name_exist(page: Path) -> None:
-    """Every `make target` on a page is in the Makefile."""
+def test_options_that_pages_name_exist() -> None:
+    """Every option of `fakebroker serve` on a page is one that the command takes."""
+    known = {option for parameter in main.commands["serve"].params for option in parameter.opts} | {"--help"}
+    commands = on_pages(r"fakebroker serve ([^\n`]*)")
+    named = {(page, option) for page, command in commands for option in re.findall(r"(?<!\S)--[a-z-]+", command)}
+
+    assert named
+    assert {(page, option) for page, option in named if option not in known} == set()
+
+
+def test_make_targets_that_pages_name_exist() -> None:
+    """Every target of `make`, in a sentence or in a block of commands, is in the Makefile."""
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
+    named = on_pages(r"(?:`|(?m:^))make ([a-z-]+)")
 
-    assert set(re.findall(r"`make ([a-z-]+)", page.read_text())) <= targets
+    assert ("README.md", "run") in named
+    assert {(page, target) for page, target in named if target not in targets} == set()
 
 
 def names_in_source() -> set[str]:

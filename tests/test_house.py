@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from fakebroker.apis.handlers import MODULES
+
 PACKAGE = Path(__file__).resolve().parent.parent / "fakebroker"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
@@ -173,3 +175,11 @@ def test_a_running_broker_needs_only_the_core_dependencies() -> None:
     loaded = {m.split(".")[0] for m in loaded_by("import fakebroker.cli, fakebroker.broker, fakebroker.net.server")}
 
     assert {m for m in loaded - set(sys.stdlib_module_names) if not m.startswith("_")} <= ours
+
+
+def test_an_api_has_one_name_in_three_places() -> None:
+    """What is answered by apis/<api>.py has its messages in wire/messages/<api>.py, its tests in test_<api>.py."""
+    tests = Path(__file__).resolve().parent / "apis"
+    places = [f for api in MODULES.values() for f in (PACKAGE / f"wire/messages/{api}.py", tests / f"test_{api}.py")]
+
+    assert [str(path) for path in places if not path.exists()] == []

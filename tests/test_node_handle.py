@@ -11,7 +11,7 @@ import pytest
 
 from fakebroker.broker import AsyncFakeBroker, FakeBroker
 from fakebroker.core.events import NodeChanged
-from tests.engine.lab import JOIN, frames, request
+from tests.support.frames import JOIN, frames, request
 
 Broker = FakeBroker | AsyncFakeBroker
 

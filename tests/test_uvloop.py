@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from fakebroker import AsyncFakeBroker
-from tests.engine.lab import frames, long_poll, request
 from tests.model.life import descriptors
+from tests.support.frames import frames, long_poll, request
 
 if sys.platform == "win32":
     pytest.skip("uvloop does not exist for Windows", allow_module_level=True)

@@ -5,7 +5,7 @@ again when its heap entry comes up. Moving one earlier adds a second entry; stal
 deadlines run in the order in which they were queued, so a run is the same every time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 
 from fakebroker.instant import Instant
@@ -108,3 +108,39 @@ class Timers:
     def __init__(self) -> None:
         self.wall = DeadlineQueue()
         self.mono = DeadlineQueue()
+
+    def pop_due(self, start: Instant, target: Instant) -> Iterator[tuple[Instant, Callable[[Instant], None]]]:
+        """What falls due while time passes from `start` to `target`, in due order: its own moment, and its action.
+
+        The caller runs each action before it asks for the next one: an action may arm, move or disarm others. The two
+        readings may move by different amounts; each goes at the same pace until it reaches its target. What was due
+        before `start` comes first, at `start`.
+        """
+        passed_ms = 0
+        while (step := self._next_step(start, target)) is not None:
+            due_after_ms, queue, due_ms = step
+            passed_ms = max(passed_ms, due_after_ms)
+            deadline = queue.pop_due(due_ms)
+            if deadline is not None:
+                yield _on_the_way(start, target, passed_ms), deadline.action
+
+    def _next_step(self, start: Instant, target: Instant) -> tuple[int, DeadlineQueue, int] | None:
+        """The deadline that comes next on the way: how long after `start`, in which queue, and when.
+
+        Where both queues have one at the same distance from `start`, that of `mono` comes first.
+        """
+        mono_ms, wall_ms = self.mono.next_due_ms(), self.wall.next_due_ms()
+        step = None
+        if mono_ms is not None and mono_ms <= target.mono_ms:
+            step = max(mono_ms - start.mono_ms, 0), self.mono, mono_ms
+        if wall_ms is not None and wall_ms <= target.wall_ms:
+            after_ms = max(wall_ms - start.wall_ms, 0)
+            if step is None or after_ms < step[0]:
+                step = after_ms, self.wall, wall_ms
+        return step
+
+
+def _on_the_way(start: Instant, target: Instant, passed_ms: int) -> Instant:
+    wall_ms = min(start.wall_ms + passed_ms, target.wall_ms)
+    mono_ms = min(start.mono_ms + passed_ms, target.mono_ms)
+    return Instant(wall_ms, mono_ms)

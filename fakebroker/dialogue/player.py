@@ -37,6 +37,7 @@ RAW_CORRELATION_ID = 0x7FFFFFFF
 CLOSE_WITHIN_MS = 10_000
 ANSWER_WITHIN_MS = 10_000  # on top of the recorded wait
 READY_WITHIN_MS = 30_000
+LATE_MS = 250  # the jitter of a recorded broker: a session or a timer of the dialogue may end early if more is lost
 SETUP_CONNECTION = "setup"
 
 
@@ -60,6 +61,9 @@ class Player:
 
     `tag` replaces "~" in the names of groups, topics and transactional ids; no earlier play on the same broker may have
     used it, because its groups and topics are still there.
+
+    `was_late`: before anything differed, the steps had together taken LATE_MS longer than recorded. In real time a
+    busy machine may be the reason, for the difference too: a session that ran out because a heartbeat was sent late.
     """
 
     def __init__(self, driver: Driver, tag: str) -> None:
@@ -67,6 +71,8 @@ class Player:
         self._names = Names(tag)
         self._clients: dict[str, ClientConnection] = {}
         self._sent: dict[int, _SentRequest] = {}
+        self._late_ms = 0
+        self.was_late = False
 
     def play(self, dialogue: Dialogue) -> list[str]:
         """Play every step. Returns a line for each difference from the recording; empty if there is none.
@@ -76,10 +82,10 @@ class Player:
         problems: list[str] = []
         for line, step in enumerate(dialogue.steps, 2):
             where = f"line {line} {self._title(step)}"
-            try:
-                problems += [f"{where}: {problem}" for problem in self._play_step(step)]
-            except (FakebrokerError, OSError, LookupError, ValueError, TypeError, struct.error) as error:
-                problems.append(f"{where}: {_reason(error)}")
+            found, goes_on = self._try_step(step)
+            self.was_late = self.was_late or (not problems and bool(found) and self._late_ms > LATE_MS)
+            problems += [f"{where}: {problem}" for problem in found]
+            if not goes_on:
                 break
         for client in self._clients.values():
             self._driver.close(client)
@@ -95,6 +101,28 @@ class Player:
         self._driver.flush(client)
         self._await(pending, ANSWER_WITHIN_MS)
         return to_json(pending.result(), version)
+
+    def _try_step(self, step: Step) -> tuple[list[str], bool]:
+        """What was not as recorded, and whether the dialogue can go on; counts how late the step was."""
+        usual_ms, began_ms = self._usual_ms(step), self._driver.mono_ms
+        try:
+            return self._play_step(step), True
+        except (FakebrokerError, OSError, LookupError, ValueError, TypeError, struct.error) as error:
+            return [_reason(error)], False
+        finally:
+            if usual_ms is not None:
+                self._late_ms += max(0, self._driver.mono_ms - began_ms - usual_ms)
+
+    def _usual_ms(self, step: Step) -> int | None:
+        """How long the step took in the recording; None where that was not recorded."""
+        match step:
+            case Sleep() | Silent():
+                return step.ms
+            case Receive() if step.id in self._sent:
+                return max(0, self._sent[step.id].sent_ms + step.waited_ms - self._driver.mono_ms)
+            case Send() | Raw() | Close():
+                return 0
+        return None
 
     def _play_step(self, step: Step) -> list[str]:
         match step:

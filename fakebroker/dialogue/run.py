@@ -2,7 +2,7 @@
 
 import time
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fakebroker.dialogue.player import Player
 from fakebroker.dialogue.script import Dialogue
@@ -17,11 +17,15 @@ SIM_START_WALL_MS = 1_767_225_600_000  # the first midnight of 2026, UTC
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of playing a dialogue: nothing in `problems` means all was as in Kafka. `took_ms` is real time."""
+    """What came of playing a dialogue: nothing in `problems` means all was as in Kafka. `took_ms` is real time.
+
+    `was_late`: see `Player`; without it, what differs in real time is a fault of the broker, not of a busy machine.
+    """
 
     dialogue: Dialogue
     problems: list[str]
     took_ms: int
+    was_late: bool = False
 
     @property
     def is_good(self) -> bool:
@@ -43,11 +47,12 @@ def play_against(dialogue: Dialogue, host: str, port: int, slack: float = 1.0) -
     """Play in real time against a broker that runs with the settings of the dialogue's head."""
     start_ns = time.monotonic_ns()
     driver = TcpDriver(host, port, slack)
+    player = Player(driver, _fresh_tag())
     try:
-        problems = Player(driver, _fresh_tag()).play(dialogue)
+        problems = player.play(dialogue)
     finally:
         driver.close_all()
-    return Outcome(dialogue, problems, _ms_since(start_ns))
+    return Outcome(dialogue, problems, _ms_since(start_ns), player.was_late)
 
 
 def play_on_fresh_broker(dialogue: Dialogue, slack: float = 1.0) -> Outcome:
@@ -61,9 +66,9 @@ def play_on_fresh_broker(dialogue: Dialogue, slack: float = 1.0) -> Outcome:
     with broker:
         host, _, port = broker.bootstrap.rpartition(":")
         outcome = play_against(dialogue, host, int(port), slack)
-        problems = outcome.problems + [_internal(error) for error in broker.errors]
+        bugs = [_internal(error) for error in broker.errors]
         broker.errors.clear()
-    return Outcome(dialogue, problems, outcome.took_ms)
+    return replace(outcome, problems=outcome.problems + bugs, was_late=outcome.was_late and not bugs)
 
 
 def _play_in_sim(dialogue: Dialogue, seed: int, jitter_ms: int) -> list[str]:

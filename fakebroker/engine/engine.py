@@ -17,7 +17,6 @@ from fakebroker.listeners import Address, Listener
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
-    from fakebroker.core.deadlines import DeadlineQueue
 
 MOST_ERRORS = 100  # kept
 MOST_TRACE_CHARS = 10_000  # of each one's traceback, its end
@@ -115,26 +114,10 @@ class Engine:
 
         The readings may move by different amounts: each goes at the same pace until it reaches its target.
         """
-        start, passed_ms = self.now, 0
-        while (step := self._next_step(start, target)) is not None:
-            due_after_ms, queue, due_ms = step
-            passed_ms = max(passed_ms, due_after_ms)
-            self.now = _on_the_way(start, target, passed_ms)
-            deadline = queue.pop_due(due_ms)
-            if deadline is not None:
-                self.run(deadline.action, self.now)
+        for moment, action in self._timers.pop_due(self.now, target):
+            self.now = moment
+            self.run(action, moment)
         self.now = target
-
-    def _next_step(self, start: Instant, target: Instant) -> "tuple[int, DeadlineQueue, int] | None":
-        """The deadline that comes next on the way: how long after `start`, in which queue, and when."""
-        timers = self._timers
-        wall_ms, mono_ms = self.next_deadline()
-        steps = []
-        if mono_ms is not None and mono_ms <= target.mono_ms:
-            steps.append((max(mono_ms - start.mono_ms, 0), timers.mono, mono_ms))
-        if wall_ms is not None and wall_ms <= target.wall_ms:
-            steps.append((max(wall_ms - start.wall_ms, 0), timers.wall, wall_ms))
-        return min(steps, key=lambda step: step[0], default=None)
 
     # What connections need
 
@@ -188,9 +171,3 @@ def _drop_frames(error: BaseException) -> None:
     error.__traceback__ = error.__cause__ = error.__context__ = None
     for part in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
         _drop_frames(part)
-
-
-def _on_the_way(start: Instant, target: Instant, passed_ms: int) -> Instant:
-    wall_ms = min(start.wall_ms + passed_ms, target.wall_ms)
-    mono_ms = min(start.mono_ms + passed_ms, target.mono_ms)
-    return Instant(wall_ms, mono_ms)

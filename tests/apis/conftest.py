@@ -1,4 +1,4 @@
-"""A call without a network, for testing handlers directly."""
+"""A call without a network and a cluster, for testing handlers directly."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,8 +7,11 @@ import pytest
 
 from fakebroker.apis.call import Call, Steps
 from fakebroker.apis.handlers import handler
+from fakebroker.core.cluster import Cluster
 from fakebroker.instant import Instant
 from fakebroker.listeners import Address, Listener
+from fakebroker.release import release
+from fakebroker.settings import Settings
 from fakebroker.wire.registry import APIS
 
 
@@ -17,6 +20,7 @@ class FakeConnection:
 
     def __init__(self, addresses: dict[int, Address]) -> None:
         self.replies: list[Any] = []
+        self.on_answer: Callable[[Any], None] = lambda _: None
         self.watched: list[tuple[Call, Callable[[Instant], None]]] = []
         self.close_reason: str | None = None
         self.not_served_here: list[str] = []
@@ -27,6 +31,7 @@ class FakeConnection:
         assert not call.is_answered, "a request may be answered once"
         call.is_answered = True
         self.replies.append(response)
+        self.on_answer(response)
 
     def work(self, call: Call, steps: Steps[Any], must_finish: bool) -> None:  # noqa: ARG002
         while True:
@@ -79,3 +84,11 @@ def ask(make_call: Callable[..., Call]) -> Callable[..., Any]:
         return api.response.decode(response.encode(version), version)[0]
 
     return ask
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    """Three brokers; topic `t` of two partitions with two replicas each."""
+    cluster = Cluster(Settings(profile="test"), release(), node_ids=(1, 2, 3))
+    cluster.topics.create("t", 2, 2)
+    return cluster

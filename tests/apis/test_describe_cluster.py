@@ -1,4 +1,4 @@
-"""DescribeCluster, UnregisterBroker, ListConfigResources: small answers about the cluster."""
+"""DescribeCluster: the brokers and the cluster's id."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,8 +10,6 @@ from fakebroker.instant import Instant
 from fakebroker.release import release
 from fakebroker.settings import Settings
 from fakebroker.wire.messages.describe_cluster import DescribeClusterRequest
-from fakebroker.wire.messages.list_config_resources import ListConfigResourcesRequest
-from fakebroker.wire.messages.unregister_broker import UnregisterBrokerRequest
 
 Ask = Callable[..., Any]
 
@@ -55,31 +53,3 @@ def test_other_endpoints(ask: Ask, cluster: Cluster, endpoint_type: int, code: i
     response = ask(cluster, DescribeClusterRequest(endpoint_type=endpoint_type), 1)
     assert (response.error_code, response.brokers, response.cluster_id) == (code, [], "")
     assert (response.controller_id, response.endpoint_type) == (-1, 1)
-
-
-@pytest.mark.rules("DK-3")
-def test_unregister_an_unknown_broker(ask: Ask, cluster: Cluster) -> None:
-    """102 for an id nobody has; one of ours is refused with a reason."""
-    assert ask(cluster, UnregisterBrokerRequest(broker_id=4711), 0).error_code == 102
-    known = ask(cluster, UnregisterBrokerRequest(broker_id=1), 0)
-    assert (known.error_code, bool(known.error_message)) == (42, True)
-    assert 1 in cluster.nodes
-
-
-@pytest.mark.rules("LC-1", "LC-2", "LC-3")
-def test_config_resources(ask: Ask, cluster: Cluster) -> None:
-    """v0 lists client metrics, v1 what is asked for, all five types by default; another type fails the request."""
-    cluster.topics.create("t", 1)
-    cluster.group_configs["g"] = {"consumer.session.timeout.ms": "50000"}
-    cluster.client_metrics["m"] = {"interval.ms": "1000"}
-
-    def listed(version: int, *types: int) -> list[tuple[str, int]]:
-        response = ask(cluster, ListConfigResourcesRequest(resource_types=list(types) if version else []), version)
-        assert response.error_code == 0
-        return [(resource.resource_name, resource.resource_type) for resource in response.config_resources]
-
-    assert listed(0) == [("m", 16)]
-    assert set(listed(1)) == {("g", 32), ("m", 16), ("1", 8), ("2", 8), ("1", 4), ("2", 4), ("t", 2)}
-    assert set(listed(1, 2, 32, 2)) == {("t", 2), ("g", 32)}
-    refused = ask(cluster, ListConfigResourcesRequest(resource_types=[2, 7]), 1)
-    assert (refused.error_code, refused.config_resources) == (35, [])

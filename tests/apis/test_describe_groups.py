@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from fakebroker.apis.call import Call
-from tests.apis.group_lab import GroupLab, join
+from tests.support.group_apis import GroupApis, join
 
 MakeCall = Callable[..., Call]
 NOT_ASKED = -(2**31)
 
 
-def describe(lab: GroupLab, *group_ids: str, version: int = 6, **fields: Any) -> list[Any]:
+def describe(lab: GroupApis, *group_ids: str, version: int = 6, **fields: Any) -> list[Any]:
     return list(lab.ask("DescribeGroups", version, groups=list(group_ids), **fields).groups)
 
 
@@ -20,7 +20,7 @@ def describe(lab: GroupLab, *group_ids: str, version: int = 6, **fields: Any) ->
 @pytest.mark.parametrize("version", range(7))
 def test_a_stable_group(make_call: MakeCall, version: int) -> None:
     """Protocol, and for each member who it is, its metadata and its assignment, in every version."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     (me,) = lab.stable("g")
     (group,) = describe(lab, "g", version=version)
 
@@ -34,7 +34,7 @@ def test_a_stable_group(make_call: MakeCall, version: int) -> None:
 @pytest.mark.rules("DS-6")
 def test_a_returned_member_is_shown_as_it_first_came(make_call: MakeCall) -> None:
     """Another process that takes a static member's place does not change the client id."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     for client_id in ("first", "second"):
         lab.send("JoinGroup", 9, client_id=client_id, **join("g", group_instance_id="i"))
         lab.wait(3000)
@@ -47,7 +47,7 @@ def test_a_returned_member_is_shown_as_it_first_came(make_call: MakeCall) -> Non
 @pytest.mark.parametrize("version", range(7))
 def test_an_unknown_group(make_call: MakeCall, version: int) -> None:
     """Dead without an error, in v6 with 69 and a text."""
-    (group,) = describe(GroupLab(make_call), "none", version=version)
+    (group,) = describe(GroupApis(make_call), "none", version=version)
 
     assert (group.error_code, group.group_state) == (69 if version == 6 else 0, "Dead")
     assert (group.protocol_type, group.protocol_data, group.members) == ("", "", [])
@@ -57,21 +57,21 @@ def test_an_unknown_group(make_call: MakeCall, version: int) -> None:
 @pytest.mark.rules("DS-2")
 def test_groups_that_cannot_be_seen(make_call: MakeCall) -> None:
     """14 and 16 are per group, with nothing else; the empty group id is one like any other."""
-    lab = GroupLab(make_call, node_ids=(1, 2))
+    lab = GroupApis(make_call, node_ids=(1, 2))
     elsewhere = lab.elsewhere()
     here = lab.elsewhere(leader=1)
     lab.load_slowly(here)
     groups = describe(lab, elsewhere, here)
 
     assert [(group.error_code, group.group_state, group.members) for group in groups] == [(16, "", []), (14, "", [])]
-    assert describe(GroupLab(make_call), "")[0].group_state == "Dead"
+    assert describe(GroupApis(make_call), "")[0].group_state == "Dead"
 
 
 @pytest.mark.rules("DS-4", "DS-7")
 @pytest.mark.parametrize(("release", "assignment"), [("4.3", b"old"), ("3.9", b"")])
 def test_during_a_rebalance(make_call: MakeCall, release: str, assignment: bytes) -> None:
     """No protocol and no metadata; 4.3.1 still shows the old assignment. Pending ids are not listed."""
-    lab = GroupLab(make_call, release)
+    lab = GroupApis(make_call, release)
     (me,) = lab.stable("g")
     group = lab.coordinator.shard("g", lab.now).group("g")
     assert group is not None
@@ -87,7 +87,7 @@ def test_during_a_rebalance(make_call: MakeCall, release: str, assignment: bytes
 @pytest.mark.rules("DS-5")
 def test_an_emptied_group_keeps_its_type(make_call: MakeCall) -> None:
     """A group that never had members has none."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     (me,) = lab.stable("g")
     lab.ask("LeaveGroup", 0, group_id="g", member_id=me)
     lab.ask("JoinGroup", 9, **join("only pending"))
@@ -103,7 +103,7 @@ def test_an_emptied_group_keeps_its_type(make_call: MakeCall) -> None:
 @pytest.mark.parametrize(("release", "version", "operations"), [("4.3", 5, 3400), ("4.3", 6, 3400), ("3.9", 5, 328)])
 def test_operations(make_call: MakeCall, release: str, version: int, operations: int) -> None:
     """All of them when asked, for an unknown group too unless it is an error; else the default."""
-    lab = GroupLab(make_call, release)
+    lab = GroupApis(make_call, release)
     lab.stable("g")
     asked = describe(lab, "g", "none", version=version, include_authorized_operations=True)
 

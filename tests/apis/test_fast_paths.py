@@ -14,7 +14,8 @@ from fakebroker.records.batch import assemble, build_batch, parse_header
 from fakebroker.records.record_codec import Record
 from fakebroker.wire.messages.fetch import FetchRequest
 from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from tests.apis.fetch_lab import T0, At, FetchLab
+from tests.support.fetches import At, Fetches
+from tests.support.time import T0
 
 Make = Callable[..., Call]
 
@@ -76,7 +77,7 @@ def general_path(call: Call, request: ProduceRequest) -> Any:
 )
 def test_produce(make_call: Make, requests: list[tuple], config: dict[str, Any]) -> None:
     """The same answers and the same log, request after request."""
-    labs = [FetchLab(make_call) for _ in range(2)]
+    labs = [Fetches(make_call) for _ in range(2)]
     for lab in labs:
         lab.topic.config.replace({name.replace("_", "."): str(value) for name, value in config.items()})
     for records, version, acks, index, is_known in requests:
@@ -113,7 +114,7 @@ def test_fetch(make_call: Make, at: At, version: int, session: tuple[int, int], 
     """The same answer, or no answer yet on both ways."""
     answers = []
     for way in (fetch.handle, fetch._every_partition):
-        lab = FetchLab(make_call)
+        lab = Fetches(make_call)
         for _ in range(3):
             lab.produce(2)
         asked = at if version >= 12 else at._replace(last_epoch=-1)

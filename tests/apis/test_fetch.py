@@ -15,14 +15,15 @@ from fakebroker.records.record_codec import Record
 from fakebroker.release import release
 from fakebroker.settings import Settings
 from fakebroker.wire.messages.fetch import FetchRequest
-from tests.apis.fetch_lab import MIB, T0, At, FetchLab, Pending
+from tests.support.fetches import MIB, At, Fetches, Pending
+from tests.support.time import T0
 
 ALL_VERSIONS = range(4, 19)
 
 
 @pytest.fixture
-def lab(make_call: Callable) -> FetchLab:
-    return FetchLab(make_call)
+def lab(make_call: Callable) -> Fetches:
+    return Fetches(make_call)
 
 
 def position(data: object) -> tuple:
@@ -42,7 +43,7 @@ def test_old_versions_are_gone() -> None:
 
 @pytest.mark.rules("FT-3", "FT-9")
 @pytest.mark.parametrize("version", ALL_VERSIONS)
-def test_every_version_reads(lab: FetchLab, version: int) -> None:
+def test_every_version_reads(lab: Fetches, version: int) -> None:
     """Records come with watermarks; names or ids as the version has them; no replica is preferred."""
     lab.produce(3)
     pending = lab.fetch(At(offset=1), version=version)
@@ -56,7 +57,7 @@ def test_every_version_reads(lab: FetchLab, version: int) -> None:
 
 
 @pytest.mark.rules("FT-3", "FT-15")
-def test_read_committed_has_a_list_of_aborted_transactions(lab: FetchLab) -> None:
+def test_read_committed_has_a_list_of_aborted_transactions(lab: Fetches) -> None:
     """It is null for read_uncommitted, and a list, empty without records, for read_committed."""
     assert lab.fetch(At()).only().aborted_transactions is None
     data = lab.fetch(At(), committed=True).only()
@@ -65,7 +66,7 @@ def test_read_committed_has_a_list_of_aborted_transactions(lab: FetchLab) -> Non
 
 
 @pytest.mark.rules("FT-14")
-def test_read_committed_ends_at_the_last_stable_offset(lab: FetchLab) -> None:
+def test_read_committed_ends_at_the_last_stable_offset(lab: Fetches) -> None:
     """Records behind it are for read_uncommitted only; both are told where it is."""
     lab.produce(4)
     lab.log().last_stable_offset = 2
@@ -76,7 +77,7 @@ def test_read_committed_ends_at_the_last_stable_offset(lab: FetchLab) -> None:
 
 
 @pytest.mark.rules("FT-9")
-def test_batches_come_whole(lab: FetchLab) -> None:
+def test_batches_come_whole(lab: Fetches) -> None:
     """An offset inside a batch gives the batch from its beginning."""
     lab.log().append(build_batch([Record(n, T0, None, b"v") for n in range(5)]), lab.now)
     data = lab.fetch(At(offset=3)).only()
@@ -84,7 +85,7 @@ def test_batches_come_whole(lab: FetchLab) -> None:
 
 
 @pytest.mark.rules("FT-10", "FT-20", "CLU-52")
-def test_positions(lab: FetchLab) -> None:
+def test_positions(lab: Fetches) -> None:
     """Beyond either end is 1 without offsets; at the end, or between high watermark and end, is empty."""
     lab.produce(4)
     lab.log().advance_log_start(1, lab.now)
@@ -100,7 +101,7 @@ def test_positions(lab: FetchLab) -> None:
 
 
 @pytest.mark.rules("FT-20")
-def test_a_batch_over_the_log_start_comes_whole(lab: FetchLab) -> None:
+def test_a_batch_over_the_log_start_comes_whole(lab: Fetches) -> None:
     """After DeleteRecords inside a batch the batch is delivered as it is."""
     lab.log().append(build_batch([Record(n, T0, None, b"v") for n in range(5)]), lab.now)
     lab.log().advance_log_start(2, lab.now)
@@ -109,7 +110,7 @@ def test_a_batch_over_the_log_start_comes_whole(lab: FetchLab) -> None:
 
 @pytest.mark.rules("FT-8")
 @pytest.mark.parametrize("version", ALL_VERSIONS)
-def test_unknown_topics_and_partitions(lab: FetchLab, version: int) -> None:
+def test_unknown_topics_and_partitions(lab: Fetches, version: int) -> None:
     """3 for names and indexes, 100 for ids; offsets -1, and an empty list of aborted transactions, not null."""
     for at, code in ((At(topic="no"), 100 if version >= 13 else 3), (At(partition=4), 3), (At(partition=-1), 3)):
         data = lab.fetch(at, version=version).only()
@@ -119,7 +120,7 @@ def test_unknown_topics_and_partitions(lab: FetchLab, version: int) -> None:
 
 
 @pytest.mark.rules("FT-2", "FT-8")
-def test_order_of_the_answer(lab: FetchLab) -> None:
+def test_order_of_the_answer(lab: Fetches) -> None:
     """Partitions come as asked for, under one entry as long as the topic stays; unknown ones come last."""
     lab.cluster.topics.create("u", 1)
     pending = lab.fetch(At(9), At(1), At(0), At(8), At(0, topic="u"), At(2), At(0, topic="no"))
@@ -129,7 +130,7 @@ def test_order_of_the_answer(lab: FetchLab) -> None:
 
 
 @pytest.mark.rules("FT-21")
-def test_asked_twice(lab: FetchLab) -> None:
+def test_asked_twice(lab: Fetches) -> None:
     """The last one counts, in the place of the first."""
     lab.produce(3)
     pending = lab.fetch(At(0), At(1), At(0, offset=2))
@@ -139,7 +140,7 @@ def test_asked_twice(lab: FetchLab) -> None:
 
 @pytest.mark.rules("FT-11", "CLU-53")
 @pytest.mark.parametrize(("epoch", "code"), [(-1, 0), (-9, 0), (2, 0), (1, 74), (0, 74), (3, 75)])
-def test_leader_epochs(lab: FetchLab, epoch: int, code: int) -> None:
+def test_leader_epochs(lab: Fetches, epoch: int, code: int) -> None:
     """Lower than the partition's is 74, higher 75, below zero is not checked."""
     lab.topic.partitions[0].leader_epoch = 2
     lab.produce()
@@ -151,7 +152,7 @@ def test_leader_epochs(lab: FetchLab, epoch: int, code: int) -> None:
 
 @pytest.mark.rules("FT-11", "CLU-51")
 @pytest.mark.parametrize("version", ALL_VERSIONS)
-def test_leader_hints(lab: FetchLab, version: int) -> None:
+def test_leader_hints(lab: Fetches, version: int) -> None:
     """From v16 on 74 names the leader and where it is; 75 does not."""
     lab.topic.partitions[0].leader_epoch = 2
     hinted = version >= 16
@@ -167,7 +168,7 @@ def test_leader_hints(lab: FetchLab, version: int) -> None:
 
 
 @pytest.mark.rules("FT-13", "LE-2", "CLU-54")
-def test_last_fetched_epoch(lab: FetchLab) -> None:
+def test_last_fetched_epoch(lab: Fetches) -> None:
     """The epoch's end below the fetch offset, or another epoch, is a divergence; an epoch to come is out of range."""
     log, partition = lab.log(), lab.topic.partitions[0]
     lab.produce(3)
@@ -184,7 +185,7 @@ def test_last_fetched_epoch(lab: FetchLab) -> None:
 
 
 @pytest.mark.rules("FT-13", "FT-5")
-def test_a_divergence_ends_the_wait(lab: FetchLab) -> None:
+def test_a_divergence_ends_the_wait(lab: Fetches) -> None:
     """Nothing new has to come before the client is told to truncate."""
     lab.produce(3)
     lab.topic.partitions[0].leader_epoch = 1
@@ -195,7 +196,7 @@ def test_a_divergence_ends_the_wait(lab: FetchLab) -> None:
 
 
 @pytest.mark.rules("FT-12")
-def test_a_topic_made_again_has_another_id(lab: FetchLab) -> None:
+def test_a_topic_made_again_has_another_id(lab: Fetches) -> None:
     """A session that goes by ids meets the new topic of the old name as 103; a full request as 100."""
     lab.cluster.topics.create("again", 1)
     old_id = lab.cluster.topics.get("again").id
@@ -210,7 +211,7 @@ def test_a_topic_made_again_has_another_id(lab: FetchLab) -> None:
 
 @pytest.mark.rules("CLU-58")
 @pytest.mark.parametrize("version", [4, 12, 15, 18])
-def test_somebody_who_says_it_is_a_broker(lab: FetchLab, version: int) -> None:
+def test_somebody_who_says_it_is_a_broker(lab: Fetches, version: int) -> None:
     """The leader's own id and one that has no replica get 6; -2, the debugging consumer, is served."""
     lab.produce()
     codes = {replica: lab.fetch(At(), version=version, replica=replica).only().error_code for replica in (1, 5, -2)}
@@ -219,7 +220,7 @@ def test_somebody_who_says_it_is_a_broker(lab: FetchLab, version: int) -> None:
 
 @pytest.mark.rules("AV-10")
 @pytest.mark.parametrize("version", ALL_VERSIONS)
-def test_an_isolation_level_that_does_not_exist(lab: FetchLab, version: int) -> None:
+def test_an_isolation_level_that_does_not_exist(lab: Fetches, version: int) -> None:
     """It fails the request: -1 at the top, and before v13 for every partition, too."""
     call = lab.fetch(version=version).call
     with pytest.raises(KafkaError) as caught:
@@ -252,7 +253,7 @@ def test_an_isolation_level_that_does_not_exist(lab: FetchLab, version: int) -> 
         (150, 200, {0: [0], 1: [], 2: []}),
     ],
 )
-def test_limits(lab: FetchLab, max_bytes: int, partition_max_bytes: int, expected: dict) -> None:
+def test_limits(lab: Fetches, max_bytes: int, partition_max_bytes: int, expected: dict) -> None:
     """The first batch of the first partition with data always comes; everything else only if it fits both limits."""
     lab.produce(3)
     lab.produce(2, partition=1)
@@ -261,7 +262,7 @@ def test_limits(lab: FetchLab, max_bytes: int, partition_max_bytes: int, expecte
 
 
 @pytest.mark.rules("FT-7")
-def test_the_exception_is_for_the_first_partition_with_data(lab: FetchLab) -> None:
+def test_the_exception_is_for_the_first_partition_with_data(lab: Fetches) -> None:
     """Empty partitions before do not use it up, and a large first batch takes the room of the others."""
     lab.produce(1, partition=1, size=1000)
     lab.produce(1, partition=2)
@@ -273,12 +274,12 @@ def test_the_exception_is_for_the_first_partition_with_data(lab: FetchLab) -> No
 @pytest.mark.rules("FT-6")
 def test_the_broker_caps_the_answer(make_call: Callable) -> None:
     """fetch.max.bytes holds whatever the client allows."""
-    lab = FetchLab(make_call, fetch_max_bytes=1024)
+    lab = Fetches(make_call, fetch_max_bytes=1024)
     lab.produce(20)
     assert len(lab.fetch(At(), max_bytes=MIB).offsets()[0]) == 10
 
 
-def test_limits_below_zero(lab: FetchLab) -> None:
+def test_limits_below_zero(lab: Fetches) -> None:
     """Kafka answers -1 for the partition; nothing is read."""
     lab.produce()
     assert position(lab.fetch(At(max_bytes=-1)).only()) == (-1, -1, -1, -1)
@@ -288,7 +289,7 @@ def test_limits_below_zero(lab: FetchLab) -> None:
 @pytest.mark.rules("FT-16", "SE-2")
 def test_an_answer_ends_with_the_segment(make_call: Callable) -> None:
     """One answer reads from one segment of a partition, though more could be read."""
-    lab = FetchLab(make_call)
+    lab = Fetches(make_call)
     lab.cluster.topics.create("s", 1, 1, {"segment.ms": "1000"})
     for n in range(4):
         lab.produce(1, topic="s", timestamp_ms=T0 + n // 2 * 5000)
@@ -303,7 +304,7 @@ def test_an_answer_ends_with_the_segment(make_call: Callable) -> None:
 
 
 @pytest.mark.rules("FT-4")
-def test_woken_by_the_append_that_is_enough(lab: FetchLab) -> None:
+def test_woken_by_the_append_that_is_enough(lab: Fetches) -> None:
     """The bytes of all partitions count together; the append that reaches min_bytes answers at once."""
     lab.produce(1)
     pending = lab.fetch(At(0), At(1), wait=500, min_bytes=300)
@@ -319,34 +320,34 @@ def test_woken_by_the_append_that_is_enough(lab: FetchLab) -> None:
 
 
 @pytest.mark.rules("FT-5")
-def test_answered_when_the_time_is_up(lab: FetchLab) -> None:
+def test_answered_when_the_time_is_up(lab: Fetches) -> None:
     """At max_wait, not a millisecond before, whatever is there is answered."""
     lab.produce(1)
     pending = lab.fetch(At(), wait=500, min_bytes=1000)
     lab.produce(1)
-    lab.advance(499)
+    lab.wait(499)
     assert pending.is_parked
-    lab.advance(1)
+    lab.wait(1)
     assert pending.offsets() == {0: [0, 1]}
     assert not lab.log().waiters
 
 
 @pytest.mark.rules("FT-5")
 @pytest.mark.parametrize(("wait", "min_bytes"), [(0, MIB), (-1, MIB), (500, 0), (500, -5)])
-def test_nothing_to_wait_for(lab: FetchLab, wait: int, min_bytes: int) -> None:
+def test_nothing_to_wait_for(lab: Fetches, wait: int, min_bytes: int) -> None:
     """No time or no bytes wanted: answered at once, empty."""
     assert lab.fetch(At(), wait=wait, min_bytes=min_bytes).offsets() == {0: []}
 
 
 @pytest.mark.rules("FT-5")
-def test_no_servable_partition(lab: FetchLab) -> None:
+def test_no_servable_partition(lab: Fetches) -> None:
     """An empty request, and one of unknown partitions only, do not wait."""
     assert lab.fetch(wait=500).response.responses == []
     assert not lab.fetch(At(9), At(topic="no"), wait=500).is_parked
 
 
 @pytest.mark.rules("FT-5")
-def test_errors_end_the_wait_but_unknown_partitions_do_not(lab: FetchLab) -> None:
+def test_errors_end_the_wait_but_unknown_partitions_do_not(lab: Fetches) -> None:
     """1, 74, 75 and 6 are found while reading and answered at once; 3 waits with the others."""
     assert lab.fetch(At(0), At(9), wait=500).is_parked
     assert not lab.fetch(At(0), At(1, offset=99), wait=500).is_parked
@@ -355,7 +356,7 @@ def test_errors_end_the_wait_but_unknown_partitions_do_not(lab: FetchLab) -> Non
 
 
 @pytest.mark.rules("FT-4")
-def test_caps_of_min_bytes(lab: FetchLab) -> None:
+def test_caps_of_min_bytes(lab: Fetches) -> None:
     """min_bytes is at most max_bytes; a partition counts at most its own limit (as seen on 4.3.1)."""
     lab.produce(5)
     assert not lab.fetch(At(), wait=500, min_bytes=1000, max_bytes=300).is_parked
@@ -363,12 +364,12 @@ def test_caps_of_min_bytes(lab: FetchLab) -> None:
     assert pending.is_parked
     lab.produce(50)
     assert pending.is_parked
-    lab.advance(500)
+    lab.wait(500)
     assert pending.offsets() == {0: [0, 1, 2]}
 
 
 @pytest.mark.rules("FT-4", "FT-14")
-def test_only_readable_bytes_count(lab: FetchLab) -> None:
+def test_only_readable_bytes_count(lab: Fetches) -> None:
     """Records above the high watermark do not wake; the watermark's move does."""
     lab.log().limit_high_watermark(0, lab.now)
     pending = lab.fetch(At(), wait=500)
@@ -380,7 +381,7 @@ def test_only_readable_bytes_count(lab: FetchLab) -> None:
 
 @pytest.mark.rules("FT-5", "XT-6")
 @pytest.mark.parametrize("version", [12, 13])
-def test_deletion_of_a_topic_ends_the_wait(lab: FetchLab, version: int) -> None:
+def test_deletion_of_a_topic_ends_the_wait(lab: Fetches, version: int) -> None:
     """Its partition is answered 3, with ids too, and like an error of reading: null for the aborted transactions."""
     lab.cluster.topics.create("gone", 1)
     pending = lab.fetch(At(), At(topic="gone"), version=version, wait=500)
@@ -392,7 +393,7 @@ def test_deletion_of_a_topic_ends_the_wait(lab: FetchLab, version: int) -> None:
 
 
 @pytest.mark.rules("FT-5")
-def test_a_truncated_or_purged_log_ends_the_wait(lab: FetchLab) -> None:
+def test_a_truncated_or_purged_log_ends_the_wait(lab: Fetches) -> None:
     """A position that is out of range by now is answered 1."""
     changes: list[Callable[[PartitionLog], None]] = [
         lambda log: log.truncate(1, lab.now),
@@ -407,7 +408,7 @@ def test_a_truncated_or_purged_log_ends_the_wait(lab: FetchLab) -> None:
 
 
 @pytest.mark.rules("FT-5")
-def test_forgotten_when_the_client_hangs_up(lab: FetchLab) -> None:
+def test_forgotten_when_the_client_hangs_up(lab: Fetches) -> None:
     """Neither a log nor a timer keeps the fetch of a client that has gone."""
     pending = lab.fetch(At(0), At(1), wait=500)
     pending.hang_up()
@@ -417,7 +418,7 @@ def test_forgotten_when_the_client_hangs_up(lab: FetchLab) -> None:
 
 
 @pytest.mark.rules("FT-4")
-def test_one_append_wakes_everybody(lab: FetchLab) -> None:
+def test_one_append_wakes_everybody(lab: Fetches) -> None:
     """Fetches that wait for the same log are answered in the order in which they came."""
     pendings = [lab.fetch(At(), wait=500) for _ in range(3)]
     other = lab.fetch(At(1), wait=500)
@@ -429,7 +430,7 @@ def test_one_append_wakes_everybody(lab: FetchLab) -> None:
 # -- leaders and followers -------------------------------------------------------------------------------------------
 
 
-def add_nodes(lab: FetchLab, racks: dict[int, str], **settings: str) -> None:
+def add_nodes(lab: Fetches, racks: dict[int, str], **settings: str) -> None:
     """Brokers with these ids, each in its rack."""
     for node_id, rack in racks.items():
         values = {"broker.rack": rack, **{name.replace("_", "."): value for name, value in settings.items()}}
@@ -437,7 +438,7 @@ def add_nodes(lab: FetchLab, racks: dict[int, str], **settings: str) -> None:
 
 
 @pytest.fixture
-def pair(lab: FetchLab) -> FetchLab:
+def pair(lab: Fetches) -> Fetches:
     """Partition 0 is led by node 1 and followed by node 2; node 3 has no replica."""
     add_nodes(lab, {2: "b", 3: "c"})
     partition = lab.topic.partitions[0]
@@ -448,7 +449,7 @@ def pair(lab: FetchLab) -> FetchLab:
 
 @pytest.mark.rules("CLU-52", "CLU-53")
 @pytest.mark.parametrize("version", ALL_VERSIONS)
-def test_followers_serve_from_v11_on(pair: FetchLab, version: int) -> None:
+def test_followers_serve_from_v11_on(pair: Fetches, version: int) -> None:
     """A follower answers up to the high watermark, in older versions 6; a node without replica is 6 always."""
     follower = pair.fetch(At(), version=version, node=2)
     assert follower.only().error_code == (0 if version >= 11 else 6)
@@ -460,7 +461,7 @@ def test_followers_serve_from_v11_on(pair: FetchLab, version: int) -> None:
 
 
 @pytest.mark.rules("CLU-58")
-def test_a_replica_reads_to_the_end(pair: FetchLab) -> None:
+def test_a_replica_reads_to_the_end(pair: Fetches) -> None:
     """A valid replica's id is served by the leader above the high watermark."""
     pair.log().limit_high_watermark(1, pair.now)
     assert pair.fetch(At()).offsets() == {0: [0]}
@@ -470,7 +471,7 @@ def test_a_replica_reads_to_the_end(pair: FetchLab) -> None:
 
 @pytest.mark.rules("CLU-55")
 @pytest.mark.parametrize(("version", "stays"), [(10, False), (11, True), (18, True)])
-def test_a_parked_fetch_when_the_leader_moves(pair: FetchLab, version: int, stays: bool) -> None:
+def test_a_parked_fetch_when_the_leader_moves(pair: Fetches, version: int, stays: bool) -> None:
     """v0-v10 are answered 6 at once, v11+ stay with the follower until there is data."""
     pending = pair.fetch(At(offset=3), version=version, wait=500)
     assert pending.is_parked
@@ -482,9 +483,9 @@ def test_a_parked_fetch_when_the_leader_moves(pair: FetchLab, version: int, stay
 
 
 @pytest.fixture
-def racks(make_call: Callable) -> FetchLab:
+def racks(make_call: Callable) -> Fetches:
     """Partition 0 is led by node 1 in rack a and followed by node 2 in rack b; node 3 is in rack c, without replica."""
-    lab = FetchLab(make_call)
+    lab = Fetches(make_call)
     selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
     add_nodes(lab, {1: "a", 2: "b", 3: "c"}, replica_selector_class=selector)
     partition = lab.topic.partitions[0]
@@ -494,7 +495,7 @@ def racks(make_call: Callable) -> FetchLab:
 
 
 @pytest.mark.rules("FT-18", "CLU-56", "FS-5")
-def test_a_replica_in_the_clients_rack(racks: FetchLab) -> None:
+def test_a_replica_in_the_clients_rack(racks: Fetches) -> None:
     """The leader names it, without records and at once, also when nothing is new there."""
     for offset in (0, 2):
         data = racks.fetch(At(offset=offset), rack="b", wait=500).only()
@@ -505,7 +506,7 @@ def test_a_replica_in_the_clients_rack(racks: FetchLab) -> None:
 
 
 @pytest.mark.rules("FT-18", "CLU-56")
-def test_no_better_replica(racks: FetchLab) -> None:
+def test_no_better_replica(racks: Fetches) -> None:
     """Own rack, one without replica, none; an offset out of range; old versions; a follower; one that stopped."""
     for rack in ("a", "c", "none", ""):
         pending = racks.fetch(At(), rack=rack)
@@ -519,7 +520,7 @@ def test_no_better_replica(racks: FetchLab) -> None:
 
 
 @pytest.mark.rules("FT-18")
-def test_without_a_selector_nobody_is_preferred(pair: FetchLab) -> None:
+def test_without_a_selector_nobody_is_preferred(pair: Fetches) -> None:
     """The default names no replica whatever rack the client is in."""
     assert pair.fetch(At(), rack="b").only().preferred_read_replica == -1
 
@@ -528,9 +529,9 @@ def test_without_a_selector_nobody_is_preferred(pair: FetchLab) -> None:
 
 
 @pytest.fixture
-def old(make_call: Callable) -> FetchLab:
+def old(make_call: Callable) -> Fetches:
     """As 3.9.1: three records in a plain batch, two in one of gzip, one in a plain batch."""
-    lab = FetchLab(make_call, as_release="3.9")
+    lab = Fetches(make_call, as_release="3.9")
     for count, codec in ((3, 0), (2, 1), (1, 0)):
         records = [Record(n, T0 + n, b"k%d" % n, b"v" * 30, [(b"h", b"1")]) for n in range(count)]
         lab.log().append(build_batch(records, codec=codec), lab.now)
@@ -545,7 +546,7 @@ def messages(pending: Pending) -> list[tuple[int, int, int, list[int]]]:
 
 @pytest.mark.rules("MS-3", "MS-4", "MS-5", "MS-6")
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_old_versions_get_message_sets(old: FetchLab, version: int) -> None:
+def test_old_versions_get_message_sets(old: Fetches, version: int) -> None:
     """Format 0 in v0-v1, 1 in v2-v3: plain batches as messages from the offset on, compressed ones as one wrapper."""
     magic = version // 2
     everything = [(n, magic, 0, [n]) for n in range(3)] + [(4, magic, 1, [3, 4]), (5, magic, 0, [5])]
@@ -556,7 +557,7 @@ def test_old_versions_get_message_sets(old: FetchLab, version: int) -> None:
 
 
 @pytest.mark.rules("FT-30", "FT-6")
-def test_hard_limits_of_old_versions(old: FetchLab) -> None:
+def test_hard_limits_of_old_versions(old: Fetches) -> None:
     """v0-v2 give nothing when the first batch does not fit; v3 gives it."""
     for version in range(3):
         assert messages(old.fetch(At(max_bytes=50), version=version)) == []
@@ -565,7 +566,7 @@ def test_hard_limits_of_old_versions(old: FetchLab) -> None:
 
 @pytest.mark.rules("FT-17")
 @pytest.mark.parametrize("version", [0, 2, 3, 4, 9, 10])
-def test_zstd(old: FetchLab, version: int) -> None:
+def test_zstd(old: Fetches, version: int) -> None:
     """What has to be converted is 76; v4-v9 deliver it unless the topic asks for zstd; v10 delivers it."""
     batch = build_batch([Record(0, T0, b"k", b"v" * 500)], codec=4)
     old.log(1).append(batch, old.now)
@@ -580,14 +581,14 @@ def test_zstd(old: FetchLab, version: int) -> None:
 
 
 @pytest.mark.rules("FT-17")
-def test_zstd_on_4_x(lab: FetchLab) -> None:
+def test_zstd_on_4_x(lab: Fetches) -> None:
     """4.x delivers it in every version that it serves."""
     lab.cluster.topics.create("z", 1, 1, {"compression.type": "zstd"})
     lab.produce(topic="z")
     assert lab.fetch(At(topic="z"), version=4).only().error_code == 0
 
 
-def test_a_corrupted_batch_in_an_old_version(old: FetchLab) -> None:
+def test_a_corrupted_batch_in_an_old_version(old: Fetches) -> None:
     """What a test has broken cannot be converted: 2, as a checksum that is wrong; new versions deliver the bytes."""
     segment = old.log(2)
     segment.append(build_batch([Record(0, T0, b"k", b"v" * 20)]), old.now)
@@ -597,9 +598,9 @@ def test_a_corrupted_batch_in_an_old_version(old: FetchLab) -> None:
     assert old.fetch(At(2), version=4).only().records == batches[0]
 
 
-def test_time_of_waiting_is_mono(lab: FetchLab) -> None:
+def test_time_of_waiting_is_mono(lab: Fetches) -> None:
     """A jump of wall time does not end the wait."""
     pending = lab.fetch(At(), wait=500)
     lab.now = Instant(T0 + 10**9, lab.now.mono_ms)
-    lab.advance(499)
+    lab.wait(499)
     assert pending.is_parked

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fakebroker.apis import fetch
 from fakebroker.wire.messages.fetch import FetchRequest, FetchTopic
-from tests.apis.fetch_lab import At, FetchLab, Pending
+from tests.support.fetches import At, Fetches, Pending
 
 PARTITIONS = range(3)
 SIZE = 100
@@ -61,7 +61,7 @@ class Waiting:
 @given(steps=st.lists(st.one_of(produces, passes, hang_ups, fetches), max_size=30))
 def test_waits_and_answers_as_the_model(make_call: Any, steps: list[tuple]) -> None:
     """After every step exactly those fetches are parked that have a reason to be; the others hold what they may."""
-    lab = FetchLab(make_call)
+    lab = Fetches(make_call)
     counts = [0] * len(PARTITIONS)
     waiting: list[Waiting] = []
     for kind, what, more in steps:
@@ -70,7 +70,7 @@ def test_waits_and_answers_as_the_model(make_call: Any, steps: list[tuple]) -> N
             counts[what] += more
             check_after_appends(lab, waiting, counts, what, more)
         elif kind == "pass":
-            lab.advance(what)
+            lab.wait(what)
         elif kind == "hang up" and what < len(waiting):
             waiting.pop(what).pending.hang_up()
         elif kind == "fetch":
@@ -87,7 +87,7 @@ def test_waits_and_answers_as_the_model(make_call: Any, steps: list[tuple]) -> N
     assert len(lab.cluster.timers.mono) == len(waiting)
 
 
-def check_after_appends(lab: FetchLab, waiting: list[Waiting], counts: list[int], partition: int, more: int) -> None:
+def check_after_appends(lab: Fetches, waiting: list[Waiting], counts: list[int], partition: int, more: int) -> None:
     """Several appends are several steps: a fetch is answered by the one that was enough, not by the last."""
     for before in range(counts[partition] - more + 1, counts[partition]):
         then = [*counts[:partition], before, *counts[partition + 1 :]]
@@ -107,7 +107,7 @@ rows = st.tuples(numbers, numbers, offsets, numbers, offsets, numbers, st.just(b
 @given(st.data())
 def test_any_numbers_have_an_answer(make_call: Any, data: st.DataObject) -> None:
     """Whatever stands in the fields, a request is answered or parked, and the answer can be encoded."""
-    lab = FetchLab(make_call)
+    lab = Fetches(make_call)
     lab.produce(3)
     version = data.draw(st.integers(4, 18))
     request = FetchRequest(
@@ -128,5 +128,5 @@ def test_any_numbers_have_an_answer(make_call: Any, data: st.DataObject) -> None
     )
     call = lab.fetch(version=version).call
     pending = Pending(call, fetch.handle(call, request))
-    lab.advance(2**31)
+    lab.wait(2**31)
     assert pending.response is not None

@@ -7,18 +7,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fakebroker.errors import ErrorCode
-from tests.apis.fetch_lab import At, FetchLab, Pending
+from tests.support.fetches import At, Fetches, Pending
 
 STEPS = ["produce", "move", "add", "forget"]
 VERSIONS = [7, 12, 13, 18]
 
 
 @pytest.fixture
-def lab(make_call: Callable) -> FetchLab:
-    return FetchLab(make_call)
+def lab(make_call: Callable) -> Fetches:
+    return Fetches(make_call)
 
 
-def opened(lab: FetchLab, *asked: At, version: int = 12) -> int:
+def opened(lab: Fetches, *asked: At, version: int = 12) -> int:
     """Make a session; its id."""
     session = lab.fetch(*asked, version=version, epoch=0).response.session_id
     assert session > 0
@@ -33,7 +33,7 @@ def top(pending: Pending) -> tuple[int, int, int]:
 
 @pytest.mark.rules("FS-1")
 @pytest.mark.parametrize("version", range(4, 19))
-def test_no_session_unless_asked_for(lab: FetchLab, version: int) -> None:
+def test_no_session_unless_asked_for(lab: Fetches, version: int) -> None:
     """Epoch -1, and every version below 7, is answered in full with session 0."""
     for _ in range(2):
         pending = lab.fetch(At(0), At(1), version=version)
@@ -43,7 +43,7 @@ def test_no_session_unless_asked_for(lab: FetchLab, version: int) -> None:
 
 @pytest.mark.rules("FS-1", "FS-2")
 @pytest.mark.parametrize("version", VERSIONS)
-def test_epoch_0_makes_a_session(lab: FetchLab, version: int) -> None:
+def test_epoch_0_makes_a_session(lab: Fetches, version: int) -> None:
     """The first answer is full, in the order of the request; the id is a positive number, another one each time."""
     lab.produce(1, partition=1)
     pending = lab.fetch(At(2), At(0), At(1), version=version, epoch=0)
@@ -54,7 +54,7 @@ def test_epoch_0_makes_a_session(lab: FetchLab, version: int) -> None:
 
 
 @pytest.mark.rules("FS-2")
-def test_a_session_without_partitions(lab: FetchLab) -> None:
+def test_a_session_without_partitions(lab: Fetches) -> None:
     """An empty list makes a session, too, to which partitions can be added."""
     session = opened(lab)
     assert lab.fetch(At(1), session=session, epoch=1).offsets() == {1: []}
@@ -62,7 +62,7 @@ def test_a_session_without_partitions(lab: FetchLab) -> None:
 
 @pytest.mark.rules("FS-3", "FS-4", "FS-5")
 @pytest.mark.parametrize("version", VERSIONS)
-def test_only_news_is_answered(lab: FetchLab, version: int) -> None:
+def test_only_news_is_answered(lab: Fetches, version: int) -> None:
     """Nothing new is an empty answer; records come, again and again until the client has moved on."""
     session = opened(lab, At(0), At(1), At(2), version=version)
     assert top(lab.fetch(version=version, session=session, epoch=1)) == (0, session, 0)
@@ -73,7 +73,7 @@ def test_only_news_is_answered(lab: FetchLab, version: int) -> None:
 
 
 @pytest.mark.rules("FS-5")
-def test_what_counts_as_news(lab: FetchLab) -> None:
+def test_what_counts_as_news(lab: Fetches) -> None:
     """A moved high watermark or log start is listed once without records."""
     lab.produce(3)
     session = opened(lab, At(0, offset=3), At(1))
@@ -86,7 +86,7 @@ def test_what_counts_as_news(lab: FetchLab) -> None:
 
 
 @pytest.mark.rules("FS-5")
-def test_errors_are_news_every_time(lab: FetchLab) -> None:
+def test_errors_are_news_every_time(lab: Fetches) -> None:
     """An error is listed as long as it lasts, and so is the first good answer after it."""
     session = opened(lab, At(0, offset=9), At(1), At(7))
     for epoch in (1, 2):
@@ -97,7 +97,7 @@ def test_errors_are_news_every_time(lab: FetchLab) -> None:
 
 
 @pytest.mark.rules("FS-5", "FT-13")
-def test_a_divergence_is_news(lab: FetchLab) -> None:
+def test_a_divergence_is_news(lab: Fetches) -> None:
     """It is listed until the client has changed its position."""
     lab.produce(3)
     lab.topic.partitions[0].leader_epoch = 1
@@ -109,7 +109,7 @@ def test_a_divergence_is_news(lab: FetchLab) -> None:
 
 
 @pytest.mark.rules("FS-6")
-def test_partitions_take_turns(lab: FetchLab) -> None:
+def test_partitions_take_turns(lab: Fetches) -> None:
     """With room for one batch, the partition that was answered goes behind the others."""
     session = opened(lab, At(0), At(1), At(2))
     for partition in range(3):
@@ -126,7 +126,7 @@ def test_partitions_take_turns(lab: FetchLab) -> None:
 
 
 @pytest.mark.rules("FS-4")
-def test_partitions_come_and_go(lab: FetchLab) -> None:
+def test_partitions_come_and_go(lab: Fetches) -> None:
     """Listed partitions are added or changed, forgotten ones removed; to forget an unknown one is nothing."""
     session = opened(lab, At(0), At(1))
     assert lab.fetch(At(2), session=session, epoch=1, forget=[At(0), At(3)]).offsets() == {2: []}
@@ -136,7 +136,7 @@ def test_partitions_come_and_go(lab: FetchLab) -> None:
 
 
 @pytest.mark.rules("FS-8")
-def test_to_forget_everything_ends_the_session(lab: FetchLab) -> None:
+def test_to_forget_everything_ends_the_session(lab: Fetches) -> None:
     """The answer has session 0; the next request meets 70."""
     session = opened(lab, At(0), At(1))
     assert top(lab.fetch(session=session, epoch=1, forget=[At(0), At(1)])) == (0, 0, 0)
@@ -144,7 +144,7 @@ def test_to_forget_everything_ends_the_session(lab: FetchLab) -> None:
 
 
 @pytest.mark.rules("FS-9")
-def test_errors_at_the_top(lab: FetchLab) -> None:
+def test_errors_at_the_top(lab: Fetches) -> None:
     """70 for unknown ids, 71 for wrong epochs, 106 for names and ids mixed; the session waits for its epoch."""
     session = opened(lab, At(0))
     by_ids = opened(lab, At(0), version=13)
@@ -161,7 +161,7 @@ def test_errors_at_the_top(lab: FetchLab) -> None:
 
 @pytest.mark.rules("FS-1")
 @pytest.mark.parametrize("epoch", [0, -1])
-def test_a_full_request_closes_the_session_it_names(lab: FetchLab, epoch: int) -> None:
+def test_a_full_request_closes_the_session_it_names(lab: Fetches, epoch: int) -> None:
     """Whether it makes another one or not."""
     session = opened(lab, At(0))
     lab.fetch(At(0), session=session, epoch=epoch)
@@ -170,7 +170,7 @@ def test_a_full_request_closes_the_session_it_names(lab: FetchLab, epoch: int) -
 
 
 @pytest.mark.rules("FS-3")
-def test_epochs_wrap(lab: FetchLab) -> None:
+def test_epochs_wrap(lab: Fetches) -> None:
     """After 2147483647 comes 1."""
     session = opened(lab, At(0))
     lab.cluster.nodes[1].fetch_sessions.get(session).epoch = 2**31 - 1
@@ -179,7 +179,7 @@ def test_epochs_wrap(lab: FetchLab) -> None:
 
 
 @pytest.mark.rules("FS-7")
-def test_an_unknown_id_may_become_known(lab: FetchLab) -> None:
+def test_an_unknown_id_may_become_known(lab: Fetches) -> None:
     """It is answered 100 each time, until there is a topic of that id."""
     late = lab.cluster.topics.plan("late", 1)
     session = lab.fetch(At(0), At(0, topic="late"), version=13, epoch=0, ids={"late": late.id}).response.session_id
@@ -193,13 +193,13 @@ def test_an_unknown_id_may_become_known(lab: FetchLab) -> None:
 
 
 @pytest.mark.rules("FS-11", "FT-4", "FT-5")
-def test_an_incremental_fetch_waits(lab: FetchLab) -> None:
+def test_an_incremental_fetch_waits(lab: Fetches) -> None:
     """For min_bytes over all partitions of the session; without news the answer is an empty list with the session."""
     session = opened(lab, At(0), At(1))
     quiet = lab.fetch(session=session, epoch=1, wait=500)
-    lab.advance(499)
+    lab.wait(499)
     assert quiet.is_parked
-    lab.advance(1)
+    lab.wait(1)
     assert top(quiet) == (0, session, 0)
     woken = lab.fetch(session=session, epoch=2, wait=500)
     lab.produce(1, partition=1)
@@ -207,39 +207,39 @@ def test_an_incremental_fetch_waits(lab: FetchLab) -> None:
 
 
 @pytest.mark.rules("FS-10")
-def test_a_parked_request_has_used_its_epoch(lab: FetchLab) -> None:
+def test_a_parked_request_has_used_its_epoch(lab: Fetches) -> None:
     """Another connection goes on with the next epoch; the parked one then fails with 71."""
     session = opened(lab, At(0))
     parked = lab.fetch(session=session, epoch=1, wait=500)
     assert parked.is_parked
     assert top(lab.fetch(session=session, epoch=1)) == (71, 0, 0)
     assert top(lab.fetch(session=session, epoch=2)) == (0, session, 0)
-    lab.advance(500)
+    lab.wait(500)
     assert top(parked) == (71, 0, 0)
 
 
 @pytest.mark.rules("FS-2")
-def test_a_parked_first_request_makes_its_session_when_answered(lab: FetchLab) -> None:
+def test_a_parked_first_request_makes_its_session_when_answered(lab: Fetches) -> None:
     """The id is given out with the answer, and the session begins with what was answered."""
     parked = lab.fetch(At(0), wait=500, epoch=0)
     assert len(lab.cluster.nodes[1].fetch_sessions) == 0
-    lab.advance(500)
+    lab.wait(500)
     assert top(lab.fetch(session=parked.response.session_id, epoch=1)) == (0, parked.response.session_id, 0)
 
 
 @pytest.mark.rules("FS-12")
 def test_places_are_limited(make_call: Callable) -> None:
     """Without a place there is no session; one idle for two minutes gives way, and so does a smaller old one."""
-    lab = FetchLab(make_call, max_incremental_fetch_session_cache_slots=2)
+    lab = Fetches(make_call, max_incremental_fetch_session_cache_slots=2)
     first, second = opened(lab, At(0)), opened(lab, At(0), At(1))
     assert lab.fetch(At(0), epoch=0).response.session_id == 0
-    lab.advance(120_000)
+    lab.wait(120_000)
     assert lab.fetch(At(0), epoch=0).response.session_id == 0, "not yet idle for long enough"
-    lab.advance(1)
+    lab.wait(1)
     lab.fetch(session=first, epoch=1)
     third = opened(lab, At(2))
     assert top(lab.fetch(session=second, epoch=1)) == (70, 0, 0)
-    lab.advance(60_000)
+    lab.wait(60_000)
     assert lab.fetch(At(0), epoch=0).response.session_id == 0, "first is old, but not smaller"
     opened(lab, At(0), At(1))
     assert top(lab.fetch(session=first, epoch=2)) == (70, 0, 0)
@@ -249,7 +249,7 @@ def test_places_are_limited(make_call: Callable) -> None:
 @pytest.mark.rules("FS-12")
 def test_no_places_at_all(make_call: Callable) -> None:
     """With the setting at 0 no session is ever made."""
-    lab = FetchLab(make_call, max_incremental_fetch_session_cache_slots=0)
+    lab = Fetches(make_call, max_incremental_fetch_session_cache_slots=0)
     assert top(lab.fetch(At(0), epoch=0)) == (0, 0, 1)
 
 
@@ -258,7 +258,7 @@ def test_no_places_at_all(make_call: Callable) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # make_call keeps nothing
 def test_a_client_sees_the_same_with_and_without_session(make_call: Callable, steps: list[tuple[str, int]]) -> None:
     """Whatever is produced, added, moved and forgotten: what a session's answers add up to is what full answers say."""
-    lab = FetchLab(make_call)
+    lab = Fetches(make_call)
     session, epoch = opened(lab, At(0)), 1
     positions: dict[int, int] = {0: 0}
     seen: dict[int, tuple[int, list[int]]] = {0: (0, [])}

@@ -7,7 +7,7 @@ import pytest
 from fakebroker.apis.call import Call
 from fakebroker.core.java_hash import partition_of
 from fakebroker.core.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
-from tests.apis.group_lab import GroupLab
+from tests.support.group_apis import GroupApis
 
 MakeCall = Callable[..., Call]
 
@@ -16,7 +16,7 @@ MakeCall = Callable[..., Call]
 @pytest.mark.parametrize("version", range(7))
 def test_a_group(make_call: MakeCall, version: int) -> None:
     """Every version names the node at the first request, which makes the topic; texts are those of the version."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     fields = {"key": "g"} if version < 4 else {"coordinator_keys": ["g"]}
     answer = lab.ask("FindCoordinator", version, **fields)
     entry = answer if version < 4 else answer.coordinators[0]
@@ -30,7 +30,7 @@ def test_a_group(make_call: MakeCall, version: int) -> None:
 @pytest.mark.rules("FC-1", "FC-9")
 def test_many_keys(make_call: MakeCall) -> None:
     """One entry per key in request order, doubles and the empty key too; no keys, no entries."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     answer = lab.ask("FindCoordinator", 4, coordinator_keys=["b", "a", "", "b"])
 
     assert [(entry.key, entry.error_code) for entry in answer.coordinators] == [("b", 0), ("a", 0), ("", 0), ("b", 0)]
@@ -40,7 +40,7 @@ def test_many_keys(make_call: MakeCall) -> None:
 @pytest.mark.rules("FC-2", "FC-4", "CLU-1")
 def test_the_leader_coordinates(make_call: MakeCall) -> None:
     """On two nodes each key's coordinator is the leader of its partition, for groups and for transactions."""
-    lab = GroupLab(make_call, node_ids=(1, 2), transaction_state_log_num_partitions=7)
+    lab = GroupApis(make_call, node_ids=(1, 2), transaction_state_log_num_partitions=7)
     keys = [f"key-{number}" for number in range(40)]
 
     for key_type, topic_name, size in ((0, CONSUMER_OFFSETS, 50), (1, TRANSACTION_STATE, 7)):
@@ -57,7 +57,7 @@ def test_the_leader_coordinates(make_call: MakeCall) -> None:
 @pytest.mark.parametrize("version", range(7))
 def test_no_leader(make_call: MakeCall, version: int) -> None:
     """A partition without a leader has no coordinator: 15, and no address."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     for partition in lab.cluster.topics.internal(CONSUMER_OFFSETS).partitions:
         partition.lead(-1, lab.now)
     answer = lab.ask("FindCoordinator", version, **({"key": "g"} if version < 4 else {"coordinator_keys": ["g"]}))
@@ -74,7 +74,7 @@ def test_no_leader(make_call: MakeCall, version: int) -> None:
 def test_unknown_key_types(make_call: MakeCall, version: int, key_type: int) -> None:
     """42 with a text, on every key."""
     fields = {"key": "g"} if version < 4 else {"coordinator_keys": ["g", "h"]}
-    answer = GroupLab(make_call).ask("FindCoordinator", version, key_type=key_type, **fields)
+    answer = GroupApis(make_call).ask("FindCoordinator", version, key_type=key_type, **fields)
 
     for entry in [answer] if version < 4 else answer.coordinators:
         assert (entry.error_code, entry.node_id, entry.host, entry.port) == (42, -1, "", -1)
@@ -85,7 +85,7 @@ def test_unknown_key_types(make_call: MakeCall, version: int, key_type: int) -> 
 @pytest.mark.parametrize(("release", "code"), [("4.3", 42), ("3.9", 15)])
 def test_share_keys(make_call: MakeCall, release: str, code: int) -> None:
     """A share key is `group:topic id:partition` and known from v6 on."""
-    lab = GroupLab(make_call, release)
+    lab = GroupApis(make_call, release)
     keys = ["g:AAAAAAAAAAAAAAAAAAAAAA:0", "g"]
 
     for version, codes in ((5, [42, 42]), (6, [0, code])):

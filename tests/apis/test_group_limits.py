@@ -9,7 +9,7 @@ from fakebroker.apis.call import Call
 from fakebroker.wire.messages.join_group import JoinGroupRequestProtocol
 from fakebroker.wire.messages.leave_group import MemberIdentity
 from fakebroker.wire.messages.sync_group import SyncGroupRequestAssignment
-from tests.apis.group_lab import GroupLab, join
+from tests.support.group_apis import GroupApis, join
 
 MakeCall = Callable[..., Call]
 LARGEST_METADATA = 1_048_343  # asked of Kafka 4.3.1: group id of 12 letters, member id of 42, client id of 5
@@ -25,7 +25,7 @@ def with_metadata(size_bytes: int) -> dict[str, Any]:
 )
 def test_group_ids(make_call: MakeCall, group_id: str) -> None:
     """Any text of up to 32,767 bytes is a group id."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     (me,) = lab.stable(group_id)
 
     assert lab.ask("Heartbeat", 4, group_id=group_id, member_id=me, generation_id=1).error_code == 0
@@ -41,7 +41,7 @@ def test_group_ids(make_call: MakeCall, group_id: str) -> None:
 )
 def test_metadata_too_large_to_store(make_call: MakeCall, size_bytes: int, code: int, state: str) -> None:
     """A group whose record does not fit into a batch does not become Stable, its syncs get -1: to the byte as Kafka."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     group_id = "g" * 12
     sent = lab.send("JoinGroup", 3, client_id="probe", **join(group_id, **with_metadata(size_bytes)))
     lab.wait(3000)
@@ -55,7 +55,7 @@ def test_metadata_too_large_to_store(make_call: MakeCall, size_bytes: int, code:
 @pytest.mark.rules("ST-8")
 def test_assignments_too_large_to_store(make_call: MakeCall) -> None:
     """What the leader assigns counts too; a smaller assignment in the next generation is taken."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     sent = lab.send("JoinGroup", 3, **join("g"))
     lab.wait(3000)
     me = sent.answer.member_id
@@ -73,7 +73,7 @@ def test_assignments_too_large_to_store(make_call: MakeCall) -> None:
 @pytest.mark.rules("JG-6", "HB-3")
 def test_a_member_of_another_group(make_call: MakeCall) -> None:
     """Its id means nothing here: 25 everywhere."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     (theirs,) = lab.stable("theirs")
     lab.stable("ours")
     fields = {"group_id": "ours", "generation_id": 1, "member_id": theirs}
@@ -89,7 +89,7 @@ def test_a_member_of_another_group(make_call: MakeCall) -> None:
 @pytest.mark.parametrize("generation", [-1, -(2**31), 0, 2, 2**31 - 1])
 def test_generations(make_call: MakeCall, generation: int) -> None:
     """Every number but the current one is 22, negative ones too."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     (me,) = lab.stable("g")
     fields = {"group_id": "g", "generation_id": generation, "member_id": me}
 
@@ -101,7 +101,7 @@ def test_generations(make_call: MakeCall, generation: int) -> None:
 @pytest.mark.parametrize("metadata", [b"", b"\0", b"\0\0\x7f\xff\xff\xff", b"\xff\xff\0\0\0\0", b"x" * 1000])
 def test_metadata_that_is_no_subscription(make_call: MakeCall, metadata: bytes) -> None:
     """The group works all the same (Kafka never answers where an array claims to be longer than the metadata)."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     sent = lab.send("JoinGroup", 3, **join("g", protocols=[JoinGroupRequestProtocol(name="p", metadata=metadata)]))
     lab.wait(3000)
 

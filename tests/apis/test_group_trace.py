@@ -9,13 +9,14 @@ from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.leave_group import MemberIdentity
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.wire.messages.sync_group import SyncGroupRequestAssignment
-from tests.apis.group_lab import GroupLab, Sent, join
+from tests.support.group_apis import GroupApis, join
+from tests.support.parked import Sent
 
 
 class Trace:
     """Consumers A and B of one group. Each step of the trace is a method that can be called after the one before."""
 
-    def __init__(self, lab: GroupLab) -> None:
+    def __init__(self, lab: GroupApis) -> None:
         self.lab = lab
         lab.cluster.topics.create("t", 1)
 
@@ -111,7 +112,7 @@ class Trace:
 @pytest.fixture
 def trace(make_call: Callable[..., Call]) -> Trace:
     """The trace before its first step."""
-    return Trace(GroupLab(make_call))
+    return Trace(GroupApis(make_call))
 
 
 @pytest.mark.rules("TR-1")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from fakebroker.apis.call import Call
-from tests.apis.group_lab import GroupLab
+from tests.support.group_apis import GroupApis
 
 MakeCall = Callable[..., Call]
 
@@ -14,7 +14,7 @@ MakeCall = Callable[..., Call]
 @pytest.mark.parametrize("version", range(5))
 def test_codes(make_call: MakeCall, version: int) -> None:
     """The empty group id is 24, an unknown group 25, a member of a Stable group gets 0, in every version."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     (me,) = lab.stable("g")
 
     asked = [("", "m", 1), ("none", "m", 1), ("g", "m", 1), ("g", me, 2), ("g", me, 1)]
@@ -30,7 +30,7 @@ def test_codes(make_call: MakeCall, version: int) -> None:
 @pytest.mark.rules("HB-1", "LD-6")
 def test_while_loading(make_call: MakeCall) -> None:
     """0 for anybody, so that nobody is thrown out by a load."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     lab.load_slowly("g")
 
     assert lab.ask("Heartbeat", 4, group_id="g", member_id="anybody", generation_id=7).error_code == 0
@@ -40,6 +40,6 @@ def test_while_loading(make_call: MakeCall) -> None:
 @pytest.mark.rules("HB-1")
 def test_not_the_owner(make_call: MakeCall) -> None:
     """16 from a broker that does not coordinate the group."""
-    lab = GroupLab(make_call, node_ids=(1, 2))
+    lab = GroupApis(make_call, node_ids=(1, 2))
 
     assert lab.ask("Heartbeat", 4, group_id=lab.elsewhere(), member_id="m").error_code == 16

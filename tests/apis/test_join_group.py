@@ -8,7 +8,7 @@ from fakebroker.apis.call import Call
 from fakebroker.apis.handlers import handler
 from fakebroker.errors import ErrorCode
 from fakebroker.wire.registry import api
-from tests.apis.group_lab import GroupLab, join
+from tests.support.group_apis import GroupApis, join
 
 MakeCall = Callable[..., Call]
 
@@ -19,7 +19,7 @@ def test_the_empty_group_id(make_call: MakeCall, version: int) -> None:
     """24 with the request's member id, before anything else is looked at, in every version."""
     fields = join("", "somebody", session_timeout_ms=1)
     fields["rebalance_timeout_ms"] = -1 if version == 0 else 1
-    answer = GroupLab(make_call).ask("JoinGroup", version, **fields)
+    answer = GroupApis(make_call).ask("JoinGroup", version, **fields)
 
     assert (answer.error_code, answer.member_id, answer.generation_id) == (24, "somebody", -1)
     assert (answer.leader, answer.members, answer.protocol_type) == ("", [], None)
@@ -30,7 +30,7 @@ def test_the_empty_group_id(make_call: MakeCall, version: int) -> None:
 @pytest.mark.parametrize(("timeout_ms", "code"), [(5999, 26), (6000, 79), (1_800_000, 79), (1_800_001, 26), (-1, 26)])
 def test_the_session_timeout_has_bounds(make_call: MakeCall, timeout_ms: int, code: int) -> None:
     """Both bounds are allowed; a refused join makes no group."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     answer = lab.ask("JoinGroup", 9, **join("g", session_timeout_ms=timeout_ms))
 
     assert answer.error_code == code
@@ -41,13 +41,13 @@ def test_the_session_timeout_has_bounds(make_call: MakeCall, timeout_ms: int, co
 @pytest.mark.parametrize("timeout_ms", [-1, 0, 2**31 - 1])
 def test_the_rebalance_timeout_has_none(make_call: MakeCall, timeout_ms: int) -> None:
     """Any rebalance timeout is taken."""
-    assert GroupLab(make_call).send("JoinGroup", 3, **join("g", rebalance_timeout_ms=timeout_ms)).answer is None
+    assert GroupApis(make_call).send("JoinGroup", 3, **join("g", rebalance_timeout_ms=timeout_ms)).answer is None
 
 
 @pytest.mark.rules("JG-6", "ST-1", "ST-15")
 def test_who_makes_a_group(make_call: MakeCall) -> None:
     """A newcomer does, even if it is then refused, and the group is there at once; one with an id does not."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     groups = lab.coordinator.shard("g", lab.now)
     refused = lab.ask("JoinGroup", 9, **join("g", "stranger"))
     assert (refused.error_code, refused.member_id, groups.group("g")) == (25, "stranger", None)
@@ -61,7 +61,7 @@ def test_who_makes_a_group(make_call: MakeCall) -> None:
 @pytest.mark.parametrize(("release", "records"), [("4.3", 1), ("3.9", 0)])
 def test_a_new_group_is_stored(make_call: MakeCall, release: str, records: int) -> None:
     """4.3.1 writes a record for a group that a join made, whatever the answer; 3.9.1 does not."""
-    lab = GroupLab(make_call, release)
+    lab = GroupApis(make_call, release)
     assert lab.ask("JoinGroup", 9, **join("g")).error_code == 79
 
     assert lab.coordinator.shard("g", lab.now).partition.log.log_end_offset == records
@@ -73,7 +73,7 @@ def test_a_load_of_a_group_that_never_was_stable(
     make_call: MakeCall, release: str, there: list[tuple[str, None, int]]
 ) -> None:
     """It is Empty without a protocol type, from the record of its creation; 3.9.1 wrote none and knows nothing."""
-    lab = GroupLab(make_call, release)
+    lab = GroupApis(make_call, release)
     lab.send("JoinGroup", 3, **join("g"))
     shard = lab.coordinator.load(lab.cluster.group_partition("g").index, lab.now)
 
@@ -84,7 +84,7 @@ def test_a_load_of_a_group_that_never_was_stable(
 @pytest.mark.parametrize(("release", "echo"), [("4.3", ""), ("3.9", "somebody")])
 def test_while_loading(make_call: MakeCall, release: str, echo: str) -> None:
     """14 while the partition is read."""
-    lab = GroupLab(make_call, release)
+    lab = GroupApis(make_call, release)
     lab.load_slowly("g")
     answer = lab.ask("JoinGroup", 9, **join("g", "somebody"))
 
@@ -95,7 +95,7 @@ def test_while_loading(make_call: MakeCall, release: str, echo: str) -> None:
 @pytest.mark.parametrize(("release", "codes", "echo"), [("4.3", [16, 26], ""), ("3.9", [16, 16], "somebody")])
 def test_not_the_owner(make_call: MakeCall, release: str, codes: list[int], echo: str) -> None:
     """16, in 4.3.1 after the session timeout's check and without the id, in 3.9.1 before it and with the id."""
-    lab = GroupLab(make_call, release, node_ids=(1, 2))
+    lab = GroupApis(make_call, release, node_ids=(1, 2))
     group_id = lab.elsewhere()
     right = lab.ask("JoinGroup", 9, **join(group_id, "somebody"))
     wrong = lab.ask("JoinGroup", 9, **join(group_id, "somebody", session_timeout_ms=1))
@@ -111,14 +111,14 @@ def test_the_handshake_is_new_in_v4(make_call: MakeCall, version: int) -> None:
     fields = join("g")
     if version == 0:
         fields["rebalance_timeout_ms"] = -1
-    answer = GroupLab(make_call).send("JoinGroup", version, **fields).answer
+    answer = GroupApis(make_call).send("JoinGroup", version, **fields).answer
 
     assert answer is None if version < 4 else answer.error_code == ErrorCode.MEMBER_ID_REQUIRED
 
 
 def test_v0_has_no_rebalance_timeout(make_call: MakeCall) -> None:
     """The session timeout is used in its place."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     lab.send("JoinGroup", 0, **join("g", rebalance_timeout_ms=-1))
     group = lab.coordinator.shard("g", lab.now).group("g")
 
@@ -130,7 +130,7 @@ def test_v0_has_no_rebalance_timeout(make_call: MakeCall) -> None:
 @pytest.mark.parametrize("version", range(10))
 def test_success(make_call: MakeCall, version: int) -> None:
     """The leader's answer in every version: type from v7 on, instance ids from v5 on."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     changes = {"group_instance_id": "i"} if version >= 5 else {}
     if version == 0:
         changes["rebalance_timeout_ms"] = -1
@@ -150,7 +150,7 @@ def test_success(make_call: MakeCall, version: int) -> None:
 @pytest.mark.rules("JG-14")
 def test_the_form_of_an_id(make_call: MakeCall) -> None:
     """A client id, a hyphen, a random UUID in lower case; no client id counts as an empty one."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     form = r"-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
     named, unnamed = (lab.send("JoinGroup", 9, client_id=each, **join("g")).answer.member_id for each in ("app", None))
 

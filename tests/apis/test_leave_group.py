@@ -6,7 +6,7 @@ import pytest
 
 from fakebroker.apis.call import Call
 from fakebroker.wire.messages.leave_group import MemberIdentity
-from tests.apis.group_lab import GroupLab
+from tests.support.group_apis import GroupApis
 
 MakeCall = Callable[..., Call]
 
@@ -21,7 +21,7 @@ def leave(version: int, group_id: str, *member_ids: str) -> dict[str, object]:
 @pytest.mark.parametrize("version", range(6))
 def test_codes(make_call: MakeCall, version: int) -> None:
     """Before v3 the member's code is the answer's; later the answer is 0 and each entry has its own."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     (me,) = lab.stable("g")
     answers = [
         lab.ask("LeaveGroup", version, **leave(version, group_id, member_id))
@@ -39,7 +39,7 @@ def test_codes(make_call: MakeCall, version: int) -> None:
 @pytest.mark.rules("LG-9", "LG-3")
 def test_entries_echo_what_was_sent(make_call: MakeCall) -> None:
     """A removal by instance id alone shows an empty member id."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     members = [MemberIdentity(member_id="", group_instance_id="i"), MemberIdentity(member_id="m", reason="why")]
     lab.stable("g")
 
@@ -54,7 +54,7 @@ def test_entries_echo_what_was_sent(make_call: MakeCall) -> None:
 @pytest.mark.rules("LG-1", "LD-6")
 def test_while_loading(make_call: MakeCall) -> None:
     """14 for the whole request, and no entries."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     lab.load_slowly("g")
     answer = lab.ask("LeaveGroup", 5, **leave(5, "g", "m"))
 
@@ -64,7 +64,7 @@ def test_while_loading(make_call: MakeCall) -> None:
 @pytest.mark.rules("LG-1")
 def test_not_the_owner(make_call: MakeCall) -> None:
     """16 for the whole request, and no entries."""
-    lab = GroupLab(make_call, node_ids=(1, 2))
+    lab = GroupApis(make_call, node_ids=(1, 2))
     answer = lab.ask("LeaveGroup", 5, **leave(5, lab.elsewhere(), "m"))
 
     assert (answer.error_code, answer.members) == (16, [])
@@ -73,7 +73,7 @@ def test_not_the_owner(make_call: MakeCall) -> None:
 @pytest.mark.rules("LG-8")
 def test_nobody_listed(make_call: MakeCall) -> None:
     """An empty list is 0 and changes nothing, for an unknown group too."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     lab.stable("g")
 
     for group_id in ("g", "none"):

@@ -5,14 +5,14 @@ from collections.abc import Callable
 import pytest
 
 from fakebroker.apis.call import Call
-from tests.apis.group_lab import GroupLab, join
+from tests.support.group_apis import GroupApis, join
 
 MakeCall = Callable[..., Call]
 
 
-def groups_of_all_kinds(make_call: MakeCall, release: str = "4.3") -> GroupLab:
+def groups_of_all_kinds(make_call: MakeCall, release: str = "4.3") -> GroupApis:
     """ "live" is Stable, "left" Empty with a type, "pending" has only a handed-out id."""
-    lab = GroupLab(make_call, release)
+    lab = GroupApis(make_call, release)
     (leaver,) = lab.stable("left")
     lab.stable("live")
     lab.ask("LeaveGroup", 0, group_id="left", member_id=leaver)
@@ -80,7 +80,7 @@ def test_while_loading(make_call: MakeCall, release: str, code: int, listed: set
 @pytest.mark.rules("LS-4")
 def test_before_anything(make_call: MakeCall) -> None:
     """A broker that coordinates nothing yet lists nothing."""
-    answer = GroupLab(make_call).ask("ListGroups", 5)
+    answer = GroupApis(make_call).ask("ListGroups", 5)
 
     assert (answer.error_code, answer.groups) == (0, [])
 
@@ -88,7 +88,7 @@ def test_before_anything(make_call: MakeCall) -> None:
 @pytest.mark.rules("LS-1", "CLU-12")
 def test_groups_of_other_brokers(make_call: MakeCall) -> None:
     """They are listed there, not here."""
-    lab = GroupLab(make_call, node_ids=(1, 2))
+    lab = GroupApis(make_call, node_ids=(1, 2))
     assert lab.ask("JoinGroup", 9, **join(lab.elsewhere())).error_code == 16
 
     assert lab.ask("ListGroups", 5).groups == []

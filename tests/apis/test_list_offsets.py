@@ -8,7 +8,8 @@ from fakebroker.apis import list_offsets
 from fakebroker.apis.call import Call
 from fakebroker.instant import Instant
 from fakebroker.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
-from tests.apis.log_lab import NOW, T0, Lab
+from tests.support.log_apis import NOW, LogApis
+from tests.support.time import T0
 
 Make = Callable[..., Call]
 NOT_FOUND = (0, -1, -1, -1)
@@ -19,7 +20,7 @@ def asked(timestamp: int, index: int = 0, epoch: int = -1, count: int = 1) -> tu
 
 
 def ask(
-    lab: Lab, version: int, *rows: tuple[int, int, int, int], name: str = "t", replica_id: int = -1,
+    lab: LogApis, version: int, *rows: tuple[int, int, int, int], name: str = "t", replica_id: int = -1,
     isolation: int = 0, node_id: int = 1,
 ) -> list[tuple[int, int, int, int]]:  # fmt: skip
     """(error, timestamp, offset, leader epoch) for each partition asked."""
@@ -32,7 +33,7 @@ def ask(
     return [(row[1], *row[3:]) for topic in response.topics for row in topic.partitions]
 
 
-def old(lab: Lab, target: int, count: int = 10, replica_id: int = -1, **fields: int) -> list[int]:
+def old(lab: LogApis, target: int, count: int = 10, replica_id: int = -1, **fields: int) -> list[int]:
     """The offsets of a v0 answer without error."""
     request = ListOffsetsRequest(
         replica_id=replica_id, topics=[ListOffsetsTopic(name="t", partitions=[asked(target, count=count, **fields)])]
@@ -46,7 +47,7 @@ def old(lab: Lab, target: int, count: int = 10, replica_id: int = -1, **fields: 
 @pytest.mark.parametrize("version", range(1, 12))
 def test_every_version_answers(make_call: Make, version: int) -> None:
     """By time, latest and earliest, with the leader epoch from v4 on."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
     lab.append(T0, T0 + 5)
     lab.partition.leader_epoch = 2
     lab.append(T0 + 3)
@@ -62,7 +63,7 @@ def test_every_version_answers(make_call: Make, version: int) -> None:
 @pytest.mark.parametrize("version", range(1, 12))
 def test_special_timestamps_by_version(make_call: Make, version: int) -> None:
     """Each is known from its version on, and 35 before; below -6 there is none."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
     lab.append(T0, T0 + 5)
     answers = {-3: (0, T0 + 5, 1, 0), -4: (0, -1, 0, 0), -5: NOT_FOUND, -6: NOT_FOUND}
     since = {-3: 7, -4: 8, -5: 9, -6: 11}
@@ -74,7 +75,7 @@ def test_special_timestamps_by_version(make_call: Make, version: int) -> None:
 @pytest.mark.rules("LO-1", "LO-2", "LO-4", "LO-5")
 def test_checks_and_their_order(make_call: Make) -> None:
     """Duplicate, special timestamp, partition, leader epoch, leadership: the first fault is answered."""
-    lab = Lab(make_call, nodes=2)
+    lab = LogApis(make_call, nodes=2)
     lab.partition.lead(2, NOW)
     epoch = lab.partition.leader_epoch
 
@@ -98,7 +99,7 @@ def test_checks_and_their_order(make_call: Make) -> None:
 @pytest.mark.rules("LO-6")
 def test_a_partition_asked_twice(make_call: Make) -> None:
     """42 in one entry, over topic entries too; others are answered."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
     topics = [
         ListOffsetsTopic(name="t", partitions=[asked(-1), asked(-1, 1)]),
         ListOffsetsTopic(name="t", partitions=[asked(-1)]),
@@ -107,7 +108,7 @@ def test_a_partition_asked_twice(make_call: Make) -> None:
 
     assert [topic.name for topic in response.topics] == ["t"]
     assert sorted((row[0], row[1]) for row in response.topics[0].partitions) == [(0, 42), (1, 0)]
-    older = Lab(make_call, "3.9").ask(list_offsets, ListOffsetsRequest(replica_id=-1, topics=topics), 5)
+    older = LogApis(make_call, "3.9").ask(list_offsets, ListOffsetsRequest(replica_id=-1, topics=topics), 5)
     rows = [[row[:2] for row in topic.partitions] for topic in older.topics]
     assert rows == [[(0, 42), (1, 0)], [(0, 42)]], "3.9.1 answers each occurrence"
 
@@ -115,7 +116,7 @@ def test_a_partition_asked_twice(make_call: Make) -> None:
 @pytest.mark.rules("LO-8", "LO-10", "LO-13", "LO-23")
 def test_who_sees_what(make_call: Make) -> None:
     """Consumers up to the high watermark or the last stable offset, followers and debuggers up to the end."""
-    lab = Lab(make_call, nodes=2)
+    lab = LogApis(make_call, nodes=2)
     lab.append(T0)
     lab.append(T0 + 1, producer_id=5, producer_epoch=0, base_sequence=0, transactional=True)
     lab.append(T0 + 2)
@@ -138,7 +139,7 @@ def test_who_sees_what(make_call: Make) -> None:
 @pytest.mark.rules("LO-28")
 def test_records_of_transactions_are_found_by_time(make_call: Make) -> None:
     """Once below the last stable offset they count in both isolation levels, however the transaction ended."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
     lab.append(T0 + 1, producer_id=5, producer_epoch=0, base_sequence=0, transactional=True)
     lab.log.producers.ended(5, 0, 0, T0)
     lab.append(T0)
@@ -151,7 +152,7 @@ def test_records_of_transactions_are_found_by_time(make_call: Make) -> None:
 @pytest.mark.parametrize(("version", "code"), [(1, 5), (4, 5), (5, 78), (11, 78)])
 def test_while_the_high_watermark_is_behind_the_epoch(make_call: Make, version: int, code: int) -> None:
     """Latest, and whatever would not be found, is not available yet; earliest and what is found still work."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
     lab.append(T0)
     lab.append(T0 + 1)
     lab.log.limit_high_watermark(1, NOW)
@@ -168,19 +169,19 @@ def test_while_the_high_watermark_is_behind_the_epoch(make_call: Make, version: 
 @pytest.mark.rules("LO-27")
 def test_nothing_asked(make_call: Make) -> None:
     """No topics: no answer; a topic without partitions is left out."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
 
     assert lab.ask(list_offsets, ListOffsetsRequest(replica_id=-1), 7).topics == []
     assert ask(lab, 7) == []
     request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="t")])
     assert lab.ask(list_offsets, request, 7).topics == []
-    assert [topic.name for topic in Lab(make_call, "3.9").ask(list_offsets, request, 7).topics] == ["t"]
+    assert [topic.name for topic in LogApis(make_call, "3.9").ask(list_offsets, request, 7).topics] == ["t"]
 
 
 @pytest.mark.rules("LO-18", "LO-20")
 def test_v0_with_one_segment(make_call: Make) -> None:
     """Log end and log start, by the time of the last write."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
     before, now_ms = NOW.wall_ms - 1, NOW.wall_ms
     assert old(lab, -1) == old(lab, -2) == old(lab, now_ms) == [0]
     assert old(lab, before) == []
@@ -199,7 +200,7 @@ def test_v0_with_one_segment(make_call: Make) -> None:
 @pytest.mark.rules("LO-18", "LO-30")
 def test_v0_with_several_segments(make_call: Make) -> None:
     """From the segment that the target selects backwards, at most as many as asked."""
-    lab = Lab(make_call, segment_ms=1000)
+    lab = LogApis(make_call, segment_ms=1000)
     for n in range(4):
         lab.now = Instant(NOW.wall_ms + 100 * n, 0)
         lab.append(T0 + 5000 * n, T0 + 5000 * n)
@@ -214,7 +215,7 @@ def test_v0_with_several_segments(make_call: Make) -> None:
 @pytest.mark.rules("LO-19")
 def test_v0_hides_what_is_beyond_the_high_watermark(make_call: Make) -> None:
     """Offsets above it are replaced by one high watermark in front, for consumers."""
-    lab = Lab(make_call, segment_ms=1000)
+    lab = LogApis(make_call, segment_ms=1000)
     for n in range(3):
         lab.append(T0 + 5000 * n, T0 + 5000 * n)
     lab.log.limit_high_watermark(3, NOW)
@@ -226,7 +227,7 @@ def test_v0_hides_what_is_beyond_the_high_watermark(make_call: Make) -> None:
 @pytest.mark.rules("LO-2", "LO-3", "LO-21")
 def test_v0_errors_and_doubles(make_call: Make) -> None:
     """Errors have no offsets; a partition asked twice is answered twice, whatever its leader epoch."""
-    lab = Lab(make_call, nodes=2)
+    lab = LogApis(make_call, nodes=2)
     rows = [asked(-3), asked(-1, 9), asked(-1), asked(-1, epoch=7)]
     request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="t", partitions=rows)])
     answers = lab.ask(list_offsets, request, 0).topics[0].partitions
@@ -241,12 +242,12 @@ def test_released_v1_has_one_offset(make_call: Make) -> None:
     request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="t", partitions=[asked(T0)])])
 
     assert len(request.encode(1)) == len(request.encode(0)) - 4
-    assert Lab(make_call).ask(list_offsets, request, 1).topics[0].partitions == [(0, 0, [], -1, -1, -1)]
+    assert LogApis(make_call).ask(list_offsets, request, 1).topics[0].partitions == [(0, 0, [], -1, -1, -1)]
 
 
 def test_a_corrupted_batch_is_answered(make_call: Make) -> None:
     """A search inside a batch that a test corrupted gets CORRUPT_MESSAGE."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
     lab.append(T0, T0 + 5, codec=1)
     lab.log.corrupt(0)
 

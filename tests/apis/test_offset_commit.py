@@ -10,7 +10,8 @@ from fakebroker.core.groups.states import State
 from fakebroker.errors import WireError
 from fakebroker.records.offsets_topic import CommittedOffset
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
-from tests.core.offsets.lab import MINUTE, NO_ID, START, Lab
+from tests.support.offsets import NO_ID, OffsetsCluster
+from tests.support.time import MINUTE, START
 
 OK, NO_PARTITION, TOO_LARGE, LOADING, NOT_HERE = 0, 3, 12, 14, 16
 GENERATION, UNKNOWN_MEMBER, REBALANCING, OLD_VERSION, NO_GROUP = 22, 25, 27, 35, 69
@@ -19,7 +20,7 @@ VERSIONS = range(1, 11)
 BY_NAME = range(1, 10)
 
 
-def stored(lab: Lab, topic: str = "t", partition: int = 0, group_id: str = "g") -> CommittedOffset:
+def stored(lab: OffsetsCluster, topic: str = "t", partition: int = 0, group_id: str = "g") -> CommittedOffset:
     offset = lab.group(group_id).offsets.get(topic, partition)
     assert offset is not None
     return offset
@@ -28,7 +29,7 @@ def stored(lab: Lab, topic: str = "t", partition: int = 0, group_id: str = "g") 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_simple_commit_in_every_version(version: int) -> None:
     """A consumer without a group commits, and what it said is stored."""
-    lab = Lab()
+    lab = OffsetsCluster()
 
     assert lab.commit_codes({("t", 0): 5, ("t", 1): 6, ("u", 3): 7}, version=version) == [OK, OK, OK]
     assert lab.offsets() == {("t", 0): 5, ("t", 1): 6, ("u", 3): 7}
@@ -37,7 +38,7 @@ def test_a_simple_commit_in_every_version(version: int) -> None:
 @pytest.mark.rules("OC-1")
 def test_version_0_belonged_to_zookeeper() -> None:
     """v0 gets 35 on every partition, unknown topics too, and stores nothing."""
-    lab = Lab("3.9")
+    lab = OffsetsCluster("3.9")
 
     assert lab.commit({("t", 0): 5, ("none", 7): 5}, version=0) == [("t", 0, OLD_VERSION), ("none", 7, OLD_VERSION)]
     assert not lab.exists()
@@ -47,7 +48,7 @@ def test_version_0_belonged_to_zookeeper() -> None:
 @pytest.mark.parametrize("version", BY_NAME)
 def test_unknown_topics_and_partitions(version: int) -> None:
     """An unknown topic is 3 on all its partitions, an unknown partition on itself; the others are stored."""
-    lab = Lab()
+    lab = OffsetsCluster()
     codes = lab.commit([("t", 0, 5), ("t", 4, 5), ("t", -1, 5), ("none", 0, 5), ("none", 9, 5)], version=version)
 
     assert codes == [
@@ -63,7 +64,7 @@ def test_unknown_topics_and_partitions(version: int) -> None:
 @pytest.mark.rules("OC-22")
 def test_refused_topics_come_first() -> None:
     """Topics with a refusal stand in front of topics without, as Kafka builds its answer."""
-    codes = Lab().commit([("t", 0, 5), ("none", 0, 5), ("u", 0, 5), ("u", 9, 5)])
+    codes = OffsetsCluster().commit([("t", 0, 5), ("none", 0, 5), ("u", 0, 5), ("u", 9, 5)])
 
     assert codes == [("none", 0, NO_PARTITION), ("u", 9, NO_PARTITION), ("u", 0, OK), ("t", 0, OK)]
 
@@ -72,7 +73,7 @@ def test_refused_topics_come_first() -> None:
 @pytest.mark.parametrize("offsets", [{}, {("none", 0): 5}, {("t", 4): 5}])
 def test_nothing_left_asks_nobody(offsets: dict[tuple[str, int], int]) -> None:
     """When no partition survives, not even a loading coordinator is heard, and no group appears."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.load_slowly()
 
     assert lab.commit_codes(offsets, generation_id_or_member_epoch=3) == [NO_PARTITION] * len(offsets)
@@ -84,7 +85,7 @@ def test_nothing_left_asks_nobody(offsets: dict[tuple[str, int], int]) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_loading_coordinator(version: int) -> None:
     """While the group's partition is read every remaining partition is 14; what was refused before keeps its code."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.load_slowly()
     refused = NO_PARTITION if version < 10 else NO_TOPIC
 
@@ -97,7 +98,7 @@ def test_a_loading_coordinator(version: int) -> None:
 @pytest.mark.rules("OC-4", "OC-5")
 def test_a_group_of_another_broker() -> None:
     """16 stands on every partition where the group lives elsewhere."""
-    lab = Lab(nodes=(1, 2))
+    lab = OffsetsCluster(nodes=(1, 2))
     lab.partition().lead(2, lab.now)
 
     assert lab.commit_codes({("t", 0): 5, ("t", 1): 5}) == [NOT_HERE, NOT_HERE]
@@ -106,7 +107,7 @@ def test_a_group_of_another_broker() -> None:
 @pytest.mark.rules("OC-5", "OC-14", "CLU-5")
 def test_a_partition_without_leader() -> None:
     """16 stands on every partition when nobody leads the group's partition."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.partition().lead(-1, lab.now)
 
     assert lab.commit_codes() == [NOT_HERE]
@@ -115,7 +116,7 @@ def test_a_partition_without_leader() -> None:
 @pytest.mark.rules("OC-5")
 def test_the_empty_group_id() -> None:
     """A group may be called ""."""
-    lab = Lab()
+    lab = OffsetsCluster()
 
     assert lab.commit_codes(group_id="") == [OK]
     assert lab.offsets("") == {("t", 0): 5}
@@ -125,7 +126,7 @@ def test_the_empty_group_id() -> None:
 @pytest.mark.parametrize(("as_release", "new_code"), [("4.3", NO_GROUP), ("3.9", GENERATION)])
 def test_a_generation_of_no_group(as_release: str, new_code: int) -> None:
     """A generation without a group is 22, from v9 on 69; 3.9.1 says 22 in every version."""
-    lab = Lab(as_release)
+    lab = OffsetsCluster(as_release)
     last = 10 if as_release == "4.3" else 9
 
     codes = [lab.commit_codes(version=v, generation_id_or_member_epoch=0, member_id="m") for v in range(1, last + 1)]
@@ -137,7 +138,7 @@ def test_a_generation_of_no_group(as_release: str, new_code: int) -> None:
 @pytest.mark.rules("OC-7", "OC-9")
 def test_an_empty_group_does_not_look_at_names() -> None:
     """Without a generation an Empty group takes a commit whoever claims to send it; with one nobody is a member."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.emptied()
 
     assert lab.commit_codes(member_id="nobody", group_instance_id="nothing") == [OK]
@@ -148,7 +149,7 @@ def test_an_empty_group_does_not_look_at_names() -> None:
 @pytest.mark.rules("OC-7", "OC-9")
 def test_a_live_group_takes_members_only() -> None:
     """In a Stable group only a member with the current generation commits."""
-    lab = Lab()
+    lab = OffsetsCluster()
     member = lab.stable(instance="i")
 
     assert lab.commit_codes() == [UNKNOWN_MEMBER]
@@ -168,7 +169,7 @@ def test_a_live_group_takes_members_only() -> None:
 @pytest.mark.rules("OC-8")
 def test_states_in_which_a_member_may_commit() -> None:
     """PreparingRebalance stores with the old generation; CompletingRebalance refuses with 27."""
-    lab = Lab()
+    lab = OffsetsCluster()
     first = lab.stable()
     second = lab.join()
     assert lab.group().state is State.PREPARING
@@ -188,7 +189,7 @@ def test_states_in_which_a_member_may_commit() -> None:
 @pytest.mark.rules("OC-8", "TM-1")
 def test_a_commit_is_a_sign_of_life() -> None:
     """An accepted commit restarts the member's session; a refused one does not."""
-    lab = Lab()
+    lab = OffsetsCluster()
     member = lab.stable(session_ms=10_000)
     lab.wait(8_000)
     lab.commit(member_id=member, generation_id_or_member_epoch=1)
@@ -203,7 +204,7 @@ def test_a_commit_is_a_sign_of_life() -> None:
 @pytest.mark.rules("OC-10")
 def test_what_is_stored() -> None:
     """Offset and leader epoch as sent, even senseless ones; null metadata as ""; the time is the broker's."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.wait(1234)
     partitions = [(0, -7, -5, -1, None), (1, 2**63 - 1, 3, -1, "ü")]
     topic = OffsetCommitRequestTopic(name="t", partitions=partitions)
@@ -217,7 +218,7 @@ def test_what_is_stored() -> None:
 @pytest.mark.rules("OC-10", "OC-12")
 def test_commit_timestamp_of_version_1() -> None:
     """v1 may set the commit timestamp of each partition, and that gives it no expire timestamp."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit(version=1, own_ms=4711)
     lab.commit({("t", 1): 5}, version=1)
 
@@ -229,7 +230,7 @@ def test_commit_timestamp_of_version_1() -> None:
 @pytest.mark.parametrize("text", ["x" * 11, "ü" * 11, "\U0001f600" * 6])
 def test_metadata_too_large(text: str) -> None:
     """Metadata is measured in UTF-16 units; what is too large is 12 for its partition alone."""
-    lab = Lab(settings={"offset.metadata.max.bytes": 10})
+    lab = OffsetsCluster(settings={"offset.metadata.max.bytes": 10})
     fits = text[: -1 if len(text) > 10 else 5]
     rows = [(0, 1, -1, -1, text), (1, 2, -1, -1, fits)]
     answer = lab.ask("OffsetCommit", 9, group_id="g", topics=[OffsetCommitRequestTopic(name="t", partitions=rows)])
@@ -253,7 +254,7 @@ def test_metadata_too_large(text: str) -> None:
 )
 def test_explicit_retention(version: int, retention_ms: int, expire_ms: int) -> None:
     """v2 to v4 may set a retention for the request: the sum is 64 bits wide and wraps; -1 means none."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({("t", 0): 5, ("u", 1): 6}, version=version, retention_time_ms=retention_ms)
 
     assert stored(lab).expire_ms == stored(lab, "u", 1).expire_ms == expire_ms
@@ -262,7 +263,7 @@ def test_explicit_retention(version: int, retention_ms: int, expire_ms: int) -> 
 @pytest.mark.rules("OC-13")
 def test_a_commit_is_visible_at_once() -> None:
     """With one replica the append is done at once, and so the next OffsetFetch sees it."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({("t", 0): 5})
 
     answer = lab.ask("OffsetFetch", 7, group_id="g", topics=None)
@@ -276,7 +277,7 @@ def test_a_partition_twice() -> None:
 
     Topic entries are answered as they came, but merged as soon as a topic or partition is unknown, as seen in 4.3.1.
     """
-    lab = Lab()
+    lab = OffsetsCluster()
     twice = [("t", 0, 5), ("u", 0, 1), ("t", 0, 6)]
 
     assert lab.commit(twice) == [("t", 0, OK), ("u", 0, OK), ("t", 0, OK)]
@@ -289,7 +290,7 @@ def test_a_partition_twice() -> None:
 def test_a_topic_without_partitions() -> None:
     """It is in the answer only if it does not exist, as seen in 4.3.1."""
     topics = [OffsetCommitRequestTopic(name="t"), OffsetCommitRequestTopic(name="none")]
-    answer = Lab().ask("OffsetCommit", 9, group_id="g", topics=topics)
+    answer = OffsetsCluster().ask("OffsetCommit", 9, group_id="g", topics=topics)
 
     assert [(topic.name, topic.partitions) for topic in answer.topics] == [("none", [])]
 
@@ -297,7 +298,7 @@ def test_a_topic_without_partitions() -> None:
 @pytest.mark.rules("OC-15")
 def test_a_partition_twice_in_3_9() -> None:
     """3.9.1 answers and stores only the last of them; those that do not exist are answered each."""
-    lab = Lab("3.9")
+    lab = OffsetsCluster("3.9")
 
     assert lab.commit([("t", 9, 5), ("t", 9, 6)]) == [("t", 9, NO_PARTITION), ("t", 9, NO_PARTITION)]
     assert lab.commit([("t", 0, 5), ("t", 0, 6)]) == [("t", 0, OK)]
@@ -308,7 +309,7 @@ def test_a_partition_twice_in_3_9() -> None:
 @pytest.mark.rules("OC-17", "OC-3")
 def test_topic_ids() -> None:
     """v10 goes by id: an unknown one is 100 and does not reach the coordinator; an unknown partition is 3."""
-    lab = Lab()
+    lab = OffsetsCluster()
     topics = [
         OffsetCommitRequestTopic(topic_id=lab.topics["t"].id, partitions=[(0, 5, -1, -1, ""), (4, 5, -1, -1, "")]),
         OffsetCommitRequestTopic(topic_id=b"?" * 16, partitions=[(0, 5, -1, -1, "")]),
@@ -329,7 +330,7 @@ def test_topic_ids() -> None:
 @pytest.mark.rules("OC-19", "EX-9")
 def test_a_group_made_for_nothing() -> None:
     """A simple group is there even if its first commit was refused altogether, until the next cleanup."""
-    lab = Lab(settings={"offset.metadata.max.bytes": 3})
+    lab = OffsetsCluster(settings={"offset.metadata.max.bytes": 3})
 
     assert lab.commit_codes(metadata="long") == [TOO_LARGE]
     assert lab.exists()
@@ -350,7 +351,7 @@ def test_a_null_group_id_cannot_be_read() -> None:
 @pytest.mark.rules("OC-14")
 def test_as_many_as_a_batch_holds() -> None:
     """Together they must fit into max.message.bytes: of these 16,774 do, one more and none is stored, as in 4.3.1."""
-    lab = Lab()
+    lab = OffsetsCluster()
 
     def commit(count: int) -> set[int]:
         rows = [(n % 4, n, -1, -1, "") for n in range(count)]
@@ -367,7 +368,7 @@ def test_as_many_as_a_batch_holds() -> None:
 @pytest.mark.rules("OC-14")
 def test_more_than_a_batch_holds_in_3_9() -> None:
     """3.9.1 answers 28; large metadata counts like many partitions."""
-    lab = Lab("3.9")
+    lab = OffsetsCluster("3.9")
     lab.cluster.topics.create("wide", 300, 1)
 
     assert set(lab.commit_codes({("wide", n): n for n in range(300)}, metadata="x" * 4096)) == {28}
@@ -376,7 +377,7 @@ def test_more_than_a_batch_holds_in_3_9() -> None:
 
 def test_a_hundred_thousand_partitions() -> None:
     """A request of 100,000 entries is answered entry by entry, though together they are too large to be stored."""
-    lab = Lab()
+    lab = OffsetsCluster()
     rows = [(n % 5, n, -1, -1, "") for n in range(100_000)]
     answer = lab.ask("OffsetCommit", 9, group_id="g", topics=[OffsetCommitRequestTopic(name="t", partitions=rows)])
 
@@ -388,7 +389,7 @@ def test_a_hundred_thousand_partitions() -> None:
 @pytest.mark.rules("OC-15")
 def test_the_request_is_not_changed(make_call: Callable[..., Call]) -> None:
     """Merging duplicates, as 3.9.1 does, leaves the decoded request as it came."""
-    lab = Lab("3.9")
+    lab = OffsetsCluster("3.9")
     row = (0, 5, -1, -1, "")
     topics = [OffsetCommitRequestTopic(name="t", partitions=[row, row]) for _ in range(2)]
     request = OffsetCommitRequest(group_id="g", topics=topics)

@@ -6,7 +6,7 @@ import pytest
 
 from fakebroker.core.groups.states import State
 from fakebroker.wire.messages.offset_delete import OffsetDeleteRequestPartition, OffsetDeleteRequestTopic
-from tests.core.offsets.lab import PASS, Lab
+from tests.support.offsets import PASS, OffsetsCluster
 
 OK, NO_PARTITION, LOADING, NOT_HERE = 0, 3, 14, 16
 NO_GROUP_ID, NON_EMPTY, NO_GROUP, SUBSCRIBED = 24, 68, 69, 86
@@ -14,7 +14,7 @@ NO_GROUP_ID, NON_EMPTY, NO_GROUP, SUBSCRIBED = 24, 68, 69, 86
 Answer = tuple[int, list[tuple[str, int, int]]]
 
 
-def delete(lab: Lab, asked: Mapping[str, Sequence[int]], group_id: str = "g") -> Answer:
+def delete(lab: OffsetsCluster, asked: Mapping[str, Sequence[int]], group_id: str = "g") -> Answer:
     """The error at the top, and (topic, partition, code) as answered."""
     topics = [
         OffsetDeleteRequestTopic(
@@ -31,7 +31,7 @@ def delete(lab: Lab, asked: Mapping[str, Sequence[int]], group_id: str = "g") ->
 @pytest.mark.rules("OD-1", "OD-3")
 def test_an_empty_group() -> None:
     """Every partition that exists is 0, also one without an offset; what does not exist is 3."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({("t", 0): 5, ("t", 1): 6, ("u", 0): 7})
 
     assert delete(lab, {"t": [0, 2, 4], "none": [0]}) == (
@@ -45,7 +45,7 @@ def test_an_empty_group() -> None:
 @pytest.mark.parametrize("asked", [{"t": [0]}, {"none": [0]}, {}])
 def test_group_errors_are_at_the_top(asked: dict[str, list[int]]) -> None:
     """The group's error stands alone, also where no partition is left: the coordinator is always asked."""
-    lab = Lab(nodes=(1, 2))
+    lab = OffsetsCluster(nodes=(1, 2))
     lab.partition().lead(1, lab.now)
     assert delete(lab, asked, "") == (NO_GROUP_ID, [])
     assert delete(lab, asked) == (NO_GROUP, [])
@@ -58,7 +58,7 @@ def test_group_errors_are_at_the_top(asked: dict[str, list[int]]) -> None:
 @pytest.mark.rules("OD-4")
 def test_topics_that_a_member_reads() -> None:
     """In a live consumer group the topics that a member subscribes to are 86, in every state; others go."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({("t", 0): 5, ("u", 0): 6, ("u", 1): 7})
     member = lab.stable(topics=["t"])
     expected = (OK, [("t", 0, SUBSCRIBED), ("u", 0, OK)])
@@ -76,7 +76,7 @@ def test_topics_that_a_member_reads() -> None:
 @pytest.mark.rules("OD-4")
 def test_an_unreadable_subscription() -> None:
     """If a subscription cannot be read, every topic counts as subscribed."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit()
     lab.stable(metadata=b"?")
 
@@ -86,7 +86,7 @@ def test_an_unreadable_subscription() -> None:
 @pytest.mark.rules("OD-4", "OD-3")
 def test_a_group_whose_members_left() -> None:
     """Nobody reads anything in a group that became Empty."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit()
     lab.emptied()
 
@@ -96,7 +96,7 @@ def test_a_group_whose_members_left() -> None:
 @pytest.mark.rules("OD-5")
 def test_a_live_group_of_another_kind() -> None:
     """Members of another protocol type: 68 for the request."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit()
     lab.stable(protocol_type="connect")
 
@@ -107,7 +107,7 @@ def test_a_live_group_of_another_kind() -> None:
 @pytest.mark.rules("OD-6", "EX-9")
 def test_the_last_offset_of_a_group() -> None:
     """The group stays until the next cleanup."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit()
     delete(lab, {"t": [0]})
 
@@ -119,7 +119,7 @@ def test_the_last_offset_of_a_group() -> None:
 @pytest.mark.rules("OD-6")
 def test_the_last_offset_of_a_group_in_3_9() -> None:
     """3.9.1 removes the group at once."""
-    lab = Lab("3.9")
+    lab = OffsetsCluster("3.9")
     lab.commit({("t", 0): 5, ("t", 1): 5})
     delete(lab, {"t": [0]})
     assert lab.exists()
@@ -131,7 +131,7 @@ def test_the_last_offset_of_a_group_in_3_9() -> None:
 @pytest.mark.rules("OD-6", "EX-10")
 def test_a_group_without_offsets_in_3_9() -> None:
     """3.9.1 removes it too, if any partition exists, and writes nothing if it never had a generation."""
-    lab = Lab("3.9")
+    lab = OffsetsCluster("3.9")
     lab.shard().create_group("g", lab.now)
     delete(lab, {"t": [9]})
     assert lab.exists()
@@ -144,7 +144,7 @@ def test_a_group_without_offsets_in_3_9() -> None:
 @pytest.mark.rules("OD-7", "CR-18")
 def test_pending_offsets_go_too() -> None:
     """A pending offset of the partition is dropped with the stored one, at once and for good."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({("t", 0): 5})
     lab.pend({("t", 0): 50, ("t", 1): 60})
 
@@ -158,7 +158,7 @@ def test_pending_offsets_go_too() -> None:
 @pytest.mark.parametrize(("as_release", "answers"), [("4.3", 2), ("3.9", 1)])
 def test_a_partition_twice(as_release: str, answers: int) -> None:
     """4.3.1 answers twice, 3.9.1 once; one tombstone is written either way."""
-    lab = Lab(as_release)
+    lab = OffsetsCluster(as_release)
     lab.commit({("t", 0): 5, ("u", 0): 6})
     before = len(lab.records())
 
@@ -169,7 +169,7 @@ def test_a_partition_twice(as_release: str, answers: int) -> None:
 @pytest.mark.rules("OD-8")
 def test_a_topic_in_several_entries() -> None:
     """They are answered as they came, or as one if a partition is unknown, as seen in 4.3.1."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit()
 
     def topics(*indexes: int) -> list[int]:
@@ -187,7 +187,7 @@ def test_a_topic_in_several_entries() -> None:
 @pytest.mark.rules("OD-8")
 def test_tombstones_only_where_something_is() -> None:
     """Deleting what is not stored writes nothing."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit()
     before = len(lab.records())
     delete(lab, {"t": [1, 2], "u": [0]})

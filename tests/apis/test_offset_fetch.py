@@ -12,7 +12,8 @@ from fakebroker.wire.messages.offset_fetch import (
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
 )
-from tests.core.offsets.lab import MINUTE, Lab
+from tests.support.offsets import OffsetsCluster
+from tests.support.time import MINUTE
 
 OK, LOADING, NOT_HERE, OLD_VERSION, UNSTABLE, NO_TOPIC = 0, 14, 16, 35, 88, 100
 ONE_GROUP, MANY_GROUPS = range(1, 8), range(8, 11)
@@ -22,7 +23,7 @@ Row = tuple[int, int, int, str | None, int]
 
 
 def fetch(
-    lab: Lab,
+    lab: OffsetsCluster,
     version: int,
     asked: Mapping[str, Sequence[int]] | Sequence[tuple[str, Sequence[int]]] | None,
     group_id: str = "g",
@@ -50,7 +51,11 @@ def fetch(
 
 
 def asking(
-    lab: Lab, version: int, topics: Sequence[tuple[str, Sequence[int]]] | None, group_id: str = "g", **fields: Any
+    lab: OffsetsCluster,
+    version: int,
+    topics: Sequence[tuple[str, Sequence[int]]] | None,
+    group_id: str = "g",
+    **fields: Any,
 ) -> OffsetFetchRequestGroup:
     """The entry of a group from v8 on."""
     entries = None
@@ -62,7 +67,7 @@ def asking(
     return OffsetFetchRequestGroup(group_id=group_id, topics=entries, **fields)
 
 
-def name_of(lab: Lab, topic: str, version: int) -> str | bytes:
+def name_of(lab: OffsetsCluster, topic: str, version: int) -> str | bytes:
     return next(iter(lab.named(topic, version).values()))  # type: ignore[no-any-return]
 
 
@@ -70,7 +75,7 @@ def name_of(lab: Lab, topic: str, version: int) -> str | bytes:
 @pytest.mark.parametrize("version", [*ONE_GROUP, *MANY_GROUPS])
 def test_every_version(version: int) -> None:
     """Offset, metadata and, from v5 on, the leader epoch come back; stored nulls as ""."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({("t", 0): 5}, metadata="m")
     lab.commit({("t", 1): 6}, metadata=None)
 
@@ -83,7 +88,7 @@ def test_every_version(version: int) -> None:
 @pytest.mark.rules("OF-1")
 def test_leader_epoch() -> None:
     """The stored leader epoch is told from v5 on."""
-    lab = Lab()
+    lab = OffsetsCluster()
     shard = lab.shard()
     shard.commit(shard.create_group("g", lab.now), [("t", 0, 5, 3, "", 0, -1, bytes(16))], lab.now)
 
@@ -95,7 +100,7 @@ def test_leader_epoch() -> None:
 @pytest.mark.rules("OF-2")
 def test_version_0_belonged_to_zookeeper() -> None:
     """v0 gets 35 on every partition."""
-    lab = Lab("3.9")
+    lab = OffsetsCluster("3.9")
     lab.commit()
 
     assert fetch(lab, 0, {"t": [0], "none": [7]}) == (
@@ -126,7 +131,7 @@ def test_a_null_group_id_cannot_be_read(version: int) -> None:
 @pytest.mark.parametrize("version", [v for v in (*ONE_GROUP, *MANY_GROUPS) if v >= 2])
 def test_all_partitions(version: int) -> None:
     """Null topics list every partition with an offset, by topic; an empty list asks for nothing."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit([("t", 2, 5), ("u", 1, 6), ("t", 0, 7)])
 
     assert fetch(lab, version, None) == (
@@ -144,7 +149,7 @@ def test_all_partitions(version: int) -> None:
 @pytest.mark.parametrize("asked", [{"t": [0, 3]}, {}])
 def test_where_a_group_error_goes(version: int, asked: dict[str, list[int]]) -> None:
     """v1: on every partition; v2 to v7: at the top; later: in the group's entry; topics are empty then."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.load_slowly()
     in_v1 = [(name, [(index, NOTHING, -1, "", LOADING) for index in indexes]) for name, indexes in asked.items()]
 
@@ -154,7 +159,7 @@ def test_where_a_group_error_goes(version: int, asked: dict[str, list[int]]) -> 
 @pytest.mark.rules("OF-6")
 def test_group_error_of_version_1_in_3_9() -> None:
     """3.9.1 answers v1 with an empty topic list."""
-    lab = Lab("3.9")
+    lab = OffsetsCluster("3.9")
     lab.load_slowly()
 
     assert fetch(lab, 1, {"t": [0]}) == (OK, [])
@@ -165,7 +170,7 @@ def test_group_error_of_version_1_in_3_9() -> None:
 @pytest.mark.parametrize("version", [2, 8, 10])
 def test_a_group_of_another_broker(version: int) -> None:
     """16 where the group lives elsewhere."""
-    lab = Lab(nodes=(1, 2))
+    lab = OffsetsCluster(nodes=(1, 2))
     lab.partition().lead(2, lab.now)
 
     assert fetch(lab, version, {"t": [0]}) == (NOT_HERE, [])
@@ -174,7 +179,7 @@ def test_a_group_of_another_broker(version: int) -> None:
 @pytest.mark.rules("OF-5", "OF-7")
 def test_the_state_does_not_matter() -> None:
     """Offsets can be read in every state of the group, and of the group called ""."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit(group_id="")
     assert fetch(lab, 8, {"t": [0]}, "")[1] == [("t", [(0, 5, -1, "", OK)])]
 
@@ -189,7 +194,7 @@ def test_the_state_does_not_matter() -> None:
 @pytest.mark.parametrize("version", [*ONE_GROUP, 8, 9])
 def test_what_is_not_there_is_no_error(version: int) -> None:
     """No such group, topic or partition, and no commit: offset -1 without an error; nobody looks at topics."""
-    lab = Lab()
+    lab = OffsetsCluster()
     missing = {"t": [1, 99], "none": [0]}
     expected = (
         OK,
@@ -207,7 +212,7 @@ def test_what_is_not_there_is_no_error(version: int) -> None:
 @pytest.mark.parametrize("version", [7, 8, 10])
 def test_require_stable(version: int) -> None:
     """A partition with a pending offset is 88 for who insists on stable offsets; others get the last committed one."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({("t", 0): 5, ("t", 1): 6})
     lab.pend({("t", 0): 50, ("t", 2): 70})
     name = name_of(lab, "t", version)
@@ -227,7 +232,7 @@ def test_require_stable(version: int) -> None:
 @pytest.mark.rules("OF-15")
 def test_only_pending_offsets() -> None:
     """A partition that has nothing but a pending offset is not among all partitions."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.pend({("t", 0): 50})
 
     assert fetch(lab, 8, None) == (OK, [])
@@ -237,7 +242,7 @@ def test_only_pending_offsets() -> None:
 @pytest.mark.rules("OF-10")
 def test_many_groups() -> None:
     """Groups are answered one by one in request order, a failing one and the same one twice included."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit(group_id="g")
     lab.commit({("u", 1): 8}, group_id="h")
     lab.load_slowly("h")
@@ -256,7 +261,7 @@ def test_many_groups() -> None:
 @pytest.mark.rules("OF-11")
 def test_classic_groups_ignore_member_and_epoch() -> None:
     """The fields of the new group protocol mean nothing to a classic group."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit()
     for member_id, epoch in ((None, -1), ("nobody", 9), ("", 0)):
         group = asking(lab, 9, [("t", [0])], member_id=member_id, member_epoch=epoch)
@@ -267,7 +272,7 @@ def test_classic_groups_ignore_member_and_epoch() -> None:
 @pytest.mark.parametrize("version", [2, 8])
 def test_odd_questions(version: int) -> None:
     """Partitions and topics asked for twice, and topics without partitions, are answered as asked."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit()
     row = (0, 5, -1, "", OK)
 
@@ -282,7 +287,7 @@ def test_odd_questions(version: int) -> None:
 @pytest.mark.parametrize("version", [2, 8])
 def test_odd_questions_in_3_9(version: int) -> None:
     """3.9.1 merges and drops them."""
-    lab = Lab("3.9")
+    lab = OffsetsCluster("3.9")
     lab.commit()
 
     assert fetch(lab, version, [("t", [0, 0]), ("u", []), ("t", [0])])[1] == [("t", [(0, 5, -1, "", OK)])]
@@ -291,7 +296,7 @@ def test_odd_questions_in_3_9(version: int) -> None:
 @pytest.mark.rules("OF-14")
 def test_topic_ids() -> None:
     """v10: an unknown id is 100 on each partition, also for a group that does not exist; its own error stays 0."""
-    lab = Lab()
+    lab = OffsetsCluster()
     unknown = b"none".ljust(16, b"?")
 
     assert fetch(lab, 10, {"none": [0, 1], "t": [0]}) == (
@@ -306,7 +311,7 @@ def test_topic_ids() -> None:
 @pytest.mark.rules("OF-14")
 def test_an_offset_of_another_topic_of_that_name() -> None:
     """An offset stored under another topic id reads as none in v10; one stored without an id is found."""
-    lab = Lab()
+    lab = OffsetsCluster()
     shard = lab.shard()
     rows = [("t", 0, 5, -1, "", 0, -1, b"o" * 16), ("t", 1, 6, -1, "", 0, -1, bytes(16))]
     rows.append(("gone", 0, 7, -1, "", 0, -1, b"o" * 16))
@@ -321,7 +326,7 @@ def test_an_offset_of_another_topic_of_that_name() -> None:
 
 def test_a_thousand_partitions() -> None:
     """All offsets of a large group come in one answer."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.cluster.topics.create("wide", 1000, 1)
     lab.commit([("wide", n, n) for n in range(1000)])
 

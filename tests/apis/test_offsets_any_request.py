@@ -14,7 +14,8 @@ from fakebroker.wire.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from fakebroker.wire.messages.txn_offset_commit import TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic
-from tests.core.offsets.lab import DAY, MINUTE, WEEK, Lab, state_of
+from tests.support.offsets import WEEK, OffsetsCluster, state_of
+from tests.support.time import DAY, MINUTE
 
 INT64, INT32 = st.integers(-(2**63), 2**63 - 1), st.integers(-(2**31), 2**31 - 1)
 TOPICS = st.sampled_from(["t", "u", "none", "", "__consumer_offsets"])
@@ -37,7 +38,7 @@ STEPS = st.one_of(
 )
 
 
-def who(lab: Lab, kind: str, version: int) -> dict[str, Any]:
+def who(lab: OffsetsCluster, kind: str, version: int) -> dict[str, Any]:
     """The fields by which a commit says who it comes from."""
     group = lab.shard().group("g")
     member = next(iter(group.members), "m") if group else "m"
@@ -52,7 +53,7 @@ def who(lab: Lab, kind: str, version: int) -> dict[str, Any]:
     return dict(zip(("generation", "member_id", "group_instance_id"), fields, strict=True))
 
 
-def commit(lab: Lab, version: int, group_id: str, kind: str, rows: list[Any], retention_ms: int) -> None:
+def commit(lab: OffsetsCluster, version: int, group_id: str, kind: str, rows: list[Any], retention_ms: int) -> None:
     fields = who(lab, kind, version)
     fields["generation_id_or_member_epoch"] = fields.pop("generation")
     own = retention_ms if version == 1 else -1
@@ -75,7 +76,7 @@ def commit(lab: Lab, version: int, group_id: str, kind: str, rows: list[Any], re
     assert sorted(answered) == sorted(index for _, index, *_ in rows)
 
 
-def txn(lab: Lab, version: int, group_id: str, kind: str, rows: list[Any]) -> None:
+def txn(lab: OffsetsCluster, version: int, group_id: str, kind: str, rows: list[Any]) -> None:
     fields = who(lab, kind, 7 if version >= 3 else 0)
     fields["generation_id"] = fields.pop("generation")
     topics = [
@@ -102,7 +103,7 @@ def txn(lab: Lab, version: int, group_id: str, kind: str, rows: list[Any]) -> No
     assert [entry.partition_index for topic in answer.topics for entry in topic.partitions] == [row[1] for row in rows]
 
 
-def fetch(lab: Lab, version: int, group_id: str, rows: list[Any] | None, stable: bool) -> None:
+def fetch(lab: OffsetsCluster, version: int, group_id: str, rows: list[Any] | None, stable: bool) -> None:
     options = {"require_stable": stable} if version >= 7 else {}
     if version == 1 and rows is None:
         rows = []
@@ -126,7 +127,7 @@ def fetch(lab: Lab, version: int, group_id: str, rows: list[Any] | None, stable:
         assert sorted(row[0] for topic in found for row in topic.partitions) == sorted(i for _, (i,) in asked)
 
 
-def delete(lab: Lab, group_id: str, rows: list[Any]) -> None:
+def delete(lab: OffsetsCluster, group_id: str, rows: list[Any]) -> None:
     topics = [
         OffsetDeleteRequestTopic(name=name, partitions=[OffsetDeleteRequestPartition(partition_index=index)])
         for name, index, *_ in rows
@@ -136,7 +137,7 @@ def delete(lab: Lab, group_id: str, rows: list[Any]) -> None:
     assert sorted(answered) == sorted([] if answer.error_code else [row[1] for row in rows])
 
 
-def take(lab: Lab, step: tuple[Any, ...]) -> None:
+def take(lab: OffsetsCluster, step: tuple[Any, ...]) -> None:
     kind, *args = step
     group = lab.shard().group("g")
     member = next(iter(group.members), None) if group else None
@@ -159,7 +160,7 @@ def take(lab: Lab, step: tuple[Any, ...]) -> None:
 @given(st.lists(STEPS, max_size=20))
 def test_any_history_of_requests(history: list[tuple[Any, ...]]) -> None:
     """Nothing breaks, every row that was asked is answered, and a reader of the log finds what OffsetFetch tells."""
-    lab = Lab()
+    lab = OffsetsCluster()
     for step in history:
         take(lab, step)
     for group_id in ("g", "", "ünïcode \U0001f600"):

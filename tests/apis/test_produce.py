@@ -19,7 +19,8 @@ from fakebroker.wire.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
-from tests.apis.log_lab import NOW, T0, Lab, batch
+from tests.support.log_apis import NOW, LogApis, batch
+from tests.support.time import T0
 
 Make = Callable[..., Call]
 EVERYTHING = 1 << 60
@@ -34,7 +35,9 @@ def request_of(
     return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[topic], **fields)
 
 
-def send(lab: Lab, records: bytes | None, version: int = 9, index: int = 0, **fields: Any) -> PartitionProduceResponse:
+def send(
+    lab: LogApis, records: bytes | None, version: int = 9, index: int = 0, **fields: Any
+) -> PartitionProduceResponse:
     """The answer for the one partition written to; names or ids as the version wants."""
     node_id = fields.pop("node_id", 1)
     topic_id = fields.pop("topic_id", lab.topic.id if version >= 13 else bytes(16))
@@ -57,7 +60,7 @@ def with_codec(data: bytes, codec: int) -> bytes:
 @pytest.mark.parametrize("version", range(3, 14))
 def test_every_version_appends(make_call: Make, version: int) -> None:
     """Base offset, log append time and log start of each version's answer."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
     lab.append(T0, T0)
     answer = send(lab, batch(T0, T0), version)
 
@@ -69,7 +72,7 @@ def test_every_version_appends(make_call: Make, version: int) -> None:
 @pytest.mark.rules("PD-9")
 def test_log_append_time(make_call: Make) -> None:
     """The broker's time with LogAppendTime."""
-    lab = Lab(make_call, message_timestamp_type="LogAppendTime")
+    lab = LogApis(make_call, message_timestamp_type="LogAppendTime")
 
     assert send(lab, batch(T0)).log_append_time_ms == NOW.wall_ms
 
@@ -78,7 +81,7 @@ def test_log_append_time(make_call: Make) -> None:
 @pytest.mark.parametrize("acks", [2, -2, 7])
 def test_acks_must_be_legal(make_call: Make, acks: int) -> None:
     """Anything but -1, 0 and 1 is 21, and nothing is appended."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
 
     assert outcome(send(lab, batch(T0), acks=acks)) == (21, -1, -1)
     assert lab.log.log_end_offset == 0
@@ -87,7 +90,7 @@ def test_acks_must_be_legal(make_call: Make, acks: int) -> None:
 @pytest.mark.rules("PD-4", "PD-5", "PD-24")
 def test_acks_0(make_call: Make) -> None:
     """No answer when all is well; the end of the connection when anything is not, what was good is appended."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
     call, response = lab.call(produce, request_of((0, batch(T0)), acks=0), 9)
     assert response is None
     assert call.connection.replies == [None]
@@ -100,7 +103,7 @@ def test_acks_0(make_call: Make) -> None:
 @pytest.mark.rules("PD-6")
 def test_unknown_places(make_call: Make) -> None:
     """Unknown topic or partition 3; an unknown id 100, also the zero id; a known id's unknown partition 3."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
     assert outcome(send(lab, batch(T0), name="nope")) == (3, -1, -1)
     for index in (2, -1):
         assert outcome(send(lab, batch(T0), index=index)) == (3, -1, -1)
@@ -114,7 +117,7 @@ def test_unknown_places(make_call: Make) -> None:
 def test_internal_topics(make_call: Make, name: str) -> None:
     """Nobody writes to them by Produce, not even Kafka's `__admin_client`."""
     for client_id in ("test", "__admin_client"):
-        lab = Lab(partial(make_call, client_id=client_id))
+        lab = LogApis(partial(make_call, client_id=client_id))
         lab.cluster.topics.internal(name)
 
         assert outcome(send(lab, batch(T0), name=name)) == (17, -1, -1)
@@ -124,7 +127,7 @@ def test_internal_topics(make_call: Make, name: str) -> None:
 @pytest.mark.parametrize("version", [9, 10, 13])
 def test_not_the_leader(make_call: Make, version: int) -> None:
     """6; from v10 with the leader's id, epoch and address."""
-    lab = Lab(make_call, nodes=2)
+    lab = LogApis(make_call, nodes=2)
     lab.cluster.nodes[2].settings.set_own("broker.rack", "b")
     lab.partition.lead(2, NOW)
     lab.topic.partitions[1].lead(2, NOW)
@@ -142,7 +145,7 @@ def test_not_the_leader(make_call: Make, version: int) -> None:
 @pytest.mark.rules("PD-10")
 def test_the_order_of_checks(make_call: Make) -> None:
     """Unknown partition, form of the batch, acks, internal topic, leader, in-sync replicas, the batch itself."""
-    lab = Lab(make_call, nodes=2, min_insync_replicas=2)
+    lab = LogApis(make_call, nodes=2, min_insync_replicas=2)
     lab.cluster.topics.internal("__consumer_offsets")
     bad = batch(T0, base_offset=1)
     lab.partition.lead(2, NOW)
@@ -159,7 +162,7 @@ def test_the_order_of_checks(make_call: Make) -> None:
 @pytest.mark.rules("PD-23", "CLU-60")
 def test_in_sync_replicas(make_call: Make) -> None:
     """acks -1 needs min.insync.replicas of them, at most as many as there are replicas; acks 1 does not."""
-    lab = Lab(make_call, nodes=3, min_insync_replicas=2)
+    lab = LogApis(make_call, nodes=3, min_insync_replicas=2)
     lab.append(T0, T0)
     lab.log.advance_log_start(1, NOW)
     lab.partition.isr = [1]
@@ -168,13 +171,13 @@ def test_in_sync_replicas(make_call: Make) -> None:
     assert send(lab, batch(T0), acks=1).error_code == 0
     lab.partition.isr = [1, 3]
     assert send(lab, batch(T0)).error_code == 0
-    assert send(Lab(make_call, min_insync_replicas=2), batch(T0)).error_code == 0
+    assert send(LogApis(make_call, min_insync_replicas=2), batch(T0)).error_code == 0
 
 
 @pytest.mark.rules("PD-12", "PD-13", "PD-14")
 def test_the_log_start_of_refusals(make_call: Make) -> None:
     """Known to the refusals of the log itself, -1 for those before it."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
     lab.append(T0, T0)
     lab.log.advance_log_start(1, NOW)
     corrupt = batch(T0)[:-1] + b"\1"
@@ -198,7 +201,7 @@ def test_the_log_start_of_refusals(make_call: Make) -> None:
 @pytest.mark.parametrize("version", [7, 8, 13])
 def test_bad_records_are_named(make_call: Make, version: int) -> None:
     """Every one, from v8 on, with a message for the whole; before only the code."""
-    lab = Lab(make_call, cleanup_policy="compact")
+    lab = LogApis(make_call, cleanup_policy="compact")
     answer = send(lab, batch(T0, T0, key=None), version)
 
     assert answer.error_code == 87
@@ -209,7 +212,7 @@ def test_bad_records_are_named(make_call: Make, version: int) -> None:
 @pytest.mark.rules("PD-17")
 def test_other_refusals_tell_nothing(make_call: Make) -> None:
     """No text and no records for faults of the whole batch, but for a magic that does not exist."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
     answer = send(lab, batch(T0, base_offset=1))
     assert (answer.error_message, answer.record_errors) == (None, [])
     strange = bytearray(batch(T0))
@@ -220,7 +223,7 @@ def test_other_refusals_tell_nothing(make_call: Make) -> None:
 @pytest.mark.rules("PD-12")
 def test_what_fails_a_whole_request(make_call: Make) -> None:
     """A magic or size that cannot be is 2, a batch without room for a producer id -1, on all partitions (as 4.3.1)."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
     strange, short = bytearray(batch(T0)), bytearray(batch(T0)[:50])
     strange[16] = 3
     short[8:12] = (38).to_bytes(4, "big")
@@ -235,7 +238,7 @@ def test_what_fails_a_whole_request(make_call: Make) -> None:
 @pytest.mark.rules("PD-25")
 def test_transactional_batches_need_a_transactional_id(make_call: Make) -> None:
     """Without one the whole request is refused with 53, good batches too."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
     transactional = batch(T0, producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
     response = lab.ask(produce, request_of((0, batch(T0)), (1, transactional)), 9)
 
@@ -247,7 +250,7 @@ def test_transactional_batches_need_a_transactional_id(make_call: Make) -> None:
 @pytest.mark.parametrize(("version", "code"), [(3, 48), (10, 48), (11, 120), (12, 49), (13, 49)])
 def test_no_transaction_can_be_open(make_call: Make, version: int, code: int) -> None:
     """As long as there is no transaction coordinator a transactional batch is refused; plain ones pass beside an id."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
     transactional = batch(T0, producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
 
     assert outcome(send(lab, transactional, version, transactional_id="x")) == (code, -1, -1)
@@ -257,7 +260,7 @@ def test_no_transaction_can_be_open(make_call: Make, version: int, code: int) ->
 @pytest.mark.rules("PD-26")
 def test_null_records_and_doubles(make_call: Make) -> None:
     """Null records are 87; of a partition that comes twice, also in two entries, only the last batch is appended."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
     assert send(lab, None).error_code == 87
     request = request_of((0, batch(T0)), (0, batch(T0, T0)))
     request.topic_data.append(
@@ -271,7 +274,7 @@ def test_null_records_and_doubles(make_call: Make) -> None:
 @pytest.mark.rules("PD-27", "PD-24")
 def test_nothing_and_many(make_call: Make) -> None:
     """No topics: an empty answer. Partitions do not depend on each other, and topics are answered in order."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
     assert lab.ask(produce, ProduceRequest(acks=1, timeout_ms=0), 9).responses == []
     request = request_of((0, batch(T0)), (1, b"junk"), (5, batch(T0)))
     request.topic_data.insert(0, TopicProduceData(name="nope", partition_data=request.topic_data[0].partition_data))
@@ -285,7 +288,7 @@ def test_nothing_and_many(make_call: Make) -> None:
 @pytest.mark.parametrize("codec", [0, 1, 3])
 def test_message_sets_become_batches(make_call: Make, version: int, magic: int, codec: int) -> None:
     """One batch without producer; format 1 keeps its times, format 0 has none."""
-    lab = Lab(make_call, "3.9")
+    lab = LogApis(make_call, "3.9")
     records = [Record(n, T0 + n, b"k%d" % n, b"v") for n in range(3)]
     answer = send(lab, build_message_set(records, magic, codec=codec), version)
     (stored,) = lab.log.read(0, EVERYTHING, EVERYTHING)
@@ -299,7 +302,7 @@ def test_message_sets_become_batches(make_call: Make, version: int, magic: int, 
 @pytest.mark.rules("PD-31", "PD-30")
 def test_odd_message_sets(make_call: Make) -> None:
     """Empty or incomplete: nothing, code 0. A wrong checksum 2, two formats 87, a new batch is taken as it is."""
-    lab = Lab(make_call, "3.9")
+    lab = LogApis(make_call, "3.9")
     one = build_message_set([Record(0, T0, b"k", b"v")], 1)
     other = build_message_set([Record(0, T0, b"k", b"v")], 0)
     for records in (None, b"", one[:-1]):
@@ -316,7 +319,7 @@ def test_odd_message_sets(make_call: Make) -> None:
 @pytest.mark.rules("PD-11", "PD-30")
 def test_messages_are_measured_as_they_came(make_call: Make) -> None:
     """Each message of a set, or its wrapper, must fit; so must the batch that becomes of them (seen on 3.9.1)."""
-    lab = Lab(make_call, "3.9", max_message_bytes=120)
+    lab = LogApis(make_call, "3.9", max_message_bytes=120)
     small, large = Record(0, T0, b"k", b"v"), Record(0, T0, b"k", bytes(120))
     assert send(lab, build_message_set([small], 1), 2).error_code == 0
     assert send(lab, build_message_set([small, large], 1), 2).error_code == ErrorCode.MESSAGE_TOO_LARGE
@@ -327,7 +330,7 @@ def test_messages_are_measured_as_they_came(make_call: Make) -> None:
 @pytest.mark.rules("ID-3")
 def test_a_repetition_is_answered_like_the_first_time(make_call: Make) -> None:
     """Code 0, the old offset, and the old batch's time even with CreateTime."""
-    lab = Lab(make_call)
+    lab = LogApis(make_call)
     sent = batch(T0, T0 + 5, producer_id=1, producer_epoch=0, base_sequence=0)
     assert outcome(send(lab, sent)) == (0, 0, 0)
     again = send(lab, sent)

@@ -9,7 +9,7 @@ from fakebroker.apis.handlers import handler
 from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.sync_group import SyncGroupRequestAssignment
 from fakebroker.wire.registry import api
-from tests.apis.group_lab import GroupLab, join
+from tests.support.group_apis import GroupApis, join
 
 MakeCall = Callable[..., Call]
 
@@ -23,18 +23,18 @@ def sync(group_id: str, member_id: str = "m", **changes: object) -> dict[str, ob
 @pytest.mark.parametrize("missing", ["protocol_type", "protocol_name"])
 def test_v5_needs_type_and_name(make_call: MakeCall, missing: str) -> None:
     """Null is 23, before even the group id is looked at; v4 knows neither."""
-    answer = GroupLab(make_call).ask("SyncGroup", 5, **sync("", **{missing: None}))
+    answer = GroupApis(make_call).ask("SyncGroup", 5, **sync("", **{missing: None}))
 
     assert (answer.error_code, answer.protocol_type, answer.protocol_name) == (23, None, None)
     assert answer.assignment == b""
-    assert GroupLab(make_call).ask("SyncGroup", 4, group_id="g", member_id="m").error_code == 25
+    assert GroupApis(make_call).ask("SyncGroup", 4, group_id="g", member_id="m").error_code == 25
 
 
 @pytest.mark.rules("SG-2", "SG-3")
 @pytest.mark.parametrize("version", range(6))
 def test_before_a_group_is_reached(make_call: MakeCall, version: int) -> None:
     """The empty group id is 24, an unknown group 25, in every version."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
 
     assert lab.ask("SyncGroup", version, **sync("")).error_code == 24
     assert lab.ask("SyncGroup", version, **sync("g")).error_code == 25
@@ -44,7 +44,7 @@ def test_before_a_group_is_reached(make_call: MakeCall, version: int) -> None:
 @pytest.mark.parametrize(("release", "code"), [("4.3", 14), ("3.9", 27)])
 def test_while_loading(make_call: MakeCall, release: str, code: int) -> None:
     """4.3.1 says 14, 3.9.1 sent the members to join again."""
-    lab = GroupLab(make_call, release)
+    lab = GroupApis(make_call, release)
     lab.load_slowly("g")
 
     assert lab.ask("SyncGroup", 5, **sync("g")).error_code == code
@@ -53,7 +53,7 @@ def test_while_loading(make_call: MakeCall, release: str, code: int) -> None:
 @pytest.mark.rules("SG-2")
 def test_not_the_owner(make_call: MakeCall) -> None:
     """16 from a broker that does not coordinate the group."""
-    lab = GroupLab(make_call, node_ids=(1, 2))
+    lab = GroupApis(make_call, node_ids=(1, 2))
 
     assert lab.ask("SyncGroup", 5, **sync(lab.elsewhere())).error_code == 16
 
@@ -62,7 +62,7 @@ def test_not_the_owner(make_call: MakeCall) -> None:
 @pytest.mark.parametrize("version", range(6))
 def test_success(make_call: MakeCall, version: int) -> None:
     """The assignment in every version; type and name from v5 on."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     joined = lab.send("JoinGroup", 3, **join("g"))
     lab.wait(3000)
     me = joined.answer.member_id
@@ -78,7 +78,7 @@ def test_success(make_call: MakeCall, version: int) -> None:
 @pytest.mark.rules("SG-10")
 def test_a_follower_waits(make_call: MakeCall) -> None:
     """A follower's request is parked until the leader's assignment is there."""
-    lab = GroupLab(make_call)
+    lab = GroupApis(make_call)
     joins = [lab.send("JoinGroup", 3, **join("g")) for _ in range(2)]
     lab.wait(6000)
     a, b = (sent.answer.member_id for sent in joins)

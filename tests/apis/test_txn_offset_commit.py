@@ -10,7 +10,7 @@ from fakebroker.records.batch import parse_header
 from fakebroker.records.offsets_codec import read_entry
 from fakebroker.records.offsets_topic import OffsetEntry
 from fakebroker.wire.messages.txn_offset_commit import TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic
-from tests.core.offsets.lab import NO_ID, Lab
+from tests.support.offsets import NO_ID, OffsetsCluster
 
 OK, NO_PARTITION, TOO_LARGE, LOADING, NOT_AVAILABLE, NOT_HERE = 0, 3, 12, 14, 15, 16
 GENERATION, NO_GROUP_ID, UNKNOWN_MEMBER, FENCED = 22, 24, 25, 82
@@ -18,7 +18,7 @@ PLACE = {("t", 0): 5}
 
 
 def commit(
-    lab: Lab,
+    lab: OffsetsCluster,
     offsets: Mapping[tuple[str, int], int] = PLACE,
     *,
     version: int = 3,
@@ -47,7 +47,7 @@ def commit(
 @pytest.mark.parametrize("version", range(6))
 def test_offsets_wait_for_the_marker(version: int) -> None:
     """What is committed in a transaction is pending: nobody sees it until the transaction ends."""
-    lab = Lab()
+    lab = OffsetsCluster()
 
     assert commit(lab, version=version) == [OK]
     assert lab.offsets() == {}
@@ -58,7 +58,7 @@ def test_offsets_wait_for_the_marker(version: int) -> None:
 @pytest.mark.rules("OC-16", "LD-2")
 def test_an_abort_forgets_them() -> None:
     """Pending offsets of an aborted transaction never were."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({("t", 0): 1})
     commit(lab, {("t", 0): 5, ("t", 1): 6})
 
@@ -71,7 +71,7 @@ def test_an_abort_forgets_them() -> None:
 @pytest.mark.rules("OC-16", "OC-18")
 def test_unknown_topics_and_large_metadata() -> None:
     """3 for what does not exist, 12 for metadata that is too long, the others are taken."""
-    lab = Lab(settings={"offset.metadata.max.bytes": 3})
+    lab = OffsetsCluster(settings={"offset.metadata.max.bytes": 3})
 
     assert commit(lab, {("none", 0): 5, ("t", 4): 5, ("t", 1): 5}, metadata=None) == [NO_PARTITION, NO_PARTITION, OK]
     assert commit(lab, {("t", 0): 5, ("t", 9): 5}, metadata="long") == [TOO_LARGE, NO_PARTITION]
@@ -83,7 +83,7 @@ def test_unknown_topics_and_large_metadata() -> None:
 @pytest.mark.parametrize(("version", "code"), [(0, NOT_AVAILABLE), (1, NOT_AVAILABLE), (2, LOADING), (5, LOADING)])
 def test_while_loading(version: int, code: int) -> None:
     """14, which v0 and v1 do not know: 15 there. What does not exist is 3 all the same."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.load_slowly()
 
     assert commit(lab, {("t", 0): 5, ("none", 0): 5}, version=version) == [code, NO_PARTITION]
@@ -93,7 +93,7 @@ def test_while_loading(version: int, code: int) -> None:
 @pytest.mark.rules("OC-16")
 def test_group_ids() -> None:
     """The empty group id is 24; a group of another broker 16."""
-    lab = Lab(nodes=(1, 2))
+    lab = OffsetsCluster(nodes=(1, 2))
     lab.partition().lead(2, lab.now)
 
     assert commit(lab, group_id="") == [NO_GROUP_ID]
@@ -103,7 +103,7 @@ def test_group_ids() -> None:
 @pytest.mark.rules("OC-18")
 def test_an_unknown_group() -> None:
     """Without a generation it is made, whatever member is named; with one it is 22."""
-    lab = Lab()
+    lab = OffsetsCluster()
 
     assert commit(lab, generation_id=0, member_id="m") == [GENERATION]
     assert not lab.exists()
@@ -114,7 +114,7 @@ def test_an_unknown_group() -> None:
 @pytest.mark.rules("OC-18", "ST-1")
 def test_an_unknown_group_in_3_9() -> None:
     """3.9.1 makes the group at any generation, and then knows nobody in it."""
-    lab = Lab("3.9")
+    lab = OffsetsCluster("3.9")
 
     assert commit(lab, generation_id=0, member_id="m") == [UNKNOWN_MEMBER]
     assert lab.exists()
@@ -123,7 +123,7 @@ def test_an_unknown_group_in_3_9() -> None:
 @pytest.mark.rules("OC-16", "OC-18")
 def test_an_empty_group() -> None:
     """A generation is 25; without one any member id will do."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.emptied()
 
     assert commit(lab, generation_id=1) == [UNKNOWN_MEMBER]
@@ -135,7 +135,7 @@ def test_an_empty_group() -> None:
 @pytest.mark.rules("OC-16")
 def test_a_live_group() -> None:
     """Nobody need be named in any state, and a rebalance is no obstacle; who is named is checked."""
-    lab = Lab()
+    lab = OffsetsCluster()
     member = lab.stable(instance="i")
     for state, step in (
         (State.STABLE, lambda: None),
@@ -156,7 +156,7 @@ def test_a_live_group() -> None:
 @pytest.mark.rules("OC-16")
 def test_it_is_no_sign_of_life() -> None:
     """A commit in a transaction does not restart the member's session."""
-    lab = Lab()
+    lab = OffsetsCluster()
     member = lab.stable(session_ms=10_000)
     lab.wait(9_999)
     commit(lab, member_id=member, generation_id=1)
@@ -168,7 +168,7 @@ def test_it_is_no_sign_of_life() -> None:
 @pytest.mark.rules("CR-5", "CR-14")
 def test_the_batch() -> None:
     """One transactional batch of the producer; the topic id is not stored."""
-    lab = Lab()
+    lab = OffsetsCluster()
     commit(lab, {("t", 0): 5, ("u", 1): 6})
     header = parse_header(lab.batches()[-1])
 
@@ -181,7 +181,7 @@ def test_the_batch() -> None:
 @pytest.mark.rules("OC-18", "LD-2")
 def test_a_plain_commit_meanwhile() -> None:
     """It is visible at once, and outlives the pending offset in front of it in the log, also for a later reader."""
-    lab = Lab()
+    lab = OffsetsCluster()
     commit(lab, {("t", 0): 50, ("t", 1): 60})
     lab.commit({("t", 0): 5})
     assert lab.offsets() == {("t", 0): 5}
@@ -205,7 +205,7 @@ def test_a_plain_commit_meanwhile() -> None:
 @pytest.mark.rules("OC-14")
 def test_more_than_a_batch_holds() -> None:
     """What does not fit into a batch together is refused with -1; nothing is pending then."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.cluster.topics.create("wide", 300, 1)
 
     assert set(commit(lab, {("wide", n): n for n in range(300)}, metadata="x" * 4096)) == {-1}

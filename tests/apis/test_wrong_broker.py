@@ -19,8 +19,9 @@ from fakebroker.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from tests.apis.group_lab import GroupLab, join
-from tests.apis.log_lab import NOW, T0, Lab, batch
+from tests.support.group_apis import GroupApis, join
+from tests.support.log_apis import NOW, LogApis, batch
+from tests.support.time import T0
 
 Make = Callable[..., Call]
 GROUP_REQUESTS: list[tuple[str, int, Callable[[str], dict[str, Any]]]] = [
@@ -39,7 +40,7 @@ GROUP_REQUESTS: list[tuple[str, int, Callable[[str], dict[str, Any]]]] = [
 @pytest.mark.parametrize(("name", "version", "fields"), GROUP_REQUESTS, ids=[row[0] for row in GROUP_REQUESTS])
 def test_group_requests(make_call: Make, name: str, version: int, fields: Callable[[str], dict[str, Any]]) -> None:
     """16 from a broker that does not coordinate the group, at the top level or on the group."""
-    lab = GroupLab(make_call, node_ids=(1, 2))
+    lab = GroupApis(make_call, node_ids=(1, 2))
     answer = lab.ask(name, version, **fields(lab.elsewhere()))
     of_groups = getattr(answer, "groups", None) or getattr(answer, "results", None)
 
@@ -49,7 +50,7 @@ def test_group_requests(make_call: Make, name: str, version: int, fields: Callab
 @pytest.mark.rules("CLU-10")
 def test_a_commit(make_call: Make) -> None:
     """16 on every partition."""
-    lab = GroupLab(make_call, node_ids=(1, 2))
+    lab = GroupApis(make_call, node_ids=(1, 2))
     lab.cluster.topics.create("t", 2)
     rows = [(0, 5, -1, -1, ""), (1, 5, -1, -1, "")]
     topics = [OffsetCommitRequestTopic(name="t", partitions=rows)]
@@ -59,9 +60,9 @@ def test_a_commit(make_call: Make) -> None:
 
 
 @pytest.fixture
-def lab(make_call: Make) -> Lab:
+def lab(make_call: Make) -> LogApis:
     """Brokers 1 and 2 have a replica of partition 0, broker 3 has none."""
-    lab = Lab(make_call, nodes=3)
+    lab = LogApis(make_call, nodes=3)
     lab.partition.replicas, lab.partition.isr = [1, 2], [1, 2]
     return lab
 
@@ -72,7 +73,7 @@ def produce_request(acks: int = -1, **fields: Any) -> ProduceRequest:
     return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[TopicProduceData(name="t", partition_data=data)])
 
 
-def produced(lab: Lab, node_id: int, **fields: Any) -> tuple[int, int]:
+def produced(lab: LogApis, node_id: int, **fields: Any) -> tuple[int, int]:
     """(error code, base offset) of a batch sent to a broker."""
     (topic,) = lab.ask(produce, produce_request(**fields), 9, node_id).responses
     return topic.partition_responses[0].error_code, topic.partition_responses[0].base_offset
@@ -80,7 +81,7 @@ def produced(lab: Lab, node_id: int, **fields: Any) -> tuple[int, int]:
 
 @pytest.mark.rules("CLU-50")
 @pytest.mark.parametrize("leader", [2, -1])
-def test_requests_about_records(lab: Lab, leader: int) -> None:
+def test_requests_about_records(lab: LogApis, leader: int) -> None:
     """6 from a follower, from a broker without a replica, and while nobody leads."""
     lab.partition.lead(leader, NOW)
     asked = [ListOffsetsTopic(name="t", partitions=[(0, -1, -1, 1)])]
@@ -100,7 +101,7 @@ def test_requests_about_records(lab: Lab, leader: int) -> None:
 
 
 @pytest.mark.rules("CLU-57")
-def test_producers_move_with_the_leader(lab: Lab) -> None:
+def test_producers_move_with_the_leader(lab: LogApis) -> None:
     """The new leader answers a repetition with its old offset and refuses a gap."""
     first = {"producer_id": 1, "producer_epoch": 0, "base_sequence": 0}
     assert produced(lab, 1) == (0, 0)

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.core.deadlines import Deadline, DeadlineQueue
+from fakebroker.core.deadlines import Deadline, DeadlineQueue, Timers
+from fakebroker.instant import Instant
 
 
 def quiet() -> Deadline:
@@ -65,3 +66,42 @@ def test_the_queue_does_what_a_plain_table_does(steps: list[tuple[str, int, int]
         assert queue.next_due_ms() == min(table.values(), default=None)
         assert {d.due_ms for d in queue.armed()} == set(table.values())
         assert len(queue) == len(table)
+
+
+def test_both_readings_run_in_due_order_each_at_its_own_moment() -> None:
+    """Mono first at equal distance, what is overdue at the start, and what is armed on the way in its place."""
+    timers, ran = Timers(), []
+    start = Instant(wall_ms=1_000, mono_ms=50)
+    later = Deadline(lambda now: ran.append(("later", now)))
+
+    def arm_later(now: Instant) -> None:
+        ran.append(("wall", now))
+        timers.mono.arm(later, now.mono_ms + 1)
+
+    for queue, due_ms, action in (
+        (timers.wall, 1_020, arm_later),
+        (timers.mono, 70, lambda now: ran.append(("mono", now))),
+        (timers.mono, 40, lambda now: ran.append(("overdue", now))),
+        (timers.mono, 81, lambda now: ran.append(("too late", now))),
+    ):
+        queue.arm(Deadline(action), due_ms)
+    for moment, action in timers.pop_due(start, start.plus(30)):
+        action(moment)
+
+    assert ran == [
+        ("overdue", start),
+        ("mono", start.plus(20)),
+        ("wall", start.plus(20)),
+        ("later", start.plus(21)),
+    ]
+    assert timers.mono.next_due_ms() == 81
+
+
+def test_a_reading_that_has_reached_its_target_stands_still() -> None:
+    """Where wall time moves further than monotonic time, what falls due later is at the last monotonic moment."""
+    timers = Timers()
+    timers.wall.arm(quiet(), 500)
+
+    moments = [moment for moment, _ in timers.pop_due(Instant(0, 0), Instant(1_000, 100))]
+
+    assert moments == [Instant(500, 100)]

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from fakebroker.client.connection import ClientConnection
+from fakebroker.dialogue.player import LATE_MS, Player
 from fakebroker.dialogue.run import play_in_sim
 from fakebroker.dialogue.script import (
     Closed,
@@ -72,6 +74,52 @@ def test_a_wait_that_differs_by_more_than_the_jitter_is_noticed() -> None:
 
     assert problems(100) == []
     assert any("answered after" in problem for problem in problems(1000))
+
+
+class BusyMachine:
+    """A driver on which every step costs `lost_ms`; each request is answered at once, with nothing in it."""
+
+    keeps_recorded_pace = False
+    wall_ms = 0
+
+    def __init__(self, lost_ms: int) -> None:
+        self.mono_ms = 0
+        self.lost_ms = lost_ms
+
+    def open(self, client: ClientConnection) -> None:
+        pass
+
+    def flush(self, client: ClientConnection) -> None:
+        frame = client.data_to_send()
+        client.receive(bytes((0, 0, 0, 10)) + frame[8:12] + bytes(6))
+
+    def pass_time(self, ms: int, until: Any = None) -> bool:
+        self.mono_ms += self.lost_ms + (0 if until else ms)
+        return True
+
+    def close(self, client: ClientConnection) -> None:
+        pass
+
+    def tolerance_ms(self, waited_ms: int) -> int:  # noqa: ARG002 - as the protocol has it
+        return 10_000
+
+
+def play_on(lost_ms: int, *steps: Step) -> tuple[bool, bool]:
+    """Whether something differs, and whether the play was late before it did."""
+    player = Player(BusyMachine(lost_ms), "")
+    problems = player.play(Dialogue("n", "", "Kafka 4.3.1", {}, steps))
+    return bool(problems), player.was_late
+
+
+def test_a_play_is_late_only_if_time_was_lost_before_it_differed() -> None:
+    """A few lost milliseconds excuse nothing, and neither does what is lost later."""
+    send, right = Send(1, "a", "ApiVersions", 0, {}, {}, False), Receive(1, {"ErrorCode": 0, "ApiKeys": []}, 0)
+    wrong = replace(right, response={**right.response, "ErrorCode": 35})
+
+    assert play_on(LATE_MS + 1, send, right) == (False, False)
+    assert play_on(0, send, wrong) == play_on(LATE_MS, send, wrong, Sleep(1)) == (True, False)
+    assert play_on(LATE_MS, send, Sleep(1), wrong) == (True, True)
+    assert play_on(LATE_MS // 2 + 1, Sleep(10), Sleep(10), send, wrong) == (True, True)
 
 
 def test_an_answer_where_kafka_is_silent_is_noticed() -> None:

@@ -8,7 +8,9 @@ from fakebroker.core.deadlines import Deadline
 from fakebroker.engine.connection import REQUESTS_PER_TURN
 from fakebroker.instant import Instant
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
-from tests.engine.lab import JOIN, START, EngineLab, correlation_ids, framed, frames, request
+from tests.support.engine import SimEngine
+from tests.support.frames import JOIN, correlation_ids, framed, frames, request
+from tests.support.time import START
 
 KAFKA_DELAY_MS = 3000
 
@@ -22,7 +24,7 @@ def heartbeats(count: int, first: int = 0) -> bytes:
 @pytest.mark.rules("AV-1", "AV-11")
 def test_a_request_byte_by_byte_is_answered_as_in_one_piece() -> None:
     """How the bytes are cut on their way makes no difference, and nothing is answered before a frame is whole."""
-    lab = EngineLab()
+    lab = SimEngine()
     data = heartbeats(3)
     whole, bytewise = lab.client(), lab.client()
     whole.socket.send(data)
@@ -38,14 +40,14 @@ def test_a_request_byte_by_byte_is_answered_as_in_one_piece() -> None:
 @pytest.mark.rules("AV-2")
 def test_many_requests_in_one_piece_are_answered_in_order() -> None:
     """Answers carry the correlation ids of the requests, in the order of the requests."""
-    client = EngineLab().client()
+    client = SimEngine().client()
     client.socket.send(heartbeats(200))
     assert correlation_ids(client.socket.take()) == list(range(200))
 
 
 def test_a_turn_takes_up_at_most_64_requests() -> None:
     """The rest waits for the next turn, so that other connections get theirs."""
-    connection = EngineLab().bare_connection()
+    connection = SimEngine().bare_connection()
     connection.receive(heartbeats(150), START)
 
     taken = []
@@ -58,7 +60,7 @@ def test_a_turn_takes_up_at_most_64_requests() -> None:
 
 def test_more_bytes_between_turns_change_nothing() -> None:
     """What arrives while a turn is wanted is answered after what came before."""
-    connection = EngineLab().bare_connection()
+    connection = SimEngine().bare_connection()
     connection.receive(heartbeats(100), START)
     connection.receive(heartbeats(1, first=100), START)
     answered = b"".join(connection.data_to_send())
@@ -70,7 +72,7 @@ def test_more_bytes_between_turns_change_nothing() -> None:
 
 def test_large_answers_end_the_turn() -> None:
     """A megabyte of answers has to leave before more is made, so a slow reader costs little memory."""
-    lab = EngineLab({"offset.metadata.max.bytes": 30_000})
+    lab = SimEngine({"offset.metadata.max.bytes": 30_000})
     lab.cluster.topics.create("t", 10)
     rows = [(partition, 5, -1, -1, "x" * 30_000) for partition in range(10)]
     topic = OffsetCommitRequestTopic(name="t", partitions=rows)
@@ -85,7 +87,7 @@ def test_large_answers_end_the_turn() -> None:
 @pytest.mark.rules("AV-2")
 def test_a_parked_request_mutes_its_connection_only() -> None:
     """What is pipelined behind a parked JoinGroup waits for its answer; other connections do not."""
-    lab = EngineLab(profile="kafka")
+    lab = SimEngine(profile="kafka")
     client, other = lab.client(), lab.client()
     assert client.join() is None
     client.socket.send(heartbeats(2, first=7))
@@ -100,7 +102,7 @@ def test_a_parked_request_mutes_its_connection_only() -> None:
 @pytest.mark.rules("AV-2")
 def test_a_request_behind_a_parked_one_meets_the_state_after_its_answer() -> None:
     """A SyncGroup pipelined behind its JoinGroup is one of the generation that the join leads to."""
-    lab = EngineLab(profile="kafka")
+    lab = SimEngine(profile="kafka")
     member = lab.client()
     first = member.join(version=5)
     member.join(version=5, member_id=first.member_id)
@@ -114,7 +116,7 @@ def test_a_request_behind_a_parked_one_meets_the_state_after_its_answer() -> Non
 @pytest.mark.rules("AV-3")
 def test_a_frame_length_that_cannot_be_closes_the_connection(size: int) -> None:
     """Negative and above socket.request.max.bytes: closed without an answer, the log says why, others go on."""
-    lab = EngineLab({"socket.request.max.bytes": 100})
+    lab = SimEngine({"socket.request.max.bytes": 100})
     client, other = lab.client(), lab.client()
     client.socket.send(heartbeats(1) + pack(">i", size) + b"rest")
     other.socket.send(heartbeats(1))
@@ -130,7 +132,7 @@ def test_a_frame_of_exactly_the_largest_size_is_fine(first_bytes: int) -> None:
     """socket.request.max.bytes itself is allowed; one more is not, even if all of it is here already."""
     frame = heartbeats(1)
     for limit, is_closed in ((len(frame) - 4, False), (len(frame) - 5, True)):
-        client = EngineLab({"socket.request.max.bytes": limit}).client()
+        client = SimEngine({"socket.request.max.bytes": limit}).client()
         for piece in (frame[:first_bytes], frame[first_bytes:]):
             if piece and not client.socket.is_closed:
                 client.socket.send(piece)
@@ -141,7 +143,7 @@ def test_a_frame_of_exactly_the_largest_size_is_fine(first_bytes: int) -> None:
 @pytest.mark.rules("AV-4")
 def test_a_frame_without_room_for_a_header_closes_the_connection(size: int) -> None:
     """Key, version, correlation id and the length of the client id need ten bytes."""
-    client = EngineLab().client()
+    client = SimEngine().client()
     client.socket.send(framed(b"\0" * size))
     assert f"a frame of {size} bytes cannot hold a request header" in client.close_reason
 
@@ -161,7 +163,7 @@ def test_a_frame_without_room_for_a_header_closes_the_connection(size: int) -> N
 @pytest.mark.rules("AV-4")
 def test_what_is_not_served_closes_the_connection(key: int, version: int, why: str) -> None:
     """Unknown keys and versions: closed without an answer."""
-    client = EngineLab().client()
+    client = SimEngine().client()
     client.socket.send(framed(pack(">hhih", key, version, 1, -1)))
     assert why in client.close_reason
     assert client.socket.take() == b""
@@ -179,7 +181,7 @@ def test_what_is_not_served_closes_the_connection(key: int, version: int, why: s
 @pytest.mark.rules("AV-4")
 def test_a_body_that_does_not_parse_closes_the_connection(body: bytes, why: str) -> None:
     """Too short, tags beyond the frame, null where none is allowed: the reason names API, version and field."""
-    client = EngineLab().client()
+    client = SimEngine().client()
     client.socket.send(framed(pack(">hhih", 12, 4, 1, -1) + b"\0" + body) + heartbeats(1))
     assert client.close_reason.startswith("HeartbeatRequest v4")
     assert why in client.close_reason
@@ -188,14 +190,14 @@ def test_a_body_that_does_not_parse_closes_the_connection(body: bytes, why: str)
 
 def test_a_client_id_beyond_the_frame_closes_the_connection() -> None:
     """The header is checked like the body, and a frame is never read past its end into the next one."""
-    client = EngineLab().client()
+    client = SimEngine().client()
     client.socket.send(framed(pack(">hhih", 12, 4, 1, 500) + b"abc") + heartbeats(20))
     assert "a client id of 500 bytes" in client.close_reason
 
 
 def test_a_body_is_not_read_past_its_frame() -> None:
     """The bytes of the next frame do not complete this one."""
-    client = EngineLab().client()
+    client = SimEngine().client()
     whole = heartbeats(1)[4:]
     client.socket.send(framed(whole[:-3]) + heartbeats(1))
     assert "ends too early" in client.close_reason
@@ -204,7 +206,7 @@ def test_a_body_is_not_read_past_its_frame() -> None:
 @pytest.mark.rules("AV-11")
 def test_bytes_behind_a_body_are_ignored() -> None:
     """A newer client may append what we do not know."""
-    client = EngineLab().client()
+    client = SimEngine().client()
     client.socket.send(framed(heartbeats(1)[4:] + b"more") + heartbeats(1, first=1))
     assert correlation_ids(client.socket.take()) == [0, 1]
 
@@ -213,7 +215,7 @@ def test_bytes_behind_a_body_are_ignored() -> None:
 def test_unknown_tagged_fields_in_the_header_are_skipped() -> None:
     """Header v2 may carry tags that nobody knows."""
     body = b"\x02g\0\0\0\1\x02m\0\0"
-    client = EngineLab().client()
+    client = SimEngine().client()
     client.socket.send(framed(pack(">hhih", 12, 4, 77, 2) + b"id" + b"\x01\x09\x03abc" + body))
     assert correlation_ids(client.socket.take()) == [77]
 
@@ -221,7 +223,7 @@ def test_unknown_tagged_fields_in_the_header_are_skipped() -> None:
 @pytest.mark.rules("AV-11")
 def test_half_a_frame_is_waited_for() -> None:
     """Silence in the middle of a frame costs nothing but the bytes that came, for however long."""
-    lab = EngineLab()
+    lab = SimEngine()
     client = lab.client()
     data = heartbeats(1)
     client.socket.send(data[:20])
@@ -242,14 +244,14 @@ def test_half_a_frame_is_waited_for() -> None:
 )
 def test_other_protocols_are_named(data: bytes, hint: str) -> None:
     """Whoever speaks TLS or HTTP to the port finds that in the reason."""
-    client = EngineLab().client()
+    client = SimEngine().client()
     client.socket.send(data)
     assert hint in client.close_reason
 
 
 def test_the_reason_goes_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
     """One log line says whose connection was closed, and why."""
-    client = EngineLab().client()
+    client = SimEngine().client()
     client.socket.send(framed(pack(">hhih", 999, 0, 1, -1)))
     assert caplog.messages == [
         "closing the connection from 127.0.0.1: API key (999) is not served here: Kafka 4.3 has no such API"
@@ -258,7 +260,7 @@ def test_the_reason_goes_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_the_log_names_the_client_and_its_api(caplog: pytest.LogCaptureFixture) -> None:
     """A client that has said nothing before is known by the request that is not served."""
-    client = EngineLab().client()
+    client = SimEngine().client()
     client.socket.send(framed(pack(">hhih", 68, 1, 1, 5) + b"svc-1" + b"\0"))
     (message,) = caplog.messages
     who, what, why = message.removeprefix("closing the connection from ").split(": ")
@@ -270,7 +272,7 @@ def test_the_log_names_the_client_and_its_api(caplog: pytest.LogCaptureFixture) 
 def test_names_in_the_log_stay_on_their_line(caplog: pytest.LogCaptureFixture) -> None:
     """Who calls himself by control characters, or by a novel, forges no log line."""
     for name in (b"a\nERROR forged", b"\x1b[31mred", b"x" * 30_000):
-        EngineLab().client().socket.send(framed(pack(">hhih", 26, 0, 1, len(name)) + name))
+        SimEngine().client().socket.send(framed(pack(">hhih", 26, 0, 1, len(name)) + name))
     assert [
         message.partition(" (127")[0].removeprefix("closing the connection from ") for message in caplog.messages
     ] == [
@@ -282,7 +284,7 @@ def test_names_in_the_log_stay_on_their_line(caplog: pytest.LogCaptureFixture) -
 
 def test_nothing_is_taken_up_after_the_reason_to_close() -> None:
     """A connection that is to be closed reads no more, and answers nothing behind the fault."""
-    connection = EngineLab().bare_connection()
+    connection = SimEngine().bare_connection()
     connection.receive(heartbeats(1) + pack(">i", -5) + heartbeats(1), START)
     connection.receive(heartbeats(1), START)
     connection.resume(START)
@@ -292,7 +294,7 @@ def test_nothing_is_taken_up_after_the_reason_to_close() -> None:
 
 def test_a_client_may_leave_while_its_request_is_parked() -> None:
     """Its member stays until the timers decide, the late answer goes nowhere, and nothing breaks."""
-    lab = EngineLab(profile="kafka")
+    lab = SimEngine(profile="kafka")
     client = lab.client()
     client.join()
     client.socket.close()
@@ -304,7 +306,7 @@ def test_a_client_may_leave_while_its_request_is_parked() -> None:
 
 def test_bytes_behind_a_parked_request_are_counted() -> None:
     """The driver can see how much waits, and stop reading."""
-    connection = EngineLab(profile="kafka").bare_connection()
+    connection = SimEngine(profile="kafka").bare_connection()
     connection.receive(request("JoinGroup", 3, **JOIN), START)
     assert (connection.is_parked, connection.waiting_bytes) == (True, 0)
     connection.receive(heartbeats(10), START)
@@ -313,7 +315,7 @@ def test_bytes_behind_a_parked_request_are_counted() -> None:
 
 def test_the_client_id_may_change_and_may_be_null() -> None:
     """Each request says who it is from; the journal knows."""
-    lab = EngineLab()
+    lab = SimEngine()
     client = lab.client()
     for client_id in ("a", None, "", "b"):
         client.ask("Heartbeat", 4, client_id=client_id, group_id="g", generation_id=1, member_id="m")
@@ -322,7 +324,7 @@ def test_the_client_id_may_change_and_may_be_null() -> None:
 
 def test_due_timers_run_before_requests_of_the_same_moment() -> None:
     """What falls due at the moment of a request has happened when the request is looked at."""
-    lab = EngineLab()
+    lab = SimEngine()
     client = lab.client()
     order: list[str] = []
     lab.cluster.timers.mono.arm(Deadline(lambda _now: order.append("timer")), START.mono_ms + 10)

@@ -18,7 +18,8 @@ from fakebroker.engine.connection_state import (
 )
 from fakebroker.listeners import Address
 from fakebroker.net import client_connection
-from tests.engine.lab import EngineLab, correlation_ids, framed, long_poll, request
+from tests.support.engine import SimEngine
+from tests.support.frames import correlation_ids, framed, long_poll, request
 
 WAIT_MS = 1_000
 
@@ -122,7 +123,7 @@ class ConnectionMachine(RuleBasedStateMachine):
 
     @initialize()
     def connect(self) -> None:
-        self.lab = EngineLab()
+        self.lab = SimEngine()
         self.lab.cluster.topics.create("t", 1, 1)
         engine = self.lab.engine
         self.connection = engine.connect(engine.listeners[0], "/127.0.0.1", Address("127.0.0.1", 9092), engine.now)

@@ -7,13 +7,15 @@ from fakebroker.core.events import Transition
 from fakebroker.engine.journal import Disconnected
 from fakebroker.instant import Instant
 from fakebroker.listeners import Address, Listener
-from tests.engine.lab import START, EngineLab, request
+from tests.support.engine import SimEngine
+from tests.support.frames import request
+from tests.support.time import START
 
 
 class Alarms:
     """Deadlines that note when they ran."""
 
-    def __init__(self, lab: EngineLab) -> None:
+    def __init__(self, lab: SimEngine) -> None:
         self.lab = lab
         self.rang: list[tuple[str, int, int]] = []
 
@@ -31,8 +33,8 @@ class Alarms:
 
 
 @pytest.fixture
-def lab() -> EngineLab:
-    lab = EngineLab()
+def lab() -> SimEngine:
+    lab = SimEngine()
     timers = lab.cluster.timers
     for queue in (timers.wall, timers.mono):  # the cluster's own jobs would ring in between
         for deadline in queue.armed():
@@ -41,11 +43,11 @@ def lab() -> EngineLab:
 
 
 @pytest.fixture
-def alarms(lab: EngineLab) -> Alarms:
+def alarms(lab: SimEngine) -> Alarms:
     return Alarms(lab)
 
 
-def test_what_is_due_on_both_readings_runs_in_due_order(lab: EngineLab, alarms: Alarms) -> None:
+def test_what_is_due_on_both_readings_runs_in_due_order(lab: SimEngine, alarms: Alarms) -> None:
     """Each at its own moment, however far time jumps."""
     alarms.arm("w30", wall_in_ms=30)
     alarms.arm("m10", mono_in_ms=10)
@@ -57,7 +59,7 @@ def test_what_is_due_on_both_readings_runs_in_due_order(lab: EngineLab, alarms: 
     assert lab.engine.now == START.plus(50)
 
 
-def test_a_jump_of_wall_time_leaves_monotonic_timers_alone(lab: EngineLab, alarms: Alarms) -> None:
+def test_a_jump_of_wall_time_leaves_monotonic_timers_alone(lab: SimEngine, alarms: Alarms) -> None:
     """Eight days on the wall, nothing on the other reading: clients' timers do not ring."""
     days_8 = 8 * 86_400_000
     alarms.arm("wall", wall_in_ms=days_8 - 1)
@@ -66,7 +68,7 @@ def test_a_jump_of_wall_time_leaves_monotonic_timers_alone(lab: EngineLab, alarm
     assert alarms.rang == [("wall", days_8 - 1, 0)]
 
 
-def test_a_deadline_armed_on_the_way_runs_on_the_way(lab: EngineLab, alarms: Alarms) -> None:
+def test_a_deadline_armed_on_the_way_runs_on_the_way(lab: SimEngine, alarms: Alarms) -> None:
     """What an action arms within the jump falls due within the jump; one armed in the past runs at once."""
     timers = lab.cluster.timers
 
@@ -80,7 +82,7 @@ def test_a_deadline_armed_on_the_way_runs_on_the_way(lab: EngineLab, alarms: Ala
     assert alarms.rang == [("past", 10, 10), ("later", 25, 25), ("end", 50, 50)]
 
 
-def test_an_error_in_a_timer_is_kept_and_the_others_run(lab: EngineLab, alarms: Alarms) -> None:
+def test_an_error_in_a_timer_is_kept_and_the_others_run(lab: SimEngine, alarms: Alarms) -> None:
     """A bug in one deadline harms nobody else; the test finds it in `errors`."""
 
     def fail(now: Instant) -> None:
@@ -93,7 +95,7 @@ def test_an_error_in_a_timer_is_kept_and_the_others_run(lab: EngineLab, alarms: 
     assert alarms.rang == [("next", 2, 2)]
 
 
-def test_the_wakeup_hint_is_never_too_late(lab: EngineLab, alarms: Alarms) -> None:
+def test_the_wakeup_hint_is_never_too_late(lab: SimEngine, alarms: Alarms) -> None:
     """The hint may be early after a deadline moved, `next_deadline` is exact, and a tick brings them together."""
     timers = lab.cluster.timers
     lab.engine.next_deadline()
@@ -108,7 +110,7 @@ def test_the_wakeup_hint_is_never_too_late(lab: EngineLab, alarms: Alarms) -> No
     assert lab.engine.next_wakeup_hint() == (NEVER_MS, START.mono_ms + 20)
 
 
-def test_what_the_core_tells_is_in_the_journal_before_the_answer(lab: EngineLab) -> None:
+def test_what_the_core_tells_is_in_the_journal_before_the_answer(lab: SimEngine) -> None:
     """Transitions stand before the exchange that caused them, with its time; the outbox is empty after."""
     client = lab.client()
     member_id = client.join(version=5).member_id
@@ -131,7 +133,7 @@ def test_addresses_are_those_of_the_same_kind_of_listener() -> None:
         Listener(2, "0.0.0.0", 9012),
         Listener(1, "0.0.0.0", 9101, dialects=frozenset({"kip-17"})),
     ]
-    lab = EngineLab(node_ids=(1, 2), listeners=listeners)
+    lab = SimEngine(node_ids=(1, 2), listeners=listeners)
     local = Address("172.17.0.2", 0)
     host, inner, _, _, dialect = (lab.engine.connect(x, "/172.17.0.9", local, START) for x in listeners)
 
@@ -143,12 +145,12 @@ def test_addresses_are_those_of_the_same_kind_of_listener() -> None:
 @pytest.mark.rules("AV-8")
 def test_versions_are_those_of_the_release_cut_to_what_we_have() -> None:
     """A listener offers what the chosen release advertised."""
-    offered = {name: EngineLab(as_release=name).engine.listeners[0].versions for name in ("1.0", "3.9", "4.3")}
+    offered = {name: SimEngine(as_release=name).engine.listeners[0].versions for name in ("1.0", "3.9", "4.3")}
     assert [offered[name][11] for name in offered] == [(0, 2), (0, 9), (0, 9)]
     assert [offered[name][1] for name in offered] == [(0, 6), (0, 17), (4, 18)]
 
 
-def test_a_connection_that_is_gone_is_forgotten(lab: EngineLab) -> None:
+def test_a_connection_that_is_gone_is_forgotten(lab: SimEngine) -> None:
     """Nothing is kept of closed connections, and closing twice is closing once."""
     client = lab.client()
     client.socket.send(request("Heartbeat", 4, group_id="g", generation_id=1, member_id="m"))

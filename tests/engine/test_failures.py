@@ -11,7 +11,8 @@ from fakebroker.errors import CloseConnection, ErrorCode, KafkaError
 from fakebroker.wire.messages.heartbeat import HeartbeatResponse
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.wire.messages.produce import ProduceRequest
-from tests.engine.lab import EngineLab, correlation_ids, request
+from tests.support.engine import SimEngine
+from tests.support.frames import correlation_ids, request
 
 HEARTBEAT = {"group_id": "g", "generation_id": 1, "member_id": "m"}
 
@@ -34,7 +35,7 @@ def broken(call: Call, request: Any) -> Any:
 def test_a_bug_is_answered_with_minus_one_and_kept(answer_with: Any) -> None:
     """The client gets the API's own error layout, the test gets the exception, the connection goes on."""
     answer_with(broken)
-    lab = EngineLab()
+    lab = SimEngine()
     client = lab.client()
     assert client.ask("Heartbeat", 4, **HEARTBEAT).error_code == -1
     assert client.ask("Heartbeat", 0, **HEARTBEAT).error_code == -1
@@ -52,7 +53,7 @@ def test_a_kept_bug_says_where_it_was_raised_and_holds_nothing(answer_with: Any)
             raise ValueError("outer") from error
 
     answer_with(handle)
-    lab = EngineLab()
+    lab = SimEngine()
     client = lab.client()
     client.ask("Heartbeat", 4, **HEARTBEAT)
     (error,) = lab.engine.errors
@@ -71,7 +72,7 @@ def test_an_error_of_kafkas_is_answered_with_its_code(answer_with: Any) -> None:
         raise KafkaError(ErrorCode.NOT_COORDINATOR)
 
     answer_with(handle)
-    lab = EngineLab()
+    lab = SimEngine()
     assert lab.client().ask("Heartbeat", 4, **HEARTBEAT).error_code == ErrorCode.NOT_COORDINATOR
     assert lab.engine.errors == []
 
@@ -80,7 +81,7 @@ def test_an_error_of_kafkas_is_answered_with_its_code(answer_with: Any) -> None:
 def test_errors_stand_where_the_api_has_them(answer_with: Any) -> None:
     """An API whose answer has codes per partition gets the code on each partition that was asked for."""
     answer_with(broken)
-    lab = EngineLab()
+    lab = SimEngine()
     topic = OffsetCommitRequestTopic(name="t", partitions=[(0, 5, -1, -1, ""), (3, 5, -1, -1, "")])
     answer = lab.client().ask("OffsetCommit", 8, group_id="g", topics=[topic])
     assert [(topic.name, topic.partitions) for topic in answer.topics] == [("t", [(0, -1), (3, -1)])]
@@ -89,7 +90,7 @@ def test_errors_stand_where_the_api_has_them(answer_with: Any) -> None:
 def test_an_answer_that_has_no_encoding_is_a_bug(answer_with: Any) -> None:
     """What the handler returned cannot be written: -1 for the client, the reason for the test."""
     answer_with(lambda _call, _request: HeartbeatResponse(throttle_time_ms=2**40))
-    lab = EngineLab()
+    lab = SimEngine()
     assert lab.client().ask("Heartbeat", 4, **HEARTBEAT).error_code == -1
     assert len(lab.engine.errors) == 1
 
@@ -101,7 +102,7 @@ def test_a_handler_may_close_the_connection(answer_with: Any) -> None:
         raise CloseConnection("acks 0 failed")
 
     answer_with(handle)
-    lab = EngineLab()
+    lab = SimEngine()
     client = lab.client()
     assert client.ask("Heartbeat", 4, **HEARTBEAT) is None
     assert client.close_reason == "Heartbeat v4: acks 0 failed"
@@ -117,7 +118,7 @@ def test_no_answer_at_all(answer_with: Any) -> None:
         return HeartbeatResponse()
 
     answer_with(handle)
-    client = EngineLab().client()
+    client = SimEngine().client()
     for number, generation in enumerate([1, 0, 1]):
         client.socket.send(request("Heartbeat", 4, number, group_id="g", generation_id=generation, member_id="m"))
     assert correlation_ids(client.socket.take()) == [0, 2]
@@ -126,7 +127,7 @@ def test_no_answer_at_all(answer_with: Any) -> None:
 def test_a_reply_at_once_is_like_a_returned_answer(answer_with: Any) -> None:
     """A handler need not know whether what it waits for is there already."""
     answer_with(lambda call, _request: call.reply(HeartbeatResponse()))
-    client = EngineLab().client()
+    client = SimEngine().client()
     client.socket.send(b"".join(request("Heartbeat", 4, n, **HEARTBEAT) for n in range(3)))
     assert correlation_ids(client.socket.take()) == [0, 1, 2]
 
@@ -143,7 +144,7 @@ def test_each_call_knows_its_own_request(answer_with: Any) -> None:
         return None
 
     answer_with(handle)
-    client = EngineLab().client()
+    client = SimEngine().client()
     for version, client_id in ((4, "a"), (0, "b"), (3, "b"), (3, None)):
         client.ask("Heartbeat", version, client_id=client_id, **HEARTBEAT)
     names = ["a", "b", "b", None]
@@ -154,7 +155,7 @@ def test_a_late_answer_that_has_no_encoding_harms_nobody_else(answer_with: Any) 
     """Whoever caused the reply goes on; the client of the parked request gets -1."""
     parked: list[Call] = []
     answer_with(lambda call, _request: parked.append(call))
-    lab = EngineLab()
+    lab = SimEngine()
     client = lab.client()
     assert client.ask("Heartbeat", 4, **HEARTBEAT) is None
     parked[0].reply(HeartbeatResponse(throttle_time_ms=2**40))
@@ -167,7 +168,7 @@ def test_a_second_answer_is_a_bug(answer_with: Any) -> None:
     """A call is void once it was answered: the next request's answer cannot be taken for it."""
     parked: list[Call] = []
     answer_with(lambda call, _request: parked.append(call))
-    lab = EngineLab()
+    lab = SimEngine()
     client = lab.client()
     client.ask("Heartbeat", 4, **HEARTBEAT)
     parked[0].reply(HeartbeatResponse())
@@ -185,7 +186,7 @@ def test_a_call_that_its_handler_left_behind_when_it_raised_is_void(answer_with:
         raise ZeroDivisionError
 
     answer_with(handle)
-    client = EngineLab().client()
+    client = SimEngine().client()
     assert client.ask("Heartbeat", 4, **HEARTBEAT).error_code == -1
     with pytest.raises(RuntimeError, match="answered twice"):
         kept[0].reply(HeartbeatResponse())
@@ -201,7 +202,7 @@ def test_on_close_is_told_of_a_client_that_left_while_parked(answer_with: Any) -
         call.on_close(lambda now: told.append(now.mono_ms))
 
     answer_with(handle)
-    lab = EngineLab()
+    lab = SimEngine()
     gone, answered = lab.client(), lab.client()
     gone.ask("Heartbeat", 4, **HEARTBEAT)
     answered.ask("Heartbeat", 4, **HEARTBEAT)
@@ -217,7 +218,7 @@ def test_a_parked_call_may_close_its_connection(answer_with: Any) -> None:
     """What turns out impossible later may still close."""
     parked: list[Call] = []
     answer_with(lambda call, _request: parked.append(call))
-    lab = EngineLab()
+    lab = SimEngine()
     client = lab.client()
     client.ask("Heartbeat", 4, **HEARTBEAT)
     parked[0].close("it cannot be done")
@@ -236,7 +237,7 @@ def test_a_handler_that_cannot_be_loaded_is_a_bug(monkeypatch: pytest.MonkeyPatc
         return real(key)
 
     monkeypatch.setattr(handlers, "handler", handler)
-    lab = EngineLab()
+    lab = SimEngine()
     client = lab.client()
     assert client.ask("Heartbeat", 4, **HEARTBEAT).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert client.ask("Heartbeat", 4, **HEARTBEAT).error_code == ErrorCode.UNKNOWN_MEMBER_ID
@@ -247,7 +248,7 @@ def test_a_handler_that_cannot_be_loaded_is_a_bug(monkeypatch: pytest.MonkeyPatc
 def test_the_journal_has_a_failed_request_too(answer_with: Any) -> None:
     """The story of a test includes the request that hit the bug."""
     answer_with(broken)
-    lab = EngineLab()
+    lab = SimEngine()
     lab.client().ask("Heartbeat", 4, **HEARTBEAT)
     (exchange,) = lab.journal.requests("Heartbeat")
     assert exchange.errors == (-1,)
@@ -255,7 +256,7 @@ def test_the_journal_has_a_failed_request_too(answer_with: Any) -> None:
 
 def test_a_real_produce_without_acks_gets_no_answer() -> None:
     """acks 0 all the way through the real handler."""
-    client = EngineLab().client()
+    client = SimEngine().client()
     client.socket.send(request("Produce", 7, 1, acks=0, timeout_ms=1000, topic_data=[]))
     client.socket.send(request("Heartbeat", 4, 2, **HEARTBEAT))
     assert correlation_ids(client.socket.take()) == [2]
@@ -264,7 +265,7 @@ def test_a_real_produce_without_acks_gets_no_answer() -> None:
 
 def test_a_bug_of_the_engines_own_ends_that_connection_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing gets past the engine: the connection is closed, the test gets the exception."""
-    lab = EngineLab()
+    lab = SimEngine()
     client, other = lab.client(), lab.client()
 
     def fail(*_: Any) -> None:

@@ -1,10 +1,10 @@
 """Any bytes either parse or close that one connection: mutated frames at the engine.
 
-FAKEBROKER_FUZZ=1 runs millions of them (make fuzz), the default 100,000. A failing frame is printed as hex.
+FAKEBROKER_FUZZ=1 runs millions of them (make fuzz), the default 100,000; FAKEBROKER_SEED makes others. A failing
+frame is printed as hex.
 """
 
 import logging
-import os
 from random import Random
 from typing import Any
 
@@ -15,9 +15,11 @@ from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.schema.types import BYTES, RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
 from fakebroker.wire.registry import APIS
-from tests.engine.lab import EngineLab, framed, request
+from tests.support.chance import IS_FUZZING, SEED
+from tests.support.engine import SimEngine
+from tests.support.frames import framed, request
 
-MUTANTS = 3_000_000 if os.environ.get("FAKEBROKER_FUZZ") == "1" else 100_000
+MUTANTS = 3_000_000 if IS_FUZZING else 100_000
 PER_BROKER = 500
 NUMBERS = (b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\0\0\0\2", b"\0\2ab")
 BATCH = build_batch([Record(0, 1_700_000_000_000, b"k", b"v", ())])
@@ -83,15 +85,16 @@ def mutated(frame: bytes, random: Random) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.random
 @pytest.mark.rules("AV-4")
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_mutated_frames_are_answered_or_close_their_connection(shard: int, caplog: pytest.LogCaptureFixture) -> None:
     """Nothing a client sends raises inside the broker, and a bystander on the same broker is served throughout."""
     caplog.set_level(logging.CRITICAL, "fakebroker")
-    random = Random(shard)
+    random = Random(SEED * SHARDS + shard)
     seeds = valid_frames(random)
     for _ in range(MUTANTS // SHARDS // PER_BROKER):
-        lab = EngineLab(seed=shard)
+        lab = SimEngine(seed=shard)
         lab.cluster.topics.create("ab", 2)
         bystander = lab.client()
         client = lab.client()
@@ -105,11 +108,12 @@ def test_mutated_frames_are_answered_or_close_their_connection(shard: int, caplo
         assert bystander.ask("Heartbeat", 4, group_id="g", generation_id=1, member_id="m").error_code == 25
 
 
+@pytest.mark.random
 def test_random_bytes_close_the_connection_or_wait(caplog: pytest.LogCaptureFixture) -> None:
     """Noise on the socket never gets further than the frame length."""
-    random = Random(1)
+    random = Random(SEED + 1)
     caplog.set_level(logging.CRITICAL, "fakebroker")
-    lab = EngineLab()
+    lab = SimEngine()
     for _ in range(2_000):
         client = lab.client()
         client.socket.send(random.randbytes(random.randint(1, 200)))

@@ -9,12 +9,13 @@ from fakebroker.records.record_codec import Record
 from fakebroker.wire.messages.create_topics import CreatableTopic
 from fakebroker.wire.messages.metadata import MetadataRequestTopic
 from fakebroker.wire.messages.produce import PartitionProduceData, TopicProduceData
-from tests.engine.lab import EngineLab, correlation_ids, framed, request
+from tests.support.engine import SimEngine
+from tests.support.frames import correlation_ids, framed, request
 
 
 @pytest.fixture
-def lab() -> EngineLab:
-    return EngineLab({"message.max.bytes": 10 << 20})
+def lab() -> SimEngine:
+    return SimEngine({"message.max.bytes": 10 << 20})
 
 
 def produce(size_bytes: int, acks: int = -1) -> bytes:
@@ -29,14 +30,14 @@ def names(count: int, length: int = 20) -> bytes:
     return request("Metadata", 12, 7, topics=topics, allow_auto_topic_creation=False)
 
 
-def end_of(lab: EngineLab) -> int:
+def end_of(lab: SimEngine) -> int:
     """The topic's log end offset."""
     topic = lab.cluster.topics.get("t")
     assert topic is not None
     return topic.partitions[0].log.log_end_offset
 
 
-def test_many_entries_are_read_in_steps(lab: EngineLab) -> None:
+def test_many_entries_are_read_in_steps(lab: SimEngine) -> None:
     """Others are served while a frame of many entries is read, and the answer has all of them."""
     frame = names(60_000)
     assert len(frame) > LONG_FRAME_BYTES
@@ -55,7 +56,7 @@ def test_many_entries_are_read_in_steps(lab: EngineLab) -> None:
 
 
 @pytest.mark.parametrize("piece_bytes", [100_000, 1 << 20, 1 << 30])
-def test_long_and_short_frames_in_any_pieces(lab: EngineLab, piece_bytes: int) -> None:
+def test_long_and_short_frames_in_any_pieces(lab: SimEngine, piece_bytes: int) -> None:
     """Requests before and after a long one are answered, in order, however the bytes come."""
     lab.cluster.topics.create("t", 1)
     short = [request("ApiVersions", 0, number) for number in range(4)]
@@ -68,7 +69,7 @@ def test_long_and_short_frames_in_any_pieces(lab: EngineLab, piece_bytes: int) -
     assert lab.engine.errors == []
 
 
-def test_a_long_frame_that_is_malformed(lab: EngineLab) -> None:
+def test_a_long_frame_that_is_malformed(lab: SimEngine) -> None:
     """The connection is closed, and the log says where the bytes are wrong."""
     frame = bytearray(names(60_000))
     client = lab.client()
@@ -79,7 +80,7 @@ def test_a_long_frame_that_is_malformed(lab: EngineLab) -> None:
 
 
 @pytest.mark.parametrize("acks", [0, -1])
-def test_a_client_that_leaves_after_a_long_frame(lab: EngineLab, acks: int) -> None:
+def test_a_client_that_leaves_after_a_long_frame(lab: SimEngine, acks: int) -> None:
     """A request that arrived as a whole is done, as in Kafka."""
     lab.cluster.topics.create("t", 1)
     client = lab.client()
@@ -91,7 +92,7 @@ def test_a_client_that_leaves_after_a_long_frame(lab: EngineLab, acks: int) -> N
     assert lab.engine.errors == []
 
 
-def test_a_handler_that_fails_for_a_long_frame(lab: EngineLab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_handler_that_fails_for_a_long_frame(lab: SimEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is answered with UNKNOWN_SERVER_ERROR for what was asked, and the connection goes on."""
 
     def fail(*_: object) -> None:

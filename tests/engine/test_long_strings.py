@@ -12,7 +12,8 @@ from fakebroker.wire.messages.create_topics import CreatableTopic
 from fakebroker.wire.messages.delete_topics import DeleteTopicState
 from fakebroker.wire.messages.describe_configs import DescribeConfigsResource
 from fakebroker.wire.registry import APIS, api
-from tests.engine.lab import JOIN, EngineLab, request
+from tests.support.engine import SimEngine
+from tests.support.frames import JOIN, request
 
 LONG = ("x" * 32767, "\x01" * 32767, "\u00e4" * 16383, "'\"" * 16000)
 NUMBERS = {
@@ -67,7 +68,7 @@ def filled(declaration: Any, version: int, target: Path, text: str, fixed: dict[
 @pytest.mark.parametrize("name", [each.name for key, each in APIS.items() if key in MODULES])
 def test_no_string_is_too_long_for_us(name: str) -> None:
     """Whatever is repeated in the answer or in its error text: an answer or the end, never an internal error."""
-    lab = EngineLab()
+    lab = SimEngine()
     lab.cluster.topics.create("t", 1, 1)
     served = lab.engine.listeners[0].versions[api(name).key]
     for version in range(served[0], served[1] + 1):
@@ -89,7 +90,7 @@ X = "x" * 32767
 @pytest.mark.rules("AV-10")
 def test_what_kafka_answers_to_long_names() -> None:
     """Asked of Kafka 4.3.1: -1 where its error text repeats the name and cannot be written, else the text's code."""
-    client = EngineLab().client()
+    client = SimEngine().client()
     (made,) = client.ask("CreateTopics", 5, topics=[CreatableTopic(name=X, num_partitions=1)]).topics
     (gone,) = client.ask("DeleteTopics", 6, topics=[DeleteTopicState(name=X)]).responses
     kinds = (2, 4, 8, 16, 32)
@@ -104,7 +105,7 @@ def test_what_kafka_answers_to_long_names() -> None:
 @pytest.mark.rules("JG-14", "AV-10")
 def test_a_member_id_that_cannot_be_written() -> None:
     """A member id begins with the client's id or instance id: 32 KB of it are -1, as Kafka 4.3.1 answers."""
-    lab = EngineLab()
+    lab = SimEngine()
     client = lab.client()
     client.socket.send(request("JoinGroup", 5, **{**JOIN, "group_instance_id": X}))
     assert client.answer("JoinGroup", 5).error_code == -1
@@ -115,7 +116,7 @@ def test_a_member_id_that_cannot_be_written() -> None:
 
 def test_an_answer_that_is_too_long_for_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     """A leader whose members' metadata do not fit into a frame gets -1, as from Kafka, and nothing is kept."""
-    lab = EngineLab()
+    lab = SimEngine()
     monkeypatch.setattr("fakebroker.engine.connection.MOST_FRAME_BYTES", 700)
     client = lab.client()
     assert client.join("g").error_code == 0

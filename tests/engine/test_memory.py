@@ -19,7 +19,8 @@ from fakebroker.wire.messages.describe_configs import DescribeConfigsResource
 from fakebroker.wire.messages.fetch import FetchTopic
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.wire.messages.produce import PartitionProduceData, TopicProduceData
-from tests.engine.lab import JOIN, Client, EngineLab, framed, request
+from tests.support.engine import Client, SimEngine
+from tests.support.frames import JOIN, framed, request
 
 BATCH = build_batch([Record(0, 1_700_000_000_000, b"k", b"v" * 100)])
 
@@ -117,7 +118,7 @@ REFUSED = {
 }
 
 
-def send_and_close(lab: EngineLab, data: bytes) -> None:
+def send_and_close(lab: SimEngine, data: bytes) -> None:
     client: Client = lab.client()
     client.socket.send(data)
     client.socket.take()
@@ -125,15 +126,15 @@ def send_and_close(lab: EngineLab, data: bytes) -> None:
 
 
 @pytest.fixture
-def lab() -> EngineLab:
+def lab() -> SimEngine:
     """A broker with a topic."""
-    lab = EngineLab()
+    lab = SimEngine()
     lab.cluster.topics.create("t", 1, 1)
     return lab
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_what_is_refused_leaves_nothing(lab: EngineLab, kind: str) -> None:
+def test_what_is_refused_leaves_nothing(lab: SimEngine, kind: str) -> None:
     """Whatever is wrong with a request: neither its frame nor its connection waits for the collector."""
     send_and_close(lab, REFUSED[kind])
     with collector_off() as found:
@@ -143,7 +144,7 @@ def test_what_is_refused_leaves_nothing(lab: EngineLab, kind: str) -> None:
     assert lab.engine.errors == []
 
 
-def parked_fetch(lab: EngineLab) -> None:
+def parked_fetch(lab: SimEngine) -> None:
     """A long poll that is answered by time, and one whose client leaves."""
     topics = [FetchTopic(topic="t", partitions=[row(0)])]
     wanted = request("Fetch", 11, session_epoch=-1, min_bytes=1, max_wait_ms=500, topics=topics)
@@ -156,7 +157,7 @@ def parked_fetch(lab: EngineLab) -> None:
     patient.socket.close()
 
 
-def group_life(lab: EngineLab) -> None:
+def group_life(lab: SimEngine) -> None:
     """Members that join, commit, leave, or whose session ends."""
     client = lab.client()
     joined = client.join()
@@ -169,7 +170,7 @@ def group_life(lab: EngineLab) -> None:
     client.socket.close()
 
 
-def topic_life(lab: EngineLab) -> None:
+def topic_life(lab: SimEngine) -> None:
     """A topic that is made, written, read and deleted."""
     client = lab.client()
     client.ask("CreateTopics", 5, topics=[CreatableTopic(name="x", num_partitions=2, replication_factor=1)])
@@ -185,7 +186,7 @@ def topic_life(lab: EngineLab) -> None:
 
 
 @pytest.mark.parametrize("life", [parked_fetch, group_life, topic_life])
-def test_what_ends_leaves_nothing(lab: EngineLab, life: Callable[[EngineLab], Any]) -> None:
+def test_what_ends_leaves_nothing(lab: SimEngine, life: Callable[[SimEngine], Any]) -> None:
     """Long polls, members and topics are gone when they are over."""
     life(lab)
     with collector_off() as found:
@@ -196,7 +197,7 @@ def test_what_ends_leaves_nothing(lab: EngineLab, life: Callable[[EngineLab], An
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("data", [produce(b"\0" * 100_000), produce(BATCH * 900), produce(BATCH, acks=0)])
-def test_ten_thousand_connections(lab: EngineLab, data: bytes) -> None:
+def test_ten_thousand_connections(lab: SimEngine, data: bytes) -> None:
     """Connect, produce, close: memory is flat though nothing is ever collected."""
     for _ in range(500):
         send_and_close(lab, data)
@@ -209,7 +210,7 @@ def test_ten_thousand_connections(lab: EngineLab, data: bytes) -> None:
     assert grown < 8 * 2**20
 
 
-def test_an_idle_connection_does_not_keep_its_last_request(lab: EngineLab) -> None:
+def test_an_idle_connection_does_not_keep_its_last_request(lab: SimEngine) -> None:
     """Nor does one that was parked."""
     client = lab.client()
     data = produce(b"\0" * 1_000_000)

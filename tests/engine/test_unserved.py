@@ -10,13 +10,14 @@ from fakebroker.engine.dispatch import versions_served
 from fakebroker.release import release
 from fakebroker.reports.failure_story import story
 from fakebroker.wire.registry import APIS
-from tests.engine.lab import Client, EngineLab, framed, request
+from tests.support.engine import Client, SimEngine
+from tests.support.frames import framed, request
 
 PAGE = ". See docs/not-implemented.md"
 IN_TRANSACTION = {"transactional_id": "tx", "transaction_timeout_ms": 60_000}
 
 
-def send(lab: EngineLab, name: str, version: int, client_id: str = "svc-1", **fields: Any) -> Client:
+def send(lab: SimEngine, name: str, version: int, client_id: str = "svc-1", **fields: Any) -> Client:
     """One request on a connection of its own."""
     client = lab.client()
     client.socket.send(request(name, version, 1, client_id, **fields))
@@ -27,7 +28,7 @@ def look_up(client: Client, group_id: str = "g", client_id: str = "svc-1") -> No
     client.socket.send(request("FindCoordinator", 2, 1, client_id, key=group_id, key_type=0))
 
 
-def look_for_the_new_protocol(lab: EngineLab) -> Client:
+def look_for_the_new_protocol(lab: SimEngine) -> Client:
     """What librdkafka 2.16 does with group.protocol=consumer, as recorded: four connections, one dropped at once."""
     send(lab, "FindCoordinator", 2, key="g", key_type=0).socket.close()
     main = send(lab, "ApiVersions", 0)
@@ -41,7 +42,7 @@ def look_for_the_new_protocol(lab: EngineLab) -> Client:
 
 def test_a_transactional_producer_is_told_once_per_api(caplog: pytest.LogCaptureFixture) -> None:
     """However often it tries again; another client gets lines of its own."""
-    lab = EngineLab()
+    lab = SimEngine()
     for client_id in ("svc-1", "svc-1", "svc-2"):
         send(lab, "FindCoordinator", 2, client_id, key="tx", key_type=1)
         send(lab, "InitProducerId", 4, client_id, **IN_TRANSACTION)
@@ -58,7 +59,7 @@ def test_a_transactional_producer_is_told_once_per_api(caplog: pytest.LogCapture
 
 def test_the_warnings_are_bounded(caplog: pytest.LogCaptureFixture) -> None:
     """A thousand client ids do not fill the log."""
-    lab = EngineLab()
+    lab = SimEngine()
     for number in range(unserved.MOST_WARNINGS + 50):
         send(lab, "InitProducerId", 4, f"svc-{number}", **IN_TRANSACTION)
     assert len(caplog.messages) == len(lab.engine.unserved.lines) == unserved.MOST_WARNINGS
@@ -66,7 +67,7 @@ def test_the_warnings_are_bounded(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_an_idempotent_producer_is_not_warned(caplog: pytest.LogCaptureFixture) -> None:
     """It gets its id; so does a consumer its coordinator."""
-    lab = EngineLab()
+    lab = SimEngine()
     send(lab, "InitProducerId", 4, transactional_id=None, transaction_timeout_ms=60_000)
     send(lab, "FindCoordinator", 2, key="g", key_type=0)
     assert caplog.messages == []
@@ -74,7 +75,7 @@ def test_an_idempotent_producer_is_not_warned(caplog: pytest.LogCaptureFixture) 
 
 def test_the_story_of_a_failed_test_begins_with_what_is_missing() -> None:
     """Also for a connection that was closed because of the API."""
-    lab = EngineLab()
+    lab = SimEngine()
     send(lab, "InitProducerId", 4, **IN_TRANSACTION)
     lab.client().socket.send(framed(pack(">hhih", 26, 0, 1, 5) + b"svc-1"))
     first, *lines = story(lab.engine).splitlines()
@@ -85,7 +86,7 @@ def test_the_story_of_a_failed_test_begins_with_what_is_missing() -> None:
 
 def test_a_consumer_of_the_new_protocol_is_told_when_it_has_fallen_silent(caplog: pytest.LogCaptureFixture) -> None:
     """librdkafka never asks for ConsumerGroupHeartbeat where ApiVersions does not list it: only its silence shows."""
-    lab = EngineLab()
+    lab = SimEngine()
     look_for_the_new_protocol(lab)
     lab.network.advance(unserved.SILENCE_MS - 1)
     assert caplog.messages == []
@@ -104,7 +105,7 @@ def test_a_consumer_that_goes_on_is_not_warned(name: str, caplog: pytest.LogCapt
         "OffsetFetch": {"group_id": "g", "topics": []},
         "Fetch": {"max_wait_ms": 60_000, "min_bytes": 1, "topics": []},
     }
-    lab = EngineLab()
+    lab = SimEngine()
     main = look_for_the_new_protocol(lab)
     main.socket.send(request(name, {"Fetch": 4}.get(name, 3), 1, "svc-1", **fields[name]))
     lab.network.advance(unserved.SILENCE_MS)
@@ -113,7 +114,7 @@ def test_a_consumer_that_goes_on_is_not_warned(name: str, caplog: pytest.LogCapt
 
 def test_a_consumer_that_does_nothing_is_not_warned(caplog: pytest.LogCaptureFixture) -> None:
     """Three lookups happen; without a connection that was dropped for its ApiVersions they mean nothing."""
-    lab = EngineLab()
+    lab = SimEngine()
     main = send(lab, "ApiVersions", 0)
     send(lab, "ApiVersions", 0)
     for _ in range(5):
@@ -124,7 +125,7 @@ def test_a_consumer_that_does_nothing_is_not_warned(caplog: pytest.LogCaptureFix
 
 def test_each_client_is_judged_once_and_not_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """A look at the whole journal is not for every lookup: thousands of groups or clients must not cost seconds."""
-    lab = EngineLab()
+    lab = SimEngine()
     judged: list[str | None] = []
     monkeypatch.setattr(lab.engine.unserved, "_judge", lambda client_id, *_: judged.append(client_id))
     client = lab.client()
@@ -144,7 +145,7 @@ def test_every_api_of_kafka_has_messages_or_a_reason() -> None:
 
 def test_an_api_that_came_later_names_the_release() -> None:
     """A broker that answers as an old Kafka says so."""
-    lab = EngineLab(as_release="2.1")
+    lab = SimEngine(as_release="2.1")
     client = lab.client()
     client.socket.send(framed(pack(">hhih", 75, 0, 1, 5) + b"svc-1"))
     assert client.close_reason == "DescribeTopicPartitions (75) is not served here: Kafka 2.1.1 does not have it"

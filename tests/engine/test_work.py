@@ -12,12 +12,13 @@ from fakebroker.wire.messages.create_topics import CreatableTopic
 from fakebroker.wire.messages.metadata import MetadataRequestTopic
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.wire.messages.produce import PartitionProduceData, TopicProduceData
-from tests.engine.lab import EngineLab, request
+from tests.support.engine import SimEngine
+from tests.support.frames import request
 
 
 @pytest.fixture
-def lab() -> EngineLab:
-    return EngineLab()
+def lab() -> SimEngine:
+    return SimEngine()
 
 
 def produce(*batches: bytes) -> bytes:
@@ -30,7 +31,7 @@ def zeros(size_bytes: int) -> bytes:
     return build_batch([Record(0, 1_700_000_000_000, b"k", bytes(size_bytes))], codec=4)
 
 
-def begun(lab: EngineLab, frame: bytes) -> Any:
+def begun(lab: SimEngine, frame: bytes) -> Any:
     """A client whose request has begun and is not done."""
     client = lab.client()
     client.socket.connection.receive(frame, lab.network.now)
@@ -39,7 +40,7 @@ def begun(lab: EngineLab, frame: bytes) -> Any:
     return client
 
 
-def steps_to_the_end(lab: EngineLab) -> int:
+def steps_to_the_end(lab: SimEngine) -> int:
     steps = 0
     while lab.engine.works:
         lab.engine.step(lab.network.now)
@@ -47,7 +48,7 @@ def steps_to_the_end(lab: EngineLab) -> int:
     return steps
 
 
-def test_others_are_served_between_the_steps(lab: EngineLab) -> None:
+def test_others_are_served_between_the_steps(lab: SimEngine) -> None:
     """While Metadata of many topics is made, another client is answered, and the answer is as of the beginning."""
     count = 3 * metadata.PARTITIONS_PER_STEP
     for index in range(count):
@@ -59,7 +60,7 @@ def test_others_are_served_between_the_steps(lab: EngineLab) -> None:
     assert lab.engine.errors == []
 
 
-def test_the_next_request_of_the_connection_waits(lab: EngineLab) -> None:
+def test_the_next_request_of_the_connection_waits(lab: SimEngine) -> None:
     """Answers of a connection stay in the order of its requests (AV-2)."""
     lab.cluster.topics.create("t", 9_999)
     client = begun(lab, request("Metadata", 9, 1, topics=None) + request("ApiVersions", 0, 2))
@@ -70,7 +71,7 @@ def test_the_next_request_of_the_connection_waits(lab: EngineLab) -> None:
     assert not client.socket.connection.is_parked
 
 
-def test_work_for_a_client_that_has_gone_is_dropped(lab: EngineLab) -> None:
+def test_work_for_a_client_that_has_gone_is_dropped(lab: SimEngine) -> None:
     """A reader's work ends at its next step, and nothing is wrong afterwards."""
     lab.cluster.topics.create("t", 9_999)
     client = begun(lab, request("Metadata", 9, topics=None))
@@ -79,7 +80,7 @@ def test_work_for_a_client_that_has_gone_is_dropped(lab: EngineLab) -> None:
     assert lab.engine.errors == []
 
 
-def test_a_deletion_is_finished_whoever_has_gone(lab: EngineLab) -> None:
+def test_a_deletion_is_finished_whoever_has_gone(lab: SimEngine) -> None:
     """The topic is gone at once, and in the end all groups' offsets of it are (EX-12)."""
     lab.cluster.topics.create("t")
     committer = lab.client()
@@ -96,7 +97,7 @@ def test_a_deletion_is_finished_whoever_has_gone(lab: EngineLab) -> None:
     assert not any(group.offsets.topics.get("t") for shard in shards for group in shard)
 
 
-def test_what_one_produce_unpacks_is_bounded(lab: EngineLab) -> None:
+def test_what_one_produce_unpacks_is_bounded(lab: SimEngine) -> None:
     """Beyond 256 MiB the rest is refused with MESSAGE_TOO_LARGE and not unpacked; the steps are few and short."""
     batch = zeros(100 << 20)
     lab.cluster.topics.create("t", 50)
@@ -109,7 +110,7 @@ def test_what_one_produce_unpacks_is_bounded(lab: EngineLab) -> None:
     assert lab.engine.errors == []
 
 
-def test_a_batch_for_a_topic_that_is_deleted_meanwhile(lab: EngineLab) -> None:
+def test_a_batch_for_a_topic_that_is_deleted_meanwhile(lab: SimEngine) -> None:
     """Nothing is appended to it."""
     lab.cluster.topics.create("t")
     client = begun(lab, produce(zeros(20 << 20)))
@@ -126,7 +127,7 @@ def creation(*names: str, **fields: Any) -> bytes:
 NAMES = [f"t{number}" for number in range(create_topics.ENTRIES_PER_STEP // 10)]
 
 
-def test_topics_of_one_request_are_made_together(lab: EngineLab) -> None:
+def test_topics_of_one_request_are_made_together(lab: SimEngine) -> None:
     """They are planned in several steps, and exist all at once; who has gone does not matter."""
     client = begun(lab, creation(*NAMES))
     client.socket.connection.closed(lab.network.now)
@@ -138,7 +139,7 @@ def test_topics_of_one_request_are_made_together(lab: EngineLab) -> None:
     assert lab.engine.errors == []
 
 
-def test_a_topic_that_another_client_makes_meanwhile(lab: EngineLab) -> None:
+def test_a_topic_that_another_client_makes_meanwhile(lab: SimEngine) -> None:
     """It is refused with TOPIC_ALREADY_EXISTS, as if the request had come later; the others are made."""
     client = begun(lab, creation(*NAMES))
     others = lab.cluster.topics.create("t0", 3)
@@ -149,7 +150,7 @@ def test_a_topic_that_another_client_makes_meanwhile(lab: EngineLab) -> None:
     assert lab.cluster.topics.by_id(others.id) is others
 
 
-def test_a_refused_creation_leaves_nothing(lab: EngineLab) -> None:
+def test_a_refused_creation_leaves_nothing(lab: SimEngine) -> None:
     """Too large a change is found out when all is planned: no topic exists, and each is answered."""
     client = begun(lab, creation(*[f"t{number}" for number in range(5_001)]))
     lab.network.flush()
@@ -157,7 +158,7 @@ def test_a_refused_creation_leaves_nothing(lab: EngineLab) -> None:
     assert len(lab.cluster.topics) == 0
 
 
-def test_a_creation_that_is_only_validated(lab: EngineLab) -> None:
+def test_a_creation_that_is_only_validated(lab: SimEngine) -> None:
     """All are answered with their counts and configs, and none exists."""
     client = begun(lab, creation(*NAMES, validate_only=True))
     lab.network.flush()
@@ -166,7 +167,7 @@ def test_a_creation_that_is_only_validated(lab: EngineLab) -> None:
     assert len(lab.cluster.topics) == 0
 
 
-def test_a_created_topic_that_is_deleted_before_the_answer_is_written(lab: EngineLab) -> None:
+def test_a_created_topic_that_is_deleted_before_the_answer_is_written(lab: SimEngine) -> None:
     """The answer still says what was made."""
     client = begun(lab, creation(*NAMES))
     while not len(lab.cluster.topics):
@@ -176,7 +177,7 @@ def test_a_created_topic_that_is_deleted_before_the_answer_is_written(lab: Engin
     assert {topic.num_partitions for topic in client.answer("CreateTopics", 7).topics} == {1}
 
 
-def test_auto_creation_counts_more_than_description(lab: EngineLab) -> None:
+def test_auto_creation_counts_more_than_description(lab: SimEngine) -> None:
     """Metadata that makes topics takes more steps than Metadata that finds them."""
     topics = [MetadataRequestTopic(name=f"t{number}") for number in range(1_000)]
     frame = request("Metadata", 12, topics=topics, allow_auto_topic_creation=True)

@@ -15,7 +15,7 @@ import fakebroker.net.thread
 from fakebroker import AsyncFakeBroker, FakeBroker
 from fakebroker.core.deadlines import NEVER_MS
 from fakebroker.net.server import LONGEST_TIMER_S, Server
-from tests.engine.lab import frames
+from tests.support.frames import frames
 
 LOOPBACK_S = 0 if sys.platform == "linux" else 0.002  # until what was sent has arrived
 REAL_S = 20  # for what takes no time unless it hangs

@@ -4,8 +4,6 @@ A failing run is printed as a dialogue (`fakebroker dialogue play` plays it; whe
 be played against a real Kafka too). `make model` runs it for FAKEBROKER_MODEL_MINUTES and says how many steps it took.
 """
 
-import os
-import time
 from typing import Any
 
 import pytest
@@ -18,7 +16,6 @@ from hypothesis.stateful import (
     invariant,
     multiple,
     rule,
-    run_state_machine_as_test,
 )
 
 from fakebroker.core.coordinator.shard import Shard
@@ -26,8 +23,8 @@ from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.groups.members import Member
 from fakebroker.core.groups.states import State
 from tests.model.world import GROUP, TOPIC, Request, World
+from tests.support.chance import MINUTES, run_model
 
-MINUTES = float(os.environ.get("FAKEBROKER_MODEL_MINUTES", "0"))
 OK, UNKNOWN, MEMBER_ID_REQUIRED = 0, 25, 79
 LONGEST_WAIT_MS = 400_000  # beyond every timer of a group
 RETENTION_MINUTES = 30
@@ -412,16 +409,11 @@ SHORT = settings(
 )
 
 
+@pytest.mark.random
 @pytest.mark.timeout(0 if MINUTES else 600)  # a failure takes its time to shrink
 @pytest.mark.rules("ST-9", "TM-2", "TM-6", "SG-10", "SG-11", "JG-21", "EX-9")
 def test_groups_under_arbitrary_clients() -> None:
     """The invariants hold whatever clients do; with FAKEBROKER_MODEL_MINUTES for that long."""
-    if not MINUTES:
-        run_state_machine_as_test(GroupMachine, settings=SHORT)
-        return
-    started, runs = time.monotonic(), 0
-    thorough = settings(SHORT, max_examples=200, stateful_step_count=100, derandomize=False, database=None)
-    while time.monotonic() < started + 60 * MINUTES:
-        run_state_machine_as_test(GroupMachine, settings=thorough)
-        runs += thorough.max_examples
-    print(f"\n{steps_run:,} requests in {runs:,} runs over {MINUTES:g} minutes: nothing found")
+    runs = run_model(GroupMachine, SHORT, settings(SHORT, max_examples=25, stateful_step_count=100))
+    if MINUTES:
+        print(f"\n{steps_run:,} requests in {runs:,} runs over {MINUTES:g} minutes: nothing found")

@@ -6,8 +6,6 @@ connection, descriptor or wait. `make model` runs it for longer.
 
 import asyncio
 import gc
-import os
-import time
 from collections.abc import Callable
 
 import pytest
@@ -19,14 +17,13 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 
 from fakebroker.errors import BrokerStopped
-from tests.engine.lab import JOIN, long_poll, request
 from tests.model.life import AsyncDoor, Client, Door, ThreadDoor, check_timer, descriptors
+from tests.support.chance import MINUTES, run_model
+from tests.support.frames import JOIN, long_poll, request
 
-MINUTES = float(os.environ.get("FAKEBROKER_MODEL_MINUTES", "0"))
 REBALANCE_MS = 1000
 EARLY_MS = 2  # readings are rounded to milliseconds
 LONGEST_WAIT_MS = 60_000
@@ -269,15 +266,11 @@ SHORT = settings(
 )
 
 
+@pytest.mark.random
 @pytest.mark.timeout(0 if MINUTES else 600)  # a failure takes its time to shrink
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # of loops that were closed without a stop
 @pytest.mark.parametrize("machine", [AsyncLifeMachine, ThreadLifeMachine])
 def test_no_request_is_parked_for_ever_whatever_happens_to_the_broker(machine: type[LifeMachine]) -> None:
     """Over starts, stops, loops and clocks; with FAKEBROKER_MODEL_MINUTES for that long."""
-    if not MINUTES:
-        run_state_machine_as_test(machine, settings=SHORT)
-    started = time.monotonic()
-    thorough = settings(SHORT, max_examples=200, stateful_step_count=60, derandomize=False, database=None)
-    while time.monotonic() < started + 60 * MINUTES:
-        run_state_machine_as_test(machine, settings=thorough)
+    run_model(machine, SHORT, settings(SHORT, max_examples=20, stateful_step_count=60))
     gc.collect()  # what lost loops left is warned of here, not in another test

@@ -7,19 +7,14 @@ from functools import partial
 from typing import Any
 
 from fakebroker.client.connection import ClientConnection, Pending
-from fakebroker.core.cluster import Cluster
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic_group import ClassicGroup
-from fakebroker.engine.engine import Engine
-from fakebroker.engine.journal import Journal
 from fakebroker.errors import KafkaError
 from fakebroker.instant import Instant
-from fakebroker.listeners import Listener
-from fakebroker.release import release
 from fakebroker.schema.jsonable import from_json, to_json
-from fakebroker.settings import Settings
 from fakebroker.testclient.sim_driver import SimDriver
 from fakebroker.wire.registry import api
+from tests.support.engine import SimEngine
 
 GROUP = "g"
 TOPIC = "t"
@@ -52,8 +47,8 @@ class World:
 
     def __init__(self, config: Mapping[str, object], as_release: str) -> None:
         self.config = {name: str(value) for name, value in config.items()}
-        self.cluster = Cluster(Settings(config), release(as_release))
-        self.engine = Engine(self.cluster, [Listener(1, "127.0.0.1", 9092)], Journal(), Instant(1_767_225_600_000, 0))
+        made = SimEngine(config, profile="kafka", as_release=as_release)
+        self.cluster, self.engine = made.cluster, made.engine
         self.driver = SimDriver(self.engine)
         self.as_release = as_release
         self.open: list[Request] = []

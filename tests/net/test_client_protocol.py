@@ -19,7 +19,8 @@ from fakebroker.net.server import Server
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.wire.messages.fetch import FetchTopic
-from tests.engine.lab import JOIN, EngineLab, correlation_ids, framed, request
+from tests.support.engine import SimEngine
+from tests.support.frames import JOIN, correlation_ids, framed, request
 
 
 class Notes(asyncio.Transport):
@@ -78,7 +79,7 @@ class Desk:
     """A server without sockets, and its loop, which the test turns by hand."""
 
     def __init__(self, **options: Any) -> None:
-        self.lab = EngineLab(**options)
+        self.lab = SimEngine(**options)
         self.sockets: list[socket.socket] = []
         self.loop = asyncio.new_event_loop()
         self.server = Bare(Ports(self.lab.engine.listeners))
@@ -239,7 +240,7 @@ def test_a_client_is_known_by_its_address(desk: Desk) -> None:
 def test_another_engine_takes_over(desk: Desk) -> None:
     """`use` disconnects everybody; who comes back meets the new engine."""
     _, notes = desk.client()
-    fresh = EngineLab(listeners=list(desk.lab.engine.listeners))
+    fresh = SimEngine(listeners=list(desk.lab.engine.listeners))
     desk.server.use(fresh.engine)
     assert notes.calls == ["abort"]
     desk.client()

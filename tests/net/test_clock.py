@@ -4,7 +4,7 @@ import pytest
 
 from fakebroker.core.deadlines import NEVER_MS, Deadline
 from fakebroker.net.clock import LoopClock
-from tests.engine.lab import EngineLab
+from tests.support.engine import SimEngine
 
 DAY_MS = 86_400_000
 
@@ -111,7 +111,7 @@ def test_a_rate_set_while_frozen_counts_from_the_resume(machine: Machine) -> Non
 
 def test_what_falls_due_runs_before_advance_returns() -> None:
     """In due order, each at its own moment."""
-    machine, lab = Machine(), EngineLab()
+    machine, lab = Machine(), SimEngine()
     machine.clock.engine = lab.engine
     lab.engine.tick(machine.clock.now())
     start, rang = machine.clock.now(), []

@@ -4,8 +4,8 @@ import pytest
 
 from fakebroker.broker import FakeBroker
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
-from tests.engine.lab import request
 from tests.net.test_server import connect, correlation_id, read_frame
+from tests.support.frames import request
 
 GROUPS = 5_000
 

@@ -9,7 +9,7 @@ import pytest
 
 from fakebroker.broker import FakeBroker
 from fakebroker.wire.messages.metadata import MetadataRequestTopic
-from tests.engine.lab import JOIN, framed, long_poll, request
+from tests.support.frames import JOIN, framed, long_poll, request
 
 GROUP = {"group_id": "g", "generation_id": 1, "member_id": "m"}
 

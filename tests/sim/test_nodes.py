@@ -10,10 +10,11 @@ from fakebroker.wire.messages.describe_topic_partitions import TopicRequest
 from fakebroker.wire.messages.elect_leaders import TopicPartitions
 from fakebroker.wire.messages.metadata import MetadataRequestTopic
 from fakebroker.wire.messages.sync_group import SyncGroupRequestAssignment
-from tests.engine.lab import Client, EngineLab, long_poll
+from tests.support.engine import Client, SimEngine
+from tests.support.frames import long_poll
 
 
-class ClusterLab(EngineLab):
+class ClusterLab(SimEngine):
     """Three brokers. `a` coordinates group "g", `b` is to take over."""
 
     def __init__(self, **settings: object) -> None:

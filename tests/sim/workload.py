@@ -12,7 +12,7 @@ from fakebroker.core.logs.log import PartitionLog
 from fakebroker.errors import FakebrokerError
 from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
 from fakebroker.testclient.sim_driver import SimDriver
-from tests.engine.lab import EngineLab
+from tests.support.engine import SimEngine
 
 DAY_MS = 86_400_000
 TOPICS = {"orders": 3, "audit": 2, "late": 1}
@@ -31,7 +31,7 @@ class Workload:
     """The clients and what they heard."""
 
     def __init__(self, seed: int) -> None:
-        self.lab = EngineLab(profile="kafka", settings=SETTINGS, seed=seed)
+        self.lab = SimEngine(profile="kafka", settings=SETTINGS, seed=seed)
         for topic, partitions in TOPICS.items():
             self.lab.cluster.topics.create(topic, partitions, None, {"retention.ms": str(DAY_MS)})
         self.scripted = ScriptedClients(SimDriver(self.lab.engine))

@@ -1,6 +1,5 @@
 """What holds for every message and version, whatever the values and whatever the bytes."""
 
-import os
 import random
 
 import pytest
@@ -10,12 +9,13 @@ from hypothesis import strategies as st
 from fakebroker.errors import WireError
 from fakebroker.schema import Message
 from tests.schema.strategies import messages
+from tests.support.chance import IS_FUZZING
 from tests.wire.vectors import MESSAGES, vectors
 
 # There are 70 messages: a third of the examples each is many.
 A_THIRD = settings(max_examples=settings().max_examples // 3)
 # Mutants per example: fuzzing makes millions.
-MUTANTS = 50 if os.environ.get("FAKEBROKER_FUZZ") == "1" else 3
+MUTANTS = 50 if IS_FUZZING else 3
 BY_NAME = pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.kafka_name)
 
 

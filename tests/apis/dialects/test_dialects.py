@@ -36,13 +36,15 @@ from fakebroker.wire.messages.offset_fetch import (
     OffsetFetchResponseTopic,
 )
 from fakebroker.wire.registry import api
-from tests.core.offsets.lab import DAY, WEEK, Lab, Pairs
+from tests.support.logs import Pairs
+from tests.support.offsets import WEEK, OffsetsCluster
+from tests.support.time import DAY
 
 OFFSET_COMMIT, OFFSET_FETCH, DESCRIBE_GROUPS = 8, 9, 15
 NO_PARTITION, LOADING = 3, 14
 
 
-class DialectLab(Lab):
+class DialectCluster(OffsetsCluster):
     """The lab with a plain listener, and one for each dialect."""
 
     def __init__(self, as_release: str = "3.9") -> None:
@@ -80,7 +82,7 @@ def kip_17(*indexes: int, topic: str = "t", group_id: str = "g") -> Kip17OffsetF
 @pytest.mark.rules("DR-1", "DR-9")
 def test_kip_17_tells_the_high_watermark() -> None:
     """Beside each offset stands the high watermark: also without a commit, -1 without a partition."""
-    lab = DialectLab()
+    lab = DialectCluster()
     lab.commit({("t", 0): 5}, metadata="m")
     lab.topics["t"].partitions[1].log.append_records(Pairs(*[(None, b"v")] * 3), lab.now)
 
@@ -103,7 +105,7 @@ def test_kip_17_in_bytes() -> None:
 @pytest.mark.parametrize("as_release", ["3.9", "4.3"])
 def test_kip_17_and_group_errors(as_release: str) -> None:
     """An error of the group stands on each partition, without a high watermark."""
-    lab = DialectLab(as_release)
+    lab = DialectCluster(as_release)
     lab.load_slowly()
 
     assert lab.talk(lab.of("kip-17"), kip_17(0), 2).topics[0].partitions == [(0, -1, "", LOADING, -1)]
@@ -112,7 +114,7 @@ def test_kip_17_and_group_errors(as_release: str) -> None:
 @pytest.mark.rules("DR-9", "OF-3")
 def test_kip_17_and_null_topics() -> None:
     """Null topics cannot be read, as in v1: the connection is closed."""
-    lab = DialectLab()
+    lab = DialectCluster()
 
     assert lab.talk(lab.of("kip-17"), OffsetFetchRequest(group_id="g", topics=None), 2) is None
 
@@ -120,7 +122,7 @@ def test_kip_17_and_null_topics() -> None:
 @pytest.mark.rules("DR-3", "DR-10")
 def test_the_early_kip_88_tells_offsets() -> None:
     """DescribeGroups lists members as in v0 and behind them what is stored, by topic and partition."""
-    lab = DialectLab()
+    lab = DialectCluster()
     lab.commit([("u", 1, 7), ("t", 2, 6), ("t", 0, 5)], metadata=None)
     member = lab.stable(topics=["t"])
 
@@ -156,7 +158,7 @@ def test_the_early_kip_88_in_bytes() -> None:
 @pytest.mark.rules("DR-10")
 def test_the_early_kip_88_and_errors() -> None:
     """A group that cannot be described has no members and no offsets."""
-    lab = DialectLab()
+    lab = DialectCluster()
     lab.commit()
     lab.load_slowly()
     (group,) = lab.talk(lab.of("kip-88-draft"), Kip88DescribeGroupsRequest(groups=["g"]), 1).groups
@@ -167,7 +169,7 @@ def test_the_early_kip_88_and_errors() -> None:
 @pytest.mark.rules("DR-13")
 def test_kip_211_commits_without_retention() -> None:
     """OffsetCommit v4 has no retention time; the broker's own counts, and the rest is as ever."""
-    lab = DialectLab()
+    lab = DialectCluster()
     request = Kip211OffsetCommitRequest(
         group_id="g",
         generation_id=-1,
@@ -188,7 +190,7 @@ def test_kip_211_commits_without_retention() -> None:
 @pytest.mark.parametrize("as_release", ["3.9", "4.3"])
 def test_what_listeners_announce(as_release: str) -> None:
     """On a dialect's listener the draft is the highest version of its API; elsewhere nothing is different."""
-    lab = DialectLab(as_release)
+    lab = DialectCluster(as_release)
 
     def announced(listener: Listener) -> dict[int, tuple[int, int]]:
         answer = lab.talk(listener, ApiVersionsRequest(), 0)
@@ -207,7 +209,7 @@ def test_what_listeners_announce(as_release: str) -> None:
 @pytest.mark.rules("DR-5", "DR-6")
 def test_a_normal_client_sees_nothing_of_it() -> None:
     """The same bytes on the plain listener are the released request, with the released answer."""
-    lab = DialectLab()
+    lab = DialectCluster()
     lab.commit()
     released = OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic(name="t", partition_indexes=[0])])
     assert kip_17(0).encode(2) == released.encode(2)
@@ -225,7 +227,7 @@ def test_a_normal_client_sees_nothing_of_it() -> None:
 @pytest.mark.parametrize("dialect", sorted(DIALECTS))
 def test_clients_stay_on_their_listener(dialect: str) -> None:
     """Metadata and FindCoordinator hand out the port of the listener that was asked."""
-    lab = DialectLab()
+    lab = DialectCluster()
     listener = lab.of(dialect)
 
     assert [broker.port for broker in lab.talk(listener, MetadataRequest(topics=[]), 1).brokers] == [listener.port]
@@ -234,7 +236,7 @@ def test_clients_stay_on_their_listener(dialect: str) -> None:
 
 def test_the_journal_knows_drafts() -> None:
     """What was said on a dialect's listener is decoded as the draft."""
-    lab = DialectLab()
+    lab = DialectCluster()
     lab.talk(lab.of("kip-17"), kip_17(0), 2)
     (exchange,) = lab.engine.journal.requests(api="OffsetFetch")
 

@@ -4,7 +4,8 @@ import pytest
 
 from fakebroker.core.elections import reassign
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
-from tests.engine.lab import EngineLab, request
+from tests.support.engine import SimEngine
+from tests.support.frames import request
 
 
 @pytest.mark.rules("EX-12")
@@ -12,7 +13,7 @@ from tests.engine.lab import EngineLab, request
 @pytest.mark.parametrize(("old", "new"), [(1, 2), (2, 1)])
 def test_a_partition_that_moves_amid_a_deletion(steps: int, old: int, new: int) -> None:
     """Whichever broker the deletion has been with before the move, no group has an offset of the topic after it."""
-    lab = EngineLab({"offsets.topic.num.partitions": 2}, node_ids=(1, 2))
+    lab = SimEngine({"offsets.topic.num.partitions": 2}, node_ids=(1, 2))
     lab.cluster.topics.create("t", 1)
     partitions = lab.cluster.topics.internal("__consumer_offsets").partitions
     for partition in partitions:
@@ -38,7 +39,7 @@ def test_a_partition_that_moves_amid_a_deletion(steps: int, old: int, new: int) 
     assert lab.cluster.topics.being_deleted == []
 
 
-def groups_with_offsets(lab: EngineLab, node: int) -> int:
+def groups_with_offsets(lab: SimEngine, node: int) -> int:
     shards = lab.cluster.nodes[node].coordinator.all_shards(lab.network.now)
     assert len(shards) == 2
     return sum(bool(group.offsets.topics.get("t")) for shard in shards for group in shard)

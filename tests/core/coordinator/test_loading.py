@@ -18,7 +18,9 @@ from fakebroker.records.offsets_codec import Format, group_key, group_value, off
 from fakebroker.records.offsets_topic import GroupEntry, GroupValue, MemberValue, OffsetEntry
 from fakebroker.settings import Settings
 from tests.core.offsets.histories import take
-from tests.core.offsets.lab import DAY, HOUR, MINUTE, NO_ID, PASS, START, WEEK, Lab, Pair, Pairs, PartitionKey, state_of
+from tests.support.logs import Pairs
+from tests.support.offsets import NO_ID, PASS, WEEK, OffsetsCluster, Pair, PartitionKey, state_of
+from tests.support.time import DAY, HOUR, MINUTE, START
 
 
 def offset(value: int, partition: PartitionKey = ("t", 0), record_format: Format = Format()) -> Pair:
@@ -32,15 +34,15 @@ def group(generation: int = 1, *members: str, kind: str = "consumer", state_ms: 
     return group_key("g"), group_value(value, Format())
 
 
-def loaded(*pairs: Pair, settings: dict[str, object] | None = None) -> Lab:
+def loaded(*pairs: Pair, settings: dict[str, object] | None = None) -> OffsetsCluster:
     """A broker that finds these records in the log of group "g"."""
-    lab = Lab(settings=settings)
+    lab = OffsetsCluster(settings=settings)
     lab.partition().log.append_records(Pairs(*pairs), lab.now)
     lab.coordinator.load(lab.partition().index, lab.now)
     return lab
 
 
-def refusal(lab: Lab, group_id: str = "g", node: int = 1) -> ErrorCode:
+def refusal(lab: OffsetsCluster, group_id: str = "g", node: int = 1) -> ErrorCode:
     with pytest.raises(KafkaError) as refused:
         lab.cluster.nodes[node].coordinator.shard(group_id, lab.now)
     return refused.value.code
@@ -108,7 +110,7 @@ def test_a_group_above_its_size() -> None:
 @pytest.mark.rules("LD-4", "CLU-35")
 def test_a_rebalance_under_way_is_forgotten() -> None:
     """The last Stable generation is back, and whoever waited for the new one is told to look elsewhere."""
-    lab = Lab()
+    lab = OffsetsCluster()
     member = lab.stable()
     parked = lab.join()
     lab.coordinator.load(lab.partition().index, lab.now)
@@ -120,7 +122,7 @@ def test_a_rebalance_under_way_is_forgotten() -> None:
 @pytest.mark.parametrize(("commits", "expected"), [(True, 50), (False, 5)])
 def test_transactions(commits: bool, expected: int) -> None:
     """Offsets of a transaction wait for their marker in the log; open ones stay pending."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({("t", 0): 5})
     lab.pend({("t", 0): 50}, producer_id=7)
     lab.pend({("t", 0): 60}, producer_id=8)
@@ -159,7 +161,7 @@ def test_an_unreadable_record_fails_the_load(bad: Pair) -> None:
 @pytest.mark.rules("LD-1", "LD-6")
 def test_a_slow_load() -> None:
     """For as long as it lasts requests get 14, by the clock of live clients; then the groups are there."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit()
     lab.load_slowly()
     lab.wait(MINUTE - 1)
@@ -171,7 +173,7 @@ def test_a_slow_load() -> None:
 @pytest.mark.rules("LD-6")
 def test_a_slow_load_is_cut_short() -> None:
     """Another load, or the loss of the partition, ends it."""
-    lab = Lab(nodes=(1, 2))
+    lab = OffsetsCluster(nodes=(1, 2))
     lab.partition().lead(1, lab.now)
     lab.commit()
     lab.load_slowly()
@@ -187,7 +189,7 @@ def test_a_slow_load_is_cut_short() -> None:
 @pytest.mark.rules("ST-14", "LD-1", "CLU-31", "CLU-34", "CLU-39")
 def test_moving_to_another_broker_and_back() -> None:
     """The old broker answers what is parked with 16 and knows nothing; the new one reads the log, at once."""
-    lab = Lab(nodes=(1, 2))
+    lab = OffsetsCluster(nodes=(1, 2))
     partition = lab.partition()
     partition.lead(1, lab.now)
     member = lab.stable(session_ms=10_000)
@@ -219,7 +221,7 @@ def test_moving_to_another_broker_and_back() -> None:
 @pytest.mark.rules("LD-1", "LD-4", "CLU-31")
 def test_a_new_leader_loads_before_anybody_asks() -> None:
     """Sessions begin anew at the move, so a member that is silent from then on is gone in time."""
-    lab = Lab(nodes=(1, 2))
+    lab = OffsetsCluster(nodes=(1, 2))
     partition = lab.partition()
     partition.lead(1, lab.now)
     lab.stable(session_ms=10_000)
@@ -235,7 +237,7 @@ def test_a_new_leader_loads_before_anybody_asks() -> None:
 @pytest.mark.rules("CLU-3")
 def test_only_the_groups_of_a_partition_move() -> None:
     """Groups of other partitions stay with the broker."""
-    lab = Lab(nodes=(1, 2))
+    lab = OffsetsCluster(nodes=(1, 2))
     for group_id in ("g", "h"):
         lab.partition(group_id).lead(1, lab.now)
         lab.stable(group_id)
@@ -248,7 +250,7 @@ def test_only_the_groups_of_a_partition_move() -> None:
 @pytest.mark.rules("LD-1", "LD-4", "CLU-34")
 def test_a_restart() -> None:
     """A broker that was stopped and started knows what its logs say; sessions begin anew."""
-    lab = Lab()
+    lab = OffsetsCluster()
     member = lab.stable(session_ms=10_000)
     lab.commit(member_id=member, generation_id_or_member_epoch=1)
     lab.join(session_ms=10_000)
@@ -266,7 +268,7 @@ def test_a_restart() -> None:
 @pytest.mark.rules("ST-14")
 def test_timers_of_an_unloaded_shard_die() -> None:
     """Nothing of it is armed any more: no session, no cleanup."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit()
     lab.stable("h")
     armed = len(lab.cluster.timers.wall.armed()), len(lab.cluster.timers.mono.armed())
@@ -281,7 +283,7 @@ def test_timers_of_an_unloaded_shard_die() -> None:
 
 def test_deleting_the_offsets_topic() -> None:
     """With `__consumer_offsets` everything is gone; the next request makes it anew."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit()
     lab.cluster.topics.delete("__consumer_offsets", lab.now)
 
@@ -292,7 +294,7 @@ def test_deleting_the_offsets_topic() -> None:
 @pytest.mark.rules("CR-12", "CR-14", "CR-15")
 def test_what_is_written() -> None:
     """One batch a request, stamped with the present time; a group's record tells when its join phase ended."""
-    lab = Lab()
+    lab = OffsetsCluster()
     member = lab.join().answer.member_id
     lab.wait(1000)
     lab.sync(member)
@@ -313,7 +315,7 @@ def test_what_is_written() -> None:
 @pytest.mark.rules("CR-1")
 def test_the_topic_and_its_records() -> None:
     """The topic is compacted and keeps the compression of its writers; records have create times: the broker's."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.wait(1000)
     lab.commit()
     topic = lab.partition().topic
@@ -328,7 +330,7 @@ def test_the_topic_and_its_records() -> None:
 @pytest.mark.rules("CR-12")
 def test_a_simple_group_writes_offsets_only() -> None:
     """No group record is written for it."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit()
 
     assert [type(read_entry(record.key, record.value)) for record in lab.records()] == [OffsetEntry]
@@ -340,7 +342,7 @@ def test_a_simple_group_writes_offsets_only() -> None:
 )
 def test_formats_of_releases(as_release: str, offset_version: int, group_version: int) -> None:
     """Each release writes the versions of its time."""
-    lab = Lab(as_release)
+    lab = OffsetsCluster(as_release)
     lab.commit(version=2)
     lab.emptied()
     values = [record.value or b"" for record in lab.records()]
@@ -353,7 +355,7 @@ def test_formats_of_releases(as_release: str, offset_version: int, group_version
 @pytest.mark.parametrize(("as_release", "beside_groups"), [("4.3", 0), ("3.9", -1), ("2.0", -1)])
 def test_base_sequences_of_releases(as_release: str, beside_groups: int) -> None:
     """There is no producer; the sequence is 0 all the same, but up to 3.9.1 not beside groups and tombstones."""
-    lab = Lab(as_release)
+    lab = OffsetsCluster(as_release)
     lab.commit(version=2)
     lab.emptied()
     lab.shard().delete_group(lab.group(), lab.now)
@@ -379,7 +381,7 @@ _MORE_STEPS = st.one_of(
 )
 
 
-def go_on(lab: Lab, step: tuple[Any, ...]) -> None:
+def go_on(lab: OffsetsCluster, step: tuple[Any, ...]) -> None:
     kind, *args = step
     group = lab.shard().group("g")
     if kind == "forget" and group:
@@ -406,7 +408,7 @@ def compacted(pairs: list[Pair]) -> list[Pair]:
 @given(st.sampled_from(["4.3", "3.9", "2.1", "2.0"]), st.lists(_MORE_STEPS, max_size=15))
 def test_state_is_what_the_log_says(as_release: str, history: list[tuple[Any, ...]]) -> None:
     """After any history the groups are those that a reader of the log finds, whether it was compacted or not."""
-    lab = Lab(as_release)
+    lab = OffsetsCluster(as_release)
     for step in history:
         go_on(lab, step)
     expected = state_of(lab.shard())

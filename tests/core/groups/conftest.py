@@ -1,9 +1,9 @@
 import pytest
 
-from tests.core.groups.lab import Lab
+from tests.support.groups import OneGroup
 
 
 @pytest.fixture
-def lab() -> Lab:
+def lab() -> OneGroup:
     """A new group under Kafka's own defaults: initial delay 3 s, session timeouts of members 10 s."""
-    return Lab()
+    return OneGroup()

@@ -3,13 +3,13 @@
 import pytest
 
 from fakebroker.errors import ErrorCode
-from tests.core.groups.lab import COMPLETING, EMPTY, PREPARING, STABLE, Lab
+from tests.support.groups import COMPLETING, EMPTY, PREPARING, STABLE, OneGroup
 
 FULL, UNKNOWN = ErrorCode.GROUP_MAX_SIZE_REACHED, ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def small(size: int, as_release: str = "4.3") -> Lab:
-    return Lab({"group.max.size": size}, as_release)
+def small(size: int, as_release: str = "4.3") -> OneGroup:
+    return OneGroup({"group.max.size": size}, as_release)
 
 
 @pytest.mark.rules("JG-7", "JG-8", "JG-29")

@@ -3,7 +3,7 @@
 import pytest
 
 from fakebroker.errors import ErrorCode
-from tests.core.groups.lab import COMPLETING, EMPTY, PREPARING, RANGE, STABLE, Lab
+from tests.support.groups import COMPLETING, EMPTY, PREPARING, RANGE, STABLE, OneGroup
 
 UNKNOWN, INCONSISTENT = ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 STICKY = ("sticky", b"s")
@@ -12,7 +12,7 @@ LIVE = [PREPARING, COMPLETING, STABLE]
 
 @pytest.mark.rules("JG-11", "JG-13", "JG-29")
 @pytest.mark.parametrize("changes", [{"type": ""}, {"protocols": []}])
-def test_the_first_member_must_offer_something(lab: Lab, changes: dict[str, object]) -> None:
+def test_the_first_member_must_offer_something(lab: OneGroup, changes: dict[str, object]) -> None:
     """An Empty group takes any protocol type and list but empty ones."""
     join = lab.join(**changes)
 
@@ -26,7 +26,7 @@ def test_the_first_member_must_offer_something(lab: Lab, changes: dict[str, obje
 @pytest.mark.parametrize(
     "changes", [{"type": "connect"}, {"type": ""}, {"protocols": [STICKY]}, {"protocols": []}], ids=str
 )
-def test_a_live_group_keeps_its_protocols(lab: Lab, state: str, changes: dict[str, object]) -> None:
+def test_a_live_group_keeps_its_protocols(lab: OneGroup, state: str, changes: dict[str, object]) -> None:
     """Type and at least one protocol must be those of all members; the answer echoes the id of a member only."""
     a, _ = lab.in_state(state)
 
@@ -36,7 +36,7 @@ def test_a_live_group_keeps_its_protocols(lab: Lab, state: str, changes: dict[st
 
 
 @pytest.mark.rules("JG-12")
-def test_a_sole_member_cannot_change_to_other_protocols(lab: Lab) -> None:
+def test_a_sole_member_cannot_change_to_other_protocols(lab: OneGroup) -> None:
     """Its own old list counts: it has to widen first, then it may move on."""
     (a,) = lab.stable({})
     assert lab.join(a, protocols=[STICKY]).code == INCONSISTENT
@@ -46,7 +46,7 @@ def test_a_sole_member_cannot_change_to_other_protocols(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-12", "LG-11")
-def test_without_members_every_list_passes(lab: Lab) -> None:
+def test_without_members_every_list_passes(lab: OneGroup) -> None:
     """All members left during the initial delay: the next one brings any protocols, but the type still holds."""
     (a,) = [lab.ask_for_id()]
     lab.join(a)
@@ -59,7 +59,7 @@ def test_without_members_every_list_passes(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-14")
-def test_generated_ids(lab: Lab) -> None:
+def test_generated_ids(lab: OneGroup) -> None:
     """Ids are made of the client id, or of the instance id, and something random."""
     assert lab.ask_for_id(client="app") == "app-1"
     assert lab.ask_for_id(client="") == "-2"
@@ -71,7 +71,7 @@ def test_generated_ids(lab: Lab) -> None:
 
 @pytest.mark.rules("JG-15")
 @pytest.mark.parametrize("state", [EMPTY, *LIVE])
-def test_old_clients_are_members_at_once(lab: Lab, state: str) -> None:
+def test_old_clients_are_members_at_once(lab: OneGroup, state: str) -> None:
     """Without the handshake a newcomer is added and parked in every state."""
     lab.in_state(state)
     before = len(lab.group.members)
@@ -83,7 +83,7 @@ def test_old_clients_are_members_at_once(lab: Lab, state: str) -> None:
 
 @pytest.mark.rules("JG-16", "JG-29")
 @pytest.mark.parametrize("state", [EMPTY, *LIVE])
-def test_the_handshake_adds_nothing(lab: Lab, state: str) -> None:
+def test_the_handshake_adds_nothing(lab: OneGroup, state: str) -> None:
     """A newcomer is told its id with 79; it is no member yet and no rebalance starts."""
     lab.in_state(state)
     before = list(lab.group.members)
@@ -97,7 +97,7 @@ def test_the_handshake_adds_nothing(lab: Lab, state: str) -> None:
 
 
 @pytest.mark.rules("JG-17")
-def test_a_pending_id_is_no_member(lab: Lab) -> None:
+def test_a_pending_id_is_no_member(lab: OneGroup) -> None:
     """It counts neither for the rebalance timeout, nor for the vote, nor in the list of members."""
     (a,) = lab.stable({"rebalance": 5000})
     lab.ask_for_id(rebalance=50_000, protocols=[*RANGE, STICKY])
@@ -111,7 +111,7 @@ def test_a_pending_id_is_no_member(lab: Lab) -> None:
 
 @pytest.mark.rules("JG-19", "JG-26")
 @pytest.mark.parametrize("state", [EMPTY, *LIVE])
-def test_a_pending_id_joins(lab: Lab, state: str) -> None:
+def test_a_pending_id_joins(lab: OneGroup, state: str) -> None:
     """It becomes a dynamic member; outside of the join phase that starts a rebalance."""
     lab.in_state(state)
     pending = lab.ask_for_id()
@@ -125,7 +125,7 @@ def test_a_pending_id_joins(lab: Lab, state: str) -> None:
 
 
 @pytest.mark.rules("JG-19")
-def test_a_pending_id_cannot_become_static(lab: Lab) -> None:
+def test_a_pending_id_cannot_become_static(lab: OneGroup) -> None:
     """Kafka answers -1 without an id, and the id stays pending; so do we."""
     pending = lab.ask_for_id()
 
@@ -137,7 +137,7 @@ def test_a_pending_id_cannot_become_static(lab: Lab) -> None:
 
 @pytest.mark.rules("JG-6", "JG-20", "JG-21")
 @pytest.mark.parametrize("state", [EMPTY, *LIVE])
-def test_a_stranger(lab: Lab, state: str) -> None:
+def test_a_stranger(lab: OneGroup, state: str) -> None:
     """An id the group does not know is told so, with its id, in every state; a former member's too."""
     _a, b = lab.in_state(state)
     lab.leave(b)
@@ -148,7 +148,7 @@ def test_a_stranger(lab: Lab, state: str) -> None:
 
 
 @pytest.mark.rules("JG-20")
-def test_a_dynamic_member_cannot_add_an_instance_id(lab: Lab) -> None:
+def test_a_dynamic_member_cannot_add_an_instance_id(lab: OneGroup) -> None:
     """The instance id is not registered: 25, with the member id."""
     (a,) = lab.stable({})
 
@@ -158,7 +158,7 @@ def test_a_dynamic_member_cannot_add_an_instance_id(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-21")
-def test_rejoining_in_preparing_replaces_everything(lab: Lab) -> None:
+def test_rejoining_in_preparing_replaces_everything(lab: OneGroup) -> None:
     """Metadata and timeouts are those of the last JoinGroup, also of one that was already parked."""
     _a, b = lab.in_state(PREPARING)
     lab.join(b, protocols=[("range", b"new")], session=7000, rebalance=8000)
@@ -172,7 +172,7 @@ def test_rejoining_in_preparing_replaces_everything(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-21")
-def test_a_second_join_replaces_the_first(lab: Lab) -> None:
+def test_a_second_join_replaces_the_first(lab: OneGroup) -> None:
     """The first one is never answered."""
     a, b = lab.stable({}, {})
     first = lab.join(a)
@@ -183,7 +183,7 @@ def test_a_second_join_replaces_the_first(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-21", "JG-28")
-def test_the_same_again_in_completing(lab: Lab) -> None:
+def test_the_same_again_in_completing(lab: OneGroup) -> None:
     """A member that missed the answer gets it again; the leader with the members. Timeouts alone are no change."""
     a, b = lab.completing({}, {})
 
@@ -201,7 +201,7 @@ def test_the_same_again_in_completing(lab: Lab) -> None:
     [[("range", b"R"), STICKY], [STICKY, *RANGE], list(RANGE), [*RANGE, STICKY, ("other", b"")]],
     ids=["bytes", "order", "fewer", "more"],
 )
-def test_changed_metadata_rebalances(lab: Lab, state: str, protocols: list[tuple[str, bytes]]) -> None:
+def test_changed_metadata_rebalances(lab: OneGroup, state: str, protocols: list[tuple[str, bytes]]) -> None:
     """Names, order or bytes of a follower's protocols changed: everybody has to rejoin."""
     both = [*RANGE, STICKY]
     ids = lab.completing({"protocols": both}, {"protocols": both})
@@ -216,7 +216,7 @@ def test_changed_metadata_rebalances(lab: Lab, state: str, protocols: list[tuple
 
 
 @pytest.mark.rules("JG-21")
-def test_the_same_again_in_stable(lab: Lab) -> None:
+def test_the_same_again_in_stable(lab: OneGroup) -> None:
     """A follower is answered at once and nothing changes; the leader always starts a rebalance."""
     a, b = lab.stable({}, {})
 
@@ -228,7 +228,7 @@ def test_the_same_again_in_stable(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-28")
-def test_what_the_members_are_told(lab: Lab) -> None:
+def test_what_the_members_are_told(lab: OneGroup) -> None:
     """The leader learns all members with their metadata for the chosen protocol; followers only who leads."""
     a = lab.join(protocols=[STICKY, ("range", b"ra")])
     b = lab.join(protocols=[("range", b"rb")], instance="i")
@@ -249,7 +249,7 @@ def test_what_the_members_are_told(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-33")
-def test_who_does_not_rejoin_is_dropped(lab: Lab) -> None:
+def test_who_does_not_rejoin_is_dropped(lab: OneGroup) -> None:
     """Dynamic members that miss the join phase are gone without a word; static ones stay, with their old metadata."""
     a, b, c = lab.stable({"rebalance": 6000}, {"rebalance": 6000}, {"instance": "i", "rebalance": 6000})
     join = lab.join(a, rebalance=6000)
@@ -261,7 +261,7 @@ def test_who_does_not_rejoin_is_dropped(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-34")
-def test_only_static_members_and_none_is_back(lab: Lab) -> None:
+def test_only_static_members_and_none_is_back(lab: OneGroup) -> None:
     """The join phase then goes on for another rebalance timeout, and another, at the same generation."""
     a, s = lab.stable({"rebalance": 6000}, {"instance": "i", "rebalance": 6000, "session": 60_000})
     lab.leave(a)
@@ -275,7 +275,7 @@ def test_only_static_members_and_none_is_back(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-27")
-def test_a_protocol_named_twice_counts_once(lab: Lab) -> None:
+def test_a_protocol_named_twice_counts_once(lab: OneGroup) -> None:
     """Kafka counts it twice and never completes such a group; we take the first entry of the name."""
     join = lab.join(protocols=[("range", b"1"), ("range", b"2")])
     lab.wait(3000)

@@ -4,7 +4,7 @@ import pytest
 
 from fakebroker.core.groups.messages import Leaver
 from fakebroker.errors import ErrorCode
-from tests.core.groups.lab import COMPLETING, EMPTY, PREPARING, STABLE, Lab
+from tests.support.groups import COMPLETING, EMPTY, PREPARING, STABLE, OneGroup
 
 OK, UNKNOWN, FENCED = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID
 LIVE = [PREPARING, COMPLETING, STABLE]
@@ -12,7 +12,7 @@ LIVE = [PREPARING, COMPLETING, STABLE]
 
 @pytest.mark.rules("LG-3", "LG-5")
 @pytest.mark.parametrize("state", LIVE)
-def test_each_entry_on_its_own(lab: Lab, state: str) -> None:
+def test_each_entry_on_its_own(lab: OneGroup, state: str) -> None:
     """By member id, by instance id alone, by both; strangers, empty ids and wrong pairs are refused one by one."""
     a, s = lab.in_state(state, instance="i")
     pending = lab.ask_for_id()
@@ -38,7 +38,7 @@ def test_each_entry_on_its_own(lab: Lab, state: str) -> None:
 @pytest.mark.parametrize(("release", "rebalances"), [("4.3", True), ("3.9", False)])
 def test_a_pending_id_leaves(state: str, release: str, rebalances: bool) -> None:
     """4.3.1 starts a rebalance for it, which 3.9.1 does not."""
-    lab = Lab(as_release=release)
+    lab = OneGroup(as_release=release)
     ids = lab.in_state(state)
     sync = lab.sync(ids[1])
     pending = lab.ask_for_id()
@@ -52,7 +52,7 @@ def test_a_pending_id_leaves(state: str, release: str, rebalances: bool) -> None
 
 
 @pytest.mark.rules("LG-4")
-def test_a_pending_id_leaves_an_empty_group(lab: Lab) -> None:
+def test_a_pending_id_leaves_an_empty_group(lab: OneGroup) -> None:
     """Nothing else happens."""
     assert lab.leave(lab.ask_for_id()) == [OK]
 
@@ -60,7 +60,7 @@ def test_a_pending_id_leaves_an_empty_group(lab: Lab) -> None:
 
 
 @pytest.mark.rules("LG-4")
-def test_a_pending_id_leaves_in_preparing(lab: Lab) -> None:
+def test_a_pending_id_leaves_in_preparing(lab: OneGroup) -> None:
     """If only it was missing, the join phase is over."""
     (a,) = lab.stable({})
     pending = lab.ask_for_id()
@@ -73,14 +73,14 @@ def test_a_pending_id_leaves_in_preparing(lab: Lab) -> None:
 
 
 @pytest.mark.rules("LG-6")
-def test_what_a_leaver_had_parked(lab: Lab) -> None:
+def test_what_a_leaver_had_parked(lab: OneGroup) -> None:
     """Its join is answered 25 without an id; its sync 25 too, where Kafka forgets to answer."""
     a, b = lab.stable({}, {})
     join = lab.join(a)
     lab.leave(a)
     assert (join.code, join.member_id) == (UNKNOWN, "")
 
-    other = Lab()
+    other = OneGroup()
     a, b = other.completing({}, {})
     sync = other.sync(b)
     other.leave(b)
@@ -89,7 +89,7 @@ def test_what_a_leaver_had_parked(lab: Lab) -> None:
 
 @pytest.mark.rules("LG-7")
 @pytest.mark.parametrize("state", [COMPLETING, STABLE])
-def test_a_departure_rebalances(lab: Lab, state: str) -> None:
+def test_a_departure_rebalances(lab: OneGroup, state: str) -> None:
     """Those who stay have to rejoin; parked syncs get 27."""
     a, b = lab.in_state(state)
     sync = lab.sync(a, {}) if state == STABLE else lab.sync(b)
@@ -101,7 +101,7 @@ def test_a_departure_rebalances(lab: Lab, state: str) -> None:
 
 
 @pytest.mark.rules("LG-7", "ST-9")
-def test_the_missing_member_leaves(lab: Lab) -> None:
+def test_the_missing_member_leaves(lab: OneGroup) -> None:
     """The join phase is over if everybody else has joined."""
     a, b = lab.stable({}, {})
     join = lab.join(a)
@@ -113,7 +113,7 @@ def test_the_missing_member_leaves(lab: Lab) -> None:
 
 @pytest.mark.rules("LG-7", "ST-6")
 @pytest.mark.parametrize("state", LIVE)
-def test_the_last_one_leaves(lab: Lab, state: str) -> None:
+def test_the_last_one_leaves(lab: OneGroup, state: str) -> None:
     """The group is Empty at once, a generation later."""
     lab.leave(*lab.in_state(state))
 
@@ -121,7 +121,7 @@ def test_the_last_one_leaves(lab: Lab, state: str) -> None:
 
 
 @pytest.mark.rules("LG-7")
-def test_the_last_one_leaves_and_an_id_is_pending(lab: Lab) -> None:
+def test_the_last_one_leaves_and_an_id_is_pending(lab: OneGroup) -> None:
     """Then the group waits for the join timer, or for the id to go, before it is Empty."""
     (a,) = lab.stable({"rebalance": 7000})
     pending = lab.ask_for_id(session=20_000)
@@ -139,7 +139,7 @@ def test_the_last_one_leaves_and_an_id_is_pending(lab: Lab) -> None:
 )
 def test_a_batch(release: str, members: int, code: ErrorCode, state: str) -> None:
     """4.3.1 acts once after the whole batch: nobody sees a generation in between. 3.9.1 acts after each member."""
-    lab = Lab(as_release=release)
+    lab = OneGroup(as_release=release)
     a, b, c = lab.stable({}, {}, {})
     join_a, join_c = lab.join(a), lab.join(c)
 
@@ -153,7 +153,7 @@ def test_a_batch(release: str, members: int, code: ErrorCode, state: str) -> Non
 @pytest.mark.parametrize(("release", "generation"), [("4.3", 2), ("3.9", 2)])
 def test_all_leave_at_once(release: str, generation: int) -> None:
     """Either way the group is Empty one generation later."""
-    lab = Lab(as_release=release)
+    lab = OneGroup(as_release=release)
     ids = lab.stable({}, {}, {})
 
     lab.leave(*ids)
@@ -163,7 +163,7 @@ def test_all_leave_at_once(release: str, generation: int) -> None:
 
 @pytest.mark.rules("LG-8")
 @pytest.mark.parametrize("leavers", [[], ["stranger"]])
-def test_a_batch_without_success(lab: Lab, leavers: list[str]) -> None:
+def test_a_batch_without_success(lab: OneGroup, leavers: list[str]) -> None:
     """Nothing changes."""
     lab.stable({})
 
@@ -172,7 +172,7 @@ def test_a_batch_without_success(lab: Lab, leavers: list[str]) -> None:
 
 
 @pytest.mark.rules("LG-10")
-def test_the_generation_plays_no_role(lab: Lab) -> None:
+def test_the_generation_plays_no_role(lab: OneGroup) -> None:
     """A member may leave in any generation, static ones too."""
     a, s = lab.stable({}, {"instance": "i"})
     lab.join(a)
@@ -181,7 +181,7 @@ def test_the_generation_plays_no_role(lab: Lab) -> None:
     assert lab.leave(Leaver(s, "i"), a) == [OK, OK]
 
 
-def test_the_reasons_are_told(lab: Lab) -> None:
+def test_the_reasons_are_told(lab: OneGroup) -> None:
     """What the clients give as their reason is part of the transition's reason."""
     _a, b = lab.stable({}, {})
     lab.leave(Leaver(b, None, "shutting down"))

@@ -4,22 +4,23 @@ import pytest
 
 from fakebroker.errors import ErrorCode
 from fakebroker.records.offsets_topic import GroupValue
-from tests.core.groups.lab import EMPTY, PREPARING, RANGE, STABLE, START, Lab
+from tests.support.groups import EMPTY, PREPARING, RANGE, STABLE, OneGroup
+from tests.support.time import START
 
 STICKY = ("sticky", b"s")
 SUBSCRIBED = b"\0\0\0\0\0\1\0\1t\xff\xff\xff\xff"
 
 
-def reloaded(lab: Lab, **settings: object) -> Lab:
+def reloaded(lab: OneGroup, **settings: object) -> OneGroup:
     """Another broker that reads the last record of the group, a minute later."""
-    other = Lab({name.replace("_", "."): value for name, value in settings.items()})
+    other = OneGroup({name.replace("_", "."): value for name, value in settings.items()})
     other.ms = lab.ms + 60_000
     other.group.restore(lab.written[-1], other.now)
     return other
 
 
 @pytest.mark.rules("LD-3")
-def test_a_group_with_members_is_stable(lab: Lab) -> None:
+def test_a_group_with_members_is_stable(lab: OneGroup) -> None:
     """Members, assignments, generation, leader, protocol and state time are as stored."""
     a, s = lab.stable({}, {"instance": "i"})
     group = reloaded(lab).group
@@ -34,7 +35,7 @@ def test_a_group_with_members_is_stable(lab: Lab) -> None:
 
 
 @pytest.mark.rules("LD-3")
-def test_a_group_without_members_is_empty(lab: Lab) -> None:
+def test_a_group_without_members_is_empty(lab: OneGroup) -> None:
     """It is Empty since it became so, at the generation it had."""
     lab.leave(*lab.stable({}))
     group = reloaded(lab).group
@@ -44,10 +45,10 @@ def test_a_group_without_members_is_empty(lab: Lab) -> None:
 
 
 @pytest.mark.rules("LD-3")
-def test_a_leader_that_is_no_member(lab: Lab) -> None:
+def test_a_leader_that_is_no_member(lab: OneGroup) -> None:
     """A record that names one is no reason to fail: the first member leads."""
     a, b = lab.stable({}, {})
-    other = Lab()
+    other = OneGroup()
     other.group.restore(lab.written[-1]._replace(leader="nobody"), other.now)
     assert other.group.leader == a
 
@@ -56,7 +57,7 @@ def test_a_leader_that_is_no_member(lab: Lab) -> None:
 
 
 @pytest.mark.rules("LD-3", "CR-8")
-def test_an_unknown_state_time_stays_unknown(lab: Lab) -> None:
+def test_an_unknown_state_time_stays_unknown(lab: OneGroup) -> None:
     """-1 is kept; a protocol type "" is none."""
     lab.group.restore(GroupValue("", 3, None, None, -1, ()), lab.now)
 
@@ -64,7 +65,7 @@ def test_an_unknown_state_time_stays_unknown(lab: Lab) -> None:
 
 
 @pytest.mark.rules("LD-4", "TM-1")
-def test_sessions_begin_anew(lab: Lab) -> None:
+def test_sessions_begin_anew(lab: OneGroup) -> None:
     """A member has its full session timeout after the load."""
     _, b = lab.stable({"session": 60_000}, {"session": 7000})
     other = reloaded(lab)
@@ -76,7 +77,7 @@ def test_sessions_begin_anew(lab: Lab) -> None:
 
 
 @pytest.mark.rules("LD-4")
-def test_a_rebalance_that_was_running_is_forgotten(lab: Lab) -> None:
+def test_a_rebalance_that_was_running_is_forgotten(lab: OneGroup) -> None:
     """The generation before it is back, with those who were leaving it."""
     a, b = lab.stable({}, {})
     lab.leave(b)
@@ -87,7 +88,7 @@ def test_a_rebalance_that_was_running_is_forgotten(lab: Lab) -> None:
 
 
 @pytest.mark.rules("LD-4", "JG-8")
-def test_a_loaded_group_that_is_too_large(lab: Lab) -> None:
+def test_a_loaded_group_that_is_too_large(lab: OneGroup) -> None:
     """It has to rejoin at once, and the last ones are kept out."""
     a, b, c = lab.stable({}, {}, {})
     other = reloaded(lab, group_max_size=2)
@@ -99,7 +100,7 @@ def test_a_loaded_group_that_is_too_large(lab: Lab) -> None:
 
 
 @pytest.mark.rules("LD-7", "CR-9")
-def test_a_member_with_several_protocols_knows_one(lab: Lab) -> None:
+def test_a_member_with_several_protocols_knows_one(lab: OneGroup) -> None:
     """Its unchanged rejoin counts as changed, since only the chosen protocol was stored."""
     both = [*RANGE, STICKY]
     _, b = lab.stable({"protocols": both}, {"protocols": both})
@@ -111,7 +112,7 @@ def test_a_member_with_several_protocols_knows_one(lab: Lab) -> None:
 
 
 @pytest.mark.rules("LD-7")
-def test_what_goes_on_as_before(lab: Lab) -> None:
+def test_what_goes_on_as_before(lab: OneGroup) -> None:
     """An unchanged rejoin with one protocol, a static return, the next generations."""
     a, s = lab.stable({}, {"instance": "i"})
     other = reloaded(lab)
@@ -124,7 +125,7 @@ def test_what_goes_on_as_before(lab: Lab) -> None:
 
 
 @pytest.mark.rules("CP-4", "EX-7", "ST-5")
-def test_subscribed_topics(lab: Lab) -> None:
+def test_subscribed_topics(lab: OneGroup) -> None:
     """They are those of the chosen protocol's metadata, per generation and after a load; None is unknown."""
     assert lab.group.subscribed_topics is None
     (a,) = lab.stable({"protocols": [("range", SUBSCRIBED)]})
@@ -136,7 +137,7 @@ def test_subscribed_topics(lab: Lab) -> None:
     lab.leave(a)
     assert lab.group.subscribed_topics == frozenset()
 
-    other = Lab()
+    other = OneGroup()
     other.stable({"type": "connect", "protocols": [("range", SUBSCRIBED)]})
     assert other.group.subscribed_topics is None
 

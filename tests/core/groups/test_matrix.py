@@ -6,16 +6,16 @@ import pytest
 
 from fakebroker.core.groups.messages import Leaver
 from fakebroker.errors import ErrorCode
-from tests.core.groups.lab import COMPLETING, EMPTY, PREPARING, STABLE, Lab
+from tests.support.groups import COMPLETING, EMPTY, PREPARING, STABLE, OneGroup
 
 STATES = (EMPTY, PREPARING, COMPLETING, STABLE)
 NEW = [("range", b"new")]
 
 
-def of_join(**request: object) -> Callable[[Lab, str, str], str]:
+def of_join(**request: object) -> Callable[[OneGroup, str, str], str]:
     """What becomes of a JoinGroup of the follower `b`, or of whom `request` says."""
 
-    def send(lab: Lab, a: str, b: str) -> str:
+    def send(lab: OneGroup, a: str, b: str) -> str:
         member = {"a": a, "b": b, "pending": "", "": ""}[str(request.get("who", ""))]
         if request.get("who") == "pending":
             member = lab.ask_for_id()
@@ -26,7 +26,7 @@ def of_join(**request: object) -> Callable[[Lab, str, str], str]:
     return send
 
 
-def outcome(lab: Lab, before: tuple[int, str], code: ErrorCode | None) -> str:
+def outcome(lab: OneGroup, before: tuple[int, str], code: ErrorCode | None) -> str:
     """ "park" or the code, with "+" if a rebalance started with it, "done" if a generation was completed."""
     generation, state = before
     text = "park" if code is None else str(int(code))
@@ -35,28 +35,28 @@ def outcome(lab: Lab, before: tuple[int, str], code: ErrorCode | None) -> str:
     return text + ("+" if lab.group.state != state else "")
 
 
-def of_sync(lab: Lab, a: str, b: str) -> str:
+def of_sync(lab: OneGroup, a: str, b: str) -> str:
     sync = lab.sync(b)
     return "park" if sync.is_parked else str(int(sync.code))
 
 
-def of_leader_sync(lab: Lab, a: str, b: str) -> str:
+def of_leader_sync(lab: OneGroup, a: str, b: str) -> str:
     before = lab.group.generation, lab.group.state
     sync = lab.sync(a, {})
     return outcome(lab, before, None if sync.is_parked else sync.code)
 
 
-def of_heartbeat(lab: Lab, a: str, b: str) -> str:
+def of_heartbeat(lab: OneGroup, a: str, b: str) -> str:
     return str(int(lab.heartbeat(b)))
 
 
-def of_leave(lab: Lab, a: str, b: str) -> str:
+def of_leave(lab: OneGroup, a: str, b: str) -> str:
     before = lab.group.generation, lab.group.state
     (code,) = lab.leave(b)
     return outcome(lab, before, code)
 
 
-def of_pending_leave(lab: Lab, a: str, b: str) -> str:
+def of_pending_leave(lab: OneGroup, a: str, b: str) -> str:
     leaver = Leaver(lab.ask_for_id())
     before = lab.group.generation, lab.group.state
     (code,) = lab.leave(leaver)
@@ -64,7 +64,7 @@ def of_pending_leave(lab: Lab, a: str, b: str) -> str:
 
 
 Outcomes = tuple[str, str, str, str]
-Row = tuple[Callable[[Lab, str, str], str], Outcomes]
+Row = tuple[Callable[[OneGroup, str, str], str], Outcomes]
 
 # What becomes of a request in the four STATES. "+": the state changed, "done": a generation was completed. In
 # PreparingRebalance the leader has rejoined, so that only `b` is missing.
@@ -81,7 +81,7 @@ MEMBERS: dict[str, Row] = {
 
 def is_as(row: Row, column: int) -> None:
     """Two members, the second static, and the request in that state: it ends as the row says."""
-    lab = Lab()
+    lab = OneGroup()
     a, b = lab.in_state(STATES[column], instance="i")
     send, outcomes = row
 

@@ -4,12 +4,12 @@ from itertools import permutations
 
 import pytest
 
-from tests.core.groups.lab import Lab
+from tests.support.groups import OneGroup
 
 
 def chosen(*lists: str, as_release: str = "4.3") -> str:
     """The protocol chosen for members that offer these, in their order of preference."""
-    lab = Lab(as_release=as_release)
+    lab = OneGroup(as_release=as_release)
     joins = [lab.join(protocols=[(name, b"") for name in names.split()]) for names in lists]
     lab.wait(10_000)
     return str(joins[0].protocol)

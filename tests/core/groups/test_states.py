@@ -5,11 +5,11 @@ import pytest
 from fakebroker.core.groups.states import TRANSITIONS, GroupInput, State, Trigger
 from fakebroker.core.groups.table import HANDLERS
 from fakebroker.errors import ErrorCode
-from tests.core.groups.lab import COMPLETING, EMPTY, PREPARING, STABLE, Lab
+from tests.support.groups import COMPLETING, EMPTY, PREPARING, STABLE, OneGroup
 
 
 @pytest.mark.rules("ST-2")
-def test_a_new_group(lab: Lab) -> None:
+def test_a_new_group(lab: OneGroup) -> None:
     """A new group is Empty at generation 0 and has no type, protocol, leader or members."""
     group = lab.group
 
@@ -26,7 +26,7 @@ def test_the_table_covers_every_state() -> None:
     assert HANDLERS[State.DEAD] == {}
 
 
-def test_an_impossible_pair_is_an_internal_error(lab: Lab) -> None:
+def test_an_impossible_pair_is_an_internal_error(lab: OneGroup) -> None:
     """What the table does not list is an error of ours, and says what met what."""
     with pytest.raises(AssertionError, match=r"Empty.*cannot meet JOIN_TIMER"):
         lab.group.join_timer.action(lab.now)
@@ -35,7 +35,7 @@ def test_an_impossible_pair_is_an_internal_error(lab: Lab) -> None:
 
 
 @pytest.mark.rules("ST-3")
-def test_the_protocol_type_stays(lab: Lab) -> None:
+def test_the_protocol_type_stays(lab: OneGroup) -> None:
     """An emptied group keeps its protocol type until the next first member brings another."""
     lab.leave(*lab.stable({}))
     assert lab.group.protocol_type == "consumer"
@@ -46,7 +46,7 @@ def test_the_protocol_type_stays(lab: Lab) -> None:
 
 
 @pytest.mark.rules("ST-4")
-def test_every_transition_stamps_the_time(lab: Lab) -> None:
+def test_every_transition_stamps_the_time(lab: OneGroup) -> None:
     """The state timestamp is the wall time of the last transition, whichever it was."""
     group = lab.group
     stamps = [group.state_ms]
@@ -64,7 +64,7 @@ def test_every_transition_stamps_the_time(lab: Lab) -> None:
 
 
 @pytest.mark.rules("ST-5", "ST-6", "ST-9", "ST-11")
-def test_a_sole_leader_rejoins_alone(lab: Lab) -> None:
+def test_a_sole_leader_rejoins_alone(lab: OneGroup) -> None:
     """With nobody missing the join phase is over at once, with a new generation."""
     (a,) = lab.stable({})
 
@@ -74,7 +74,7 @@ def test_a_sole_leader_rejoins_alone(lab: Lab) -> None:
 
 
 @pytest.mark.rules("ST-6")
-def test_becoming_empty_is_a_generation_and_a_record(lab: Lab) -> None:
+def test_becoming_empty_is_a_generation_and_a_record(lab: OneGroup) -> None:
     """The last member's departure counts as a generation; protocol and leader are gone, and that is stored."""
     lab.leave(*lab.stable({}))
 
@@ -85,7 +85,7 @@ def test_becoming_empty_is_a_generation_and_a_record(lab: Lab) -> None:
 
 
 @pytest.mark.rules("ST-7", "SG-6")
-def test_stable_only_once_stored(lab: Lab) -> None:
+def test_stable_only_once_stored(lab: OneGroup) -> None:
     """While the assignment is appended, followers and leader are parked and the state has not changed."""
     a, b = lab.completing({}, {})
     seen: list[tuple[str, list[bool]]] = []
@@ -114,7 +114,7 @@ def test_stable_only_once_stored(lab: Lab) -> None:
         (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
     ],
 )
-def test_storing_the_assignment_fails(lab: Lab, code: ErrorCode, told: ErrorCode) -> None:
+def test_storing_the_assignment_fails(lab: OneGroup, code: ErrorCode, told: ErrorCode) -> None:
     """Everybody parked learns of it, assignments are emptied, and a rebalance starts."""
     a, b = lab.stable({}, {})
     lab.join(a), lab.join(b)
@@ -129,7 +129,7 @@ def test_storing_the_assignment_fails(lab: Lab, code: ErrorCode, told: ErrorCode
 
 
 @pytest.mark.rules("ST-9", "JG-17")
-def test_a_handed_out_id_blocks_completion(lab: Lab) -> None:
+def test_a_handed_out_id_blocks_completion(lab: OneGroup) -> None:
     """The join phase is not over while an id was handed out and has not joined."""
     (a,) = lab.stable({})
     pending = lab.ask_for_id()
@@ -142,7 +142,7 @@ def test_a_handed_out_id_blocks_completion(lab: Lab) -> None:
 
 
 @pytest.mark.rules("ST-10", "SG-10", "TM-1")
-def test_a_rebalance_cancels_the_sync_phase(lab: Lab) -> None:
+def test_a_rebalance_cancels_the_sync_phase(lab: OneGroup) -> None:
     """Parked syncs get 27, assignments are emptied, no SyncGroup is pending any more, the sync timer is off."""
     a, b = lab.stable({}, {"rebalance": 20_000})
     lab.join(a), lab.join(b)
@@ -158,7 +158,7 @@ def test_a_rebalance_cancels_the_sync_phase(lab: Lab) -> None:
 
 
 @pytest.mark.rules("ST-12", "JG-33")
-def test_the_longest_standing_member_leads_next(lab: Lab) -> None:
+def test_the_longest_standing_member_leads_next(lab: OneGroup) -> None:
     """A leader that leaves is followed by the member that joined first; one that stays away by the first that came."""
     a, b, c = lab.stable({}, {}, {})
     lab.leave(a)
@@ -171,7 +171,7 @@ def test_the_longest_standing_member_leads_next(lab: Lab) -> None:
 
 
 @pytest.mark.rules("ST-12")
-def test_the_longest_standing_of_those_who_rejoined_leads(lab: Lab) -> None:
+def test_the_longest_standing_of_those_who_rejoined_leads(lab: OneGroup) -> None:
     """A static leader that stays away stays a member, and is replaced by the oldest member that came back."""
     soon = {"rebalance": 5000}
     a, b, c = lab.stable({"instance": "i", **soon}, soon, soon)
@@ -184,7 +184,7 @@ def test_the_longest_standing_of_those_who_rejoined_leads(lab: Lab) -> None:
 
 
 @pytest.mark.rules("ST-13", "JG-10")
-def test_dead_answers_15(lab: Lab) -> None:
+def test_dead_answers_15(lab: OneGroup) -> None:
     """A request that still meets a Dead group gets 15."""
     lab.group.die(lab.now)
 
@@ -197,7 +197,7 @@ def test_dead_answers_15(lab: Lab) -> None:
 
 
 @pytest.mark.rules("ST-14")
-def test_unloading_answers_what_is_parked(lab: Lab) -> None:
+def test_unloading_answers_what_is_parked(lab: OneGroup) -> None:
     """Parked joins get 16 with their member's id, parked syncs 16; no timer of the group is left."""
     a, b = lab.stable({}, {})
     pending = lab.ask_for_id()
@@ -208,14 +208,14 @@ def test_unloading_answers_what_is_parked(lab: Lab) -> None:
     assert (join.code, join.member_id, join.generation) == (ErrorCode.NOT_COORDINATOR, a, -1)
     assert (lab.group.state, len(lab.timers.mono), pending in lab.group.pending_join_members) == ("Dead", 0, False)
 
-    other = Lab()
+    other = OneGroup()
     a, b = other.completing({}, {})
     sync = other.sync(b)
     other.group.unload(other.now)
     assert (sync.code, len(other.timers.mono)) == (ErrorCode.NOT_COORDINATOR, 0)
 
 
-def test_transitions_tell_their_cause(lab: Lab) -> None:
+def test_transitions_tell_their_cause(lab: OneGroup) -> None:
     """Each transition is emitted with its states, its generation and one clause that says why."""
     (a,) = lab.stable({"reason": "just started"})
     lab.leave(a)

@@ -4,7 +4,7 @@ import pytest
 
 from fakebroker.core.groups.messages import Leaver
 from fakebroker.errors import ErrorCode
-from tests.core.groups.lab import COMPLETING, PREPARING, RANGE, STABLE, Lab
+from tests.support.groups import COMPLETING, PREPARING, RANGE, STABLE, OneGroup
 
 FENCED, UNKNOWN = ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNKNOWN_MEMBER_ID
 STICKY = ("sticky", b"s")
@@ -12,7 +12,7 @@ BOTH = [*RANGE, STICKY]
 
 
 @pytest.mark.rules("JG-18")
-def test_no_handshake(lab: Lab) -> None:
+def test_no_handshake(lab: OneGroup) -> None:
     """A new instance id is a member at once, also where a dynamic member would have to fetch an id."""
     assert lab.join(instance="i", handshake=True).is_parked
     assert list(lab.group.members.static) == ["i"]
@@ -20,7 +20,7 @@ def test_no_handshake(lab: Lab) -> None:
 
 @pytest.mark.rules("JG-20")
 @pytest.mark.parametrize("state", [PREPARING, COMPLETING, STABLE])
-def test_instance_ids_are_checked(lab: Lab, state: str) -> None:
+def test_instance_ids_are_checked(lab: OneGroup, state: str) -> None:
     """An unknown instance id is 25; one registered for another member is 82, also if the sent id never was a member."""
     a, s = lab.in_state(state, instance="i")
 
@@ -34,7 +34,7 @@ def test_instance_ids_are_checked(lab: Lab, state: str) -> None:
 
 
 @pytest.mark.rules("JG-20")
-def test_a_static_member_may_leave_its_instance_id_out(lab: Lab) -> None:
+def test_a_static_member_may_leave_its_instance_id_out(lab: OneGroup) -> None:
     """The member id alone is enough."""
     _, s = lab.stable({}, {"instance": "i"})
 
@@ -43,7 +43,7 @@ def test_a_static_member_may_leave_its_instance_id_out(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-22", "JG-23", "CR-12")
-def test_a_follower_returns_to_a_stable_group(lab: Lab) -> None:
+def test_a_follower_returns_to_a_stable_group(lab: OneGroup) -> None:
     """It gets a new id and keeps its place and assignment; nobody rejoins; the group is stored before the answer."""
     a, s, c = lab.stable({}, {"instance": "i"}, {})
     parked: list[bool] = []
@@ -63,7 +63,7 @@ def test_a_follower_returns_to_a_stable_group(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-23")
-def test_a_leader_returns_to_a_stable_group(lab: Lab) -> None:
+def test_a_leader_returns_to_a_stable_group(lab: OneGroup) -> None:
     """From v9 on it is told all members and to skip the assignment."""
     _s, b = lab.stable({"instance": "i"}, {})
 
@@ -75,7 +75,7 @@ def test_a_leader_returns_to_a_stable_group(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-23")
-def test_an_older_leader_does_not_recognise_itself(lab: Lab) -> None:
+def test_an_older_leader_does_not_recognise_itself(lab: OneGroup) -> None:
     """Before v9 it is told the leader's former id and no members, so that it does not assign."""
     s, _ = lab.stable({"instance": "i"}, {})
 
@@ -86,7 +86,7 @@ def test_an_older_leader_does_not_recognise_itself(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-24")
-def test_a_return_that_changes_the_protocol_rebalances(lab: Lab) -> None:
+def test_a_return_that_changes_the_protocol_rebalances(lab: OneGroup) -> None:
     """If with the new list another protocol would be chosen everybody has to rejoin."""
     _a, _s = lab.stable({"protocols": BOTH}, {"protocols": BOTH, "instance": "i"})
     lab.join(instance="i", protocols=list(RANGE))
@@ -99,7 +99,7 @@ def test_a_return_that_changes_the_protocol_rebalances(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-24", "JG-22")
-def test_a_return_in_completing_rebalances(lab: Lab) -> None:
+def test_a_return_in_completing_rebalances(lab: OneGroup) -> None:
     """The others' parked syncs get 27, the old id's own sync 82."""
     _a, b, s = lab.completing({}, {}, {"instance": "i"})
     syncs = [lab.sync(b), lab.sync(s)]
@@ -111,7 +111,7 @@ def test_a_return_in_completing_rebalances(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-22", "JG-24")
-def test_a_return_in_preparing_is_parked(lab: Lab) -> None:
+def test_a_return_in_preparing_is_parked(lab: OneGroup) -> None:
     """The old id's parked join gets 82 with the old id; the new one waits in its place and counts as joined."""
     a, s = lab.stable({}, {"instance": "i"})
     old = lab.join(s, protocols=[("range", b"new")], instance="i")
@@ -124,7 +124,7 @@ def test_a_return_in_preparing_is_parked(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-22", "JG-30")
-def test_a_return_in_the_initial_delay(lab: Lab) -> None:
+def test_a_return_in_the_initial_delay(lab: OneGroup) -> None:
     """The delay goes on."""
     old = lab.join(instance="i")
     lab.wait(1000)
@@ -135,7 +135,7 @@ def test_a_return_in_the_initial_delay(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-22", "TM-1")
-def test_a_return_restarts_the_session_with_the_old_timeout(lab: Lab) -> None:
+def test_a_return_restarts_the_session_with_the_old_timeout(lab: OneGroup) -> None:
     """The session counts from the return, but by the old timeout until the first heartbeat."""
     lab.stable({"session": 60_000}, {"instance": "i", "session": 7000})
     lab.wait(5000)
@@ -145,7 +145,7 @@ def test_a_return_restarts_the_session_with_the_old_timeout(lab: Lab) -> None:
     lab.wait(1)
     assert new not in lab.group.members
 
-    other = Lab()
+    other = OneGroup()
     other.stable({"session": 60_000}, {"instance": "i", "session": 7000})
     new = other.join(instance="i", session=20_000).member_id
     other.wait(1000)
@@ -157,7 +157,7 @@ def test_a_return_restarts_the_session_with_the_old_timeout(lab: Lab) -> None:
 
 
 @pytest.mark.rules("JG-25")
-def test_the_return_cannot_be_stored(lab: Lab) -> None:
+def test_the_return_cannot_be_stored(lab: OneGroup) -> None:
     """All is as it was, and the answer is the mapped error with the group's generation, protocol and leader."""
     s, b = lab.stable({"instance": "i", "session": 7000, "rebalance": 8000, "protocols": BOTH}, {"protocols": BOTH})
     lab.write_result = ErrorCode.REQUEST_TIMED_OUT
@@ -172,7 +172,7 @@ def test_the_return_cannot_be_stored(lab: Lab) -> None:
 
 
 @pytest.mark.rules("TM-6", "JG-23")
-def test_a_return_while_a_sync_is_pending(lab: Lab) -> None:
+def test_a_return_while_a_sync_is_pending(lab: OneGroup) -> None:
     """As in Kafka the old id stays pending: the sync timer starts a rebalance but removes nobody."""
     a, s = lab.completing({"rebalance": 7000}, {"instance": "i", "rebalance": 7000})
     lab.sync(a, {a: b"", s: b""})

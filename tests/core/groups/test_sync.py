@@ -3,7 +3,7 @@
 import pytest
 
 from fakebroker.errors import ErrorCode
-from tests.core.groups.lab import COMPLETING, EMPTY, PREPARING, STABLE, Lab
+from tests.support.groups import COMPLETING, EMPTY, PREPARING, STABLE, OneGroup
 
 OK, UNKNOWN, ILLEGAL = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION
 LIVE = [PREPARING, COMPLETING, STABLE]
@@ -11,7 +11,7 @@ LIVE = [PREPARING, COMPLETING, STABLE]
 
 @pytest.mark.rules("SG-4", "HB-3", "HB-4")
 @pytest.mark.parametrize("state", LIVE)
-def test_order_of_checks(lab: Lab, state: str) -> None:
+def test_order_of_checks(lab: OneGroup, state: str) -> None:
     """An unknown member wins over a wrong generation, and that over a wrong protocol."""
     a, _ = lab.in_state(state)
 
@@ -27,7 +27,7 @@ def test_order_of_checks(lab: Lab, state: str) -> None:
 
 @pytest.mark.rules("SG-4", "HB-3", "HB-4")
 @pytest.mark.parametrize("state", LIVE)
-def test_instance_ids_come_first(lab: Lab, state: str) -> None:
+def test_instance_ids_come_first(lab: OneGroup, state: str) -> None:
     """A member that names the instance of another is fenced, one that names an unknown instance is unknown."""
     a, _ = lab.in_state(state, instance="i")
 
@@ -37,7 +37,7 @@ def test_instance_ids_come_first(lab: Lab, state: str) -> None:
 
 
 @pytest.mark.rules("SG-5", "HB-5")
-def test_in_empty(lab: Lab) -> None:
+def test_in_empty(lab: OneGroup) -> None:
     """An Empty group knows nobody: 25 before anything else."""
     a, _ = lab.in_state(EMPTY)
 
@@ -46,7 +46,7 @@ def test_in_empty(lab: Lab) -> None:
 
 
 @pytest.mark.rules("SG-5", "HB-5")
-def test_in_preparing(lab: Lab) -> None:
+def test_in_preparing(lab: OneGroup) -> None:
     """27: rejoin first."""
     _, b = lab.in_state(PREPARING)
 
@@ -61,7 +61,7 @@ def test_in_preparing(lab: Lab) -> None:
 )
 def test_before_the_first_generation(release: str, code: ErrorCode) -> None:
     """No protocol is chosen yet: 4.3.1 then accepts any name, 3.9.1 none. The type is known and compared."""
-    lab = Lab(as_release=release)
+    lab = OneGroup(as_release=release)
     a = lab.ask_for_id()
     lab.join(a)
 
@@ -70,7 +70,7 @@ def test_before_the_first_generation(release: str, code: ErrorCode) -> None:
 
 
 @pytest.mark.rules("SG-6", "SG-8", "SG-10")
-def test_the_leader_assigns(lab: Lab) -> None:
+def test_the_leader_assigns(lab: OneGroup) -> None:
     """Followers wait for it; missing members get nothing, strangers are ignored, of two entries the last counts."""
     a, b, c = lab.completing({}, {}, {})
     parked = lab.sync(b)
@@ -87,7 +87,7 @@ def test_the_leader_assigns(lab: Lab) -> None:
 
 
 @pytest.mark.rules("SG-6", "CR-15")
-def test_what_is_stored(lab: Lab) -> None:
+def test_what_is_stored(lab: OneGroup) -> None:
     """The group's record has the new assignments, and the time at which the group entered CompletingRebalance."""
     a, b = lab.completing({}, {"instance": "i"})
     completing_since = lab.now.wall_ms
@@ -103,7 +103,7 @@ def test_what_is_stored(lab: Lab) -> None:
 
 
 @pytest.mark.rules("SG-6")
-def test_a_follower_cannot_assign(lab: Lab) -> None:
+def test_a_follower_cannot_assign(lab: OneGroup) -> None:
     """Only the leader's assignments count, and it may send none."""
     a, b = lab.completing({}, {})
     lab.sync(b, {a: b"x", b: b"x"})
@@ -113,7 +113,7 @@ def test_a_follower_cannot_assign(lab: Lab) -> None:
 
 
 @pytest.mark.rules("SG-7")
-def test_in_stable(lab: Lab) -> None:
+def test_in_stable(lab: OneGroup) -> None:
     """The stored assignment at once; what is sent is ignored, the leader's too."""
     a, b = lab.stable({}, {})
 
@@ -122,7 +122,7 @@ def test_in_stable(lab: Lab) -> None:
 
 
 @pytest.mark.rules("SG-9")
-def test_a_late_sync_pays_the_debt(lab: Lab) -> None:
+def test_a_late_sync_pays_the_debt(lab: OneGroup) -> None:
     """A sync in Stable counts too: the member is not removed by the sync timer."""
     a, b = lab.completing({"session": 100_000}, {"session": 100_000})
     lab.sync(a)
@@ -134,7 +134,7 @@ def test_a_late_sync_pays_the_debt(lab: Lab) -> None:
 
 
 @pytest.mark.rules("SG-11")
-def test_a_second_sync_replaces_the_first(lab: Lab) -> None:
+def test_a_second_sync_replaces_the_first(lab: OneGroup) -> None:
     """The first one is never answered."""
     a, b = lab.completing({}, {})
     first, second = lab.sync(b), lab.sync(b)
@@ -144,7 +144,7 @@ def test_a_second_sync_replaces_the_first(lab: Lab) -> None:
 
 
 @pytest.mark.rules("HB-3")
-def test_a_pending_id_is_no_member(lab: Lab) -> None:
+def test_a_pending_id_is_no_member(lab: OneGroup) -> None:
     """A handed-out id that heartbeats is unknown."""
     lab.stable({})
 
@@ -153,7 +153,7 @@ def test_a_pending_id_is_no_member(lab: Lab) -> None:
 
 @pytest.mark.rules("HB-6")
 @pytest.mark.parametrize("state", [COMPLETING, STABLE])
-def test_heartbeat(lab: Lab, state: str) -> None:
+def test_heartbeat(lab: OneGroup, state: str) -> None:
     """0 in CompletingRebalance and Stable, for static members with their instance id too."""
     a, b = lab.in_state(state, instance="i")
 

@@ -3,12 +3,12 @@
 import pytest
 
 from fakebroker.errors import ErrorCode
-from tests.core.groups.lab import COMPLETING, EMPTY, PREPARING, STABLE, Lab
+from tests.support.groups import COMPLETING, EMPTY, PREPARING, STABLE, OneGroup
 
 OK, UNKNOWN, REBALANCE = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def lives_until(lab: Lab, member_id: str) -> int:
+def lives_until(lab: OneGroup, member_id: str) -> int:
     """How many ms from now the member is still there if nothing more is heard of it."""
     start = lab.ms
     while member_id in lab.group.members:
@@ -19,7 +19,7 @@ def lives_until(lab: Lab, member_id: str) -> int:
 
 
 @pytest.mark.rules("TM-1", "JG-35")
-def test_session_counts_from_the_join_answer(lab: Lab) -> None:
+def test_session_counts_from_the_join_answer(lab: OneGroup) -> None:
     """A successful join answer restarts the session; it ends exactly at the member's own session timeout."""
     _a, b = lab.completing({}, {"session": 7000})
 
@@ -28,7 +28,7 @@ def test_session_counts_from_the_join_answer(lab: Lab) -> None:
 
 
 @pytest.mark.rules("TM-1")
-def test_session_counts_from_the_sync_answer(lab: Lab) -> None:
+def test_session_counts_from_the_sync_answer(lab: OneGroup) -> None:
     """A sync answer restarts the session, however long the sync was parked."""
     a, b = lab.completing({}, {"session": 7000})
     sync = lab.sync(b)
@@ -41,7 +41,7 @@ def test_session_counts_from_the_sync_answer(lab: Lab) -> None:
 
 @pytest.mark.rules("TM-1", "HB-5", "HB-6")
 @pytest.mark.parametrize(("state", "answer"), [(STABLE, OK), (COMPLETING, OK), (PREPARING, REBALANCE)])
-def test_session_counts_from_a_heartbeat(lab: Lab, state: str, answer: ErrorCode) -> None:
+def test_session_counts_from_a_heartbeat(lab: OneGroup, state: str, answer: ErrorCode) -> None:
     """A heartbeat restarts the session in every state with members."""
     _, b = lab.in_state(state, session=7000)
     lab.wait(5000)
@@ -52,7 +52,7 @@ def test_session_counts_from_a_heartbeat(lab: Lab, state: str, answer: ErrorCode
 
 @pytest.mark.rules("TM-1")
 @pytest.mark.parametrize("state", [STABLE, PREPARING])
-def test_session_counts_from_a_commit(lab: Lab, state: str) -> None:
+def test_session_counts_from_a_commit(lab: OneGroup, state: str) -> None:
     """An accepted commit restarts the session."""
     _, b = lab.in_state(state, session=7000)
     lab.wait(5000)
@@ -62,7 +62,7 @@ def test_session_counts_from_a_commit(lab: Lab, state: str) -> None:
 
 
 @pytest.mark.rules("TM-1")
-def test_what_does_not_restart_the_session(lab: Lab) -> None:
+def test_what_does_not_restart_the_session(lab: OneGroup) -> None:
     """An unchanged rejoin, a refused heartbeat and a sync in Stable leave the session as it is."""
     _, b = lab.stable({}, {"session": 7000, "instance": "i"})
     lab.wait(3000)
@@ -77,7 +77,7 @@ def test_what_does_not_restart_the_session(lab: Lab) -> None:
 @pytest.mark.rules("TM-1")
 def test_release_3_9_restarts_it_on_a_sync_in_stable() -> None:
     """Kafka 3.9.1 restarts the session on SyncGroup in Stable."""
-    lab = Lab(as_release="3.9")
+    lab = OneGroup(as_release="3.9")
     _, b = lab.stable({}, {"session": 7000})
     lab.wait(3000)
     lab.sync(b)
@@ -87,7 +87,7 @@ def test_release_3_9_restarts_it_on_a_sync_in_stable() -> None:
 
 @pytest.mark.rules("TM-2")
 @pytest.mark.parametrize("state", [STABLE, COMPLETING])
-def test_an_ended_session_starts_a_rebalance(lab: Lab, state: str) -> None:
+def test_an_ended_session_starts_a_rebalance(lab: OneGroup, state: str) -> None:
     """Outside of the join phase a lost member means a rebalance."""
     a, b = lab.in_state(state, session=7000)
     lab.wait(6000)
@@ -99,7 +99,7 @@ def test_an_ended_session_starts_a_rebalance(lab: Lab, state: str) -> None:
 
 
 @pytest.mark.rules("TM-2", "ST-9")
-def test_an_ended_session_may_complete_the_join_phase(lab: Lab) -> None:
+def test_an_ended_session_may_complete_the_join_phase(lab: OneGroup) -> None:
     """If only the lost member was missing, the join phase is over."""
     a, _b = lab.stable({}, {"session": 7000})
     join = lab.join(a)
@@ -111,7 +111,7 @@ def test_an_ended_session_may_complete_the_join_phase(lab: Lab) -> None:
 
 
 @pytest.mark.rules("TM-2", "TM-6")
-def test_nobody_parked_is_evicted_by_its_session(lab: Lab) -> None:
+def test_nobody_parked_is_evicted_by_its_session(lab: OneGroup) -> None:
     """A parked join or sync keeps a member past its session timeout."""
     a, b = lab.stable({"session": 6000}, {"session": 6000})
     lab.join(a)
@@ -129,7 +129,7 @@ def test_nobody_parked_is_evicted_by_its_session(lab: Lab) -> None:
 
 
 @pytest.mark.rules("TM-3")
-def test_a_new_members_join_lives_five_minutes(lab: Lab) -> None:
+def test_a_new_members_join_lives_five_minutes(lab: OneGroup) -> None:
     """Until the join phase completes a new member has 300 s, whatever its session timeout; then its join gets 25."""
     a, b = lab.stable({"rebalance": 1_000_000}, {})
     new = lab.join(session=6000, rebalance=1_000_000)
@@ -147,7 +147,7 @@ def test_a_new_members_join_lives_five_minutes(lab: Lab) -> None:
 
 
 @pytest.mark.rules("TM-3", "TM-1")
-def test_a_new_member_that_heartbeats_has_its_session(lab: Lab) -> None:
+def test_a_new_member_that_heartbeats_has_its_session(lab: OneGroup) -> None:
     """As in Kafka a heartbeat sets a new member's timer to the session timeout, which removes it though parked."""
     lab.stable({}, {})
     new_id = lab.ask_for_id(session=6000)
@@ -162,7 +162,7 @@ def test_a_new_member_that_heartbeats_has_its_session(lab: Lab) -> None:
 
 
 @pytest.mark.rules("TM-4")
-def test_a_pending_id_lives_its_session_timeout(lab: Lab) -> None:
+def test_a_pending_id_lives_its_session_timeout(lab: OneGroup) -> None:
     """A handed-out id is forgotten after the session timeout of its request; nothing prolongs that."""
     pending = lab.ask_for_id(session=7000)
     lab.wait(3000)
@@ -175,7 +175,7 @@ def test_a_pending_id_lives_its_session_timeout(lab: Lab) -> None:
 
 
 @pytest.mark.rules("TM-4")
-def test_a_pending_timeout_may_complete_the_join_phase(lab: Lab) -> None:
+def test_a_pending_timeout_may_complete_the_join_phase(lab: OneGroup) -> None:
     """If only the pending id was missing, the join phase is over when it is forgotten."""
     (a,) = lab.stable({})
     lab.ask_for_id(session=7000)
@@ -189,7 +189,7 @@ def test_a_pending_timeout_may_complete_the_join_phase(lab: Lab) -> None:
 
 @pytest.mark.rules("TM-4")
 @pytest.mark.parametrize("state", [EMPTY, COMPLETING, STABLE])
-def test_a_pending_timeout_elsewhere_is_nothing(lab: Lab, state: str) -> None:
+def test_a_pending_timeout_elsewhere_is_nothing(lab: OneGroup, state: str) -> None:
     """Outside of the join phase an id that times out changes nothing."""
     lab.in_state(state, session=20_000)
     lab.ask_for_id(session=6000)
@@ -200,7 +200,7 @@ def test_a_pending_timeout_elsewhere_is_nothing(lab: Lab, state: str) -> None:
 
 
 @pytest.mark.rules("TM-5", "JG-36")
-def test_the_join_timer_is_the_longest_rebalance_timeout(lab: Lab) -> None:
+def test_the_join_timer_is_the_longest_rebalance_timeout(lab: OneGroup) -> None:
     """It counts from the start of the rebalance; later joins and rejoins do not restart it."""
     a, b, c = lab.stable(*[{"rebalance": each, "session": 30_000} for each in (4000, 5000, 3000)])
     join = lab.join(a, rebalance=4000)
@@ -217,7 +217,7 @@ def test_the_join_timer_is_the_longest_rebalance_timeout(lab: Lab) -> None:
 
 
 @pytest.mark.rules("TM-6")
-def test_members_that_never_sync_are_removed(lab: Lab) -> None:
+def test_members_that_never_sync_are_removed(lab: OneGroup) -> None:
     """They may heartbeat as they like: the sync timer, the longest rebalance timeout, ends them, static ones too."""
     a, b, c = lab.completing({"rebalance": 8000}, {"rebalance": 7000}, {"rebalance": 1000, "instance": "i"})
     lab.sync(a)
@@ -232,7 +232,7 @@ def test_members_that_never_sync_are_removed(lab: Lab) -> None:
 
 
 @pytest.mark.rules("TM-6", "SG-9")
-def test_the_sync_timer_ends_with_the_last_sync(lab: Lab) -> None:
+def test_the_sync_timer_ends_with_the_last_sync(lab: OneGroup) -> None:
     """It is cancelled once every member has synced, and a new generation disarms it."""
     a, b = lab.completing({}, {})
     lab.sync(a)
@@ -248,7 +248,7 @@ def test_the_sync_timer_ends_with_the_last_sync(lab: Lab) -> None:
 
 
 @pytest.mark.rules("TM-7")
-def test_the_join_timer_ignores_pending_ids(lab: Lab) -> None:
+def test_the_join_timer_ignores_pending_ids(lab: OneGroup) -> None:
     """When the join timer fires the phase is over without them; their ids stay usable."""
     (a,) = lab.stable({"rebalance": 6000})
     pending = lab.ask_for_id(session=20_000)
@@ -261,7 +261,7 @@ def test_the_join_timer_ignores_pending_ids(lab: Lab) -> None:
 
 
 @pytest.mark.rules("TM-9", "ST-6")
-def test_all_members_removed_by_the_sync_timer(lab: Lab) -> None:
+def test_all_members_removed_by_the_sync_timer(lab: OneGroup) -> None:
     """Then the group is Empty at once, one generation later, and the next members start another."""
     lab.completing({"session": 20_000, "rebalance": 6000})
     lab.wait(6000)

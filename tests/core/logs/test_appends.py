@@ -12,7 +12,8 @@ from fakebroker.core.logs.config import LogConfig
 from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import assemble, build_batch, crc32c, parse_header, payload_of, read_records
 from fakebroker.records.record_codec import Record
-from tests.core.logs.workshop import EVERYTHING, NOW, T0, Workshop, batch
+from tests.support.logs import EVERYTHING, NOW, LogsCluster, batch
+from tests.support.time import T0
 
 NAME = "t-0"
 
@@ -311,7 +312,7 @@ def test_any_bytes_are_stored_whole_or_refused(data: st.DataObject, codec: int, 
     if fits:  # as a client with a bug would send it, checksum and length being right
         struct.pack_into(">i", sent, 8, len(sent) - 12)
         struct.pack_into(">I", sent, 17, crc32c(bytes(sent[21:])))
-    log, code = Workshop().log(), 0
+    log, code = LogsCluster().log(), 0
     try:
         log.append(single_batch(bytes(sent)), NOW)
     except AppendError as refusal:

@@ -9,13 +9,14 @@ from fakebroker.core.logs.log import Appended
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.records.batch import parse_header, read_records
-from tests.core.logs.workshop import EVERYTHING, NOW, T0, Pairs, Workshop, batch
+from tests.support.logs import EVERYTHING, NOW, LogsCluster, Pairs, batch
+from tests.support.time import T0
 
 
 @pytest.mark.rules("RB-5", "PD-2", "PD-9")
 def test_a_batch_gets_its_place() -> None:
     """Base offset and leader epoch are set by the broker, the rest stays as it was sent, checksum included."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log()
     assert workshop.append(log, T0, T0 + 1) == Appended(0, -1, 0)
     log.partition.leader_epoch = 3
@@ -30,7 +31,7 @@ def test_a_batch_gets_its_place() -> None:
 @pytest.mark.rules("PD-9", "PD-20")
 def test_log_append_time_is_answered() -> None:
     """With LogAppendTime the answer carries the broker's time."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log(message_timestamp_type="LogAppendTime")
 
     assert workshop.append(log, 5).log_append_time_ms == NOW.wall_ms
@@ -39,7 +40,7 @@ def test_log_append_time_is_answered() -> None:
 @pytest.mark.parametrize("sent", [batch(T0, base_offset=1), batch(T0)[:-1] + b"\1", batch(T0, control=True)])
 def test_a_refused_batch_leaves_no_trace(sent: bytes) -> None:
     """A batch that is refused changes neither offsets nor bytes nor producers, and wakes nobody."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log()
     workshop.append(log, T0)
     before = (log.log_end_offset, log.size_bytes, list(log.batches()), len(log.producers), log.epochs.entries())
@@ -53,7 +54,7 @@ def test_a_refused_batch_leaves_no_trace(sent: bytes) -> None:
 @pytest.mark.rules("FT-6", "FT-9")
 def test_reading_gives_whole_batches() -> None:
     """Batches come whole from the one that holds the offset, within the limit, the first whatever the limit."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log()
     for _ in range(4):
         workshop.append(log, T0, T0, T0)
@@ -70,7 +71,7 @@ def test_reading_gives_whole_batches() -> None:
 @pytest.mark.rules("SE-2", "FT-16", "FT-4")
 def test_reading_ends_with_the_segment() -> None:
     """One read answers from one segment, but the bytes that can be read count over all."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log(segment_ms=1000)
     for time_ms in (T0, T0 + 1000, T0 + 1001, T0 + 2001, T0 + 2002):
         workshop.append(log, time_ms)
@@ -85,7 +86,7 @@ def test_reading_ends_with_the_segment() -> None:
 @pytest.mark.rules("SE-1", "LO-30")
 def test_when_a_segment_ends() -> None:
     """By size, by record time since its first batch, by the clock for records without time, by a full index."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     size = len(batch(T0))
     by_size = workshop.topic("a", segment_bytes=2 * size).partitions[0].log
     for _ in range(5):
@@ -111,7 +112,7 @@ def test_when_a_segment_ends() -> None:
 @pytest.mark.rules("SE-1")
 def test_old_times_behind_new_ones_do_not_end_a_segment() -> None:
     """Only time that goes on from the segment's first batch counts."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log(segment_ms=1000)
     for time_ms in (T0, T0 - 50_000, -1):
         workshop.append(log, time_ms)
@@ -122,7 +123,7 @@ def test_old_times_behind_new_ones_do_not_end_a_segment() -> None:
 @pytest.mark.rules("DL-1", "DL-2", "DL-3", "FT-20", "LE-3")
 def test_the_log_start_moves_forward_only() -> None:
     """Up to the high watermark, also inside a batch, whose bytes are then still delivered whole."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log()
     workshop.append(log, T0, T0, T0)
     workshop.append(log, T0)
@@ -141,7 +142,7 @@ def test_the_log_start_moves_forward_only() -> None:
 
 def test_the_high_watermark_can_lag() -> None:
     """Held back, it bounds what is readable and deletable; let go, it follows the end."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log()
     workshop.append(log, T0)
     log.limit_high_watermark(1, NOW)
@@ -156,7 +157,7 @@ def test_the_high_watermark_can_lag() -> None:
 
 def test_who_waits_hears_of_every_change() -> None:
     """Waiters are called with the time, once for each change, also when one takes itself out on the way."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log()
     heard: list[Instant] = []
     log.waiters["once"] = lambda _: log.waiters.pop("once", None)
@@ -173,7 +174,7 @@ def test_who_waits_hears_of_every_change() -> None:
 @pytest.mark.rules("CR-14")
 def test_the_coordinators_records_become_bytes_when_somebody_looks() -> None:
     """They take their offsets at once and are bytes, time and leader epoch of their writing included, when read."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log()
     first, second = Pairs((b"a", b"1"), (b"b", None)), Pairs((b"c", b"3"))
     assert log.append_records(first, NOW) == 0
@@ -194,7 +195,7 @@ def test_the_coordinators_records_become_bytes_when_somebody_looks() -> None:
 
 def test_values_and_bytes_mix_in_order() -> None:
     """A batch that comes as bytes goes behind the values written before it; cutting and searching see all."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log()
     log.append_records(Pairs((b"a", b"1")), NOW)
     workshop.append(log, T0)
@@ -210,7 +211,7 @@ def test_segments_of_values_are_cut_as_if_they_had_been_bytes() -> None:
     """Writing values and looking later gives the same segments as looking after every write."""
     logs = []
     for looks in (True, False):
-        workshop = Workshop()
+        workshop = LogsCluster()
         log = workshop.log(segment_bytes=400)
         for n in range(20):
             log.append_records(Pairs((b"k%d" % n, b"v" * (n * 7 % 50))), NOW)
@@ -225,7 +226,7 @@ def test_segments_of_values_are_cut_as_if_they_had_been_bytes() -> None:
 @pytest.mark.rules("CR-14", "CO-1")
 def test_writes_that_nobody_read_for_long() -> None:
     """Beyond so much memory the oldest writes become bytes, or go if compaction would remove them anyway."""
-    log = Workshop({"fakebroker.unread.writes.max.bytes": 2_500}).log(cleanup_policy="compact")
+    log = LogsCluster({"fakebroker.unread.writes.max.bytes": 2_500}).log(cleanup_policy="compact")
     writes = [Pairs((b"k%d" % n, b"v")) for n in range(4)]
     writes[0].superseded = True
     for write in writes:
@@ -239,7 +240,7 @@ def test_writes_that_nobody_read_for_long() -> None:
 @pytest.mark.rules("CR-14", "FT-14")
 def test_a_transactional_write_of_the_coordinator_opens_a_transaction() -> None:
     """It carries the producer and holds the last stable offset back."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log()
     log.append_records(Pairs((b"a", b"1")), NOW)
     log.append_records(Pairs((b"b", b"2")), NOW, producer=(9, 1))
@@ -253,7 +254,7 @@ def test_a_transactional_write_of_the_coordinator_opens_a_transaction() -> None:
 @pytest.mark.parametrize("offset", range(8))
 def test_truncate_cuts_anywhere(offset: int) -> None:
     """Records at and after the offset are gone, those before it stay, also inside a batch and over segments."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log(segment_ms=10)
     for time_ms in (T0, T0 + 5, T0 + 50):
         workshop.append(log, time_ms, time_ms)
@@ -270,7 +271,7 @@ def test_truncate_cuts_anywhere(offset: int) -> None:
 
 def test_truncate_below_the_start_moves_the_start() -> None:
     """A log cut off below its start is empty there."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log()
     workshop.append(log, T0, T0, T0)
     log.advance_log_start(2, NOW)
@@ -281,7 +282,7 @@ def test_truncate_below_the_start_moves_the_start() -> None:
 
 def test_corrupting_a_batch() -> None:
     """Its checksum no longer fits, its neighbours are untouched; a search inside it is answered as Kafka answers."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log()
     for time_ms in (T0, T0 + 1):
         workshop.append(log, time_ms)
@@ -296,7 +297,7 @@ def test_corrupting_a_batch() -> None:
 
 def test_a_corrupted_compressed_batch_cannot_be_searched() -> None:
     """A search by time inside it ends with CORRUPT_MESSAGE, not with a crash."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log()
     workshop.append(log, T0, T0 + 5, codec=1)
     log.corrupt(0)
@@ -309,7 +310,7 @@ def test_a_corrupted_compressed_batch_cannot_be_searched() -> None:
 def test_reads_agree_with_a_list() -> None:
     """Whatever was appended, cut and moved: what is read from any offset is what a plain list holds."""
     chance = random.Random(5)
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log(segment_bytes=600)
     model: list[tuple[int, bytes]] = []
     for step in range(300):

@@ -3,14 +3,15 @@
 import pytest
 
 from fakebroker.records.batch import parse_header, read_records
-from tests.core.logs.workshop import EVERYTHING, NOW, T0, Workshop, batch
+from tests.support.logs import EVERYTHING, NOW, LogsCluster, batch
+from tests.support.time import T0
 
 
 @pytest.mark.rules("CM-1")
 @pytest.mark.parametrize(("commit", "key"), [(False, b"\0\0\0\0"), (True, b"\0\0\0\1")])
 def test_what_a_marker_says(commit: bool, key: bytes) -> None:
     """The key holds version 0 and the type, the value version 0 and the coordinator's epoch."""
-    log = Workshop().log()
+    log = LogsCluster().log()
     log.append_marker(7, 1, NOW, commit=commit, coordinator_epoch=258)
 
     (stored,) = log.read(0, 0, EVERYTHING)
@@ -21,7 +22,7 @@ def test_what_a_marker_says(commit: bool, key: bytes) -> None:
 @pytest.mark.rules("LO-24", "RC-3", "CM-1", "TX-3", "CR-18")
 def test_a_marker_is_a_record_of_the_brokers_time() -> None:
     """It takes one offset, ends the transaction, and searches by time find it like any record."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log(segment_ms=1 << 50)
     fields = {"producer_id": 7, "producer_epoch": 1, "base_sequence": 0, "transactional": True}
     workshop.append(log, T0, T0 + 5, **fields)
@@ -42,7 +43,7 @@ def test_a_marker_is_a_record_of_the_brokers_time() -> None:
 @pytest.mark.rules("LO-30", "SE-2")
 def test_a_marker_behind_old_records_starts_a_segment() -> None:
     """Its time is more than segment.ms after that of the records."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log(segment_ms=500_000)
     workshop.append(log, T0, producer_id=7, producer_epoch=1, base_sequence=0, transactional=True)
     log.append_marker(7, 1, NOW, commit=False, coordinator_epoch=0)
@@ -52,7 +53,7 @@ def test_a_marker_behind_old_records_starts_a_segment() -> None:
 
 def test_truncation_opens_a_transaction_again() -> None:
     """Without its marker the transaction is open, with it it is not."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log()
     log.append(batch(T0, producer_id=7, producer_epoch=1, base_sequence=0, transactional=True), NOW)
     log.append_marker(7, 1, NOW, commit=True, coordinator_epoch=3)
@@ -66,7 +67,7 @@ def test_truncation_opens_a_transaction_again() -> None:
 @pytest.mark.rules("WM-4")
 def test_a_marker_without_a_transaction() -> None:
     """It is appended, raises the producer's epoch, and leaves open transactions and the last stable offset alone."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log()
     workshop.append(log, T0, producer_id=7, producer_epoch=1, base_sequence=0)
     workshop.append(log, T0, producer_id=8, producer_epoch=0, base_sequence=0, transactional=True)

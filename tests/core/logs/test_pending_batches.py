@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from fakebroker.core.groups.states import State
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.topics import CONSUMER_OFFSETS
-from tests.core.logs.workshop import NOW, Pairs, Workshop
-from tests.core.offsets.lab import DAY, NO_ID, PASS, WEEK, Lab, state_of
+from tests.support.logs import NOW, LogsCluster, Pairs
+from tests.support.offsets import NO_ID, PASS, WEEK, OffsetsCluster, state_of
+from tests.support.time import DAY
 
 BOUND = "fakebroker.unread.writes.max.bytes"
 ENDLESS_BYTES = 1 << 40
@@ -31,12 +32,12 @@ STEPS = st.one_of(
 )
 
 
-def lab_of(max_bytes: int, as_release: str) -> Lab:
+def lab_of(max_bytes: int, as_release: str) -> OffsetsCluster:
     """All groups in one partition, and a bound."""
-    return Lab(as_release, settings={"offsets.topic.num.partitions": 1, BOUND: max_bytes})
+    return OffsetsCluster(as_release, settings={"offsets.topic.num.partitions": 1, BOUND: max_bytes})
 
 
-def take(lab: Lab, number: int, step: tuple[Any, ...]) -> None:
+def take(lab: OffsetsCluster, number: int, step: tuple[Any, ...]) -> None:
     """One step of a history, the `number`-th; what does not fit the state is left out."""
     kind, *args = step
     shard = lab.shard()
@@ -88,7 +89,7 @@ def test_a_load_gives_the_same_whatever_was_dropped(
     assert unstable(read) == unstable(live)
 
 
-def has_dropped(lab: Lab) -> bool:
+def has_dropped(lab: OffsetsCluster) -> bool:
     """Whether something that was written is not in the log."""
     log: PartitionLog = lab.partition().log
     return len(lab.records()) < log.log_end_offset
@@ -136,7 +137,7 @@ def test_a_tombstone_after_an_open_transaction_stays() -> None:
 
 def test_the_oldest_is_stored_when_everything_is_alive() -> None:
     """Where nothing was overwritten the bound holds all the same; the newest stay values."""
-    workshop = Workshop({BOUND: 100_000})
+    workshop = LogsCluster({BOUND: 100_000})
     log = workshop.topic(cleanup_policy="compact").partitions[0].log
     writes = [Pairs((b"k%d" % n, b"v")) for n in range(1_000)]
     for write in writes:
@@ -149,7 +150,7 @@ def test_the_oldest_is_stored_when_everything_is_alive() -> None:
 
 def test_one_bound_for_all_logs() -> None:
     """The largest log gives first; logs with little keep their writes as values."""
-    workshop = Workshop({BOUND: 100_000})
+    workshop = LogsCluster({BOUND: 100_000})
     logs = [partition.log for partition in workshop.topic(partitions=3, cleanup_policy="compact").partitions]
     few = [Pairs((b"k", b"v")) for _ in range(3)]
     for log, write in zip(logs, few, strict=True):
@@ -166,7 +167,7 @@ def test_one_bound_for_all_logs() -> None:
 
 def test_reading_and_deleting_give_the_room_back() -> None:
     """Writes that became bytes, or whose topic is gone, do not count any more."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     read, deleted = workshop.log(name="read"), workshop.log(name="deleted")
     for log in (read, deleted):
         log.append_records(Pairs((b"k", b"v")), NOW)
@@ -178,7 +179,7 @@ def test_reading_and_deleting_give_the_room_back() -> None:
     assert workshop.cluster.pending_batch_memory.memory_bytes == 0
 
 
-def commit_often(lab: Lab, count: int) -> int:
+def commit_often(lab: OffsetsCluster, count: int) -> int:
     """So many commits to groups in all 50 partitions; returns the most that the broker counted."""
     shards = [(lab.shard(name), lab.shard(name).create_group(name, lab.now)) for name in map("g{}".format, range(200))]
     most_bytes = 0
@@ -190,7 +191,7 @@ def commit_often(lab: Lab, count: int) -> int:
     return most_bytes
 
 
-def reread_all(lab: Lab) -> list[tuple[Any, Any]]:
+def reread_all(lab: OffsetsCluster) -> list[tuple[Any, Any]]:
     """For each partition what is live and what its log says."""
     names = {shard.partition.index: next(iter(shard.groups)) for shard in lab.coordinator.all_shards(lab.now)}
     return [(state_of(lab.shard(name)), state_of(lab.reread(name))) for name in names.values()]
@@ -199,7 +200,7 @@ def reread_all(lab: Lab) -> list[tuple[Any, Any]]:
 @pytest.mark.rules("CO-1", "LD-1")
 def test_many_commits_over_all_partitions() -> None:
     """Memory stays below the bound, no log grows, and what is left is the live state."""
-    lab = Lab(settings={BOUND: 512 * 1024})
+    lab = OffsetsCluster(settings={BOUND: 512 * 1024})
     assert 500 * 1024 < commit_often(lab, 30_000) <= 512 * 1024
     logs = [p.log for p in lab.cluster.topics.internal(CONSUMER_OFFSETS).partitions if p.has_log]
     assert len(logs) > 45
@@ -211,11 +212,11 @@ def test_many_commits_over_all_partitions() -> None:
 
 RSS_OF_A_MILLION = """
 import gc, os
-from tests.core.logs.test_pending_batches import Lab, commit_often, reread_all
+from tests.core.logs.test_pending_batches import OffsetsCluster, commit_often, reread_all
 def rss_mb():
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 2**20
-lab = Lab()
+lab = OffsetsCluster()
 figures = [rss_mb()]
 for _ in range(4):
     assert commit_often(lab, 250_000) <= 32 * 2**20

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from fakebroker.core.logs.appends import AppendError
 from fakebroker.core.logs.log import Appended, PartitionLog
 from fakebroker.errors import ErrorCode
-from tests.core.logs.workshop import DAY_MS, NOW, T0, Workshop, batch
+from tests.support.logs import DAY_MS, NOW, LogsCluster, batch
+from tests.support.time import T0
 
 DUE, FENCED, TRANSACTION = (
     ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
@@ -44,7 +45,7 @@ def refused(log: PartitionLog, sequence: int, count: int = 1, **fields: int) -> 
 @pytest.mark.rules("ID-1", "ID-3", "ID-5")
 def test_the_last_five_batches_are_remembered() -> None:
     """A batch with exactly the sequences of one of them gets its old answer; anything else but the next is 45."""
-    log = Workshop().log()
+    log = LogsCluster().log()
     for sequence in range(6):
         send(log, sequence * 2, 2, time_ms=T0 + sequence)
 
@@ -59,7 +60,7 @@ def test_the_last_five_batches_are_remembered() -> None:
 @pytest.mark.rules("ID-4", "ID-6")
 def test_epochs() -> None:
     """A lower one is 47; a higher one starts at 0, may jump, and forgets what the old one wrote."""
-    log = Workshop().log()
+    log = LogsCluster().log()
     send(log, 0, epoch=2)
     assert refused(log, 1, epoch=1) == FENCED
     assert refused(log, 0, epoch=1) == FENCED
@@ -73,7 +74,7 @@ def test_epochs() -> None:
 @given(st.integers(0, LAST), st.integers(0, 32767))
 def test_an_unknown_producer_may_begin_anywhere(sequence: int, epoch: int) -> None:
     """Without state any epoch and sequence is right, also of an id that was never handed out."""
-    log = Workshop().log()
+    log = LogsCluster().log()
 
     assert send(log, sequence, epoch=epoch).base_offset == 0
     assert send(log, (sequence + 1) & LAST, epoch=epoch).base_offset == 1
@@ -82,10 +83,10 @@ def test_an_unknown_producer_may_begin_anywhere(sequence: int, epoch: int) -> No
 @pytest.mark.rules("ID-8", "RB-7")
 def test_sequences_wrap() -> None:
     """0 follows 2147483647, also inside a batch, which is recognised when it comes again."""
-    log = Workshop().log()
+    log = LogsCluster().log()
     send(log, LAST - 1, 2)
     assert send(log, 0).base_offset == 2
-    wrapping = Workshop().log()
+    wrapping = LogsCluster().log()
     send(wrapping, LAST, 3)
     assert send(wrapping, LAST, 3) == Appended(0, T0, 0)
     assert send(wrapping, 2).base_offset == 3
@@ -94,7 +95,7 @@ def test_sequences_wrap() -> None:
 @pytest.mark.rules("ID-2")
 def test_order_of_checks() -> None:
     """Faults of the batch come before all; a repetition before the transaction, that before epoch and sequence."""
-    log = Workshop().log(max_message_bytes=200)
+    log = LogsCluster().log(max_message_bytes=200)
     send(log, 0, transactional=True, epoch=3)
 
     assert refused(log, 5, 30, epoch=1) == ErrorCode.MESSAGE_TOO_LARGE
@@ -107,7 +108,7 @@ def test_order_of_checks() -> None:
 @pytest.mark.rules("ID-10")
 def test_plain_batches_wait_for_the_end_of_the_transaction() -> None:
     """48 while the producer has an open transaction on the partition; others write on, the stable offset stands."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log()
     workshop.append(log, T0)
     send(log, 0, transactional=True)
@@ -123,7 +124,7 @@ def test_plain_batches_wait_for_the_end_of_the_transaction() -> None:
 @pytest.mark.rules("ID-12")
 def test_a_marker_keeps_the_sequence_of_its_epoch() -> None:
     """The next transaction of the same epoch goes on; of a new epoch it starts at 0."""
-    log = Workshop().log()
+    log = LogsCluster().log()
     send(log, 0, 3, transactional=True)
     log.producers.ended(7, 0, 1, T0)
     assert send(log, 3, transactional=True).base_offset == 3
@@ -136,7 +137,7 @@ def test_a_marker_keeps_the_sequence_of_its_epoch() -> None:
 @pytest.mark.rules("ID-9", "DL-3")
 def test_deleting_records_keeps_the_producer() -> None:
     """A repetition is answered with its old offset, even below the log start."""
-    log = Workshop().log()
+    log = LogsCluster().log()
     send(log, 0)
     send(log, 1)
     log.advance_log_start(2, NOW)
@@ -148,24 +149,24 @@ def test_deleting_records_keeps_the_producer() -> None:
 @pytest.mark.rules("ID-11")
 def test_producers_are_forgotten_by_the_time_of_their_last_batch() -> None:
     """At a check, every ten minutes, when the last batch's own timestamp is producer.id.expiration.ms ago."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log(retention_ms=-1)
     send(log, 0, time_ms=NOW.wall_ms)
-    workshop.advance(DAY_MS - 1)
+    workshop.wait(DAY_MS - 1)
     assert refused(log, 5) == DUE
-    workshop.advance(600_000)
+    workshop.wait(600_000)
     assert send(log, 5, time_ms=T0 - 5 * DAY_MS).base_offset == 1
 
-    workshop.advance(600_000)
+    workshop.wait(600_000)
     assert len(log.producers) == 0
     send(log, 0, time_ms=T0 - 5 * DAY_MS, transactional=True)
-    workshop.advance(1_200_000)
+    workshop.wait(1_200_000)
     assert len(log.producers) == 1, "an open transaction keeps it"
 
 
 def test_a_rebuilt_memory_is_the_same() -> None:
     """After a truncation what is known of producers is what the remaining batches tell."""
-    log = Workshop().log()
+    log = LogsCluster().log()
     for sequence in range(4):
         send(log, sequence)
     log.truncate(2, NOW)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from fakebroker.core.logs.log import Found, PartitionLog
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
-from tests.core.logs.workshop import EVERYTHING, NOW, T0, Workshop, batch
+from tests.support.logs import EVERYTHING, NOW, LogsCluster, batch
+from tests.support.time import T0
 
 SPAN_MS = 60
 
@@ -38,7 +39,7 @@ class Pair:
     """A log and the list it should be like: (offset, timestamp, leader epoch)."""
 
     def __init__(self, **config: str) -> None:
-        self.workshop = Workshop()
+        self.workshop = LogsCluster()
         self.log: PartitionLog = self.workshop.log(**config)
         self.model: list[Found] = []
 
@@ -102,11 +103,11 @@ def test_the_largest_timestamp(writes: list[Written]) -> None:
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=6), st.integers(0, 10), st.sampled_from([0, 2]))
 def test_log_append_time(counts: list[int], start: int, codec: int) -> None:
     """Every record has its batch's time: the hit is the batch's first record at or after the log start."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log(message_timestamp_type="LogAppendTime")
     model: list[tuple[int, int]] = []
     for count in counts:
-        workshop.advance(10)
+        workshop.wait(10)
         base = workshop.append(log, *range(count), codec=codec).base_offset
         model += [(base + n, workshop.now.wall_ms) for n in range(count)]
     start = min(start, log.log_end_offset)
@@ -124,7 +125,7 @@ def test_log_append_time(counts: list[int], start: int, codec: int) -> None:
 @pytest.mark.rules("LO-12")
 def test_right_where_kafkas_segment_search_errs() -> None:
     """A segment that matches only below the log start, or has no timestamps, does not hide the ones behind it."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log(segment_ms=10)
     for time_ms in (T0 + 100, T0 + 50):
         workshop.append(log, time_ms)
@@ -138,7 +139,7 @@ def test_right_where_kafkas_segment_search_errs() -> None:
     timeless = workshop.topic("u", segment_ms=10).partitions[0].log
     for time_ms in (-1, T0):
         workshop.append(timeless, time_ms)
-        workshop.advance(100)
+        workshop.wait(100)
     found = timeless.find_by_timestamp(T0, EVERYTHING)
     assert found is not None
     assert found.offset == 1
@@ -147,7 +148,7 @@ def test_right_where_kafkas_segment_search_errs() -> None:
 @pytest.mark.rules("LO-11", "PD-21")
 def test_a_time_that_only_the_header_had_hides_nothing() -> None:
     """A client's bit 3 leaves its maximum timestamp in the header, which no record has: later batches are searched."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log()
     log.append(build_batch([Record(0, T0, b"k", b"v")], log_append_time_ms=T0 + 500), NOW)
     workshop.append(log, T0 + 100)
@@ -162,7 +163,7 @@ def test_a_time_that_only_the_header_had_hides_nothing() -> None:
 @pytest.mark.rules("LO-17", "LO-16")
 def test_timestamps_below_minus_one_are_never_found() -> None:
     """They are stored, and neither a target nor -3 finds them (seen on 4.3.1)."""
-    workshop = Workshop()
+    workshop = LogsCluster()
     log = workshop.log()
     workshop.append(log, -5, -7)
 

@@ -4,7 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.core.offsets.lab import DAY, HOUR, MINUTE, PASS, WEEK, Lab
+from tests.support.offsets import PASS, WEEK, OffsetsCluster
+from tests.support.time import DAY, HOUR, MINUTE
 
 DURATIONS = st.sampled_from([1, MINUTE, PASS, HOUR, DAY, 3 * DAY, WEEK - HOUR])
 RETENTIONS = st.sampled_from([-1, 0, MINUTE, 2 * DAY, 20 * DAY])
@@ -18,7 +19,7 @@ STEPS = st.one_of(
 )
 
 
-def take(lab: Lab, step: tuple[Any, ...]) -> None:
+def take(lab: OffsetsCluster, step: tuple[Any, ...]) -> None:
     """One step of a history; what does not fit the state is left out."""
     kind, *args = step
     group = lab.shard().group("g")

@@ -7,7 +7,8 @@ import pytest
 from fakebroker.core.offsets import cleanup
 from fakebroker.core.offsets.expiry import due_ms
 from fakebroker.instant import Instant
-from tests.core.offsets.lab import DAY, HOUR, MINUTE, PASS, START, WEEK, Lab
+from tests.support.offsets import PASS, WEEK, OffsetsCluster
+from tests.support.time import DAY, HOUR, MINUTE, START
 
 
 def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -22,7 +23,7 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return decisions
 
 
-def many(lab: Lab, groups: int) -> None:
+def many(lab: OffsetsCluster, groups: int) -> None:
     """Simple groups with an offset each, all in different shards as they come."""
     for n in range(groups):
         shard = lab.shard(f"g{n}")
@@ -37,7 +38,7 @@ def many(lab: Lab, groups: int) -> None:
 @pytest.mark.parametrize("others", [0, 500])
 def test_a_pass_looks_at_what_is_due_only(monkeypatch: pytest.MonkeyPatch, others: int) -> None:
     """However many groups there are, only the one that may be due is looked at."""
-    lab = Lab()
+    lab = OffsetsCluster()
     many(lab, others)
     lab.commit({("t", 0): 5}, version=2, retention_time_ms=HOUR)
     decisions = evaluated(monkeypatch)
@@ -50,7 +51,7 @@ def test_a_pass_looks_at_what_is_due_only(monkeypatch: pytest.MonkeyPatch, other
 @pytest.mark.rules("EX-2")
 def test_one_entry_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
     """A group that commits again and again is looked at when its first commit would be due, not for each commit."""
-    lab = Lab()
+    lab = OffsetsCluster()
     for _ in range(100):
         lab.commit()
         lab.wait(HOUR)
@@ -67,7 +68,7 @@ def test_one_entry_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.rules("EX-3")
 def test_a_live_group_is_not_looked_at_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Stable group that commits what it reads is looked at once a retention at most."""
-    lab = Lab()
+    lab = OffsetsCluster()
     member = lab.stable()
     lab.wait(PASS)
     decisions = evaluated(monkeypatch)
@@ -82,7 +83,7 @@ def test_a_live_group_is_not_looked_at_for_nothing(monkeypatch: pytest.MonkeyPat
 @pytest.mark.rules("EX-1")
 def test_the_pass_that_sees_a_due_time() -> None:
     """It is the first at or after the due time, and never one that has been."""
-    lab = Lab()
+    lab = OffsetsCluster()
     passes = lab.shard().cleanup
     start = START.wall_ms
 
@@ -96,7 +97,7 @@ def test_the_pass_that_sees_a_due_time() -> None:
 
 def test_a_cleanup_that_comes_late() -> None:
     """On a busy machine it runs a little after its time; the next one is at its usual time."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({("t", 0): 5}, version=2, retention_time_ms=MINUTE)
     lab.commit({("t", 1): 5}, version=2, retention_time_ms=PASS + MINUTE)
     deadline = lab.cluster.timers.wall.pop_due(START.wall_ms + PASS)
@@ -109,7 +110,7 @@ def test_a_cleanup_that_comes_late() -> None:
 
 def test_deleted_groups_do_not_wait_in_the_queue() -> None:
     """What is left of groups that were deleted before their time is forgotten, a little at a time."""
-    lab = Lab(settings={"offsets.topic.num.partitions": 1})
+    lab = OffsetsCluster(settings={"offsets.topic.num.partitions": 1})
     shard = lab.shard()
     for n in range(5000):
         lab.commit({("t", 0): n})
@@ -121,7 +122,7 @@ def test_deleted_groups_do_not_wait_in_the_queue() -> None:
 @pytest.mark.rules("EX-8", "EX-9")
 def test_eight_days_over_many_groups() -> None:
     """10,000 groups are all gone after eight days, in far less than a second of work, and each can be explained."""
-    lab = Lab()
+    lab = OffsetsCluster()
     many(lab, 10_000)
     began = time.process_time()
     lab.wait(8 * DAY)

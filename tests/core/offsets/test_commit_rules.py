@@ -9,13 +9,13 @@ from fakebroker.core.offsets.commit_rules import (
     error_for_txn_commit,
 )
 from fakebroker.errors import ErrorCode
-from tests.core.offsets.lab import Lab
+from tests.support.offsets import OffsetsCluster
 
 
 @pytest.fixture
 def dead_group() -> ClassicGroup:
     """A group that somebody still holds although it was deleted."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit()
     group = lab.group()
     group.die(lab.now)

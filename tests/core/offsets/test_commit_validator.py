@@ -13,7 +13,8 @@ from fakebroker.core.offsets.expiry_policies import EXPIRY_POLICIES
 from fakebroker.core.offsets.records import Several
 from fakebroker.errors import ErrorCode
 from fakebroker.records.offsets_topic import CommittedOffset, TopicPartition, stored_offset
-from tests.core.offsets.lab import DAY, PASS, WEEK, Lab
+from tests.support.offsets import PASS, WEEK, OffsetsCluster
+from tests.support.time import DAY
 
 
 @pytest.mark.rules("OC-21")
@@ -34,7 +35,7 @@ def test_metadata_is_measured_in_utf16_units(text: str, limit: int) -> None:
 @pytest.mark.rules("OC-10", "OC-12")
 def test_timestamps_of_the_client() -> None:
     """They count for the expire timestamp; whether they are stored depends on the release."""
-    topic: Any = Lab().cluster.topics.get("t")
+    topic: Any = OffsetsCluster().cluster.topics.get("t")
     for stores, commit_ms in ((True, 50), (False, 1000)):
         validator = CommitValidator(1000, 10, 7, stores_client_timestamps=stores, stores_topic_ids=False)
         assert validator.validate(topic, [(0, 5, -1, 50, None)]) == [(0, 0)]
@@ -45,7 +46,7 @@ def test_timestamps_of_the_client() -> None:
 @pytest.mark.rules("OC-4")
 def test_a_rejection_stands_on_partitions_that_exist() -> None:
     """Others are unknown all the same."""
-    topic: Any = Lab().cluster.topics.get("t")
+    topic: Any = OffsetsCluster().cluster.topics.get("t")
     rejection = CommitRejection(ErrorCode.ILLEGAL_GENERATION)
     assert rejection.validate(topic, [(0, 5, -1, -1, None), (999, 5, -1, -1, None)]) == [(0, 22), (999, 3)]
     assert rejection.saw_unknown
@@ -55,7 +56,7 @@ def test_a_rejection_stands_on_partitions_that_exist() -> None:
 @given(st.sampled_from(sorted(EXPIRY_POLICIES)), st.sampled_from([-1, 1, 10**15]), st.booleans(), st.booleans())
 def test_nothing_is_due_before_the_earliest_due_time(name: str, expire_ms: int, has_type: bool, joined: bool) -> None:
     """Whatever the policy and the group, a commit that is looked at then is not looked at too late."""
-    lab = Lab()
+    lab = OffsetsCluster()
     shard = lab.shard()
     group = shard.create_group("g", lab.now)
     group.protocol_type = "consumer" if has_type or joined else None
@@ -69,7 +70,7 @@ def test_nothing_is_due_before_the_earliest_due_time(name: str, expire_ms: int, 
 @pytest.mark.parametrize("how", ["expiry", "OffsetDelete", "topic deleted"])
 def test_the_log_comes_first(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     """While tombstones are appended the cache still has the offsets; afterwards it has not."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({("t", 0): 5})
     shard = lab.shard()
     cached: list[int] = []

@@ -6,12 +6,13 @@ from fakebroker.core.groups.states import State
 from fakebroker.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
 from fakebroker.records.offsets_codec import read_entry
 from fakebroker.records.offsets_topic import GroupEntry, OffsetEntry
-from tests.core.offsets.lab import DAY, HOUR, MINUTE, PASS, START, WEEK, Lab
+from tests.support.offsets import PASS, WEEK, OffsetsCluster
+from tests.support.time import DAY, HOUR, MINUTE, START
 
 T0, U0 = ("t", 0), ("u", 0)
 
 
-def rules_of(lab: Lab) -> dict[tuple[str, int], str]:
+def rules_of(lab: OffsetsCluster) -> dict[tuple[str, int], str]:
     """The rule by which each offset expired since the last call."""
     return {(each.topic, each.partition): each.rule for each in lab.expired()}
 
@@ -19,7 +20,7 @@ def rules_of(lab: Lab) -> dict[tuple[str, int], str]:
 @pytest.mark.rules("EX-1")
 def test_cleanups_run_at_whole_intervals() -> None:
     """The first comes one interval after the partition was taken over, then one every interval."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.shard()
     lab.wait(3 * MINUTE)
     lab.commit(version=2, retention_time_ms=MINUTE)
@@ -38,7 +39,7 @@ def test_cleanups_run_at_whole_intervals() -> None:
 @pytest.mark.rules("EX-1")
 def test_cleanups_that_find_nothing_are_jumped_over() -> None:
     """While nothing can be due no cleanup is planned, however long that is."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit()
 
     assert lab.cluster.timers.wall.next_due_ms() == START.wall_ms + WEEK
@@ -48,7 +49,7 @@ def test_cleanups_that_find_nothing_are_jumped_over() -> None:
 @pytest.mark.parametrize("minutes", [1, 10_080])
 def test_a_simple_group(minutes: int) -> None:
     """Without members ever, each offset counts from its own commit; it is due when the retention is over."""
-    lab = Lab(settings={"offsets.retention.minutes": minutes, "offsets.retention.check.interval.ms": 1})
+    lab = OffsetsCluster(settings={"offsets.retention.minutes": minutes, "offsets.retention.check.interval.ms": 1})
     lab.commit({T0: 5})
     lab.wait(MINUTE // 2)
     lab.commit({U0: 6})
@@ -65,7 +66,7 @@ def test_a_simple_group(minutes: int) -> None:
 @pytest.mark.rules("EX-2", "EX-16")
 def test_a_later_commit_renews_a_simple_offset() -> None:
     """A simple consumer that goes on committing loses nothing; once all expired the group is gone, and made anew."""
-    lab = Lab()
+    lab = OffsetsCluster()
     for _ in range(4):
         lab.commit()
         lab.wait(6 * DAY)
@@ -81,7 +82,7 @@ def test_a_later_commit_renews_a_simple_offset() -> None:
 @pytest.mark.rules("EX-3", "EX-5")
 def test_an_emptied_group_counts_from_then() -> None:
     """All offsets of a group whose members left are due together, also one committed a moment before."""
-    lab = Lab()
+    lab = OffsetsCluster()
     member = lab.stable()
     lab.commit({T0: 5}, member_id=member, generation_id_or_member_epoch=1)
     lab.wait(5 * DAY)
@@ -98,7 +99,7 @@ def test_an_emptied_group_counts_from_then() -> None:
 @pytest.mark.rules("EX-5")
 def test_rejoining_stops_the_clock() -> None:
     """A member that comes back in time saves the offsets; becoming Empty again starts anew."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({T0: 5})
     lab.emptied()
     lab.wait(WEEK - 1)
@@ -112,7 +113,7 @@ def test_rejoining_stops_the_clock() -> None:
 @pytest.mark.rules("EX-5")
 def test_a_long_explicit_retention_keeps_the_group_only() -> None:
     """An offset with longer retention outlives the others; what is committed plainly then is due at once."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({T0: 5}, version=2, retention_time_ms=20 * DAY)
     lab.commit({("t", 1): 6})
     lab.emptied()
@@ -130,7 +131,7 @@ def test_a_long_explicit_retention_keeps_the_group_only() -> None:
 @pytest.mark.rules("EX-3")
 def test_an_empty_group_with_an_old_record() -> None:
     """A record that does not say since when the group is Empty leaves the commits to count from."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({T0: 5})
     lab.emptied()
     lab.wait(DAY)
@@ -144,7 +145,7 @@ def test_an_empty_group_with_an_old_record() -> None:
 @pytest.mark.rules("EX-3", "EX-7", "EX-15")
 def test_a_stable_group_keeps_what_it_reads() -> None:
     """In a Stable consumer group only offsets of topics nobody reads are due, each by its commit."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({T0: 5, U0: 6})
     lab.stable(topics=["t"])
     lab.wait(WEEK - 1)
@@ -161,7 +162,7 @@ def test_a_stable_group_keeps_what_it_reads() -> None:
 @pytest.mark.parametrize("version", range(4))
 def test_subscriptions_of_several_members(version: int) -> None:
     """The topics of all members count, read from subscriptions of every version."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({T0: 5, U0: 6})
     first = lab.stable(metadata=encode_subscription(ConsumerProtocolSubscription(topics=["t"]), version))
     second = lab.join(metadata=encode_subscription(ConsumerProtocolSubscription(topics=["u"]), version))
@@ -178,7 +179,7 @@ def test_subscriptions_of_several_members(version: int) -> None:
 @pytest.mark.parametrize("join", [{"metadata": b"?"}, {"protocol_type": "connect"}])
 def test_when_nobody_knows_what_is_read(join: dict[str, object]) -> None:
     """Unreadable subscriptions and other protocol types: nothing expires while there are members."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({T0: 5, U0: 6})
     member = lab.stable(**join)  # type: ignore[arg-type]
     lab.wait(9 * DAY)
@@ -192,13 +193,13 @@ def test_when_nobody_knows_what_is_read(join: dict[str, object]) -> None:
 @pytest.mark.rules("EX-3", "EX-6", "EX-15")
 def test_nothing_expires_in_a_rebalance() -> None:
     """While members rejoin nothing expires, not even by its own timestamp; once Stable what was dropped goes."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({T0: 5, U0: 6}, version=2, retention_time_ms=MINUTE)
     member = lab.stable(topics=["t", "u"])
     lab.join(topics=["t"], rebalance_ms=DAY)
     lab.join(topics=["t"], member_id=member, rebalance_ms=DAY)
     assert lab.group().state is State.COMPLETING
-    lab.wait(DAY - 1)
+    lab.wait(DAY - PASS - 1)
     assert lab.offsets() == {T0: 5, U0: 6}
 
     lab.sync(lab.group().leader or "")
@@ -210,7 +211,7 @@ def test_nothing_expires_in_a_rebalance() -> None:
 @pytest.mark.rules("EX-6")
 def test_an_expire_timestamp_does_not_widen_the_table() -> None:
     """An offset that a Stable group reads survives its expire timestamp."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({T0: 5, U0: 6}, version=4, retention_time_ms=0)
     lab.stable(topics=["t"])
     lab.wait(PASS)
@@ -224,7 +225,7 @@ def test_an_expire_timestamp_does_not_widen_the_table() -> None:
 @pytest.mark.parametrize("retention_ms", [0, -2, 2**63 - 1])
 def test_due_at_once(retention_ms: int) -> None:
     """Retention 0, negative retention and one that wraps are due at the next cleanup."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit(version=3, retention_time_ms=retention_ms)
     lab.wait(PASS)
 
@@ -234,7 +235,7 @@ def test_due_at_once(retention_ms: int) -> None:
 @pytest.mark.rules("EX-2")
 def test_an_expire_timestamp_replaces_base_and_retention() -> None:
     """It may be later than the retention would be, or earlier."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({T0: 5}, version=2, retention_time_ms=10 * DAY)
     lab.commit({U0: 6}, version=2, retention_time_ms=DAY)
     lab.wait(DAY)
@@ -249,7 +250,7 @@ def test_an_expire_timestamp_replaces_base_and_retention() -> None:
 @pytest.mark.parametrize("commits", [True, False])
 def test_a_pending_offset_holds_its_partition(commits: bool) -> None:
     """While a transaction holds a partition its offset stays, and so does the group; then it goes if still due."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({T0: 5, U0: 6}, version=2, retention_time_ms=MINUTE)
     lab.pend({T0: 50})
     lab.wait(HOUR)
@@ -265,7 +266,7 @@ def test_a_pending_offset_holds_its_partition(commits: bool) -> None:
 @pytest.mark.rules("EX-8", "CR-14")
 def test_tombstones_of_a_cleanup() -> None:
     """What a pass takes is one batch: each group's offsets and then, if it is gone, the group."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({T0: 5, ("t", 1): 6})
     before = len(lab.batches())
     lab.wait(WEEK)
@@ -279,7 +280,7 @@ def test_tombstones_of_a_cleanup() -> None:
 @pytest.mark.parametrize(("as_release", "batches"), [("4.3", 1), ("3.9", 3)])
 def test_tombstones_of_several_groups(as_release: str, batches: int) -> None:
     """What a pass or the end of a topic takes from several groups is one batch; in 3.9.1 one for each group."""
-    lab = Lab(as_release, settings={"offsets.topic.num.partitions": 1})
+    lab = OffsetsCluster(as_release, settings={"offsets.topic.num.partitions": 1})
     for commit, cause in (
         ({"version": 3, "retention_time_ms": 0}, lambda: lab.wait(PASS)),
         ({}, lambda: lab.cluster.topics.delete("t", lab.now)),
@@ -294,7 +295,7 @@ def test_tombstones_of_several_groups(as_release: str, batches: int) -> None:
 @pytest.mark.rules("EX-9")
 def test_an_empty_group_without_offsets_goes_at_once() -> None:
     """It needs no retention: the first cleanup takes a group that never committed or was emptied without offsets."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.emptied()
     lab.wait(PASS - 1)
     assert lab.exists()
@@ -305,7 +306,7 @@ def test_an_empty_group_without_offsets_goes_at_once() -> None:
 @pytest.mark.rules("EX-9")
 def test_a_group_with_nothing_but_handed_out_ids() -> None:
     """Ids that nobody joined with do not keep a group; they are unknown afterwards."""
-    lab = Lab()
+    lab = OffsetsCluster()
     shard = lab.shard()
     group = shard.create_group("g", lab.now)
     group.pending_join_members.add("m-1", 20 * DAY, group, lab.now)
@@ -319,7 +320,7 @@ def test_a_group_with_nothing_but_handed_out_ids() -> None:
 @pytest.mark.parametrize(("as_release", "tombstones"), [("4.3", 1), ("3.9", 0)])
 def test_the_tombstone_of_a_simple_group(as_release: str, tombstones: int) -> None:
     """4.3.1 writes one for a group that never had a record, 3.9.1 only if there ever was a generation."""
-    lab = Lab(as_release)
+    lab = OffsetsCluster(as_release)
     lab.commit()
     lab.wait(WEEK)
 
@@ -330,7 +331,7 @@ def test_the_tombstone_of_a_simple_group(as_release: str, tombstones: int) -> No
 @pytest.mark.rules("EX-10")
 def test_the_tombstone_of_a_group_with_a_generation_in_3_9() -> None:
     """A group that had members leaves one in 3.9.1 too."""
-    lab = Lab("3.9")
+    lab = OffsetsCluster("3.9")
     lab.emptied()
     lab.wait(PASS)
 
@@ -340,7 +341,7 @@ def test_the_tombstone_of_a_group_with_a_generation_in_3_9() -> None:
 @pytest.mark.rules("EX-11")
 def test_a_group_with_members_stays() -> None:
     """Whatever happens to its offsets."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({U0: 6})
     lab.stable(topics=["t"])
     lab.wait(8 * DAY)
@@ -352,7 +353,7 @@ def test_a_group_with_members_stays() -> None:
 @pytest.mark.rules("EX-12", "XT-5")
 def test_deleting_a_topic() -> None:
     """Its offsets go in all groups and states, pending ones too; an Empty group without any goes at the next run."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({T0: 5, U0: 6})
     lab.stable(topics=["t"])
     lab.commit({T0: 7}, group_id="h")
@@ -371,7 +372,7 @@ def test_deleting_a_topic() -> None:
 @pytest.mark.rules("EX-12")
 def test_deleting_a_topic_in_3_9() -> None:
     """3.9.1 removes the emptied group at once, in the same batch."""
-    lab = Lab("3.9")
+    lab = OffsetsCluster("3.9")
     lab.commit({T0: 5})
     lab.emptied()
     before = len(lab.batches())
@@ -385,7 +386,7 @@ def test_deleting_a_topic_in_3_9() -> None:
 @pytest.mark.rules("EX-14")
 def test_the_text_of_the_proposal() -> None:
     """The text: unread topics age in every live state and for every protocol type; an Empty group goes as a whole."""
-    lab = Lab(settings={"fakebroker.expiry.policy": "kip-211"})
+    lab = OffsetsCluster(settings={"fakebroker.expiry.policy": "kip-211"})
     lab.commit({T0: 5, U0: 6})
     member = lab.stable(topics=["t"])
     lab.join(topics=["t"], rebalance_ms=20 * DAY)
@@ -405,7 +406,7 @@ def test_the_text_of_the_proposal() -> None:
 @pytest.mark.rules("EX-14")
 def test_the_text_and_unknown_subscriptions() -> None:
     """What nobody can read is kept."""
-    lab = Lab(settings={"fakebroker.expiry.policy": "kip-211"})
+    lab = OffsetsCluster(settings={"fakebroker.expiry.policy": "kip-211"})
     lab.commit({T0: 5})
     lab.stable(metadata=b"?")
     lab.wait(9 * DAY)
@@ -417,7 +418,7 @@ def test_the_text_and_unknown_subscriptions() -> None:
 @pytest.mark.rules("EX-17", "CR-5")
 def test_before_the_proposal() -> None:
     """2.0.1: each offset dies on its own timer, also that of a live member that reads the topic."""
-    lab = Lab("2.0")
+    lab = OffsetsCluster("2.0")
     member = lab.stable(topics=["t"])
     lab.commit({T0: 5}, version=1, member_id=member, generation_id_or_member_epoch=1)
     lab.commit({U0: 6}, version=2, member_id=member, generation_id_or_member_epoch=1, retention_time_ms=DAY)
@@ -444,7 +445,7 @@ def test_before_the_proposal() -> None:
 @pytest.mark.rules("EX-17")
 def test_an_empty_group_before_the_proposal() -> None:
     """Without members the group is gone with its last offset."""
-    lab = Lab("2.0")
+    lab = OffsetsCluster("2.0")
     lab.commit(version=2, retention_time_ms=DAY)
     lab.wait(DAY)
 
@@ -454,7 +455,7 @@ def test_an_empty_group_before_the_proposal() -> None:
 @pytest.mark.rules("EX-18")
 def test_the_proposal_as_first_released() -> None:
     """2.1.1: a group with members loses nothing, not even what nobody reads; an Empty one as today."""
-    lab = Lab("2.1")
+    lab = OffsetsCluster("2.1")
     lab.commit({T0: 5}, version=2, retention_time_ms=DAY)
     lab.commit({U0: 6}, version=2)
     member = lab.stable(topics=["t"])
@@ -471,7 +472,7 @@ def test_the_proposal_as_first_released() -> None:
 
 def test_the_setting_overrides_the_release() -> None:
     """A broker of today can live under older rules."""
-    lab = Lab(settings={"fakebroker.expiry.policy": "2.1"})
+    lab = OffsetsCluster(settings={"fakebroker.expiry.policy": "2.1"})
     lab.commit({U0: 6})
     lab.stable(topics=["t"])
     lab.wait(9 * DAY)

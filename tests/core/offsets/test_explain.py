@@ -13,7 +13,8 @@ from fakebroker.core.offsets.expiry_policies import EXPIRY_POLICIES
 from fakebroker.core.offsets.explain import OffsetExplanation, side_by_side
 from fakebroker.errors import FakebrokerError
 from tests.core.offsets.histories import DURATIONS, STEPS, take
-from tests.core.offsets.lab import DAY, MINUTE, START, WEEK, Lab
+from tests.support.offsets import WEEK, OffsetsCluster
+from tests.support.time import DAY, MINUTE, START
 
 T0 = ("t", 0)
 
@@ -21,7 +22,7 @@ T0 = ("t", 0)
 @pytest.mark.rules("EX-3", "EX-5")
 def test_an_emptied_group() -> None:
     """The text names state, rule, what counts, when each offset is due and the cleanup that takes it."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.shard()
     lab.wait(2 * MINUTE)
     lab.commit({T0: 42})
@@ -48,7 +49,7 @@ def test_an_emptied_group() -> None:
 @pytest.mark.rules("EX-8")
 def test_what_has_expired_can_still_be_explained() -> None:
     """When the group is gone its expirations are told: by which rule, when due, and which cleanup took them."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({T0: 42})
     lab.wait(8 * DAY)
     story = lab.explain()
@@ -61,7 +62,7 @@ def test_what_has_expired_can_still_be_explained() -> None:
 
 def test_a_new_commit_hides_the_loss() -> None:
     """A partition that was committed again is told as it is now; other expirations stay."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({T0: 1, ("t", 1): 2})
     lab.wait(WEEK)
     lab.commit({T0: 3})
@@ -71,7 +72,7 @@ def test_a_new_commit_hides_the_loss() -> None:
 
 def test_nothing_to_tell() -> None:
     """An unknown group, and one without offsets."""
-    lab = Lab()
+    lab = OffsetsCluster()
     assert lab.explain().why == "there is no such group"
     lab.emptied()
     assert str(lab.explain()).endswith("no committed offsets")
@@ -80,7 +81,7 @@ def test_nothing_to_tell() -> None:
 @pytest.mark.rules("EX-17", "EX-18", "EX-14")
 def test_eras_side_by_side() -> None:
     """The same group under each policy, a column each."""
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit({T0: 5, ("u", 0): 6}, version=2, retention_time_ms=DAY)
     lab.stable(topics=["t"])
     stories = {policy: lab.explain(policy=policy) for policy in EXPIRY_POLICIES}
@@ -105,7 +106,7 @@ def test_eras_side_by_side() -> None:
 
 def test_odd_times() -> None:
     """Times that no calendar has are told as numbers; retentions in the largest unit that fits."""
-    lab = Lab(settings={"offsets.retention.minutes": 90})
+    lab = OffsetsCluster(settings={"offsets.retention.minutes": 90})
     lab.commit(version=2, retention_time_ms=2**63 - 1 - START.wall_ms)
 
     assert str(2**63 - 1) in str(lab.explain())
@@ -115,7 +116,7 @@ def test_odd_times() -> None:
 def test_losses_are_bounded() -> None:
     """Of a group the youngest passes are kept."""
     expirations = Expirations()
-    lab = Lab()
+    lab = OffsetsCluster()
     lab.commit()
     aging = lab.shard().cleanup.aging(lab.group())
     for n in range(40):
@@ -132,7 +133,7 @@ def test_losses_are_bounded() -> None:
 @given(st.sampled_from(sorted(EXPIRY_POLICIES)), st.lists(STEPS, max_size=12), DURATIONS)
 def test_what_is_announced_happens(policy: str, history: list[tuple[Any, ...]], after_ms: int) -> None:
     """After any history: what explain says goes by a time goes by then, at the cleanup it names, and nothing else."""
-    lab = Lab(settings={"fakebroker.expiry.policy": policy})
+    lab = OffsetsCluster(settings={"fakebroker.expiry.policy": policy})
     for step in history:
         take(lab, step)
     lab.expired()

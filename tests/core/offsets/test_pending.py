@@ -3,7 +3,7 @@
 import pytest
 
 from fakebroker.core.offsets.pending import PendingOffsets
-from tests.core.offsets.lab import NO_ID
+from tests.support.offsets import NO_ID
 
 PLACE = ("t", 0)
 

@@ -5,16 +5,15 @@ from typing import Any, NamedTuple
 
 from fakebroker.apis import fetch
 from fakebroker.apis.call import Call
-from fakebroker.core.cluster import Cluster
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.instant import Instant
 from fakebroker.records.batch import build_batch, split_batches
 from fakebroker.records.record_codec import Record
-from fakebroker.release import release
-from fakebroker.settings import Settings
 from fakebroker.wire.messages.fetch import FetchRequest, FetchResponse, FetchTopic, ForgottenTopic, PartitionData
+from tests.support.cluster import by_kafka_name, make_cluster
+from tests.support.parked import Sent
+from tests.support.time import T0, TimeDriven
 
-T0 = 1_700_000_000_000
 MIB = 1 << 20
 
 
@@ -29,25 +28,15 @@ class At(NamedTuple):
     topic: str = "t"
 
 
-class Pending:
-    """A request that was sent: `response` when there is one, else it is parked."""
+class Pending(Sent):
+    """A Fetch that was sent."""
 
     def __init__(self, call: Call, returned: FetchResponse | None) -> None:
-        self.call = call
-        self._returned = returned
+        super().__init__(call, FetchResponse, returned)
 
     @property
     def response(self) -> FetchResponse | None:
-        """The answer, encoded and decoded again as the client sees it; None while the request is parked."""
-        replies = self.call.connection.replies
-        response = self._returned or (replies[0] if replies else None)
-        if response is None:
-            return None
-        return FetchResponse.decode(response.encode(self.call.version), self.call.version)[0]
-
-    @property
-    def is_parked(self) -> bool:
-        return self.response is None
+        return self.answer
 
     def partitions(self) -> list[tuple[str | bytes, PartitionData]]:
         """(topic name or id, partition) in the order of the answer."""
@@ -73,13 +62,13 @@ class Pending:
             callback(self.call.now)
 
 
-class FetchLab:
+class Fetches(TimeDriven):
     """A cluster with a topic "t" of four partitions. Batches of `produce` have 100 bytes each unless said otherwise."""
 
     def __init__(self, make_call: Callable[..., Call], as_release: str = "4.3", **settings: Any) -> None:
-        values = {name.replace("_", "."): value for name, value in settings.items()}
-        self.cluster = Cluster(Settings(values, profile="kafka"), release(as_release), seed=1)
-        self.now = Instant(T0, 0)
+        values = by_kafka_name(settings)
+        self.cluster = make_cluster(values, as_release, seed=1)
+        super().__init__(self.cluster.timers, Instant(T0, 0))
         self._make_call = make_call
         self.topic = self.cluster.topics.create("t", 4)
 
@@ -133,13 +122,6 @@ class FetchLab:
         call = self._make_call(self.cluster, version, now=self.now)
         call.node = self.cluster.nodes[node]
         return Pending(call, fetch.handle(call, request))
-
-    def advance(self, ms: int) -> None:
-        """Let time pass on both clocks."""
-        queue, target_ms = self.cluster.timers.mono, self.now.mono_ms + ms
-        while (deadline := queue.pop_due(target_ms)) is not None:
-            deadline.action(Instant(T0, target_ms))
-        self.now = self.now.plus(ms)
 
     def entry(self, version: int, one: At, ids: dict[str, bytes] | None = None) -> FetchTopic:
         """One partition as it stands in a request."""

@@ -5,28 +5,25 @@ from typing import Any, cast
 
 from fakebroker.apis.call import Call
 from fakebroker.apis.handlers import handler
-from fakebroker.core.cluster import Cluster
 from fakebroker.core.coordinator.coordinator import GroupCoordinator
 from fakebroker.core.coordinator.loading import load_groups
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic_group import ClassicGroup
-from fakebroker.core.groups.messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
+from fakebroker.core.groups.messages import JoinRequest, Leaver, SyncRequest
 from fakebroker.core.groups.states import State
 from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
 from fakebroker.core.offsets.explain import GroupExplanation, explain
 from fakebroker.core.topics import Partition, Topic
-from fakebroker.instant import Instant
 from fakebroker.listeners import Listener
 from fakebroker.records.batch import read_records
 from fakebroker.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
 from fakebroker.records.record_codec import Record
-from fakebroker.release import release
-from fakebroker.settings import Settings
 from fakebroker.wire.registry import api
+from tests.support.cluster import make_cluster
+from tests.support.parked import Parked
+from tests.support.time import DAY, MINUTE, TimeDriven
 
-START = Instant(wall_ms=1_700_000_000_000, mono_ms=5_000)
 NO_ID = bytes(16)
-SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 PASS = 10 * MINUTE  # offsets.retention.check.interval.ms
 WEEK = 7 * DAY  # offsets.retention.minutes
 
@@ -34,23 +31,19 @@ PartitionKey = tuple[str, int]  # topic and index
 Pair = tuple[bytes | None, bytes | None]
 
 
-class Lab:
+class OffsetsCluster(TimeDriven):
     """A cluster with topics "t" and "u" of 4 partitions. `ms` counts from 0; the defaults are Kafka's."""
 
     def __init__(
         self, as_release: str = "4.3", nodes: tuple[int, ...] = (1,), settings: Mapping[str, object] | None = None
     ) -> None:
         values = {"group.initial.rebalance.delay.ms": 0, "offsets.topic.replication.factor": 1, **(settings or {})}
-        self.cluster = Cluster(Settings(values), release(as_release), node_ids=nodes)
-        self.ms = 0
+        self.cluster = make_cluster(values, as_release, node_ids=nodes)
+        super().__init__(self.cluster.timers)
         self.topics = {name: self.cluster.topics.create(name, 4, 1) for name in ("t", "u")}
         self._members: dict[str, list[str]] = {}
 
     # -- what there is -----------------------------------------------------------------------------------------------
-
-    @property
-    def now(self) -> Instant:
-        return START.plus(self.ms)
 
     @property
     def coordinator(self) -> GroupCoordinator:
@@ -89,26 +82,6 @@ class Lab:
 
     # -- time --------------------------------------------------------------------------------------------------------
 
-    def wait(self, ms: int) -> None:
-        """Let time pass on both clocks; what falls due on the way runs at its own millisecond."""
-        end = self.ms + ms
-        timers = self.cluster.timers
-        while True:
-            wall, mono = timers.wall.next_due_ms(), timers.mono.next_due_ms()
-            dues = [
-                (due - start, queue)
-                for due, start, queue in ((wall, START.wall_ms, timers.wall), (mono, START.mono_ms, timers.mono))
-                if due is not None
-            ]
-            at, queue = min(dues, key=lambda due: due[0], default=(end + 1, timers.wall))
-            if at > end:
-                break
-            self.ms = max(self.ms, at)
-            deadline = queue.pop_due(self.now.wall_ms if queue is timers.wall else self.now.mono_ms)
-            assert deadline is not None
-            deadline.action(self.now)
-        self.ms = end
-
     def expired(self) -> list[OffsetExpired]:
         """What expired since the last call."""
         expirations = [event for event in self.cluster.outbox if isinstance(event, OffsetsExpired)]
@@ -128,7 +101,7 @@ class Lab:
         metadata: bytes | None = None,
         session_ms: int = 20 * DAY,
         rebalance_ms: int = MINUTE,
-    ) -> "Parked":
+    ) -> Parked[Any]:
         """A JoinGroup; members of the lab are patient, so that a test can let days pass."""
         shard = self.shard(group_id)
         group = shard.group(group_id) or shard.create_group(group_id, self.now)
@@ -146,12 +119,12 @@ class Lab:
             (("range", subscription),),
             needs_member_id=False,
         )
-        parked = Parked()
+        parked: Parked[Any] = Parked(lambda: self.ms)
         group.join(request, parked, self.now)
         return parked
 
-    def sync(self, member_id: str, group_id: str = "g", assignment: bytes = b"all") -> "Parked":
-        parked = Parked()
+    def sync(self, member_id: str, group_id: str = "g", assignment: bytes = b"all") -> Parked[Any]:
+        parked: Parked[Any] = Parked(lambda: self.ms)
         group = self.group(group_id)
         group.sync(
             SyncRequest(member_id, None, group.generation, None, None, [(member_id, assignment)]), parked, self.now
@@ -239,44 +212,10 @@ class Lab:
     def reread(self, group_id: str = "g") -> Shard:
         """A shard in another cluster, filled from the same log."""
         original = self.shard(group_id)
-        other = Cluster(Settings(), self.cluster.release)
+        other = make_cluster(as_release=self.cluster.release.name)
         shard = Shard(other.nodes[1], original.partition, self.now)
         load_groups(shard, self.now)
         return shard
-
-
-class Pairs:
-    """Records for a log."""
-
-    def __init__(self, *pairs: Pair) -> None:
-        self._pairs = pairs
-
-    def __len__(self) -> int:
-        return len(self._pairs)
-
-    def records(self) -> tuple[Pair, ...]:
-        return self._pairs
-
-    def memory_bytes(self) -> int:
-        return 1000 * len(self._pairs)
-
-    def all_overwritten(self) -> bool:
-        return False
-
-
-class Parked:
-    """Takes the answer of a request that may be parked."""
-
-    def __init__(self) -> None:
-        self.answers: list[JoinAnswer | SyncAnswer] = []
-
-    def __call__(self, answer: JoinAnswer | SyncAnswer) -> None:
-        self.answers.append(answer)
-
-    @property
-    def answer(self) -> Any:
-        (answer,) = self.answers
-        return answer
 
 
 def state_of(shard: Shard) -> dict[str, Any]:

@@ -5,16 +5,14 @@ from types import ModuleType
 from typing import Any
 
 from fakebroker.apis.call import Call
-from fakebroker.core.cluster import Cluster
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.topics import Partition
 from fakebroker.instant import Instant
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
-from fakebroker.release import release
-from fakebroker.settings import Settings
+from tests.support.cluster import make_cluster
+from tests.support.time import T0
 
-T0 = 1_700_000_000_000
 NOW = Instant(wall_ms=T0 + 1_000_000, mono_ms=0)
 
 
@@ -23,14 +21,14 @@ def batch(*times_ms: int, key: bytes | None = b"k", **fields: Any) -> bytes:
     return build_batch([Record(n, time_ms, key, b"v") for n, time_ms in enumerate(times_ms)], **fields)
 
 
-class Lab:
+class LogApis:
     """A cluster of up to three brokers with a topic "t" of two partitions, all led by broker 1."""
 
     def __init__(
         self, make_call: Callable[..., Call], as_release: str = "4.3", nodes: int = 1, **config: object
     ) -> None:
         self._make_call = make_call
-        self.cluster = Cluster(Settings(), release(as_release), node_ids=tuple(range(1, nodes + 1)))
+        self.cluster = make_cluster(as_release=as_release, node_ids=tuple(range(1, nodes + 1)))
         own = {name.replace("_", "."): str(value) for name, value in config.items()}
         everywhere = list(range(1, nodes + 1))
         self.topic = self.cluster.topics.create("t", config=own, assignments=[everywhere, everywhere])

@@ -3,19 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fakebroker.core.cluster import Cluster
 from fakebroker.core.logs.log import Appended, PartitionLog
 from fakebroker.core.topics import Topic
 from fakebroker.instant import Instant
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
-from fakebroker.release import release
-from fakebroker.settings import Settings
+from tests.support.cluster import make_cluster
+from tests.support.time import DAY, T0, TimeDriven
 
-T0 = 1_700_000_000_000
 NOW = Instant(wall_ms=T0 + 1_000_000, mono_ms=0)
 EVERYTHING = 1 << 60
-DAY_MS = 86_400_000
+DAY_MS = DAY
 
 
 class Pairs:
@@ -40,12 +38,12 @@ class Pairs:
         return self._pairs
 
 
-class Workshop:
+class LogsCluster(TimeDriven):
     """One cluster. `now` moves by `advance`, which runs the jobs that fall due. As 3.9, segments may be tiny."""
 
     def __init__(self, settings: dict[str, object] | None = None, as_release: str = "3.9") -> None:
-        self.cluster = Cluster(Settings(settings or {}), release(as_release))
-        self.now = NOW
+        self.cluster = make_cluster(settings, as_release)
+        super().__init__(self.cluster.timers, NOW)
         self.cluster.log_jobs.start(NOW)
 
     def topic(self, name: str = "t", partitions: int = 1, **config: Any) -> Topic:
@@ -54,19 +52,6 @@ class Workshop:
 
     def log(self, **config: Any) -> PartitionLog:
         return self.topic(**config).partitions[0].log
-
-    def advance(self, ms: int) -> int:
-        """Let wall time pass; returns how many jobs ran."""
-        target_ms, ran = self.now.wall_ms + ms, 0
-        queue = self.cluster.timers.wall
-        while (due_ms := queue.next_due_ms()) is not None and due_ms <= target_ms:
-            deadline = queue.pop_due(due_ms)
-            assert deadline is not None
-            self.now = Instant(max(due_ms, self.now.wall_ms), self.now.mono_ms)
-            deadline.action(self.now)
-            ran += 1
-        self.now = Instant(target_ms, self.now.mono_ms)
-        return ran
 
     def append(self, log: PartitionLog, *times_ms: int, **fields: Any) -> Appended:
         """Append one batch with a record per timestamp."""

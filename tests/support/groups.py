@@ -1,7 +1,7 @@
 """A group without a broker: a host that keeps what it is told, a clock that is driven, requests with short names."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import CoreEvent, Transition
@@ -12,45 +12,21 @@ from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import GroupValue
 from fakebroker.release import Behaviours, release
 from fakebroker.settings import Settings
+from tests.support.parked import Parked
+from tests.support.time import TimeDriven
 
-START = Instant(wall_ms=1_700_000_000_000, mono_ms=5_000)
 RANGE = (("range", b"r"),)
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = "Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"
 
-Answer = TypeVar("Answer")
 
-
-class Parked(Generic[Answer]):
-    """A request that was sent: `answer` is None while it is parked, `at_ms` says when it was answered."""
-
-    def __init__(self, lab: "Lab") -> None:
-        self._lab = lab
-        self.answer: Answer | None = None
-        self.at_ms: int | None = None
-
-    def __call__(self, answer: Answer) -> None:
-        assert self.answer is None, "answered twice"
-        self.answer = answer
-        self.at_ms = self._lab.ms
-
-    def __getattr__(self, name: str) -> Any:
-        """Fields of the answer, which must have come."""
-        assert self.answer is not None, "not answered yet"
-        return getattr(self.answer, name)
-
-    @property
-    def is_parked(self) -> bool:
-        return self.answer is None
-
-
-class Lab:
+class OneGroup(TimeDriven):
     """One group named "g" and everything around it. `ms` counts from 0; `settings` are Kafka's own defaults."""
 
     def __init__(self, settings: dict[str, object] | None = None, as_release: str = "4.3") -> None:
         self.settings = Settings(settings or {})
         self.behaviours: Behaviours = release(as_release).behaviours
         self.timers = Timers()
-        self.ms = 0
+        super().__init__(self.timers)
         self.events: list[CoreEvent] = []
         self.written: list[GroupValue] = []
         self.write_result = ErrorCode.NONE
@@ -74,20 +50,6 @@ class Lab:
         self.events.append(event)
 
     # -- time --------------------------------------------------------------------------------------------------------
-
-    @property
-    def now(self) -> Instant:
-        return START.plus(self.ms)
-
-    def wait(self, ms: int) -> None:
-        """Let time pass; what falls due on the way runs at its own millisecond."""
-        end = self.ms + ms
-        while (due := self.timers.mono.next_due_ms()) is not None and due - START.mono_ms <= end:
-            self.ms = max(self.ms, due - START.mono_ms)
-            deadline = self.timers.mono.pop_due(due)
-            assert deadline is not None
-            deadline.action(self.now)
-        self.ms = end
 
     def wait_until(self, ms: int) -> None:
         self.wait(ms - self.ms)
@@ -135,7 +97,7 @@ class Lab:
         return self.group.leave(entries, self.now)
 
     def _send(self, receive: Callable[[Any, Any, Instant], None], request: Any) -> Parked[Any]:
-        parked: Parked[Any] = Parked(self)
+        parked: Parked[Any] = Parked(lambda: self.ms)
         receive(request, parked, self.now)
         return parked
 

@@ -5,17 +5,14 @@ from typing import Any
 
 from fakebroker.apis.call import Call
 from fakebroker.apis.handlers import handler
-from fakebroker.core.cluster import Cluster
 from fakebroker.core.coordinator.coordinator import GroupCoordinator
-from fakebroker.instant import Instant
-from fakebroker.release import release
-from fakebroker.settings import Settings
 from fakebroker.wire.registry import api
+from tests.support.cluster import by_kafka_name, make_cluster
+from tests.support.parked import Sent
+from tests.support.time import TimeDriven
 
-START = Instant(wall_ms=1_700_000_000_000, mono_ms=5_000)
 
-
-class GroupLab:
+class GroupApis(TimeDriven):
     """A cluster whose first node is asked. `node_ids` (1, 2) makes groups that the second one coordinates."""
 
     def __init__(
@@ -25,43 +22,29 @@ class GroupLab:
         node_ids: tuple[int, ...] = (1,),
         **settings: object,
     ) -> None:
-        values = {name.replace("_", "."): value for name, value in settings.items()}
+        values = by_kafka_name(settings)
         values.setdefault("offsets.topic.replication.factor", 1)
-        self.cluster = Cluster(Settings(values), release(as_release), node_ids=node_ids)
-        self.ms = 0
+        self.cluster = make_cluster(values, as_release, node_ids=node_ids)
+        super().__init__(self.cluster.timers)
         self._make_call = make_call
-
-    @property
-    def now(self) -> Instant:
-        return START.plus(self.ms)
 
     @property
     def coordinator(self) -> GroupCoordinator:
         return self.cluster.nodes[1].coordinator
 
-    def send(self, name: str, version: int, *, client_id: str | None = "test", **request: Any) -> "Sent":
+    def send(self, name: str, version: int, *, client_id: str | None = "test", **request: Any) -> Sent:
         """Have the handler of an API answer; the request and the answer go through bytes of that version."""
         wire = api(name)
         call = self._make_call(self.cluster, version, client_id=client_id, now=self.now)
         decoded, _ = wire.request.decode(wire.request(**request).encode(version), version)
         returned = handler(wire.key).handle(call, decoded)
-        return Sent(wire.response, version, call, returned)
+        return Sent(call, wire.response, returned)
 
     def ask(self, name: str, version: int, **request: Any) -> Any:
         """The same for requests that are answered at once."""
         answer = self.send(name, version, **request).answer
         assert answer is not None, "parked"
         return answer
-
-    def wait(self, ms: int) -> None:
-        end = self.ms + ms
-        mono = self.cluster.timers.mono
-        while (due := mono.next_due_ms()) is not None and due - START.mono_ms <= end:
-            self.ms = max(self.ms, due - START.mono_ms)
-            deadline = mono.pop_due(due)
-            assert deadline is not None
-            deadline.action(self.now)
-        self.ms = end
 
     def stable(self, group_id: str, members: int = 1) -> list[str]:
         """A Stable group of generation 1 with dynamic members; the first one leads."""
@@ -80,22 +63,6 @@ class GroupLab:
         """A group that node `leader` coordinates."""
         names = (f"group-{number}" for number in range(1000))
         return next(name for name in names if self.cluster.group_partition(name).leader == leader)
-
-
-class Sent:
-    """A request on its way: `answer` is None while it is parked."""
-
-    def __init__(self, response: Any, version: int, call: Call, returned: Any) -> None:
-        self._response = response
-        self._version = version
-        self._call = call
-        self._returned = returned
-
-    @property
-    def answer(self) -> Any:
-        replies = self._call.connection.replies  # type: ignore[attr-defined]
-        message = self._returned if self._returned is not None else replies[0] if replies else None
-        return message and self._response.decode(message.encode(self._version), self._version)[0]
 
 
 def join(group_id: str, member_id: str = "", **changes: Any) -> dict[str, Any]:

@@ -1,63 +1,17 @@
 """An engine without sockets, and clients that speak frames to it."""
 
 from collections.abc import Mapping
-from struct import pack, unpack_from
 from typing import Any
 
-from fakebroker.core.cluster import Cluster
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
-from fakebroker.instant import Instant
 from fakebroker.listeners import Address, Listener
-from fakebroker.release import release
-from fakebroker.settings import Settings
 from fakebroker.sim.network import SimNetwork, SimSocket
-from fakebroker.wire.frame import decode_response, encode_request
-from fakebroker.wire.messages.fetch import FetchTopic
-from fakebroker.wire.messages.join_group import JoinGroupRequestProtocol
+from fakebroker.wire.frame import decode_response
 from fakebroker.wire.registry import api
-
-JOIN = {
-    "group_id": "g",
-    "session_timeout_ms": 30_000,
-    "rebalance_timeout_ms": 30_000,
-    "member_id": "",
-    "protocol_type": "consumer",
-    "protocols": [JoinGroupRequestProtocol(name="range", metadata=b"m")],
-}
-START = Instant(wall_ms=1_700_000_000_000, mono_ms=5_000)
-
-
-def long_poll(max_wait_ms: int, fetch_offset: int = 0, topic: str = "t", correlation_id: int = 1) -> bytes:
-    """A Fetch that waits for a record of a topic that exists; one without topics is answered at once."""
-    row = (0, -1, fetch_offset, -1, -1, 1000, bytes(16), 2**63 - 1)
-    asked = FetchTopic(topic=topic, partitions=[row])
-    return request("Fetch", 4, correlation_id, max_wait_ms=max_wait_ms, min_bytes=1, topics=[asked])
-
-
-def framed(frame: bytes) -> bytes:
-    """A frame with its length in front."""
-    return pack(">i", len(frame)) + frame
-
-
-def request(name: str, version: int, correlation_id: int = 1, client_id: str | None = "test", **fields: Any) -> bytes:
-    """A request as it travels."""
-    return framed(encode_request(api(name).request(**fields), version, correlation_id, client_id))
-
-
-def frames(data: bytes) -> list[bytes]:
-    """Cut what a broker sent; it must be whole frames."""
-    found = []
-    while data:
-        (size,) = unpack_from(">i", data)
-        assert len(data) >= 4 + size, "half an answer"
-        found.append(data[4 : 4 + size])
-        data = data[4 + size :]
-    return found
-
-
-def correlation_ids(data: bytes) -> list[int]:
-    return [unpack_from(">i", frame)[0] for frame in frames(data)]
+from tests.support.cluster import make_cluster
+from tests.support.frames import JOIN, frames, request
+from tests.support.time import START
 
 
 class Client:
@@ -90,7 +44,7 @@ class Client:
         return self.ask("JoinGroup", version, **{**JOIN, "group_id": group_id, "member_id": member_id})
 
 
-class EngineLab:
+class SimEngine:
     """An engine with one listener per node, in virtual time; errors of its own fail the test that looks for them."""
 
     def __init__(
@@ -103,7 +57,7 @@ class EngineLab:
         listeners: list[Listener] | None = None,
         seed: int = 0,
     ) -> None:
-        self.cluster = Cluster(Settings(settings, profile=profile), release(as_release), seed, node_ids)
+        self.cluster = make_cluster(settings, as_release, profile=profile, node_ids=node_ids, seed=seed)
         listeners = listeners or [Listener(node_id, "127.0.0.1", 9091 + node_id) for node_id in node_ids]
         self.journal = Journal()
         self.engine = Engine(self.cluster, listeners, self.journal, START)

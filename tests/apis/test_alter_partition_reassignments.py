@@ -1,0 +1,58 @@
+"""AlterPartitionReassignments: replicas move at once, and their leader with them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fakebroker.core.cluster import Cluster
+from fakebroker.wire.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from tests.support.cluster import partition
+
+Ask = Callable[..., Any]
+
+
+def reassign(ask: Ask, cluster: Cluster, replicas: list[int] | None, *, name: str = "t", **fields: Any) -> int:
+    asked = ReassignableTopic(name=name, partitions=[ReassignablePartition(partition_index=0, replicas=replicas)])
+    response = ask(cluster, AlterPartitionReassignmentsRequest(topics=[asked], **fields), 1)
+    assert (response.error_code, response.error_message) == (0, None)
+    [answer] = response.responses[0].partitions
+    assert (answer.error_message is None) == (answer.error_code in (0, 85))
+    return int(answer.error_code)
+
+
+@pytest.mark.rules("RA-1", "RA-2")
+@pytest.mark.parametrize(
+    ("replicas", "code"),
+    [(None, 85), ([], 39), ([1, 1], 39), ([9], 39), ([1, 2], 0), ([2, 1], 0), ([3, 1], 0), ([3], 0)],
+)
+def test_reassignments(ask: Ask, cluster: Cluster, replicas: list[int] | None, code: int) -> None:
+    """Nothing to cancel 85, brokers that cannot be 39, else the move is done."""
+    assert reassign(ask, cluster, replicas) == code
+    assert partition(cluster).replicas == (replicas if code == 0 else [1, 2])
+
+
+@pytest.mark.rules("RA-1", "RA-2")
+def test_refused_reassignments(ask: Ask, cluster: Cluster) -> None:
+    """An unknown topic is 3; another length is 38 if the client forbids it."""
+    assert reassign(ask, cluster, [1], name="x") == 3
+    assert reassign(ask, cluster, [1], allow_replication_factor_change=False) == 38
+    assert reassign(ask, cluster, [2, 1], allow_replication_factor_change=False) == 0
+
+
+@pytest.mark.rules("RA-2", "CLU-24", "CLU-30", "CLU-71")
+def test_what_a_move_does_to_the_leader(ask: Ask, cluster: Cluster) -> None:
+    """A new order leaves the leader; leaving its broker moves the leadership; lost replicas are a new epoch."""
+    moved = partition(cluster)
+    heard: list[int] = []
+    cluster.topics.on_leader_changed.append(lambda partition, _now: heard.append(partition.leader))
+    reassign(ask, cluster, [2, 1])
+    assert (moved.leader, moved.leader_epoch, heard) == (1, 0, [])
+    reassign(ask, cluster, [1, 3])
+    assert (moved.leader, moved.leader_epoch, heard) == (1, 1, [])
+    reassign(ask, cluster, [3, 2])
+    assert (moved.leader, moved.leader_epoch, moved.isr, heard) == (3, 2, [3, 2], [3])

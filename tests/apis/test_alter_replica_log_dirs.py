@@ -1,0 +1,39 @@
+"""AlterReplicaLogDirs: there is one directory to move to."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fakebroker.core.cluster import Cluster
+from fakebroker.wire.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+
+Ask = Callable[..., Any]
+DIRECTORY = "/tmp/kafka-logs"
+
+
+@pytest.mark.rules("LR-3")
+@pytest.mark.parametrize(
+    ("path", "topic", "code"),
+    [
+        ("/no/such/dir", "t", 57),
+        ("relative", "t", 57),
+        ("/no/such/dir", "x", 57),
+        (DIRECTORY, "t", 0),
+        (DIRECTORY, "x", 3),
+    ],
+)
+def test_moving_between_directories(ask: Ask, cluster: Cluster, path: str, topic: str, code: int) -> None:
+    """A path that is no directory of the broker is 57, whatever the partition."""
+    topics = [AlterReplicaLogDirTopic(name=topic, partitions=[0])]
+    request = AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=path, topics=topics)])
+    [result] = ask(cluster, request, 2).results
+    assert (result.topic_name, result.partitions[0].partition_index, result.partitions[0].error_code) == (
+        topic,
+        0,
+        code,
+    )
