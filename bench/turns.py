@@ -73,7 +73,7 @@ class _Watch:
 def ask(lab: SimEngine, frame: bytes) -> Turns:
     """Send one request as a socket would bring it, and take the steps one by one. The answer comes undecoded."""
     engine, socket, watch = lab.engine, lab.client().socket, _Watch()
-    lab.network.settle()
+    lab.network.flush()
     connection, steps = socket.connection, 0
     pieces = [frame[at : at + READ_BYTES] for at in range(0, len(frame), READ_BYTES)]
     gc.callbacks.append(watch.on_collection)
@@ -86,7 +86,7 @@ def ask(lab: SimEngine, frame: bytes) -> Turns:
             steps += 1
             watch.turn(f"step {steps}", lambda: engine.step(lab.network.now))
     gc.callbacks.remove(watch.on_collection)
-    lab.network.settle()
+    lab.network.flush()
     assert not lab.engine.errors, lab.engine.errors
     return Turns(
         watch.longest_s * 1000,

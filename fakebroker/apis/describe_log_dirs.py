@@ -7,7 +7,10 @@ MOCK: logs live in memory; all of them are in the first directory of log.dirs, t
 nothing is compressed away: sizes are what Kafka would have on disk.
 """
 
-from fakebroker.apis.call import Call
+from collections.abc import Iterator, Sequence
+
+from fakebroker.apis.call import Call, Steps
+from fakebroker.apis.pace import Pace
 from fakebroker.core.topics import Topic
 from fakebroker.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -17,21 +20,40 @@ from fakebroker.wire.messages.describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 
+PARTITIONS_PER_STEP = 2_000  # and topics, which cost about as much
 
-def handle(call: Call, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+
+def handle(call: Call, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse | None:
     """The broker's directories with the partitions asked for; unknown ones are left out (LR-2)."""
-    if request.topics is None:
-        found = [_topic(call, topic, range(len(topic.partitions))) for topic in call.cluster.topics]
-    else:
-        asked = ((call.cluster.topics.get(entry.topic), entry.partitions) for entry in request.topics)
-        found = [_topic(call, topic, indexes) for topic, indexes in asked if topic is not None]
+    return call.work(_in_steps(call, request))
+
+
+def _in_steps(call: Call, request: DescribeLogDirsRequest) -> Steps[DescribeLogDirsResponse]:
     directories = call.node.settings.get_list("log.dirs")
     results = [DescribeLogDirsResult(log_dir=directory) for directory in directories]
-    results[0].topics = [topic for topic in found if topic.partitions]
+    pace = Pace(PARTITIONS_PER_STEP)
+    for topic, indexes in _entries(call, request):
+        entry = _topic(call, topic, indexes)
+        if entry.partitions:
+            results[0].topics.append(entry)
+        if pace.is_over(1 + len(entry.partitions)):
+            yield
     return DescribeLogDirsResponse(results=results)
 
 
-def _topic(call: Call, topic: Topic, indexes: list[int] | range) -> DescribeLogDirsTopic:
+def _entries(call: Call, request: DescribeLogDirsRequest) -> Iterator[tuple[Topic, Sequence[int]]]:
+    """The topics that exist with the partitions asked for."""
+    if request.topics is None:
+        for topic in list(call.cluster.topics):
+            yield topic, range(len(topic.partitions))
+    else:
+        for entry in request.topics:
+            known = call.cluster.topics.get(entry.topic)
+            if known is not None:
+                yield known, entry.partitions
+
+
+def _topic(call: Call, topic: Topic, indexes: Sequence[int]) -> DescribeLogDirsTopic:
     entry = DescribeLogDirsTopic(name=topic.name)
     for index in dict.fromkeys(indexes):
         partition = topic.partition(index)
