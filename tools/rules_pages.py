@@ -2,8 +2,8 @@
 
 A chapter is one page per prefix: `docs/rules/jg-join-group.md` holds JG-1, JG-2, ... A rule is a heading `### JG-14`,
 plain sentences, and lines `- Source:`, `- Release:` and `- Shown by:` or `- Left out:` (both if a part is left out).
-People write everything but what follows `- Shown by:`; that is made here, from the marks of the tests and the "about"
-lines of the recordings that are played.
+People write everything but what follows `- Shown by:` and the line `- In the code:`; these are made here, from the
+marks of the tests, the "about" lines of the recordings that are played, and the ids that the code names.
 """
 
 import ast
@@ -20,6 +20,7 @@ from tests.conformance.recordings import PATHS, WAITING, name_of
 ROOT = Path(__file__).resolve().parent.parent
 RULES = ROOT / "docs" / "rules"
 SHOWN_BY = "- Shown by:"
+IN_THE_CODE = "- In the code:"
 LEFT_OUT = "- Left out:"
 
 _ID = r"[A-Z]{2,3}-\d+"
@@ -34,7 +35,8 @@ rules by their ids. The letters of an id are its page, and each rule is a headin
 [hb-heartbeat.md#hb-6](hb-heartbeat.md#hb-6).
 
 A rule says what a broker does, where that comes from (a KIP, a class or method of Kafka, an issue of its JIRA), for
-which releases it holds, and what shows it: tests, and recordings of a real broker's answers that are played here. The
+which releases it holds, which code names it, and what shows it: tests, and recordings of a real broker's answers that
+are played here. The
 default release is 4.3; what others did differently is also listed in [releases](../releases.md). *Left out* marks what
 fakebroker does not do, and why; beside *Shown by* it speaks of a part.
 
@@ -61,7 +63,7 @@ class Rule:
     @property
     def prose(self) -> str:
         """The sentences of the rule, without the lines that say where it comes from and what shows it."""
-        facts = ("- Source:", "- Release:", SHOWN_BY, LEFT_OUT)
+        facts = ("- Source:", "- Release:", SHOWN_BY, IN_THE_CODE, LEFT_OUT)
         return "\n".join(line for line in self.lines if not line.startswith(facts)).strip()
 
 
@@ -128,6 +130,17 @@ def evidence() -> dict[str, list[str]]:
     return shown
 
 
+@cache
+def citations() -> dict[str, list[str]]:
+    """The files of the package that name each rule."""
+    files: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "fakebroker").rglob("*.py")):
+        name = path.relative_to(ROOT / "fakebroker").as_posix()
+        for rule in sorted(rules_in(path.read_text())):
+            files.setdefault(rule, []).append(_link(name, path))
+    return files
+
+
 def about(recording: Path) -> str:
     """What the head of a recording says it shows."""
     with recording.open() as lines:
@@ -148,14 +161,23 @@ def _link(name: str, path: Path) -> str:
 
 
 def filled_page(path: Path) -> str:
-    """A chapter with its `Shown by` lines as they have to be now."""
+    """A chapter with its generated lines as they have to be now."""
     lines = list[str]()
     for rule, below in _by_rule(path.read_text().splitlines()):
         if rule is not None:
             lines.append(f"### {rule}")
-        shown = ", ".join(evidence().get(rule or "", []))
-        lines += [f"{SHOWN_BY} {shown}".rstrip() if line.startswith(SHOWN_BY) else line for line in below]
+        lines += _filled(rule or "", [line for line in below if not line.startswith(IN_THE_CODE)])
     return "\n".join(lines) + "\n"
+
+
+def _filled(rule: str, below: list[str]) -> Iterator[str]:
+    """The lines below a rule's heading; which code names it stands before what shows it."""
+    code, shown = ", ".join(citations().get(rule, [])), ", ".join(evidence().get(rule, []))
+    for line in below:
+        if line.startswith((SHOWN_BY, LEFT_OUT)) and code:
+            yield f"{IN_THE_CODE} {code}"
+            code = ""
+        yield f"{SHOWN_BY} {shown}".rstrip() if line.startswith(SHOWN_BY) else line
 
 
 def index_page(note: str) -> str:
