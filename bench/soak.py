@@ -21,7 +21,6 @@ from typing import Any
 import confluent_kafka
 
 from bench.targets import Target, fakebroker
-from fakebroker.errors import FakebrokerError
 from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
 from fakebroker.testclient.tcp_driver import TcpDriver
 
@@ -64,7 +63,7 @@ class Soak:
         while not self.stopping.is_set():
             try:
                 work()
-            except (OSError, FakebrokerError, confluent_kafka.KafkaException) as error:
+            except Exception as error:
                 self.counts[f"{work.__name__}: {type(error).__name__}"] += 1
                 time.sleep(0.2)
 

@@ -27,7 +27,6 @@ from tests.support.engine import SimEngine
 from tests.support.frames import request
 
 READ_BYTES = 256 << 10  # what asyncio reads from a socket at once
-LIMIT_MS = 250
 NOW_MS = 1_700_000_000_000
 
 

@@ -38,3 +38,7 @@ def __getattr__(name: str) -> object:
 
     found: object = getattr(import_module(_HOMES.get(name, "fakebroker.errors")), name)
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -193,7 +193,8 @@ class _Broker(ABC):
     def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> Any:
         """What `probe` gives as soon as it gives something, or an awaitable of it.
 
-        Raises WaitTimeout, and BrokerStopped at once when the broker is stopped meanwhile or is not running.
+        Raises WaitTimeout, and BrokerStopped at once when the broker is stopped meanwhile, or is not running
+        and `probe` gives nothing.
         """
 
     def _new_engine(self) -> Engine:
@@ -346,7 +347,8 @@ class FakeBroker(_Broker):
 
     def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> T:
         """Block until `probe` gives something. Raises WaitTimeout with the text of `failure`, what `probe` raised,
-        BrokerStopped when the broker is stopped meanwhile or is not running, RuntimeError on the broker's own thread.
+        BrokerStopped when the broker is stopped meanwhile, or is not running and `probe` gives nothing, RuntimeError on
+        the broker's own thread.
         """
         done: Future[T] = Future()
         waiter = Waiter(probe, done)
@@ -432,7 +434,7 @@ class AsyncFakeBroker(_Broker):
 
     def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> Awaitable[T]:
         """An awaitable of what `probe` gives. Raises WaitTimeout with the text of `failure`, what `probe` raised,
-        BrokerStopped when the broker is stopped meanwhile or is not running.
+        BrokerStopped when the broker is stopped meanwhile, or is not running and `probe` gives nothing.
         """
         return self._wait(probe, timeout_s, failure)
 

@@ -50,6 +50,8 @@ def listeners_for(
 
     `advertise` are their advertised addresses in the same order. Raises ValueError.
     """
+    if not node_ids:
+        raise ValueError("a cluster has at least one node")
     listeners = [parse_listener(text) for text in _as_list(listen)]
     for node_id in node_ids:
         if not any(listener.node_id == node_id for listener in listeners):
@@ -82,9 +84,13 @@ def address_text(listener: Listener) -> str:
 
 
 def format_listeners(listeners: Sequence[Listener]) -> str:
-    """Text for people: the address of every listener, with its dialects in brackets."""
-    texts = [f"{address_text(x)}{''.join(f' ({name})' for name in sorted(x.dialects))}" for x in listeners]
-    return ", ".join(texts)
+    """Text for people: an address to connect to for every listener; in brackets what else it is."""
+    return ", ".join(f"{address_text(each)}{''.join(f' ({note})' for note in _notes(each))}" for each in listeners)
+
+
+def _notes(listener: Listener) -> list[str]:
+    is_everywhere = listener.host in (*_EVERYWHERE, EVERY_ADDRESS)
+    return [*(["and on every other address"] if is_everywhere else []), *sorted(listener.dialects)]
 
 
 def _as_list(texts: str | Sequence[str] | None) -> list[str]:

@@ -39,7 +39,7 @@ PARTS = (
     Part("core/events.py", "CoordinatorMoved", "`broker.journal.events(CoordinatorMoved)`"),
     Part("core/events.py", "NodeChanged", "`broker.journal.events(NodeChanged)`"),
 )
-ERRORS = ("FakebrokerError", "KafkaError", "SettingError", "WaitTimeout", "WireError")
+ERRORS = ("FakebrokerError", "KafkaError", "SettingError", "WaitTimeout", "BrokerStopped", "WireError")
 
 
 def python_api_page(note: str) -> str:

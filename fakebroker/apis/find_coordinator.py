@@ -62,7 +62,7 @@ def _find(call: Call, key_type: int, key: str) -> _Found:
     if key_type == TRANSACTION:
         call.not_served(
             "FindCoordinator of a transactional id: transactions are not served yet; a transactional producer retries "
-            "for ever"
+            "until it gives up"
         )
     if key_type == SHARE and (call.version < _FIRST_SHARE or not _SHARE_KEY.fullmatch(key)):
         early = call.version < _FIRST_SHARE

@@ -22,7 +22,9 @@ def handle(call: Call, request: InitProducerIdRequest) -> InitProducerIdResponse
     longest_ms = call.cluster.settings.get_int("transaction.max.timeout.ms")
     if not 0 < request.transaction_timeout_ms <= longest_ms:
         return _error_response(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
-    call.not_served("InitProducerId with a transactional id: transactions are not served yet; it will retry for ever")
+    call.not_served(
+        "InitProducerId with a transactional id: transactions are not served yet; it retries until it gives up"
+    )
     return _error_response(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 

@@ -200,8 +200,6 @@ def _append(
     if is_message_set(batch):  # converting it needs its records at once
         return append(partition, call.node.id, batch, acks, call.now, scans.scan_any)
     scan_batch = yield from scans.scan_ahead(batch, partition.log.config, partition.log.name)
-    if call.cluster.topics.by_id(partition.topic.id) is None:
-        raise AppendError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
     return append(partition, call.node.id, batch, acks, call.now, scan_batch)
 
 

@@ -30,8 +30,9 @@ class ClosedConnection:
         """Nobody is there to read it."""
         call.is_answered = True
 
-    def watch(self, _call: "Call", _callback: Callable[[Instant], None]) -> None:
-        """The client has gone already; callbacks that were there before have run."""
+    def watch(self, _call: "Call", callback: Callable[[Instant], None]) -> None:
+        """The client has gone already, while its request was read: what was to be done then is done now."""
+        self._engine.run(callback, self._engine.now)
 
     def work(self, call: "Call", steps: "Steps[Any]", must_finish: bool) -> None:
         """Do what must be finished, although nobody waits for what the steps would give."""

@@ -227,10 +227,13 @@ class Connection:
             response = yield from steps
             if response is None or call.is_answered or self.state in ENDED:  # answered by now, or parked, or for nobody
                 return
-            self._send(route, (yield from route.encode_in_steps(response)))
+            body = yield from route.encode_in_steps(response)
+            if call.is_answered or self.state in ENDED:  # it went away during these steps
+                return
+            self._send(route, body)
             self._answered(call)
         except Exception as error:
-            if self.state is PARKED:
+            if self.state is PARKED and call is self._call:
                 assert self._request is not None
                 self._failed(route, self._request, error if response is None else route.fault_of(response, error))
             elif not isinstance(error, CloseConnection | KafkaError):

@@ -89,6 +89,8 @@ class TopicHandle(Handle):
 
     def truncate(self, offset: int, partition: int = 0) -> None:
         """Remove the records from `offset` on, as an unclean leader election does."""
+        if offset < 0:
+            raise ValueError(f"a log cannot be truncated to offset {offset}")
         self._with_cluster(lambda cluster, now: self._partition(cluster, partition).log.truncate(offset, now))
 
     def advance_log_start(self, offset: int, partition: int = 0) -> None:

@@ -162,7 +162,7 @@ class ClientConnection(asyncio.Protocol):
 
     def _send_unsent(self, transport: asyncio.Transport) -> None:
         """Write what the socket takes, past the transport, which would copy it; that only gets a piece, so that it
-        tell when the socket takes more.
+        calls `resume_writing` when the socket takes more.
         """
         while self._unsent and not self._is_slow:
             if transport.is_closing():
@@ -267,7 +267,7 @@ class ClientConnection(asyncio.Protocol):
 
     def _take_turn(self) -> None:
         self._is_turn_scheduled = False
-        if not self._is_slow:
+        if not self._is_slow and self._state is not CLOSED:  # after a reset the connection is another engine's
             self._connection.resume(self._server.clock.now())
             self._server.flush()
 

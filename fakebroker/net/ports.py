@@ -110,6 +110,8 @@ def _listen(bound: socket.socket, listener: "Listener") -> None:
 
 def _cannot_listen(host: str, port: int, error: Exception, reason: str = "") -> OSError:
     number = getattr(error, "errno", None) or 0
+    if isinstance(error, socket.gaierror):  # its numbers are not the system's
+        reason = reason or f"the host {host!r} cannot be resolved: {error.strerror}"
     return OSError(number, f"cannot listen on {_text(host, port)}: {reason or os.strerror(number)}")
 
 

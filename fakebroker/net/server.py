@@ -142,11 +142,7 @@ class Server:
 
     def abandon(self) -> None:
         """Close everything without the loop, which is gone or cannot serve."""
-        self._is_open = False
-        self._preload.stop()
-        self._timer, self._timer_is_for = None, (-1, -1)
-        self._handovers.clear()
-        self.ports.close()
+        self._close_own()
         for client in tuple(self._clients):
             client.abandon("the broker's event loop was closed")
         self.engine.end_works(self.clock.now())
@@ -154,17 +150,21 @@ class Server:
 
     def close_copies(self) -> None:
         """In a forked child: close its copies of the sockets. The parent's go on; nothing is said to anybody."""
-        self._is_open = False
-        self._preload.stop()
-        self._timer, self._timer_is_for = None, (-1, -1)
-        self._handovers.clear()
-        self.ports.close()
+        self._close_own()
         for client in self._clients:
             client.close_copy()
         self._clients.clear()
 
+    def _close_own(self) -> None:
+        """What is not a client's: timer, ports, what was to be loaded."""
+        self._is_open = False
+        self._preload.stop()
+        self._cancel_timer()
+        self._handovers.clear()
+        self.ports.close()
+
     def flush(self) -> None:
-        """After the engine did something: carry away what it has to say, and see when it is needed next."""
+        """After the engine did something: send what it has to say, and see when it is needed next."""
         engine = self.engine
         engine.flush()
         due_ms = engine.next_wakeup_hint()

@@ -74,7 +74,11 @@ class LoopThread:
         return done
 
     def _main(self) -> None:
-        self._loop = new_event_loop()
+        try:
+            self._loop = new_event_loop()
+        except BaseException as error:  # no descriptors left, most likely
+            self._started.set_exception(error)
+            return
         try:
             self._run()
         finally:

@@ -47,8 +47,8 @@ def test_a_transactional_producer_is_told_once_per_api(caplog: pytest.LogCapture
         send(lab, "FindCoordinator", 2, client_id, key="tx", key_type=1)
         send(lab, "InitProducerId", 4, client_id, **IN_TRANSACTION)
     found = "FindCoordinator of a transactional id: transactions are not served yet; a transactional producer retries "
-    found += "for ever"
-    initiated = "InitProducerId with a transactional id: transactions are not served yet; it will retry for ever"
+    found += "until it gives up"
+    initiated = "InitProducerId with a transactional id: transactions are not served yet; it retries until it gives up"
     assert caplog.messages == [
         f'client "{client_id}" (127.0.0.1) asked for {what}{PAGE}'
         for client_id in ("svc-1", "svc-2")

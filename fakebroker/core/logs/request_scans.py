@@ -1,8 +1,8 @@
 """The scans of the batches of one Produce request: bounded, so that no request takes too much memory or time.
 
 Before a batch is appended every record of it is scanned (`check_batch` in appends.py). A scan that would be long is
-done ahead of the append, in steps between which other connections are served; the append itself is one step. What all
-batches of one request unpack to is bounded (MOCK: Kafka has no such bound).
+done ahead of the append, in steps between which other connections are served; the append itself is one step. What the
+batches of one request that are scanned in steps unpack to is bounded (MOCK: Kafka has no such bound).
 """
 
 from collections.abc import Callable, Generator
