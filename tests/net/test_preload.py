@@ -59,6 +59,7 @@ with FakeBroker() as broker:
     print(len(requests), "APIs answered")
     print("loaded late:", *sorted(set(sys.modules) - before))
     assert broker.errors == [], broker.errors
+    sys.stdout.flush()
     os.closerange(max(used, 3) + 1, used + 40)
     os._exit(0)
 """
