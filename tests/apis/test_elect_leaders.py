@@ -36,7 +36,7 @@ def test_preferred_election(ask: Ask, cluster: Cluster) -> None:
     partition(cluster).isr = [2]
     assert elect(ask, cluster, 0, ("t", [0])) == {("t", 0): 80}
     partition(cluster).isr = [1, 2]
-    cluster.nodes[1].alive = False
+    cluster.stop_node(1, Instant(0, 0))
     assert elect(ask, cluster, 0, ("t", [0])) == {("t", 0): 80}
 
 
@@ -68,11 +68,11 @@ def test_unclean_election(ask: Ask, cluster: Cluster) -> None:
     orphan = partition(cluster)
     orphan.lead(-1, Instant(0, 0))
     orphan.isr = []
-    cluster.nodes[1].alive = False
+    cluster.stop_node(1, Instant(0, 0))
     assert elect(ask, cluster, 1, ("t", [0])) == {("t", 0): 0}
     assert (orphan.leader, orphan.isr, orphan.leader_epoch) == (2, [2], 2)
     orphan.lead(-1, Instant(0, 0))
-    cluster.nodes[2].alive = False
+    cluster.stop_node(2, Instant(0, 0))
     assert elect(ask, cluster, 1, ("t", [0])) == {("t", 0): 83}
 
 
