@@ -142,6 +142,8 @@ class ClientConnection(asyncio.Protocol):
         reason = f"connection lost: {error}" if error else "the client closed the connection"
         self._connection.closed(server.clock.now(), reason)
         server.flush()
+        if self._transport is not None:
+            _untie(self._transport)
 
     # What the server calls
 
@@ -270,6 +272,16 @@ class ClientConnection(asyncio.Protocol):
         if not self._is_slow and self._state is not CLOSED:  # after a reset the connection is another engine's
             self._connection.resume(self._server.clock.now())
             self._server.flush()
+
+
+def _untie(transport: asyncio.Transport) -> None:
+    """Let a lost transport go without the garbage collector, which `serve` runs seldom.
+
+    asyncio's keeps methods of its own in its attributes; the transport, its buffer and addresses are in a cycle by that.
+    """
+    for name, value in tuple(getattr(transport, "__dict__", {}).items()):
+        if getattr(value, "__self__", None) is transport:
+            delattr(transport, name)
 
 
 def _plain(host: str) -> str:
