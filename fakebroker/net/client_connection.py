@@ -277,7 +277,7 @@ class ClientConnection(asyncio.Protocol):
 def _untie(transport: asyncio.Transport) -> None:
     """Let a lost transport go without the garbage collector, which `serve` runs seldom.
 
-    asyncio's keeps methods of its own in its attributes; the transport, its buffer and addresses are in a cycle by that.
+    asyncio's keeps methods of its own in its attributes: a cycle that holds the transport, its buffer, its addresses.
     """
     for name, value in tuple(getattr(transport, "__dict__", {}).items()):
         if getattr(value, "__self__", None) is transport:
