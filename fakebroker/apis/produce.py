@@ -192,6 +192,7 @@ def _append(
     call: Call, partition: "Partition", batch: bytes | None, acks: int, scans: RequestScans
 ) -> Generator[None, None, Appended | None]:
     """Append one batch, a long one after a scan in steps; None if it is an empty message set. Raises AppendError."""
+    _check_exists(call, partition)
     if batch is None or len(batch) <= SHORT_BATCH_BYTES:
         try:
             return append(partition, call.node.id, batch, acks, call.now, scans.scan_short)
@@ -200,7 +201,14 @@ def _append(
     if is_message_set(batch):  # converting it needs its records at once
         return append(partition, call.node.id, batch, acks, call.now, scans.scan_any)
     scan_batch = yield from scans.scan_ahead(batch, partition.log.config, partition.log.name)
+    _check_exists(call, partition)
     return append(partition, call.node.id, batch, acks, call.now, scan_batch)
+
+
+def _check_exists(call: Call, partition: "Partition") -> None:
+    """Raise AppendError(UNKNOWN_TOPIC_OR_PARTITION) for a topic that was deleted between the steps of the request."""
+    if call.cluster.topics.by_id(partition.topic.id) is not partition.topic:
+        raise AppendError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
 
 
 def _accepted(index: int, appended: Appended | None) -> PartitionProduceResponse:

@@ -109,8 +109,6 @@ def append(
     topic = partition.topic
     if topic.is_internal:
         raise AppendError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic.name} is written by coordinators only")
-    if topic.cluster.topics.by_id(topic.id) is not topic:  # in the steps of a long request
-        raise AppendError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
     code = partition.error_for_access(node_id)
     if code:
         raise AppendError(code, f"broker {node_id} does not lead {partition.log.name}")
