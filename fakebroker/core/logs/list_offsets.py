@@ -3,10 +3,10 @@
 Kafka: `ReplicaManager.fetchOffset`, `UnifiedLog.fetchOffsetByTimestamp`, `legacyFetchOffsetsBefore`.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fakebroker.core.logs.fetching import CONSUMER_REPLICA_ID
-from fakebroker.core.logs.log import PartitionLog
+from fakebroker.core.logs.log import FoundOffset, PartitionLog
 from fakebroker.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -20,14 +20,6 @@ LAST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
 
 DEBUGGING_REPLICA_ID = -2  # of a client that may read from any replica
-
-
-class FoundOffset(NamedTuple):
-    """An offset with the timestamp and leader epoch that go with it, all -1 when nothing was found."""
-
-    timestamp_ms: int
-    offset: int
-    leader_epoch: int
 
 
 NOT_FOUND = FoundOffset(-1, -1, -1)
@@ -57,7 +49,7 @@ def find_offset(log: PartitionLog, target: int, replica_id: int, *, read_committ
         return FoundOffset(-1, end, log.epochs.latest())
     found = log.find_max_timestamp(end) if target == MAX_TIMESTAMP else log.find_by_timestamp(target, end)
     if found is not None:
-        return FoundOffset(*found)
+        return found
     if is_consumer:
         _check_high_watermark(log)
     return NOT_FOUND

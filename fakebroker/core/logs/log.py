@@ -40,8 +40,8 @@ class Appended(NamedTuple):
     log_start_offset: int
 
 
-class Found(NamedTuple):
-    """A record found by its time: what ListOffsets answers (LO-9)."""
+class FoundOffset(NamedTuple):
+    """What ListOffsets answers: an offset with the timestamp and leader epoch that go with it, -1 for none (LO-9)."""
 
     timestamp_ms: int
     offset: int
@@ -317,7 +317,7 @@ class PartitionLog:
 
     # -- searching by time ---------------------------------------------------------------------------------------
 
-    def find_by_timestamp(self, target_ms: int, end: int) -> Found | None:
+    def find_by_timestamp(self, target_ms: int, end: int) -> FoundOffset | None:
         """The first record from the log start on whose timestamp is >= `target_ms` (LO-11), None at or after `end`.
 
         Raises KafkaError(CORRUPT_MESSAGE) when the batch was corrupted by a test.
@@ -332,7 +332,7 @@ class PartitionLog:
             found = self._search_after(segment, at, target_ms)
         return found if found is not None and found.offset < end else None
 
-    def find_max_timestamp(self, end: int) -> Found | None:
+    def find_max_timestamp(self, end: int) -> FoundOffset | None:
         """The first record with the largest timestamp of all, deleted or not (LO-16); None at or after `end`."""
         self.materialize_pending()
         position = self._log_times().largest()
@@ -444,7 +444,7 @@ class PartitionLog:
             times = self._times = LogTimeIndex(self.segments.values(), self.log_start_offset)
         return times
 
-    def _search(self, batch: bytes, target_ms: int, from_offset: int) -> Found | None:
+    def _search(self, batch: bytes, target_ms: int, from_offset: int) -> FoundOffset | None:
         try:
             hit = find_record(batch, target_ms, from_offset)
         except InvalidRecord as fault:
@@ -452,9 +452,9 @@ class PartitionLog:
         if hit is None:
             return None
         offset, timestamp_ms = hit
-        return Found(timestamp_ms, offset, parse_header(batch).leader_epoch)
+        return FoundOffset(timestamp_ms, offset, parse_header(batch).leader_epoch)
 
-    def _search_after(self, segment: Segment, index: int, target_ms: int) -> Found | None:
+    def _search_after(self, segment: Segment, index: int, target_ms: int) -> FoundOffset | None:
         """Search batch by batch after one whose header promised a time that no record has.
 
         A client brings that about by setting LOG_APPEND_TIME_BIT (PD-21).

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakebroker.core.logs.log import Found, PartitionLog
+from fakebroker.core.logs.log import FoundOffset, PartitionLog
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from tests.support.logs import EVERYTHING, NOW, LogsCluster, batch
@@ -41,7 +41,7 @@ class Pair:
     def __init__(self, **config: str) -> None:
         self.workshop = LogsCluster()
         self.log: PartitionLog = self.workshop.log(**config)
-        self.model: list[Found] = []
+        self.model: list[FoundOffset] = []
 
     def write(self, written: Written, cut: float) -> None:
         log = self.log
@@ -60,7 +60,7 @@ class Pair:
         times_ms = [at(time) for time in written.times]
         base = log.append(batch(*times_ms, codec=written.codec), NOW).base_offset
         epoch = log.partition.leader_epoch
-        self.model += [Found(time_ms, base + n, epoch) for n, time_ms in enumerate(times_ms)]
+        self.model += [FoundOffset(time_ms, base + n, epoch) for n, time_ms in enumerate(times_ms)]
 
     def check(self, target: int, end: int = EVERYTHING) -> None:
         live = [f for f in self.model if f.offset >= self.log.log_start_offset]
