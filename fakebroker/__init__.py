@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from fakebroker.broker import FakeBroker as FakeBroker
     from fakebroker.errors import BrokerStopped as BrokerStopped
     from fakebroker.errors import ErrorCode as ErrorCode
+    from fakebroker.errors import InvalidArgument as InvalidArgument
     from fakebroker.errors import KafkaError as KafkaError
     from fakebroker.errors import SettingError as SettingError
+    from fakebroker.errors import UnknownThing as UnknownThing
     from fakebroker.errors import WaitTimeout as WaitTimeout
     from fakebroker.errors import WireError as WireError
 
@@ -22,8 +24,10 @@ __all__ = [
     "BrokerStopped",
     "ErrorCode",
     "FakeBroker",
+    "InvalidArgument",
     "KafkaError",
     "SettingError",
+    "UnknownThing",
     "WaitTimeout",
     "WireError",
 ]

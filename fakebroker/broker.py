@@ -17,17 +17,17 @@ import asyncio
 import os
 import threading
 import weakref
-from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from fakebroker.core.cluster import Cluster
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
 from fakebroker.errors import BrokerStopped, WaitTimeout
+from fakebroker.handles.powers import Powers
 from fakebroker.listener_options import bootstrap, listeners_for
 from fakebroker.listeners import Listener
 from fakebroker.net.clock import LoopClock
@@ -39,14 +39,15 @@ from fakebroker.release import release
 from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
-    from fakebroker.handles import ClockHandle, CoordinatorHandle, GroupHandle, NodeHandle, TopicHandle
     from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
 
 T = TypeVar("T")
 
 
-class _Broker(ABC):
-    """What both brokers share: settings, the engine (a new one after each `reset`), the server, the waits."""
+class _Broker(Powers):
+    """What both brokers share beside their powers: settings, the engine (a new one after each `reset`), the server, the
+    waits.
+    """
 
     def __init__(
         self,
@@ -104,13 +105,6 @@ class _Broker(ABC):
         return self._server.is_serving
 
     @property
-    def clock(self) -> "ClockHandle":
-        """The broker's clock."""
-        from fakebroker.handles import ClockHandle
-
-        return ClockHandle(self)
-
-    @property
     def loop_clock(self) -> LoopClock:
         """The clock itself; to be used inside `call`."""
         return self._server.clock
@@ -119,30 +113,6 @@ class _Broker(ABC):
     def server(self) -> Server:
         """Its sockets; to be used inside `call`."""
         return self._server
-
-    def topic(self, name: str) -> "TopicHandle":
-        """One topic, which need not exist yet."""
-        from fakebroker.handles import TopicHandle
-
-        return TopicHandle(self, name)
-
-    def group(self, group_id: str) -> "GroupHandle":
-        """One group, which need not exist yet."""
-        from fakebroker.handles import GroupHandle
-
-        return GroupHandle(self, group_id)
-
-    def coordinator(self, group_id: str) -> "CoordinatorHandle":
-        """The coordinator of a group."""
-        from fakebroker.handles import CoordinatorHandle
-
-        return CoordinatorHandle(self, group_id)
-
-    def node(self, node_id: int) -> "NodeHandle":
-        """One broker of the cluster; they count from 1. Raises ValueError for one that does not exist."""
-        from fakebroker.handles import NodeHandle
-
-        return NodeHandle(self, node_id)
 
     def client(self, client_id: str | None = "client", versions: Mapping[str, int] | None = None) -> "ScriptedClient":
         """A scripted client, connected to the running broker: every request is a step of the test (testclient/).
@@ -158,18 +128,6 @@ class _Broker(ABC):
             self._scripted_clients = ScriptedClients(TcpDriver(listener.host, listener.port))
         return self._scripted_clients.client(client_id, versions)
 
-    def create_topic(
-        self,
-        name: str,
-        partitions: int = 1,
-        replication_factor: int | None = None,
-        config: Mapping[str, object] | None = None,
-    ) -> "TopicHandle":
-        """Create a topic. Raises KafkaError for a bad name or one that exists, SettingError for bad settings."""
-        values = {key: str(value) for key, value in (config or {}).items()}
-        self.call(lambda: self._engine.cluster.topics.create(name, partitions, replication_factor, values))
-        return self.topic(name)
-
     def reset(self) -> None:
         """Make the broker as new: no topics, no groups, no history, machine's time again. Clients are disconnected.
 
@@ -178,24 +136,6 @@ class _Broker(ABC):
         emptied.
         """
         self.call(self._reset)
-
-    def story(self) -> str:
-        """What happened lately, for people: last requests of each client, group transitions, what is unanswered."""
-        from fakebroker.reports.failure_story import story
-
-        return self.call(lambda: story(self._engine))
-
-    @abstractmethod
-    def call(self, function: Callable[[], T]) -> T:
-        """Run `function` on the engine's thread; returns what it returns and raises what it raises."""
-
-    @abstractmethod
-    def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> Any:
-        """What `probe` gives as soon as it gives something, or an awaitable of it.
-
-        Raises WaitTimeout, and BrokerStopped at once when the broker is stopped meanwhile, or is not running
-        and `probe` gives nothing.
-        """
 
     def _new_engine(self) -> Engine:
         settings = Settings(self._config, profile=self._profile)

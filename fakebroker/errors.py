@@ -6,6 +6,8 @@
       KafkaError(code, message)     becomes an error code in an answer
       CloseConnection(reason)       Kafka closes the connection instead of answering
       SettingError                  an unknown, ill-typed or out-of-range setting
+      InvalidArgument(field, value) what a test asks of the broker has a value that cannot be; also a ValueError
+        UnknownThing                it names a node, fault, ... that does not exist
       WaitTimeout                   a wait of the test timed out; says what it saw last
 
 Every other exception is a bug of the broker: the request is answered with UNKNOWN_SERVER_ERROR (AV-10), the exception
@@ -253,6 +255,22 @@ class CloseConnection(FakebrokerError):
 
 class SettingError(FakebrokerError):
     """A setting that does not exist or a value it cannot have; the message names the nearest right one."""
+
+
+class InvalidArgument(FakebrokerError, ValueError):
+    """A test asks the broker for something that cannot be. `field` names the argument, `value` is what it was.
+
+    The message names both and what is right; every door tells all three.
+    """
+
+    def __init__(self, field: str, value: object, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+        self.value = value
+
+
+class UnknownThing(InvalidArgument):
+    """What the argument names does not exist: a node, a fault. The message lists what there is."""
 
 
 class WaitTimeout(FakebrokerError, TimeoutError):

@@ -21,6 +21,7 @@ class Part(NamedTuple):
 
 PARTS = (
     Part("broker.py", "FakeBroker", "`with FakeBroker() as broker:`, or the pytest fixture `fakebroker`", ("_Broker",)),
+    Part("handles/powers.py", "Powers", "what both brokers have: `broker.clock`, `broker.topic(...)` and so on"),
     Part("broker.py", "AsyncFakeBroker", "`async with AsyncFakeBroker() as broker:`; the rest is that of FakeBroker"),
     Part("handles/clock.py", "ClockHandle", "`broker.clock`"),
     Part("handles/topic.py", "TopicHandle", "`broker.topic(name)`, `broker.create_topic(name, ...)`"),
@@ -39,7 +40,16 @@ PARTS = (
     Part("core/events.py", "CoordinatorMoved", "`broker.journal.events(CoordinatorMoved)`"),
     Part("core/events.py", "NodeChanged", "`broker.journal.events(NodeChanged)`"),
 )
-ERRORS = ("FakebrokerError", "KafkaError", "SettingError", "WaitTimeout", "BrokerStopped", "WireError")
+ERRORS = (
+    "FakebrokerError",
+    "KafkaError",
+    "SettingError",
+    "InvalidArgument",
+    "UnknownThing",
+    "WaitTimeout",
+    "BrokerStopped",
+    "WireError",
+)
 
 
 def python_api_page(note: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
 from fakebroker.errors import WaitTimeout
-from fakebroker.handles import GroupHandle
+from fakebroker.handles.group import GroupHandle
 
 WALL_START_MS = 1_700_000_000_000
 

@@ -1,0 +1,108 @@
+"""What a broker lets a test do, by name: the object model begins here, whatever door one comes in by.
+
+`FakeBroker` and `AsyncFakeBroker` inherit it; they add how a broker is started, stopped and reached.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from fakebroker.engine.engine import Engine
+    from fakebroker.handles.clock import ClockHandle
+    from fakebroker.handles.coordinator import CoordinatorHandle
+    from fakebroker.handles.group import GroupHandle
+    from fakebroker.handles.node import NodeHandle
+    from fakebroker.handles.topic import TopicHandle
+    from fakebroker.net.clock import LoopClock
+    from fakebroker.net.server import Server
+
+T = TypeVar("T")
+
+
+class Powers(ABC):
+    """The powers of a broker. Handles are imported when they are first asked for: a broker starts fast."""
+
+    # How they reach the engine (`handles/access.py`)
+
+    @property
+    @abstractmethod
+    def engine(self) -> "Engine":
+        """The engine of the moment; `reset()` makes a new one."""
+
+    @property
+    @abstractmethod
+    def loop_clock(self) -> "LoopClock":
+        """The clock itself; to be used inside `call`."""
+
+    @property
+    @abstractmethod
+    def server(self) -> "Server":
+        """Its sockets; to be used inside `call`."""
+
+    @abstractmethod
+    def call(self, function: Callable[[], T]) -> T:
+        """Run `function` on the engine's thread; returns what it returns and raises what it raises."""
+
+    @abstractmethod
+    def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> Any:
+        """What `probe` gives as soon as it gives something, or an awaitable of it.
+
+        Raises WaitTimeout, and BrokerStopped at once when the broker is stopped meanwhile, or is not running
+        and `probe` gives nothing.
+        """
+
+    # Time
+
+    @property
+    def clock(self) -> "ClockHandle":
+        """The broker's clock."""
+        from fakebroker.handles.clock import ClockHandle
+
+        return ClockHandle(self)
+
+    # Topics, groups, nodes
+
+    def topic(self, name: str) -> "TopicHandle":
+        """One topic, which need not exist yet."""
+        from fakebroker.handles.topic import TopicHandle
+
+        return TopicHandle(self, name)
+
+    def group(self, group_id: str) -> "GroupHandle":
+        """One group, which need not exist yet."""
+        from fakebroker.handles.group import GroupHandle
+
+        return GroupHandle(self, group_id)
+
+    def coordinator(self, group_id: str) -> "CoordinatorHandle":
+        """The coordinator of a group."""
+        from fakebroker.handles.coordinator import CoordinatorHandle
+
+        return CoordinatorHandle(self, group_id)
+
+    def node(self, node_id: int) -> "NodeHandle":
+        """One broker of the cluster; they count from 1. Raises ValueError for one that does not exist."""
+        from fakebroker.handles.node import NodeHandle
+
+        return NodeHandle(self, node_id)
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        replication_factor: int | None = None,
+        config: Mapping[str, object] | None = None,
+    ) -> "TopicHandle":
+        """Create a topic. Raises KafkaError for a bad name or one that exists, SettingError for bad settings."""
+        values = {key: str(value) for key, value in (config or {}).items()}
+        self.call(lambda: self.engine.cluster.topics.create(name, partitions, replication_factor, values))
+        return self.topic(name)
+
+    # What happened
+
+    def story(self) -> str:
+        """What happened lately, for people: last requests of each client, group transitions, what is unanswered."""
+        from fakebroker.reports.failure_story import story
+
+        return self.call(lambda: story(self.engine))
