@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fakebroker.errors import UnknownThing as UnknownThing
     from fakebroker.errors import WaitTimeout as WaitTimeout
     from fakebroker.errors import WireError as WireError
+    from fakebroker.sweeps.runner import sweep as sweep
 
 __all__ = [
     "AsyncFakeBroker",
@@ -30,9 +31,14 @@ __all__ = [
     "UnknownThing",
     "WaitTimeout",
     "WireError",
+    "sweep",
 ]
 
-_HOMES = {"AsyncFakeBroker": "fakebroker.broker", "FakeBroker": "fakebroker.broker"}
+_HOMES = {
+    "AsyncFakeBroker": "fakebroker.broker",
+    "FakeBroker": "fakebroker.broker",
+    "sweep": "fakebroker.sweeps.runner",
+}
 
 
 def __getattr__(name: str) -> object:

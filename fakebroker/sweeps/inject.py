@@ -1,0 +1,35 @@
+"""Let a case happen in a broker: one fault at one request."""
+
+from typing import TYPE_CHECKING, Any
+
+from fakebroker.sweeps.cases import Case
+from fakebroker.sweeps.membership import expire_sessions, start_rebalance
+from fakebroker.sweeps.plausible import PAUSE, REBALANCE
+
+if TYPE_CHECKING:
+    from fakebroker.broker import FakeBroker
+    from fakebroker.engine.faults.fault import IncomingRequest
+
+_DISTURBANCES = {REBALANCE: start_rebalance, PAUSE: expire_sessions}
+
+
+class Injection:
+    """A case that is set in a broker, before its clients come."""
+
+    def __init__(self, broker: "FakeBroker", case: Case) -> None:
+        self.case = case
+        fields: dict[str, Any] = dict(case.fault.fields)
+        if case.client_id is not None:
+            fields["when"] = self._is_of_client
+        if case.fault.disturbs:
+            disturb = _DISTURBANCES[case.fault.disturbs]
+            fields["run"] = lambda request: disturb(broker, request.client_id or "")
+        self._fault = broker.fault(api=case.api, nth=case.nth, **fields)
+
+    @property
+    def was_reached(self) -> bool:
+        """Whether the request came."""
+        return bool(self._fault.hits)
+
+    def _is_of_client(self, request: "IncomingRequest") -> bool:
+        return (request.client_id or "") == self.case.client_id
