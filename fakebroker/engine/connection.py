@@ -9,7 +9,7 @@ It is a state machine (`connection_state.py` has the states and which may follow
     receive or resume -> _turn        cuts frames out of what came, as long as the state is SERVING
                          -> _serve    header, body, handler
                             -> _send      the handler returned the answer: it goes to `_out` and into the journal
-                            or _park      it returned None and has not replied: PARKED, until `answer` or the end of its work
+                            or _park      it returned None and has not replied: PARKED, until `answer` or its work ends
                             or _failed    it raised: the API's error answer, or CLOSING
     engine.flush -> driver.flush      the driver takes `data_to_send`, and sees whether to close or to `resume`
 """
