@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
 
-__all__ = ["CoordinatorMoved", "CoreEvent", "NodeChanged", "OffsetExpired", "OffsetsExpired", "Transition"]
+__all__ = ["CoordinatorMoved", "CoreEvent", "FaultHit", "NodeChanged", "OffsetExpired", "OffsetsExpired", "Transition"]
 
 
 class Transition(NamedTuple):
@@ -40,4 +40,17 @@ class NodeChanged(NamedTuple):
     what: str
 
 
-CoreEvent = Transition | OffsetsExpired | CoordinatorMoved | NodeChanged
+class FaultHit(NamedTuple):
+    """A fault hit a request. `description` is the fault as it was declared, on one line."""
+
+    fault_id: int
+    description: str
+    node_id: int
+    connection_id: int
+    client_id: str | None
+    api: str
+    version: int
+    correlation_id: int
+
+
+CoreEvent = Transition | OffsetsExpired | CoordinatorMoved | NodeChanged | FaultHit

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from fakebroker.core.events import CoordinatorMoved, CoreEvent, NodeChanged, OffsetsExpired, Transition
+from fakebroker.core.events import CoordinatorMoved, CoreEvent, FaultHit, NodeChanged, OffsetsExpired, Transition
 from fakebroker.engine.journal import Connected, Disconnected, Exchange, Recorded
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.errors import ErrorCode
@@ -75,6 +75,9 @@ def _event_text(event: CoreEvent | Connected | Disconnected) -> str:
         case CoordinatorMoved():
             reason = f": {event.reason}" if event.reason else ""
             return f"__consumer_offsets-{event.partition}: {event.what} by node {event.node_id}{reason}"
+        case FaultHit():
+            what = f"{event.api} v{event.version} of {printable(event.client_id or '(no client id)')}"
+            return f"{what}: hit by fault {event.fault_id} ({printable(event.description, LINE_CHARACTERS)})"
         case NodeChanged():
             return f"node {event.node_id}: {event.what}"
     return ""
