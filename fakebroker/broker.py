@@ -28,6 +28,7 @@ from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
 from fakebroker.errors import BrokerStopped, WaitTimeout
 from fakebroker.handles.powers import Powers
+from fakebroker.instant import Instant
 from fakebroker.listener_options import bootstrap, listeners_for
 from fakebroker.listeners import Listener
 from fakebroker.net.clock import LoopClock
@@ -39,6 +40,8 @@ from fakebroker.release import release
 from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
+    from fakebroker.snapshot.snapshot import Snapshot
+    from fakebroker.snapshot.state import BrokerState
     from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
 
 T = TypeVar("T")
@@ -70,7 +73,8 @@ class _Broker(Powers):
 
         Raises SettingError for bad settings, UnknownRelease, ValueError for bad addresses.
         """
-        self._config, self._profile = dict(config or {}), profile
+        self._config: dict[str, object] = dict(config or {})
+        self._profile = profile
         self._release, self._seed = release(as_release), seed
         self._node_ids = tuple(range(1, nodes + 1))
         ports = listen if isinstance(listen, Ports) else Ports(listeners_for(self._node_ids, listen, advertise))
@@ -82,6 +86,7 @@ class _Broker(Powers):
         self.journal = Journal() if journal is None else journal
         self.errors: list[Exception] = []  # internal errors (bugs of the broker); `stop` raises them again
         self._engine = self._new_engine()
+        self._server.prepare(self._engine)
         _BROKERS.add(self)
 
     @property
@@ -140,20 +145,55 @@ class _Broker(Powers):
     def _new_engine(self) -> Engine:
         settings = Settings(self._config, profile=self._profile)
         cluster = Cluster(settings, self._release, self._seed, self._node_ids)
-        engine = Engine(cluster, self._listeners, self.journal, self._server.clock.now())
+        return self._engine_of(cluster, self._server.clock.now())
+
+    def _engine_of(self, cluster: Cluster, now: Instant) -> Engine:
+        engine = Engine(cluster, self._listeners, self.journal, now)
         engine.errors = self.errors
         return engine
 
     def _reset(self) -> None:
         for node_id in self._node_ids:
             self._server.open_node(node_id)
+        self._begin_anew(self._server.clock.reset, self._new_engine)
+
+    def _begin_anew(self, set_clock: Callable[[], None], make_engine: Callable[[], Engine]) -> None:
+        """Go on with another engine, at another time, without clients and history."""
         if self.is_running:
             self._server.drop_clients()
         self.journal.clear()
-        self._server.clock.reset()
-        self._engine = self._new_engine()
+        set_clock()
+        self._engine = make_engine()
         if self.is_running:
             self._server.use(self._engine)
+        else:
+            self._server.prepare(self._engine)
+
+    def _take_snapshot(self) -> "Snapshot":
+        from fakebroker.snapshot.snapshot import take
+        from fakebroker.snapshot.state import Options, texts
+
+        options = Options(texts(self._config), self._profile, self._release.name, self._seed, self._node_ids)
+        return take(options, self._engine.cluster, self._server.clock)
+
+    def _restore(self, state: "BrokerState") -> None:
+        """First everything that can fail, then the change."""
+        from fakebroker.snapshot.restoring import check_nodes, restored_cluster
+
+        options, clock = state.options, self._server.clock
+        check_nodes(options.node_ids, self._node_ids)
+        now = Instant(state.clock.wall_ms, clock.now().mono_ms)
+        engine = self._engine_of(restored_cluster(state, now), now)
+        for node in state.cluster.nodes:
+            if node.alive:
+                self._server.open_node(node.id)
+        self._config, self._profile, self._seed = dict(options.config), options.profile, options.seed
+        self._release = engine.cluster.release
+        self._begin_anew(lambda: clock.restore(*state.clock), lambda: engine)
+        for node in state.cluster.nodes:
+            if not node.alive:
+                self._server.close_node(node.id)
+        engine.drain()
 
     def _run(self, function: Callable[[], T]) -> T:
         """Run something on the engine's thread, then send the answers and set the timers that it led to."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from fakebroker.handles.topic import TopicHandle
     from fakebroker.net.clock import LoopClock
     from fakebroker.net.server import Server
+    from fakebroker.snapshot.snapshot import Snapshot
+    from fakebroker.snapshot.state import BrokerState
 
 T = TypeVar("T")
 
@@ -98,6 +100,38 @@ class Powers(ABC):
         values = {key: str(value) for key, value in (config or {}).items()}
         self.call(lambda: self.engine.cluster.topics.create(name, partitions, replication_factor, values))
         return self.topic(name)
+
+    # Snapshots
+
+    def snapshot(self) -> "Snapshot":
+        """All that the broker keeps durably, as it is now: topics, records, committed offsets, settings, nodes, time.
+
+        Taking one costs milliseconds. It shares the stored records with the broker and never changes.
+        """
+        return self.call(self._take_snapshot)
+
+    def restore(self, snapshot: "Snapshot | str") -> None:
+        """Make the broker what it was when the snapshot was taken, its options and its time of day included.
+
+        `snapshot` may be the path of a file. Clients are disconnected; groups are what their logs say, as after a
+        start: members of the last stable generation have new session timers. The history begins anew, as with `reset`;
+        ports and waits that are under way stay. Works on a running and on a stopped broker.
+
+        Raises InvalidArgument if the snapshot has other nodes than the broker (`Snapshot.fork` makes a broker for it),
+        and for a file as `Snapshot.load` does; OSError as `reset` does. Then nothing has changed.
+        """
+        from fakebroker.snapshot.snapshot import Snapshot
+
+        wanted = snapshot if isinstance(snapshot, Snapshot) else Snapshot.load(snapshot)
+        self.call(lambda: self._restore(wanted.state))
+
+    @abstractmethod
+    def _take_snapshot(self) -> "Snapshot":
+        """A snapshot; called where the engine runs."""
+
+    @abstractmethod
+    def _restore(self, state: "BrokerState") -> None:
+        """Go on from a state; called where the engine runs."""
 
     # What happened
 

@@ -45,6 +45,12 @@ class LoopClock:
         self._since_s = self._os_wall()
         self._wall_ms = self._since_s * _MS  # at _since_s
 
+    def restore(self, wall_ms: int, rate: float, is_frozen: bool) -> None:
+        """Wall time goes on from `wall_ms`, which may be in the past, so only a new engine may see it."""
+        self.reset()
+        self._wall_ms, self._rate, self._is_frozen = float(wall_ms), rate, is_frozen
+        self._pace_ms = 0.0 if is_frozen else rate * _MS
+
     def now(self) -> Instant:
         """The present wall and monotonic time, in whole milliseconds."""
         wall_ms = self._wall_ms + (self._os_wall() - self._since_s) * self._pace_ms
