@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fakebroker.errors import UnknownThing as UnknownThing
     from fakebroker.errors import WaitTimeout as WaitTimeout
     from fakebroker.errors import WireError as WireError
+    from fakebroker.snapshot.snapshot import Snapshot as Snapshot
 
 __all__ = [
     "AsyncFakeBroker",
@@ -27,12 +28,17 @@ __all__ = [
     "InvalidArgument",
     "KafkaError",
     "SettingError",
+    "Snapshot",
     "UnknownThing",
     "WaitTimeout",
     "WireError",
 ]
 
-_HOMES = {"AsyncFakeBroker": "fakebroker.broker", "FakeBroker": "fakebroker.broker"}
+_HOMES = {
+    "AsyncFakeBroker": "fakebroker.broker",
+    "FakeBroker": "fakebroker.broker",
+    "Snapshot": "fakebroker.snapshot.snapshot",
+}
 
 
 def __getattr__(name: str) -> object:
