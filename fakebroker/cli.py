@@ -11,6 +11,7 @@ from fakebroker.errors import FakebrokerError
 if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker
     from fakebroker.net.ports import Ports
+    from fakebroker.snapshot.snapshot import Snapshot
 
 DEFAULT_LISTEN = "127.0.0.1:9092"
 
@@ -49,13 +50,20 @@ def main() -> None:
 )
 @click.option("--topic", "topics", multiple=True, metavar="NAME:PARTITIONS", help="A topic to begin with.")
 @click.option(
-    "--profile", type=click.Choice(["test", "kafka"]), default="test", help="Set of default settings. [default: test]"
+    "--profile", type=click.Choice(["test", "kafka"]), default=None, help="Set of default settings. [default: test]"
 )
 @click.option("--config", "config", multiple=True, metavar="SETTING=VALUE", help="A broker setting by its Kafka name.")
-@click.option("--as", "as_release", default="4.3", metavar="RELEASE", help="Answer as that Kafka did. [default: 4.3]")
-@click.option("--seed", type=int, default=0, help="Seed of all random ids. [default: 0]")
+@click.option("--as", "as_release", default=None, metavar="RELEASE", help="Answer as that Kafka did. [default: 4.3]")
+@click.option("--seed", type=int, default=None, help="Seed of all random ids. [default: 0]")
+@click.option(
+    "--from",
+    "snapshot_path",
+    metavar="FILE",
+    help="Begin with a snapshot that was saved: its nodes, topics, records, offsets, settings and time of day. Other "
+    "options go before what is in it.",
+)
 @click.option("--verbose", is_flag=True, help="Log a line for every request, connection and transition.")
-def serve(listen: tuple[str, ...], advertise: tuple[str, ...], **options: Any) -> None:
+def serve(listen: tuple[str, ...], advertise: tuple[str, ...], snapshot_path: str | None, **options: Any) -> None:
     """Run a broker until SIGINT or SIGTERM. Prints a line with "listening on HOST:PORT" when clients are served.
 
     The log goes to stderr: which connections were closed and why, which clients ask for what is not served (yet). A log
@@ -66,24 +74,42 @@ def serve(listen: tuple[str, ...], advertise: tuple[str, ...], **options: Any) -
     for number in (signal.SIGINT, signal.SIGTERM):  # until the loop has handlers of its own
         signal.signal(number, lambda *_: sys.exit(0))
     try:
-        _serve(_take_ports(listen or (DEFAULT_LISTEN,), advertise), **options)
+        snapshot = None if snapshot_path is None else _load(snapshot_path)
+        node_ids = (1,) if snapshot is None else snapshot.state.options.node_ids
+        _serve(_take_ports(node_ids, listen or (DEFAULT_LISTEN,), advertise), snapshot, **options)
     except (FakebrokerError, ValueError) as error:
         raise click.ClickException(str(error)) from None
     except OSError as error:
         raise click.ClickException(error.strerror or str(error)) from None
 
 
-def _take_ports(listen: tuple[str, ...], advertise: tuple[str, ...]) -> "Ports":
+def _load(path: str) -> "Snapshot":
+    from fakebroker.snapshot.snapshot import Snapshot
+
+    try:
+        return Snapshot.load(path)
+    except OSError as error:
+        raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def _take_ports(node_ids: tuple[int, ...], listen: tuple[str, ...], advertise: tuple[str, ...]) -> "Ports":
     """Bind the ports before the slow imports, so that clients that connect meanwhile wait and are not rejected."""
     from fakebroker.listener_options import listeners_for
     from fakebroker.net.ports import Ports
 
-    ports = Ports(listeners_for((1,), listen, advertise))
+    ports = Ports(listeners_for(node_ids, listen, advertise))
     ports.bind()
     return ports
 
 
-def _serve(ports: "Ports", topics: tuple[str, ...], config: tuple[str, ...], verbose: bool, **options: Any) -> None:
+def _serve(
+    ports: "Ports",
+    snapshot: "Snapshot | None",
+    topics: tuple[str, ...],
+    config: tuple[str, ...],
+    verbose: bool,
+    **options: Any,
+) -> None:
     """Make the broker and run it."""
     import asyncio
     import logging
@@ -93,12 +119,14 @@ def _serve(ports: "Ports", topics: tuple[str, ...], config: tuple[str, ...], ver
     from fakebroker.reports.line_writer import LineHandler, LineWriter
 
     logging.basicConfig(level=logging.INFO, handlers=[LineHandler(LineWriter(sys.stderr))])
+    options = {name: value for name, value in options.items() if value is not None}
     options["config"] = dict(_pair(text, "=", "SETTING=VALUE") for text in config)
     if verbose:
         from fakebroker.reports.request_log import LoggingJournal
 
         options["journal"] = LoggingJournal()
-    broker = AsyncFakeBroker(listen=ports, **options)
+    make = AsyncFakeBroker if snapshot is None else snapshot.async_fork
+    broker = make(listen=ports, **options)
     for name, partitions in (_pair(text, ":", "NAME:PARTITIONS") for text in topics):
         broker.create_topic(name, int(partitions))
     tune_garbage_collector()

@@ -10,9 +10,11 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
+from fakebroker import FakeBroker
 from tests.support.frames import JOIN, request
 
 TIMEOUT_S = 30
@@ -252,3 +254,26 @@ def test_a_signal_at_the_first_accept(number: int) -> None:
         process.send_signal(number)
         _, errors = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, errors) == (0, "")
+
+
+def test_serving_a_snapshot(tmp_path: Path) -> None:
+    """`--from` goes on with the nodes, topics and settings of the file; options beside it go before those."""
+    broker = FakeBroker(nodes=2, config={"num.partitions": 5}, as_release="3.9")
+    broker.create_topic("orders", partitions=3)
+    broker.snapshot().save(tmp_path / "before.fakebroker")
+    options = ("--config", "auto.create.topics.enable=false", "--topic", "more:1")
+
+    with serve("--from", str(tmp_path / "before.fakebroker"), "--listen", "127.0.0.1:0", *options) as (_, ports, log):
+        assert len(ports) == 2
+        answer = ask(ports[0], request("Metadata", 1, topics=None))
+
+    assert log.status == 0
+    assert b"orders" in answer
+    assert b"more" in answer
+
+
+def test_serving_what_is_no_snapshot(tmp_path: Path) -> None:
+    """A file that is not there or is something else is one clear line."""
+    (tmp_path / "text").write_text("hello")
+    assert f"cannot read {tmp_path / 'none'}: No such file" in fail("--from", str(tmp_path / "none"))
+    assert "text is not a snapshot of fakebroker" in fail("--from", str(tmp_path / "text"))
