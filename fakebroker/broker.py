@@ -142,6 +142,7 @@ class _Broker(Powers):
         cluster = Cluster(settings, self._release, self._seed, self._node_ids)
         engine = Engine(cluster, self._listeners, self.journal, self._server.clock.now())
         engine.errors = self.errors
+        self._server.engine = self._server.clock.engine = engine  # the clock can be moved before the first start, too
         return engine
 
     def _reset(self) -> None:

@@ -120,6 +120,16 @@ class Cluster:
             for partition in self._replicas_on(node_id):
                 elections.broker_started(partition, now)
 
+    def wall_time_went_back(self, by_ms: int, now: Instant) -> None:
+        """The time of day was set back to `now`. Stored times stay as they are, and may lie in the future now.
+
+        Kafka's schedules run on monotonic time: the next cleanup, retention check or cleaning comes as soon after the
+        step as it would have come without it. What a job looks at then is compared with the new time.
+        """
+        self.log_jobs.wall_time_went_back(by_ms, now)
+        for node in self.nodes.values():
+            node.coordinator.wall_time_went_back(by_ms, now)
+
     def _replicas_on(self, node_id: int) -> "list[Partition]":
         """The partitions that have a replica there, and those that a test moved there without one."""
         partitions = [partition for topic in self.topics for partition in topic.partitions]
