@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fakebroker.core import elections
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import CoreEvent, NodeChanged
+from fakebroker.core.groups.holds import GroupHolds, Hold, Phase
 from fakebroker.core.java_hash import partition_of
 from fakebroker.core.logs.jobs import LogJobs
 from fakebroker.core.logs.pending_batches import PendingBatchMemory
@@ -44,6 +45,7 @@ class Cluster:
         self.expirations = Expirations()
         self.pending_batch_memory = PendingBatchMemory(settings.get_int("fakebroker.unread.writes.max.bytes"))
         self.cluster_id = urlsafe_b64encode(self.new_uuid()).rstrip(b"=").decode()
+        self.holds: dict[str, GroupHolds] = {}  # what a test holds, by group id
         self.topics = Topics(self)
         self.nodes: dict[int, Node] = {}
         for node_id in node_ids:
@@ -58,6 +60,7 @@ class Cluster:
         self.group_configs: dict[str, dict[str, str]] = {}  # group -> its own configs; the group need not exist
         self.client_metrics: dict[str, dict[str, str]] = {}  # subscription -> its own configs
         self._next_producer_id = 0
+        self._hold_count = 0
 
     @property
     def controller_id(self) -> int:
@@ -97,6 +100,20 @@ class Cluster:
                 raise KafkaError(
                     ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"none of the brokers of {list(replicas)} is alive"
                 )
+
+    def hold(
+        self, group_id: str, phase: Phase, until_members: int | None, order: Sequence[str], leader: str | None
+    ) -> int:
+        """Hold a phase of the group's rebalances (`groups/holds.py`) in place of a hold that is there; returns its id."""
+        holds = self.holds.setdefault(group_id, {})
+        for node in self.nodes.values():
+            for shard in node.coordinator.shards.values():
+                group = shard.group(group_id)
+                if group is not None:
+                    group.holds = holds
+        self._hold_count += 1
+        holds[phase] = Hold(self._hold_count, until_members, tuple(order), leader)
+        return self._hold_count
 
     def stop_node(self, node_id: int, now: Instant) -> None:
         """A broker stops, cleanly: others lead its partitions and coordinate its groups (CLU-30, CLU-32).

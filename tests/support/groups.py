@@ -6,6 +6,7 @@ from typing import Any
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import CoreEvent, Transition
 from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.groups.holds import GroupHolds
 from fakebroker.core.groups.messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
@@ -26,6 +27,7 @@ class OneGroup(TimeDriven):
         self.settings = Settings(settings or {})
         self.behaviours: Behaviours = release(as_release).behaviours
         self.timers = Timers()
+        self.holds: dict[str, GroupHolds] = {}
         super().__init__(self.timers)
         self.events: list[CoreEvent] = []
         self.written: list[GroupValue] = []
