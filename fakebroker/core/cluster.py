@@ -82,6 +82,16 @@ class Cluster:
         """The partition of `__consumer_offsets` that holds the group; see `coordinator_partition`."""
         return self.coordinator_partition(CONSUMER_OFFSETS, group_id)
 
+    def group_ids(self, now: Instant) -> list[str]:
+        """The groups of all brokers, in order; without those of partitions that are being loaded."""
+        shards = [
+            shard
+            for node in self.nodes.values()
+            for shard in node.coordinator.all_shards(now)
+            if shard.partition.leader == node.id
+        ]
+        return sorted(group.group_id for shard in shards for group in shard)
+
     def live(self, node_ids: Iterable[int]) -> list[int]:
         """Those of the nodes that are known and alive, in the given order."""
         return [node_id for node_id in node_ids if node_id in self.nodes and self.nodes[node_id].alive]
@@ -101,10 +111,11 @@ class Cluster:
                     ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"none of the brokers of {list(replicas)} is alive"
                 )
 
-    def hold(
-        self, group_id: str, phase: Phase, until_members: int | None, order: Sequence[str], leader: str | None
-    ) -> int:
-        """Hold a phase of the group's rebalances (`groups/holds.py`) in place of a hold that is there; returns its id."""
+    def hold(self, group_id: str, phase: Phase, hold: Hold) -> int:
+        """Hold a phase of the group's rebalances (`groups/holds.py`), in place of a hold that is there.
+
+        Returns the id that the hold gets.
+        """
         holds = self.holds.setdefault(group_id, {})
         for node in self.nodes.values():
             for shard in node.coordinator.shards.values():
@@ -112,7 +123,7 @@ class Cluster:
                 if group is not None:
                     group.holds = holds
         self._hold_count += 1
-        holds[phase] = Hold(self._hold_count, until_members, tuple(order), leader)
+        holds[phase] = hold._replace(hold_id=self._hold_count)
         return self._hold_count
 
     def stop_node(self, node_id: int, now: Instant) -> None:

@@ -29,11 +29,11 @@ class Hold(NamedTuple):
     hold that ends by itself those they name must have joined, too.
     """
 
-    hold_id: int
-    until_members: int | None
+    until_members: int | None = None
     order: tuple[str, ...] = ()
     leader: str | None = None
     is_released: bool = False
+    hold_id: int = 0
 
     def is_over(self, waiting: Mapping[str, Member]) -> bool:
         """Whether the phase may end with these members, whose requests are parked."""

@@ -158,7 +158,8 @@ def _become_empty(group: GroupMetadata, now: Instant) -> None:
 def _begin_generation(group: GroupMetadata, now: Instant, hold: Hold | None) -> None:
     """Answer the JoinGroup of all members and wait for their SyncGroup (JG-28, JG-35).
 
-    `hold` is that of a test, which may have chosen the leader and the order of the answers; None without one. All sessions restart before the first answer: an answer may run the client's next request (in-process clients).
+    `hold` is that of a test, which may have chosen the leader and the order of the answers; None without one. All
+    sessions restart before the first answer: an answer may run the client's next request (in-process clients).
     """
     group.generation += 1
     group.protocol = choose_protocol(group)
