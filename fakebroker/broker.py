@@ -150,6 +150,7 @@ class _Broker(Powers):
     def _engine_of(self, cluster: Cluster, now: Instant) -> Engine:
         engine = Engine(cluster, self._listeners, self.journal, now)
         engine.errors = self.errors
+        self._server.engine = self._server.clock.engine = engine  # the clock can be moved before the first start, too
         return engine
 
     def _reset(self) -> None:

@@ -27,7 +27,8 @@ PARTS = (
     Part("handles/topic.py", "TopicHandle", "`broker.topic(name)`, `broker.create_topic(name, ...)`"),
     Part("handles/topic.py", "StoredRecord", "`broker.topic(name).records()`"),
     Part("handles/group.py", "GroupHandle", "`broker.group(group_id)`"),
-    Part("handles/group.py", "MemberView", "`broker.group(group_id).members`"),
+    Part("handles/finding.py", "MemberView", "`broker.group(group_id).members`"),
+    Part("handles/hold.py", "HoldHandle", "`broker.group(group_id).hold_joins(...)`, `.hold_syncs(...)`, `.holds`"),
     Part("handles/coordinator.py", "CoordinatorHandle", "`broker.coordinator(group_id)`"),
     Part("handles/node.py", "NodeHandle", "`broker.node(node_id)`"),
     Part("testclient/scripted_client.py", "ScriptedClient", '`broker.client("a")`'),
@@ -38,6 +39,7 @@ PARTS = (
     Part("engine/journal.py", "Recorded", "`broker.journal.events()`"),
     Part("core/events.py", "Transition", "`broker.journal.events(Transition)`, `broker.group(group_id).transitions`"),
     Part("core/events.py", "CoordinatorMoved", "`broker.journal.events(CoordinatorMoved)`"),
+    Part("core/events.py", "ClockMoved", "`broker.journal.events(ClockMoved)`"),
     Part("core/events.py", "NodeChanged", "`broker.journal.events(NodeChanged)`"),
 )
 ERRORS = (

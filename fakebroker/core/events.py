@@ -8,7 +8,15 @@ from typing import NamedTuple
 
 from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
 
-__all__ = ["CoordinatorMoved", "CoreEvent", "NodeChanged", "OffsetExpired", "OffsetsExpired", "Transition"]
+__all__ = [
+    "ClockMoved",
+    "CoordinatorMoved",
+    "CoreEvent",
+    "NodeChanged",
+    "OffsetExpired",
+    "OffsetsExpired",
+    "Transition",
+]
 
 
 class Transition(NamedTuple):
@@ -40,4 +48,16 @@ class NodeChanged(NamedTuple):
     what: str
 
 
-CoreEvent = Transition | OffsetsExpired | CoordinatorMoved | NodeChanged
+class ClockMoved(NamedTuple):
+    """A test moved the time of day from `from_ms` to `to_ms` (milliseconds since the epoch).
+
+    `how` is "advanced", "advanced with timers" (then monotonic time moved by as much) or "stepped back". In the journal
+    it comes before what fell due by it.
+    """
+
+    from_ms: int
+    to_ms: int
+    how: str
+
+
+CoreEvent = Transition | OffsetsExpired | CoordinatorMoved | NodeChanged | ClockMoved

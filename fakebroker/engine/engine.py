@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from traceback import format_exception
 from typing import TYPE_CHECKING
 
+from fakebroker.core.events import ClockMoved
 from fakebroker.engine.connection import LONG_FRAME_BYTES, Connection
 from fakebroker.engine.dispatch import Dispatcher
 from fakebroker.engine.journal import Journal, Peer
@@ -118,6 +119,20 @@ class Engine:
             self.now = moment
             self.run(action, moment)
         self.now = target
+
+    def move_clock(self, target: Instant, how: str) -> None:
+        """A test moves the time of day to that of `target`; `how` is for the journal (`ClockMoved`).
+
+        Forwards, what is due on the way runs, as in `advance_to`. Backwards, nothing runs; what is compared with stored
+        times is due when its time comes again, and periodic jobs go on at their pace.
+        """
+        by_ms = target.wall_ms - self.now.wall_ms
+        self.journal.event(ClockMoved(self.now.wall_ms, target.wall_ms, how), self.now)
+        if by_ms >= 0:
+            self.advance_to(target)
+        else:
+            self.now = target
+            self.cluster.wall_time_went_back(-by_ms, target)
 
     # What connections need
 

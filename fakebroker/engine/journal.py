@@ -218,6 +218,11 @@ class Journal:
         return len(self._ring)
 
     @property
+    def next_seq(self) -> int:
+        """The sequence number that the next entry gets."""
+        return self._count
+
+    @property
     def forgotten(self) -> int:
         """How many entries were dropped."""
         return self._count - len(self._ring)

@@ -71,6 +71,17 @@ class Powers(ABC):
 
         return TopicHandle(self, name)
 
+    @property
+    def topics(self) -> "list[TopicHandle]":
+        """Every topic by name, without the internal ones, as `AdminClient.listTopics` lists them."""
+        names = self.call(lambda: [topic.name for topic in self.engine.cluster.topics if not topic.is_internal])
+        return [self.topic(name) for name in sorted(names)]
+
+    @property
+    def groups(self) -> "list[GroupHandle]":
+        """Every group that a coordinator of any node knows, by id; not those of a partition that is being loaded."""
+        return [self.group(group_id) for group_id in self.call(lambda: self.engine.cluster.group_ids(self.engine.now))]
+
     def group(self, group_id: str) -> "GroupHandle":
         """One group, which need not exist yet."""
         from fakebroker.handles.group import GroupHandle

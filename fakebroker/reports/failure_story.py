@@ -3,7 +3,8 @@
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from fakebroker.core.events import CoordinatorMoved, CoreEvent, NodeChanged, OffsetsExpired, Transition
+from fakebroker.core.events import ClockMoved, CoordinatorMoved, CoreEvent, NodeChanged, OffsetsExpired, Transition
+from fakebroker.core.offsets.explain import date_text
 from fakebroker.engine.journal import Connected, Disconnected, Exchange, Recorded
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.errors import ErrorCode
@@ -77,6 +78,8 @@ def _event_text(event: CoreEvent | Connected | Disconnected) -> str:
             return f"__consumer_offsets-{event.partition}: {event.what} by node {event.node_id}{reason}"
         case NodeChanged():
             return f"node {event.node_id}: {event.what}"
+        case ClockMoved():
+            return f"the clock {event.how}: {date_text(event.from_ms)} -> {date_text(event.to_ms)}"
     return ""
 
 

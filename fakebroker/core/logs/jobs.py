@@ -48,6 +48,17 @@ class Job:
         if due_ms is None or tick_ms < due_ms:
             self._cluster.timers.wall.arm(self._deadline, tick_ms)
 
+    def wall_time_went_back(self, by_ms: int, wall_ms: int) -> None:
+        """The time of day was set back by `by_ms` to `wall_ms`: the next tick comes as soon as it would have come.
+
+        Only a job that waits for something looks then: to another it makes no difference.
+        """
+        if self._start_ms is not None:
+            self._start_ms -= by_ms
+        if self._deadline.due_ms is not None:
+            self._deadline.disarm()
+            self.wake(wall_ms, wall_ms)
+
     def _run(self, now: Instant) -> None:
         next_ms = self._work(now)
         if next_ms is not None:
@@ -108,6 +119,11 @@ class LogJobs:
     def watch(self, log: "PartitionLog") -> None:
         """Look at a log that has batches already; `settings_changed` wakes the jobs."""
         self._logs[log] = None
+
+    def wall_time_went_back(self, by_ms: int, now: Instant) -> None:
+        """The time of day was set back by `by_ms` to `now`: every job goes on at its pace."""
+        for job in self.all():
+            job.wall_time_went_back(by_ms, now.wall_ms)
 
     def _job_of(self, log: "PartitionLog") -> Job:
         """Compacted logs are the cleaner's, also where they have a retention."""
