@@ -33,12 +33,16 @@ PARTS = (
     Part("testclient/scripted_client.py", "ScriptedClient", '`broker.client("a")`'),
     Part("client/steps.py", "ClientSteps", "`client.steps`; each is also a blocking method of the client"),
     Part("testclient/scripted_client.py", "PendingStep", "`client.start(client.steps.rejoin())`"),
-    Part("engine/journal.py", "Journal", "`broker.journal`"),
+    Part("handles/journal.py", "JournalHandle", "`broker.journal`"),
     Part("engine/journal.py", "Exchange", "`broker.journal.requests()`"),
     Part("engine/journal.py", "Recorded", "`broker.journal.events()`"),
-    Part("core/events.py", "Transition", "`broker.journal.events(Transition)`, `broker.group(group_id).transitions`"),
-    Part("core/events.py", "CoordinatorMoved", "`broker.journal.events(CoordinatorMoved)`"),
-    Part("core/events.py", "NodeChanged", "`broker.journal.events(NodeChanged)`"),
+    Part("handles/expectation.py", "Expectation", '`broker.journal.expect("JoinGroup")`'),
+    Part("handles/expectation.py", "RequestPattern", "`broker.journal.wait(...)`"),
+    Part("journal/saved.py", "SavedJournal", "`fakebroker.journal.saved.load(path)`"),
+    Part("journal/diff.py", "JournalDiff", "`broker.journal.diff(path)`"),
+    Part("core/events.py", "Transition", '`broker.journal.events("transition")`, `broker.group(group_id).transitions`'),
+    Part("core/events.py", "CoordinatorMoved", '`broker.journal.events("coordinator_moved")`'),
+    Part("core/events.py", "NodeChanged", '`broker.journal.events("node_changed")`'),
 )
 ERRORS = (
     "FakebrokerError",
@@ -47,6 +51,7 @@ ERRORS = (
     "InvalidArgument",
     "UnknownThing",
     "WaitTimeout",
+    "ExpectationFailed",
     "BrokerStopped",
     "WireError",
 )
