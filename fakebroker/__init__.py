@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fakebroker.broker import FakeBroker as FakeBroker
     from fakebroker.errors import BrokerStopped as BrokerStopped
     from fakebroker.errors import ErrorCode as ErrorCode
+    from fakebroker.errors import ExpectationFailed as ExpectationFailed
     from fakebroker.errors import InvalidArgument as InvalidArgument
     from fakebroker.errors import KafkaError as KafkaError
     from fakebroker.errors import SettingError as SettingError
@@ -24,6 +25,7 @@ __all__ = [
     "AsyncFakeBroker",
     "BrokerStopped",
     "ErrorCode",
+    "ExpectationFailed",
     "FakeBroker",
     "InvalidArgument",
     "KafkaError",

@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from fakebroker.core.cluster import Cluster
 from fakebroker.engine.engine import Engine
-from fakebroker.engine.journal import Journal
 from fakebroker.errors import BrokerStopped, WaitTimeout
 from fakebroker.handles.powers import Powers
 from fakebroker.instant import Instant
+from fakebroker.journal.make import make_journal
 from fakebroker.listener_options import bootstrap, listeners_for
 from fakebroker.listeners import Listener
 from fakebroker.net.clock import LoopClock
@@ -62,7 +62,8 @@ class _Broker(Powers):
         as_release: str = "4.3",
         listen: str | Sequence[str] | Ports | None = None,
         advertise: str | Sequence[str] | None = None,
-        journal: Journal | None = None,
+        journal_dir: str | os.PathLike[str] | None = None,
+        verbose: bool = False,
     ) -> None:
         """A broker that is not started yet.
 
@@ -70,8 +71,10 @@ class _Broker(Powers):
         makes it answer as that Kafka did; all random ids follow from `seed`. `listen` is "HOST:PORT",
         or several ("node=2,HOST:PORT", "dialect=kip-17,HOST:PORT"); port 0 takes a free one. `advertise` are the
         addresses that answers name instead, in the same order. `listen` may also be ports that are bound already.
+        `journal_dir` is where the journal is written to, `verbose` logs every request and event.
 
-        Raises SettingError for bad settings, UnknownRelease, ValueError for bad addresses.
+        Raises SettingError for bad settings, UnknownRelease, ValueError for bad addresses, InvalidArgument for a
+        directory that cannot be written.
         """
         self._config: dict[str, object] = dict(config or {})
         self._profile = profile
@@ -79,11 +82,12 @@ class _Broker(Powers):
         self._node_ids = tuple(range(1, nodes + 1))
         ports = listen if isinstance(listen, Ports) else Ports(listeners_for(self._node_ids, listen, advertise))
         self._listeners = ports.listeners
-        self._server = Server(ports, self._notify_waiters)
+        self._ring = make_journal(journal_dir, verbose)
+        self._server = Server(ports, self._after_turn if self._ring.has_observers else self._notify_waiters)
         self._waiters: list[Waiter] = []
+        self._is_notifying = False
         self._scripted_clients: ScriptedClients | None = None  # made by the first `client()`
         self._life = threading.RLock()  # FakeBroker: held while starting, stopping, and in calls on a stopped broker
-        self.journal = Journal() if journal is None else journal
         self.errors: list[Exception] = []  # internal errors (bugs of the broker); `stop` raises them again
         self._engine = self._new_engine()
         self._server.prepare(self._engine)
@@ -148,7 +152,7 @@ class _Broker(Powers):
         return self._engine_of(cluster, self._server.clock.now())
 
     def _engine_of(self, cluster: Cluster, now: Instant) -> Engine:
-        engine = Engine(cluster, self._listeners, self.journal, now)
+        engine = Engine(cluster, self._listeners, self._ring, now)
         engine.errors = self.errors
         self._server.engine = self._server.clock.engine = engine  # the clock can be moved before the first start, too
         return engine
@@ -162,7 +166,7 @@ class _Broker(Powers):
         """Go on with another engine, at another time, without clients and history."""
         if self.is_running:
             self._server.drop_clients()
-        self.journal.clear()
+        self._ring.clear()
         set_clock()
         self._engine = make_engine()
         if self.is_running:
@@ -211,11 +215,20 @@ class _Broker(Powers):
         for node in self._engine.cluster.nodes.values():
             node.restart(now)
 
+    def _after_turn(self) -> None:
+        """Called after everything that the engine does, if the journal has observers."""
+        self._ring.tell()
+        self._notify_waiters()
+
     def _notify_waiters(self) -> None:
         """Try every wait; called after everything that the engine does."""
-        if self._waiters:
-            for waiter in tuple(self._waiters):
-                self._try(waiter)
+        if self._waiters and not self._is_notifying:  # a probe may call handles, which makes the engine do something
+            self._is_notifying = True
+            try:
+                for waiter in tuple(self._waiters):
+                    self._try(waiter)
+            finally:
+                self._is_notifying = False
 
     def _try(self, waiter: "Waiter") -> None:
         try:
@@ -247,11 +260,13 @@ class _Broker(Powers):
     async def _close(self) -> None:
         """Stop the server, then end the waits; the last thing that runs on the loop."""
         await self._server.stop()
+        self._ring.end()
         self._end_waits("the broker was stopped; what this waited for did not happen before")
 
     def _forked(self) -> None:
         """In a forked child: become a stopped broker, whatever the parent's was doing."""
         self._server.close_copies()
+        self._ring.forget_observers()
         self._waiters.clear()
 
     def _close_clients(self) -> None:

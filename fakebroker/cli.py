@@ -17,12 +17,16 @@ DEFAULT_LISTEN = "127.0.0.1:9092"
 
 
 class _Commands(click.Group):
-    """The commands. `dialogue` is imported only when it is used, so that `serve` starts fast."""
+    """The commands. `dialogue` and `journal` are imported only when they are used, so that `serve` starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), "dialogue"]
+        return [*super().list_commands(ctx), "dialogue", "journal"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "journal":
+            from fakebroker.journal.command import journal
+
+            return journal
         if cmd_name == "dialogue":
             from fakebroker.dialogue.command import dialogue
 
@@ -48,7 +52,9 @@ def main() -> None:
     metavar="HOST:PORT",
     help="What answers name as address, for each listener. [default: the address that the client connected to]",
 )
-@click.option("--topic", "topics", multiple=True, metavar="NAME:PARTITIONS", help="A topic to begin with.")
+@click.option(
+    "--topic", "topics", multiple=True, metavar="NAME:PARTITIONS[:SETTING=VALUE,...]", help="A topic to begin with."
+)
 @click.option(
     "--profile", type=click.Choice(["test", "kafka"]), default=None, help="Set of default settings. [default: test]"
 )
@@ -63,6 +69,12 @@ def main() -> None:
     "options go before what is in it.",
 )
 @click.option("--verbose", is_flag=True, help="Log a line for every request, connection and transition.")
+@click.option(
+    "--journal",
+    "journal_dir",
+    metavar="DIR",
+    help="Write everything that happens to files in DIR, as JSON lines (docs/journal.md).",
+)
 def serve(listen: tuple[str, ...], advertise: tuple[str, ...], snapshot_path: str | None, **options: Any) -> None:
     """Run a broker until SIGINT or SIGTERM. Prints a line with "listening on HOST:PORT" when clients are served.
 
@@ -103,12 +115,7 @@ def _take_ports(node_ids: tuple[int, ...], listen: tuple[str, ...], advertise: t
 
 
 def _serve(
-    ports: "Ports",
-    snapshot: "Snapshot | None",
-    topics: tuple[str, ...],
-    config: tuple[str, ...],
-    verbose: bool,
-    **options: Any,
+    ports: "Ports", snapshot: "Snapshot | None", topics: tuple[str, ...], config: tuple[str, ...], **options: Any
 ) -> None:
     """Make the broker and run it."""
     import asyncio
@@ -117,18 +124,15 @@ def _serve(
     from fakebroker.broker import AsyncFakeBroker
     from fakebroker.net.loop import new_event_loop
     from fakebroker.reports.line_writer import LineHandler, LineWriter
+    from fakebroker.topic_option import create_topic
 
     logging.basicConfig(level=logging.INFO, handlers=[LineHandler(LineWriter(sys.stderr))])
     options = {name: value for name, value in options.items() if value is not None}
     options["config"] = dict(_pair(text, "=", "SETTING=VALUE") for text in config)
-    if verbose:
-        from fakebroker.reports.request_log import LoggingJournal
-
-        options["journal"] = LoggingJournal()
     make = AsyncFakeBroker if snapshot is None else snapshot.async_fork
     broker = make(listen=ports, **options)
-    for name, partitions in (_pair(text, ":", "NAME:PARTITIONS") for text in topics):
-        broker.create_topic(name, int(partitions))
+    for topic in topics:
+        create_topic(broker, topic)
     tune_garbage_collector()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(_run_until_signal(broker))
@@ -165,7 +169,7 @@ async def _run_until_signal(broker: "AsyncFakeBroker") -> None:
 
 
 def _pair(text: str, separator: str, form: str) -> tuple[str, str]:
-    left, found, right = text.rpartition(separator) if separator == ":" else text.partition(separator)
-    if not found or not left or (separator == ":" and not right.isdecimal()):
+    left, found, right = text.partition(separator)
+    if not found or not left:
         raise click.UsageError(f"{text!r} is not {form}")
     return left, right

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fakebroker.core.events import ClockMoved
 from fakebroker.engine.connection import LONG_FRAME_BYTES, Connection
 from fakebroker.engine.dispatch import Dispatcher
-from fakebroker.engine.journal import Journal, Peer
+from fakebroker.engine.journal import InternalError, Journal, Peer
 from fakebroker.engine.unserved import Unserved
 from fakebroker.engine.work import Work
 from fakebroker.errors import AnswerTooLong
@@ -34,6 +34,7 @@ class Engine:
         self.cluster = cluster
         self.listeners = listeners
         self.journal = journal
+        journal.topic_name = self._topic_name
         self.now = now  # of what is being done, or was done last
         self.connections: dict[int, Connection] = {}
         self.errors: list[Exception] = []  # bugs of ours: what handlers and timers raised
@@ -161,11 +162,16 @@ class Engine:
             log.warning("answered with an error in place of the answer: %s", error)
             return
         log.error("internal error", exc_info=error)
+        self.journal.event(InternalError(type(error).__name__, str(error)), self.now)
         trace = "".join(format_exception(error))
         _drop_frames(error)
         if len(self.errors) < MOST_ERRORS:
             error.add_note(f"in the broker:\n{trace[-MOST_TRACE_CHARS:]}")
             self.errors.append(error)
+
+    def _topic_name(self, topic_id: bytes) -> str | None:
+        topic = self.cluster.topics.by_id(topic_id)
+        return None if topic is None else topic.name
 
     def forget(self, connection: Connection) -> None:
         """The connection is gone."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fakebroker.handles.clock import ClockHandle
     from fakebroker.handles.coordinator import CoordinatorHandle
     from fakebroker.handles.group import GroupHandle
+    from fakebroker.handles.journal import JournalHandle
     from fakebroker.handles.node import NodeHandle
     from fakebroker.handles.topic import TopicHandle
     from fakebroker.net.clock import LoopClock
@@ -145,6 +146,13 @@ class Powers(ABC):
         """Go on from a state; called where the engine runs."""
 
     # What happened
+
+    @property
+    def journal(self) -> "JournalHandle":
+        """Everything that happened, as far as the journal reaches back."""
+        from fakebroker.handles.journal import JournalHandle
+
+        return JournalHandle(self)
 
     def story(self) -> str:
         """What happened lately, for people: last requests of each client, group transitions, what is unanswered."""

@@ -53,8 +53,8 @@ class Job:
 
         Only a job that waits for something looks then: to another it makes no difference.
         """
-        if self._start_ms is not None:
-            self._start_ms -= by_ms
+        if self.start_ms is not None:
+            self.start_ms -= by_ms
         if self._deadline.due_ms is not None:
             self._deadline.disarm()
             self.wake(wall_ms, wall_ms)
