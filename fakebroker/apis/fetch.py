@@ -87,12 +87,19 @@ def _every_partition(call: Call, request: FetchRequest) -> FetchResponse | None:
 
 def error_response(request: FetchRequest, version: int, code: ErrorCode) -> FetchResponse:
     """`code` at the top level; before v13 also for every partition, as clients may not know the first (AV-10)."""
-    response = FetchResponse(error_code=code)
-    if version < 13:
-        for topic in request.topics:
-            partitions = [_partition_data(row[0], LogReadResult(code, aborted=[])) for row in topic.partitions]
-            response.responses.append(FetchableTopicResponse(topic=topic.topic, partitions=partitions))
-    return response
+    return FetchResponse(error_code=code, responses=partition_errors(request, code) if version < 13 else [])
+
+
+def partition_errors(request: FetchRequest, code: ErrorCode) -> list[FetchableTopicResponse]:
+    """The entries of an answer in which every partition of the request failed with `code`."""
+    return [
+        FetchableTopicResponse(
+            topic=topic.topic,
+            topic_id=topic.topic_id,
+            partitions=[_partition_data(row[0], LogReadResult(code, aborted=[])) for row in topic.partitions],
+        )
+        for topic in request.topics
+    ]
 
 
 def _resume_session(call: Call, request: FetchRequest) -> tuple[list[PartitionFetch], FetchSession | None]:

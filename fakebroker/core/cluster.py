@@ -39,6 +39,7 @@ class Cluster:
         self.settings = settings
         self.release = release
         self.behaviours: Behaviours = release.behaviours
+        self.seed = seed
         self.random = Random(seed)
         self.timers = Timers()
         self.outbox: list[CoreEvent] = []

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
 
+<<<<<<< HEAD
 __all__ = [
     "ClockMoved",
     "CoordinatorMoved",
@@ -17,6 +18,9 @@ __all__ = [
     "OffsetsExpired",
     "Transition",
 ]
+=======
+__all__ = ["CoordinatorMoved", "CoreEvent", "FaultHit", "NodeChanged", "OffsetExpired", "OffsetsExpired", "Transition"]
+>>>>>>> h/faults
 
 
 class Transition(NamedTuple):
@@ -48,6 +52,7 @@ class NodeChanged(NamedTuple):
     what: str
 
 
+<<<<<<< HEAD
 class ClockMoved(NamedTuple):
     """A test moved the time of day from `from_ms` to `to_ms` (milliseconds since the epoch).
 
@@ -61,3 +66,19 @@ class ClockMoved(NamedTuple):
 
 
 CoreEvent = Transition | OffsetsExpired | CoordinatorMoved | NodeChanged | ClockMoved
+=======
+class FaultHit(NamedTuple):
+    """A fault hit a request. `description` is the fault as it was declared, on one line."""
+
+    fault_id: int
+    description: str
+    node_id: int
+    connection_id: int
+    client_id: str | None
+    api: str
+    version: int
+    correlation_id: int
+
+
+CoreEvent = Transition | OffsetsExpired | CoordinatorMoved | NodeChanged | FaultHit
+>>>>>>> h/faults

@@ -9,15 +9,13 @@ It is a state machine (`connection_state.py` has the states and which may follow
     receive or resume -> _turn        cuts frames out of what came, as long as the state is SERVING
                          -> _serve    header, body, handler
                             -> _send      the handler returned the answer: it goes to `_out` and into the journal
-                            or _park      it returned None and has not replied: PARKED, until `answer` or `_in_steps`
+                            or _park      it returned None and has not replied: PARKED, until `answer` or its work ends
                             or _failed    it raised: the API's error answer, or CLOSING
     engine.flush -> driver.flush      the driver takes `data_to_send`, and sees whether to close or to `resume`
 """
 
 import logging
-from collections.abc import Callable, Generator
-from contextlib import suppress
-from struct import Struct
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.apis.call import Call, Steps
@@ -38,12 +36,19 @@ from fakebroker.engine.driver import NO_DRIVER, ConnectionDriver
 from fakebroker.engine.journal import Connected, Disconnected, Frame, Peer
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.engine.unserved import who
-from fakebroker.engine.work import Work
+from fakebroker.engine.work import Work, answer_in_steps
 from fakebroker.errors import AnswerTooLong, CloseConnection, ErrorCode, KafkaError, WireError
 from fakebroker.instant import Instant
 from fakebroker.listeners import Address, Listener
-from fakebroker.wire.frame import SMALLEST_FRAME_BYTES, client_id_of, decode_request_header
-from fakebroker.wire.framing import LARGE_BYTES, PREFIX_BYTES, FrameReader, flattened, guess_protocol
+from fakebroker.wire.frame import SMALLEST_FRAME_BYTES, decode_request_header
+from fakebroker.wire.framing import LARGE_BYTES, PREFIX_BYTES, FrameReader, flattened
+from fakebroker.wire.request_head import (
+    REQUEST_HEAD_BYTES,
+    SHORT_PREFIXES,
+    pack_prefix,
+    read_frame_head,
+    read_request_head,
+)
 
 if TYPE_CHECKING:
     from fakebroker.engine.engine import Engine
@@ -55,19 +60,6 @@ LONG_FRAME_BYTES = 1_100_000  # beyond it a frame is read in steps; the largest 
 MOST_FRAME_BYTES = 2**31 - 1  # what its length prefix can say
 
 log = logging.getLogger("fakebroker")
-
-_SIZE = Struct(">i")
-_PREFIXES = [_SIZE.pack(size_bytes) for size_bytes in range(512)]
-
-# A request on the stream. What is read of it in one go, before it is cut out, is `_head`; API key and version are one
-# number there, the key of `Dispatcher.routes`.
-#
-#     | length | API key | version | correlation id | length of the client id | client id | tagged section | body
-#     |   4    |    2    |    2    |       4        |           2             |           | only header v2 |
-#              |0                  |4               |8                        |10    offsets in the frame
-_head = Struct(">ii4xh").unpack_from
-_frame_head = Struct(">i4xh").unpack_from  # the same in a frame that was cut out already
-_HEAD_BYTES = PREFIX_BYTES + SMALLEST_FRAME_BYTES
 
 
 class Connection:
@@ -84,6 +76,8 @@ class Connection:
         self.close_reason: str | None = None  # set in CLOSING and GONE
         self.driver: ConnectionDriver = NO_DRIVER  # set by the driver, right after `Engine.connect`
         self.out_bytes = 0  # of large answers made and not handed over; many end the turn
+        self.is_stalled = False  # the driver reads nothing, as a fault wants it
+        self.is_to_reset = False  # in CLOSING: not in good order, but with a reset
         self._dispatcher = dispatcher
         self._input = FrameReader(engine.largest_frame_bytes, SMALLEST_FRAME_BYTES, "socket.request.max.bytes")
         self._out: list[bytes] = []  # length prefixes and frames, not handed over
@@ -181,7 +175,7 @@ class Connection:
 
     def work(self, call: Call, steps: Steps[Any], must_finish: bool) -> None:
         """The request in work is long: its next steps are taken in turn with others."""
-        self.engine.begin(Work(self, call, self._in_steps(call, steps), must_finish))
+        self.engine.begin(Work(self, call, answer_in_steps(self, call, steps), must_finish))
 
     def read(self, call: Call, steps: Steps[Any], handle: Callable[[Call, Any], Any]) -> None:
         """The request in work comes in a long frame: read it in steps, then let `handle` have it."""
@@ -195,12 +189,9 @@ class Connection:
     def fail(self, reason: str) -> None:
         """Stop reading; the driver closes after the answers that are already made."""
         if self.state not in ENDED:
-            self._move(CLOSING)
-            self.close_reason = reason
             client = who(self._call.client_id, self.peer)
             log.warning("closing the connection from %s: %s", client, printable(reason, LINE_CHARACTERS))
-            self._input.clear()
-            self.engine.to_flush[self] = None
+            self.end(reason)
 
     def not_served(self, call: Call, what: str) -> None:
         """The client of `call` asked for something that is not there; `what` begins with the API's name."""
@@ -217,29 +208,42 @@ class Connection:
             return None
         return listener.advertised or Address(self.local_address.host, listener.port)
 
-    # Long requests, and those answered later
+    # What a fault makes of the request in work (faults/)
 
-    def _in_steps(self, call: Call, steps: Steps[Any]) -> Generator[None, None, None]:
-        """All of the request in work from its second step on: the handler's steps, then those of writing the answer."""
-        route, response = self._route, None
-        assert route is not None
-        try:
-            response = yield from steps
-            if response is None or call.is_answered or self.state in ENDED:  # answered by now, or parked, or for nobody
-                return
-            body = yield from route.encode_in_steps(response)
-            if call.is_answered or self.state in ENDED:  # it went away during these steps
-                return
-            self._send(route, body)
-            self._answered(call)
-        except Exception as error:
-            if self.state is PARKED and call is self._call:
-                assert self._request is not None
-                self._failed(route, self._request, error if response is None else route.fault_of(response, error))
-            elif not isinstance(error, CloseConnection | KafkaError):
-                self.engine.failed(error)
-        if self.state is not GONE:
-            self._unpark(call)
+    def put(self, data: bytes) -> None:
+        """Send bytes as they are, in the order of the calls."""
+        self._out.append(data)
+        self.engine.to_flush[self] = None
+
+    def note(self, response: bytes | None) -> None:
+        """Let the journal have the request in work, with what the client got for an answer."""
+        self.engine.journal.exchange(self.peer, self._frame, response, self._received, self.engine.now)
+
+    def finish(self, call: Call) -> None:
+        """The request in work is done: what it gets for an answer was put and noted."""
+        self._answered(call)
+        self._unpark(call)
+
+    def stall(self, is_stalled: bool) -> None:
+        """Have the driver read nothing, or go on with it."""
+        self.is_stalled = is_stalled
+        self.engine.to_flush[self] = None
+
+    def end(self, reason: str, *, is_to_reset: bool = False) -> None:
+        """As `fail`, on purpose: nothing is logged."""
+        if self.state not in ENDED:
+            self._move(CLOSING)
+            self.close_reason, self.is_to_reset = reason, is_to_reset
+            self._input.clear()
+            self.engine.to_flush[self] = None
+
+    @property
+    def head(self) -> bytes:
+        """With what the answer to the request in work begins: its correlation id, and the tags where there are any."""
+        route = self._route
+        return self._frame[4:8] + b"\0" if route is not None and route.has_tagged_answer else self._frame[4:8]
+
+    # Long requests, and those answered later
 
     def _read(self, call: Call, steps: Steps[Any], handle: Callable[[Call, Any], Any]) -> Steps[Any]:
         self._request = request = yield from steps
@@ -273,11 +277,11 @@ class Connection:
 
         The turn is over after `REQUESTS_PER_TURN` requests or `MOST_OUT_BYTES` of large answers.
         """
-        end, limit, routes, head = len(buffer), self.engine.at_once_bytes, self._dispatcher.routes, _head
+        end, limit, routes, head = len(buffer), self.engine.at_once_bytes, self._dispatcher.routes, read_request_head
         serving, prefix_bytes, smallest = SERVING, PREFIX_BYTES, SMALLEST_FRAME_BYTES  # local names are the fastest
         self.state = serving  # plain stores here and below, not `_move`: they are made for every read
         for _ in range(REQUESTS_PER_TURN):
-            if end - position < _HEAD_BYTES:
+            if end - position < REQUEST_HEAD_BYTES:
                 break
             size, code, client_id_size = head(buffer, position)
             start = position + prefix_bytes
@@ -335,7 +339,7 @@ class Connection:
     def _long_frame(self, frame: bytes, now: Instant) -> None:
         """Take up one frame, cut out already; a later turn is for what follows it."""
         self.state = SERVING
-        code, client_id_size = _frame_head(frame)
+        code, client_id_size = read_frame_head(frame)
         route = self._dispatcher.routes.get(code) or self._find_route(code, frame)
         if route is not None:
             offset = SMALLEST_FRAME_BYTES + max(client_id_size, 0)
@@ -395,7 +399,7 @@ class Connection:
             # The correlation id goes back as it came.
             response = request[4:8] + b"\0" + body if route.has_tagged_answer else request[4:8] + body
             size = len(response)
-            self._out.append(_PREFIXES[size] if size < len(_PREFIXES) else self._large_prefix(size))
+            self._out.append(SHORT_PREFIXES[size] if size < len(SHORT_PREFIXES) else self._large_prefix(size))
             self._out.append(response)
         engine.journal.exchange(self.peer, request, response, self._received, engine.now)
 
@@ -419,7 +423,7 @@ class Connection:
         self.out_bytes += size
         if self.out_bytes > MOST_OUT_BYTES and self.state is SERVING:
             self._move(BUFFERED)
-        return _SIZE.pack(size)
+        return pack_prefix(size)
 
     def _send_reply(self, route: Route, response: "Message | None") -> None:
         """The answer that came by `reply`. It may not harm the caller: a timer, or another client's request."""
@@ -465,12 +469,7 @@ class Connection:
         try:
             return self._dispatcher.find(code)
         except CloseConnection as error:
-            other_protocol = guess_protocol(frame)
-            if not other_protocol:  # a request of Kafka's: name the client
-                with suppress(WireError):
-                    self._call.client_id = client_id_of(frame)
-                self.engine.unserved.closed(self._call.client_id, self.peer, code >> 16, str(error))
-            self.fail(f"{error}{other_protocol}")
+            self.fail(self.engine.unserved.refused(self._call, self.peer, frame, str(error)))
         except Exception as error:
             self.engine.failed(error)
             self.fail(f"its handler could not be loaded: {error}")

@@ -81,6 +81,12 @@ class Route:
             route.handle = self._handle_when_read
         return self._of_long_frames
 
+    def with_handler(self, handle: Callable[[Call, Any], Any]) -> "Route":
+        """The same with another handler."""
+        route = copy(self)
+        route.handle, route._of_long_frames = handle, None
+        return route
+
     def _handle_when_read(self, call: Call, steps: Any) -> None:
         connection: Any = call.connection
         connection.read(call, steps, self.handle)
@@ -131,7 +137,10 @@ def _at_once(pieces: list[bytes]) -> EncodeSteps:
 
 
 class Dispatcher:
-    """The routes of one listener. `routes` is keyed by the first four bytes of a request's header as one number."""
+    """The routes of one listener. `routes` is keyed by the first four bytes of a request's header as one number.
+
+    What it gives may be altered, route by route (`alter_routes`): so faults cost nothing while there are none.
+    """
 
     def __init__(self, listener: Listener, release: Release) -> None:
         self._release = release
@@ -139,9 +148,26 @@ class Dispatcher:
         listener.versions = versions_with(self.overlays.values(), versions_served(release))
         self.listener = listener
         self.routes: dict[int, Route] = {}
+        self._unaltered: dict[int, Route] = {}
+        self._alter: Callable[[Route], Route] | None = None
+
+    def alter_routes(self, alter: Callable[[Route], Route] | None) -> None:
+        """From the next request on give what `alter` makes of each route; None: the routes themselves."""
+        self._alter = alter
+        self.routes.clear()  # the same dictionary: a turn that is going on has it in its hands
 
     def find(self, code: int) -> Route:
         """The route for a code that `routes` does not have yet. CloseConnection for what is not served (AV-4)."""
+        route = self._unaltered.get(code) or self._new_route(code)
+        if route.is_loaded:
+            self._unaltered[code] = route
+        if self._alter is not None:
+            route = self._alter(route)
+        if route.is_loaded:
+            self.routes[code] = route
+        return route
+
+    def _new_route(self, code: int) -> Route:
         api_key, version = code >> 16, (code & 0x7FFF) - (code & 0x8000)
         served = self.listener.versions.get(api_key)
         if served is None:
@@ -157,8 +183,6 @@ class Dispatcher:
         else:
             name = APIS[api_key].name
             raise CloseConnection(f"{name} v{version} is not served here, only v{lowest} to v{highest}")
-        if route.is_loaded:
-            self.routes[code] = route
         return route
 
 

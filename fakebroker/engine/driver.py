@@ -34,7 +34,9 @@ class ConnectionDriver(Protocol):
         - `data_to_send()`: write it;
         - `close_reason`: if set, close after everything is written, then call `closed`;
         - `wants_turn`: call `resume` when the other clients have had their turns;
-        - `waiting_bytes`: stop reading while they are too many.
+        - `is_to_reset`: if set beside `close_reason`, close with a reset;
+        - `waiting_bytes`: stop reading while they are too many;
+        - `is_stalled`: stop reading while it is set.
         """
 
 

@@ -18,6 +18,7 @@ from fakebroker.listeners import Address, Listener
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
+    from fakebroker.engine.faults.faults import Faults
 
 MOST_ERRORS = 100  # kept
 MOST_TRACE_CHARS = 10_000  # of each one's traceback, its end
@@ -43,7 +44,8 @@ class Engine:
         self._timers = cluster.timers
         self.largest_frame_bytes = cluster.settings.get_int("socket.request.max.bytes")
         self.at_once_bytes = min(self.largest_frame_bytes, LONG_FRAME_BYTES)  # a longer frame is read in steps
-        self._dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]
+        self.dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]
+        self._faults: Faults | None = None  # made when a test asks for it first
         self.works: deque[Work] = deque()
         self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps
         # Connections with something to do for their drivers: to send, to take a turn, to stop reading, to close. In the
@@ -58,7 +60,7 @@ class Engine:
         """A client connected to a listener. `client_host` as Kafka writes it ("/127.0.0.1")."""
         self.tick(now)
         self._connection_count += 1
-        dispatcher = self._dispatchers[self.listeners.index(listener)]
+        dispatcher = self.dispatchers[self.listeners.index(listener)]
         peer = Peer(self._connection_count, client_host, listener.node_id, dispatcher.overlays, client_port)
         connection = Connection(self, listener, peer, local_address, dispatcher)
         self.connections[peer.connection_id] = connection
@@ -71,6 +73,15 @@ class Engine:
             self.to_flush = {}
             for connection in connections:
                 connection.driver.flush()
+
+    @property
+    def faults(self) -> "Faults":
+        """What a test lets go wrong with requests."""
+        if self._faults is None:
+            from fakebroker.engine.faults.faults import Faults
+
+            self._faults = Faults(self)
+        return self._faults
 
     # Long work
 

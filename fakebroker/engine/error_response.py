@@ -88,6 +88,22 @@ MIRRORS: dict[int, tuple[Mirror, ...]] = {
     75: (Mirror("topics", "topics", _same("name")),),  # DescribeTopicPartitions
 }
 
+# Entries that have a code beside that at the top, or below that of `MIRRORS`: for a fault that means some of them only.
+ENTRIES: dict[int, tuple[Mirror, ...]] = {
+    # Fetch: what stands in its entries is made by its module
+    1: (Mirror("responses", "topics", _same("topic", "topic_id"),
+               Mirror("partitions", "partitions", {"partition_index": "partition"})),),
+    # OffsetFetch
+    9: (
+        MIRRORS[9][0],
+        Mirror("groups", "groups", _same("group_id"),
+               Mirror("topics", "topics", _same("name", "topic_id"),
+                      Mirror("partitions", "partition_indexes", {"partition_index": ITSELF}))),
+    ),
+    45: (_TOPICS._replace(answered="responses"),),  # AlterPartitionReassignments
+    47: (_TOPICS,),  # OffsetDelete
+}  # fmt: skip
+
 
 def error_response(response: Any, request: Any, version: int, code: ErrorCode) -> Any:
     """The answer of class `response` in which everything that `request` asked for failed with `code`."""
@@ -95,8 +111,13 @@ def error_response(response: Any, request: Any, version: int, code: ErrorCode) -
         return response(error_code=int(code))
     answer = response()
     for mirror in MIRRORS.get(response.api_key, ()):
-        getattr(answer, mirror.answered).extend(_mirrored(mirror, response, type(request), [request], version, code))
+        getattr(answer, mirror.answered).extend(error_entries(mirror, response, request, version, code))
     return answer
+
+
+def error_entries(mirror: Mirror, response: Any, request: Any, version: int, code: ErrorCode) -> list[Any]:
+    """The entries of the answer for everything in the list of the request that `mirror` names."""
+    return _mirrored(mirror, response, type(request), [request], version, code)
 
 
 def has_code(declaration: Any, version: int) -> bool:
@@ -108,30 +129,30 @@ def _mirrored(
     mirror: Mirror, answer: Any, request: Any, parents: Iterable[Any], version: int, code: ErrorCode
 ) -> list[Any]:
     """The entries of `mirror.answered`, for the entries that `parents`, of the declaration `request`, hold."""
-    element = _element(answer, mirror.answered)
+    element = element_of(answer, mirror.answered)
     for name in mirror.asked.split("."):
-        parents = [entry for parent in parents for entry in _value(request, parent, name) or ()]
-        request = _element(request, name)
+        parents = [entry for parent in parents for entry in value_of(request, parent, name) or ()]
+        request = element_of(request, name)
     entries = []
     for entry in parents:
-        values = {field: _value(request, entry, name) for field, name in mirror.repeated.items()}
+        values = {field: value_of(request, entry, name) for field, name in mirror.repeated.items()}
         values = {field: value for field, value in values.items() if value is not None}
-        if has_code(element, version):
+        if not mirror.inner and has_code(element, version):
             values["error_code"] = int(code)
         if mirror.inner:
             values[mirror.inner.answered] = _mirrored(mirror.inner, element, request, [entry], version, code)
-        entries.append(_made(element, values))
+        entries.append(entry_with(element, values))
     return entries
 
 
-def _element(declaration: Any, name: str) -> Any:
-    """What the list of that name has as entries."""
+def element_of(declaration: Any, name: str) -> Any:
+    """The declaration of the entries of the list of that name."""
     kind = next(spec.type for spec in declaration.fields if spec.name == name)
     assert isinstance(kind, ArrayOf)
     return kind.element
 
 
-def _value(declaration: Any, entry: Any, name: str) -> Any:
+def value_of(declaration: Any, entry: Any, name: str) -> Any:
     """A field of an entry: of a structure, a row (a plain tuple), or a bare value."""
     if isinstance(declaration, Primitive):
         return entry
@@ -140,7 +161,8 @@ def _value(declaration: Any, entry: Any, name: str) -> Any:
     return getattr(entry, name)
 
 
-def _made(declaration: Any, values: dict[str, Any]) -> Any:
+def entry_with(declaration: Any, values: dict[str, Any]) -> Any:
+    """An entry that has these values, and the defaults for all others."""
     if declaration.is_row:
         return tuple(values.get(spec.name, spec.fresh_default()) for spec in declaration.fields)
     return declaration(**values)

@@ -8,13 +8,18 @@ KIP-848 and share groups, librdkafka's admin client for ACLs). These do not:
 """
 
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fakebroker.core.deadlines import Deadline
 from fakebroker.engine.journal import Peer
 from fakebroker.engine.printable import printable
+from fakebroker.errors import WireError
+from fakebroker.wire.frame import client_id_of
+from fakebroker.wire.framing import guess_protocol
 
 if TYPE_CHECKING:
+    from fakebroker.apis.call import Call
     from fakebroker.engine.engine import Engine
 
 MOST_WARNINGS = 100
@@ -125,6 +130,17 @@ class Unserved:
         if self._is_news(client_id, api_key):
             log.warning("%s", line)
             self.lines.append(line)
+
+    def refused(self, call: "Call", peer: Peer, frame: bytes, reason: str) -> str:
+        """The connection of `call` is to be closed, because nothing serves this frame. Returns what to log: the
+        `reason`, and what else but Kafka's protocol the frame looks like.
+        """
+        other_protocol = guess_protocol(frame)
+        if not other_protocol:  # a request of Kafka's: name the client
+            with suppress(WireError):
+                call.client_id = client_id_of(frame)
+            self.closed(call.client_id, peer, int.from_bytes(frame[:2], "big", signed=True), reason)
+        return f"{reason}{other_protocol}"
 
     def closed(self, client_id: str | None, peer: Peer, api_key: int, reason: str) -> None:
         """A connection was closed, with a log line of its own, for an API or version that is not served."""

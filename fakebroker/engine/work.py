@@ -4,16 +4,18 @@ Kafka has several threads for requests and others are served beside a long one. 
 taken in turn, and between two steps whoever has something to say is served.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
 
+from fakebroker.engine.connection_state import ENDED, GONE, PARKED
+from fakebroker.errors import CloseConnection, KafkaError
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from fakebroker.apis.call import Call
+    from fakebroker.apis.call import Call, Steps
     from fakebroker.engine.closed_connection import ClosedConnection
     from fakebroker.engine.connection import Connection
+    from fakebroker.engine.faults.faulted_request import FaultedRequest
 
 
 class Work:
@@ -23,7 +25,7 @@ class Work:
 
     def __init__(
         self,
-        connection: "Connection | ClosedConnection",
+        connection: "Connection | ClosedConnection | FaultedRequest",
         call: "Call",
         steps: "Generator[None, None, None]",
         must_finish: bool,
@@ -44,3 +46,28 @@ class Work:
         except StopIteration:
             return False
         return True
+
+
+def answer_in_steps(connection: "Connection", call: "Call", steps: "Steps[Any]") -> Generator[None, None, None]:
+    """All of the request in work from its second step on: the handler's steps, then those of writing the answer."""
+    route, response = connection._route, None
+    assert route is not None
+    try:
+        response = yield from steps
+        if response is None or call.is_answered or connection.state in ENDED:  # answered, or parked, or for nobody
+            return
+        body = yield from route.encode_in_steps(response)
+        if call.is_answered or connection.state in ENDED:  # it went away during these steps
+            return
+        connection._send(route, body)
+        connection._answered(call)
+    except Exception as error:
+        if connection.state is PARKED and call is connection._call:
+            assert connection._request is not None
+            connection._failed(
+                route, connection._request, error if response is None else route.fault_of(response, error)
+            )
+        elif not isinstance(error, CloseConnection | KafkaError):
+            connection.engine.failed(error)
+    if connection.state is not GONE:
+        connection._unpark(call)

@@ -5,12 +5,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Never, TypeVar
 
 if TYPE_CHECKING:
     from fakebroker.engine.engine import Engine
     from fakebroker.handles.clock import ClockHandle
     from fakebroker.handles.coordinator import CoordinatorHandle
+    from fakebroker.handles.fault import FaultHandle, IncomingRequest
     from fakebroker.handles.group import GroupHandle
     from fakebroker.handles.journal import JournalHandle
     from fakebroker.handles.node import NodeHandle
@@ -113,6 +114,7 @@ class Powers(ABC):
         self.call(lambda: self.engine.cluster.topics.create(name, partitions, replication_factor, values))
         return self.topic(name)
 
+<<<<<<< HEAD
     # Snapshots
 
     def snapshot(self) -> "Snapshot":
@@ -144,6 +146,75 @@ class Powers(ABC):
     @abstractmethod
     def _restore(self, state: "BrokerState") -> None:
         """Go on from a state; called where the engine runs."""
+=======
+    # Faults
+
+    def fault(
+        self,
+        *,
+        api: str | None = None,
+        version: int | str | None = None,
+        node: int | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        group: str | None = None,
+        client_id: str | None = None,
+        transactional_id: str | None = None,
+        principal: str | None = None,
+        connection: int | None = None,
+        when: "Callable[[IncomingRequest], object] | None" = None,
+        nth: int | None = None,
+        every: int | None = None,
+        times: int | None = None,
+        probability: float | None = None,
+        error: str | int | None = None,
+        action: str | None = None,
+        after: str | None = None,
+        delay_s: float | None = None,
+        jitter_s: float | None = None,
+        throttle_ms: int | None = None,
+        bytes: int | None = None,
+        offset: int | None = None,
+        for_s: float | None = None,
+        bytes_per_s: int | None = None,
+        run: "Callable[[IncomingRequest], object] | None" = None,
+        **unknown: Never,
+    ) -> "FaultHandle":
+        """Let something go wrong with the requests that match, from now on; docs/faults.md has the fields and actions.
+
+        Several faults are judged in the order in which they were set. Raises InvalidArgument for a field that does not
+        exist, a value or combination that cannot be, an API or version that is not served.
+        """
+        fields = {name: value for name, value in locals().items() if name not in ("self", "unknown")}
+        return self._fault(fields | unknown)
+
+    @property
+    def faults(self) -> "list[FaultHandle]":
+        """The faults that are set, in the order in which they are judged."""
+        from fakebroker.handles.fault import FaultHandle
+
+        return [FaultHandle(self, fault) for fault in self.call(lambda: list(self.engine.faults))]
+
+    def fault_by_id(self, fault_id: int) -> "FaultHandle":
+        """The fault of that number. Raises UnknownThing if none is set."""
+        from fakebroker.errors import UnknownThing
+
+        there = {fault.fault_id: fault for fault in self.faults}
+        if fault_id not in there:
+            known = f"those set are {', '.join(map(str, there))}" if there else "none is set"
+            raise UnknownThing("fault_id", fault_id, f"there is no fault {fault_id}: {known}")
+        return there[fault_id]
+
+    def clear_faults(self) -> None:
+        """Remove all faults."""
+        self.call(lambda: self.engine.faults.clear())
+
+    def _fault(self, fields: Mapping[str, object]) -> "FaultHandle":
+        from fakebroker.handles.fault import FaultHandle, FaultSpec
+
+        spec = FaultSpec.of(fields)
+        return FaultHandle(self, self.call(lambda: self.engine.faults.add(spec)))
+>>>>>>> h/faults
 
     # What happened
 

@@ -9,6 +9,7 @@ import socket
 from collections import deque
 from enum import Enum
 from itertools import islice
+from struct import pack
 from typing import TYPE_CHECKING, cast
 
 from fakebroker.engine.connection import Connection
@@ -25,6 +26,7 @@ PIECE_BYTES = MOST_UNSENT_BYTES + 1  # makes asyncio call `pause_writing` unless
 PIECES_AT_ONCE = 256  # in a system call; Linux allows 1,024
 CAN_GATHER = hasattr(socket.socket, "sendmsg")
 FIRST_READ_BYTES = 64 * 1024
+CLOSE_WITH_RESET = pack("ii", 1, 0)  # linger: on, for no time
 
 
 class ClientState(Enum):
@@ -254,12 +256,15 @@ class ClientConnection(asyncio.Protocol):
         wants_turn = connection.wants_turn
         is_done = connection.close_reason is not None or (self._state is HALF_CLOSED and not wants_turn)
         if is_done and not self._unsent:
+            if connection.is_to_reset:  # what is sent arrives, then the client's reads fail
+                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, CLOSE_WITH_RESET)
             transport.close()  # after what is in its own buffer; then asyncio calls `connection_lost`
             return
         if wants_turn and not self._is_turn_scheduled and not self._is_slow:
             self._is_turn_scheduled = True
             self._server.call_soon(self._take_turn)
-        should_read = not self._is_slow and connection.waiting_bytes < MOST_WAITING_BYTES
+        is_much = connection.waiting_bytes >= MOST_WAITING_BYTES
+        should_read = not (self._is_slow or is_much or connection.is_stalled)
         if self._state is OPEN and not should_read:
             self._move(PAUSED)
             transport.pause_reading()

@@ -1,0 +1,89 @@
+"""The values that the fields of a fault may have. Every check raises InvalidArgument: field, value, what is right."""
+
+import math
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from typing import Any
+
+from fakebroker.errors import InvalidArgument
+
+Check = Callable[[str, Any], None]
+LONGEST_S = 10**9
+
+
+def nearest(name: object, names: Iterable[str]) -> str:
+    """The ending of a message: the names that are nearest to a wrong one, or all of them."""
+    names = list(names)
+    by_folded = {one.casefold(): one for one in names}
+    close = get_close_matches(str(name).casefold(), by_folded, n=3, cutoff=0.5)
+    if close:
+        return f"did you mean {' or '.join(by_folded[one] for one in close)}?"
+    return f"there are {', '.join(names)}"
+
+
+def text(field: str, value: Any) -> None:
+    """A text that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise InvalidArgument(field, value, f"{field} is a text, not {value!r}")
+
+
+def function(field: str, value: Any) -> None:
+    """Something of Python's that can be called."""
+    if not callable(value):
+        raise InvalidArgument(field, value, f"{field} is a function, not {value!r}")
+
+
+def whole(least: int, most: int = 2**31 - 1) -> Check:
+    """A whole number in a range."""
+
+    def check(field: str, value: Any) -> None:
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise InvalidArgument(field, value, f"{field} is a whole number from {least} to {most}, not {value!r}")
+
+    return check
+
+
+def seconds(field: str, value: Any) -> None:
+    """A time in seconds that is not negative."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+    if not is_number or not 0 <= value <= LONGEST_S:
+        raise InvalidArgument(field, value, f"{field} is a time in seconds from 0 to {LONGEST_S}, not {value!r}")
+
+
+def share(field: str, value: Any) -> None:
+    """A probability: above 0, and at most 1."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1:
+        raise InvalidArgument(field, value, f"{field} is a number above 0 and up to 1, not {value!r}")
+
+
+def one_of(names: Iterable[str]) -> Check:
+    """One of some texts."""
+    names = tuple(names)
+
+    def check(field: str, value: Any) -> None:
+        if value not in names:
+            raise InvalidArgument(field, value, f"{field} cannot be {value!r}: {nearest(value, names)}")
+
+    return check
+
+
+def versions(field: str, value: Any) -> None:
+    """A version, or a range of them as a text: "3-5", "3+"."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise InvalidArgument(field, value, f"{field} is a number or a range such as '3-5', not {value!r}")
+    first, last = version_range(value)
+    if not 0 <= first <= last:
+        raise InvalidArgument(field, value, f"{field} is a number or a range such as '3-5' or '3+', not {value!r}")
+
+
+def version_range(value: int | str) -> tuple[int, int]:
+    """The first and the last version; (-1, -1) for a text that says none."""
+    if isinstance(value, int):
+        return value, value
+    first, separator, last = value.removesuffix("+").partition("-")
+    try:
+        if value.endswith("+"):
+            return int(first), 32767
+        return int(first), int(last) if separator else int(first)
+    except ValueError:
+        return -1, -1

@@ -1,0 +1,86 @@
+"""A fault as a test sees it: how often it hit, waiting for that, removing it."""
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from fakebroker.engine.faults.fault import IncomingRequest
+from fakebroker.engine.faults.spec import FaultSpec
+from fakebroker.errors import InvalidArgument
+from fakebroker.handles.handle import WAIT_S, Handle
+
+if TYPE_CHECKING:
+    from fakebroker.engine.faults.fault import Fault
+    from fakebroker.handles.access import EngineAccess
+
+__all__ = ["FaultHandle", "FaultSpec", "IncomingRequest"]
+
+
+class FaultHandle(Handle):
+    """A fault that was set. It is removed by `remove`, at the end of a `with`, by `clear_faults` and by `reset`.
+
+    What it counted can be read after that, too.
+    """
+
+    def __init__(self, access: "EngineAccess", fault: "Fault") -> None:
+        super().__init__(access)
+        self._fault = fault
+
+    def __repr__(self) -> str:
+        return f"<{self._fault}, {self._fault.hits} hits>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.remove()
+
+    @property
+    def fault_id(self) -> int:
+        """Its number: faults of a broker are counted from 1, also over those that were removed."""
+        return self._fault.fault_id
+
+    @property
+    def description(self) -> str:
+        """What it does to which requests, on one line."""
+        return str(self._fault.spec)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields with which it was declared; functions by their names."""
+        given = self._fault.spec.given()
+        return {name: getattr(value, "__name__", value) if callable(value) else value for name, value in given.items()}
+
+    @property
+    def hits(self) -> int:
+        """How many requests it hit."""
+        return self._access.call(lambda: self._fault.hits)
+
+    @property
+    def matched(self) -> int:
+        """How many requests it could have hit, as `nth` and `every` count."""
+        return self._access.call(lambda: self._fault.matched)
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it is still there, and not removed."""
+        return self._access.call(lambda: self._fault in self._access.engine.faults)
+
+    def wait(self, hits: int = 1, timeout_s: float = WAIT_S) -> Any:
+        """Wait until it has hit so many requests; gives how many it has. Raises WaitTimeout."""
+        if hits < 1:
+            raise InvalidArgument("hits", hits, f"hits is a number from 1, not {hits}")
+
+        def probe() -> int | None:
+            return self._fault.hits if self._fault.hits >= hits else None
+
+        def failure() -> str:
+            seen = f"it has {self._fault.hits}, and {self._fault.matched} requests matched"
+            return f"waited {timeout_s:g} s for {hits} hits of {self._fault}: {seen}"
+
+        return self._access.wait(probe, timeout_s, failure)
+
+    def remove(self) -> None:
+        """Remove it; does nothing if it is removed. Requests that it hit already are not changed by that."""
+        self._access.call(lambda: self._access.engine.faults.remove(self._fault))
