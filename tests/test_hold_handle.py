@@ -169,6 +169,7 @@ def test_a_wait_says_what_is_held(broker: FakeBroker, group: GroupHandle) -> Non
     assert "of client a: its JoinGroup waits" in text
     assert "\n  a test holds its joins until 3 members have sent JoinGroup, c among them\n" in text
     assert "\n  a test holds its syncs until it releases them\n" in text
+    assert "held:\n  billing: a test holds its joins until 3 members" in broker.story()
     with pytest.raises(WaitTimeout, match=r"waited 0.01 s for 3 joins of group billing to wait; there is a, b"):
         group.holds[0].wait(members=3, timeout_s=0.01)
 
