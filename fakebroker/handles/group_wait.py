@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.core.groups.states import State
 from fakebroker.handles.finding import view_of
-from fakebroker.handles.hold import hold_text
 
 if TYPE_CHECKING:
     from fakebroker.core.events import Transition
@@ -64,7 +63,7 @@ def seen(
         lines = [f"{group.state} in generation {group.generation} with {count_text(len(group.members))}"]
         lines += [f"  member {each.member_id} of client {each.client_id}: {_doing(group, each)}" for each in members]
         lines += [f"  member id {each}: handed out, has not joined" for each in group.pending_join_members]
-    lines += [f"  {hold_text(phase, hold)}" for phase, hold in holds.items() if not hold.is_released]
+    lines += [f"  {hold.text(phase)}" for phase, hold in holds.items() if not hold.is_released]
     lines += _transitions("before the wait", before[-LAST_TRANSITIONS:])
     return lines + (_transitions("since then", since) or ["  since then: no transition"])
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from fakebroker.handles.access import EngineAccess
 
 _STATES = {Phase.JOIN: State.PREPARING, Phase.SYNC: State.COMPLETING}
-_WHAT = {Phase.JOIN: "joins", Phase.SYNC: "syncs"}
 
 
 class HoldHandle(Handle):
@@ -37,7 +36,7 @@ class HoldHandle(Handle):
         self.hold_id = hold_id  # of the broker's holds, from 1
 
     def __repr__(self) -> str:
-        return f"<hold {self.hold_id} of the {_WHAT[Phase(self.phase)]} of group {self.group_id}>"
+        return f"<hold {self.hold_id} of the {Phase(self.phase).requests} of group {self.group_id}>"
 
     @property
     def is_active(self) -> bool:
@@ -60,7 +59,7 @@ class HoldHandle(Handle):
 
         def failure() -> str:
             names = ", ".join(member.client_id for member in self._waiting_now().values()) or "nobody"
-            what = _WHAT[Phase(self.phase)]
+            what = Phase(self.phase).requests
             return f"waited {timeout_s:g} s for {members} {what} of group {self.group_id} to wait; there is {names}"
 
         return self._access.wait(probe, timeout_s, failure)
@@ -156,13 +155,3 @@ def check_names(order: Sequence[str], leader: str | None, phase: Phase) -> None:
         raise InvalidArgument("leader", leader, f"leader={leader!r} is not a member id or client id")
     if leader is not None and phase is Phase.SYNC:
         raise InvalidArgument("leader", leader, f"leader={leader!r}: the leader is chosen when the joins are answered")
-
-
-def hold_text(phase: Phase, hold: Hold) -> str:
-    """What a hold does, for messages."""
-    if hold.until_members is None:
-        return f"a test holds its {_WHAT[phase]} until it releases them"
-    names = [*hold.order, *([hold.leader] if hold.leader else [])]
-    among = f", {', '.join(dict.fromkeys(names))} among them" if names else ""
-    requests = "JoinGroup" if phase is Phase.JOIN else "SyncGroup"
-    return f"a test holds its {_WHAT[phase]} until {hold.until_members} members have sent {requests}{among}"

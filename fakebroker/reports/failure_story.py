@@ -22,12 +22,18 @@ LAST_EVENTS = 20
 
 def story(engine: "Engine") -> str:
     """What clients asked for that is not served, the last requests of each client, the last events of groups with their
-    reasons, and the unanswered requests. Times are seconds since the oldest entry of the journal.
+    reasons, what the test holds, and the unanswered requests. Times are seconds since the oldest entry of the journal.
 
     Call it on the thread that owns the engine.
     """
     start_ms = _start_ms(engine)
-    parts = [_unserved(engine), _requests(engine, start_ms), _events(engine, start_ms), _unanswered(engine)]
+    parts = [
+        _unserved(engine),
+        _requests(engine, start_ms),
+        _events(engine, start_ms),
+        _held(engine),
+        _unanswered(engine),
+    ]
     return "\n".join(part for part in parts if part) or "nothing happened"
 
 
@@ -94,6 +100,17 @@ def _format_expired(event: OffsetsExpired) -> str:
     more = f" and {len(expired) - SHOWN_EXPIRED} more" if len(expired) > SHOWN_EXPIRED else ""
     return ", ".join(expired[:SHOWN_EXPIRED]) + more
 >>>>>>> h/faults
+
+
+def _held(engine: "Engine") -> str:
+    """What the test itself keeps from going on: the first thing to know when a client waits."""
+    lines = [
+        f"  {printable(group_id)}: {hold.text(phase)}"
+        for group_id, holds in engine.cluster.holds.items()
+        for phase, hold in holds.items()
+        if not hold.is_released
+    ]
+    return "\n".join(["held:", *lines]) if lines else ""
 
 
 def _unanswered(engine: "Engine") -> str:

@@ -19,6 +19,11 @@ class Phase(StrEnum):
     JOIN = "join"
     SYNC = "sync"
 
+    @property
+    def requests(self) -> str:
+        """The requests that wait for its end, as texts call them."""
+        return f"{self}s"
+
 
 class Hold(NamedTuple):
     """One hold, as it was asked for.
@@ -47,6 +52,15 @@ class Hold(NamedTuple):
         """The names in `order` and `leader` that none of these members has."""
         names = self.order if self.leader is None else (*self.order, self.leader)
         return [name for name in dict.fromkeys(names) if find_member(waiting, name) is None]
+
+    def text(self, phase: Phase) -> str:
+        """What the hold does, as a clause about the group."""
+        if self.until_members is None:
+            return f"a test holds its {phase.requests} until it releases them"
+        names = self.order if self.leader is None else (*self.order, self.leader)
+        among = f", {', '.join(dict.fromkeys(names))} among them" if names else ""
+        request = "JoinGroup" if phase is Phase.JOIN else "SyncGroup"
+        return f"a test holds its {phase.requests} until {self.until_members} members have sent {request}{among}"
 
     def in_order(self, members: Iterable[Member]) -> list[Member]:
         """The members in the order in which they are to be answered."""
