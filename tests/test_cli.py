@@ -207,7 +207,12 @@ def test_a_closed_connection_is_logged_with_its_reason() -> None:
         (["--config", "num.partitions=many"], "num.partitions"),
         (["--config", "num.partitions"], "'num.partitions' is not SETTING=VALUE"),
         (["--config", "retention.ms=5"], "log.retention.ms"),
-        (["--topic", "orders"], "it is not NAME:PARTITIONS"),
+        (["--topic", "orders"], "--topic 'orders': it is not NAME:PARTITIONS[:SETTING=VALUE,...]"),
+        (
+            ["--topic", "orders:3:retention.mss=5"],
+            "unknown topic setting 'retention.mss'; did you mean",
+        ),
+        (["--journal", "/dev/null/journal"], "no journal can be written to '/dev/null/journal'"),
         (["--topic", "or ders:1"], "INVALID_TOPIC_EXCEPTION"),
         (["--as", "1.7"], "unknown release '1.7'"),
         (["--listen", "9092"], "'9092' is not HOST:PORT"),

@@ -8,19 +8,16 @@ from typing import NamedTuple
 
 from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
 
-<<<<<<< HEAD
 __all__ = [
     "ClockMoved",
     "CoordinatorMoved",
     "CoreEvent",
+    "FaultHit",
     "NodeChanged",
     "OffsetExpired",
     "OffsetsExpired",
     "Transition",
 ]
-=======
-__all__ = ["CoordinatorMoved", "CoreEvent", "FaultHit", "NodeChanged", "OffsetExpired", "OffsetsExpired", "Transition"]
->>>>>>> h/faults
 
 
 class Transition(NamedTuple):
@@ -52,7 +49,6 @@ class NodeChanged(NamedTuple):
     what: str
 
 
-<<<<<<< HEAD
 class ClockMoved(NamedTuple):
     """A test moved the time of day from `from_ms` to `to_ms` (milliseconds since the epoch).
 
@@ -65,8 +61,6 @@ class ClockMoved(NamedTuple):
     how: str
 
 
-CoreEvent = Transition | OffsetsExpired | CoordinatorMoved | NodeChanged | ClockMoved
-=======
 class FaultHit(NamedTuple):
     """A fault hit a request. `description` is the fault as it was declared, on one line."""
 
@@ -80,5 +74,4 @@ class FaultHit(NamedTuple):
     correlation_id: int
 
 
-CoreEvent = Transition | OffsetsExpired | CoordinatorMoved | NodeChanged | FaultHit
->>>>>>> h/faults
+CoreEvent = Transition | OffsetsExpired | CoordinatorMoved | NodeChanged | ClockMoved | FaultHit

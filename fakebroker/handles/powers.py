@@ -114,7 +114,6 @@ class Powers(ABC):
         self.call(lambda: self.engine.cluster.topics.create(name, partitions, replication_factor, values))
         return self.topic(name)
 
-<<<<<<< HEAD
     # Snapshots
 
     def snapshot(self) -> "Snapshot":
@@ -146,7 +145,7 @@ class Powers(ABC):
     @abstractmethod
     def _restore(self, state: "BrokerState") -> None:
         """Go on from a state; called where the engine runs."""
-=======
+
     # Faults
 
     def fault(
@@ -214,7 +213,6 @@ class Powers(ABC):
 
         spec = FaultSpec.of(fields)
         return FaultHandle(self, self.call(lambda: self.engine.faults.add(spec)))
->>>>>>> h/faults
 
     # What happened
 

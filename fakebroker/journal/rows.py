@@ -10,6 +10,7 @@ from fakebroker.records.batch import peek
 from fakebroker.records.layout import HEADER_BYTES
 from fakebroker.schema import Message
 from fakebroker.schema.jsonable import to_json
+from fakebroker.schema.types import ZERO_UUID
 
 MOST_HEX_CHARACTERS = 1024
 Row = dict[str, Any]
@@ -181,7 +182,7 @@ def _appends(exchange: Exchange, request: Any, response: Any) -> Iterator[Record
 
 def _names(exchange: Exchange, entries: Any) -> list[str]:
     """The names of topics that are named by name or by id."""
-    return [entry.name or exchange.name_of_topic(entry.topic_id) for entry in entries]
+    return [entry.name or exchange.name_of_topic(getattr(entry, "topic_id", ZERO_UUID)) for entry in entries]
 
 
 def _cut(value: Any) -> Any:

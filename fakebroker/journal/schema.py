@@ -141,6 +141,8 @@ MEANINGS = {
     "from_ms": "the broker's time of day before",
     "to_ms": "the broker's time of day after",
     "how": "how the clock was moved",
+    "fault_id": "the fault's number, as `broker.faults` has it",
+    "description": "the fault as it was declared",
     "error": "the exception's class",
     "message": "the exception's text",
 }  # fmt: skip

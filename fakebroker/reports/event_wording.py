@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fakebroker.core.events import ClockMoved, CoordinatorMoved, NodeChanged, OffsetsExpired, Transition
+from fakebroker.core.events import ClockMoved, CoordinatorMoved, FaultHit, NodeChanged, OffsetsExpired, Transition
 from fakebroker.core.offsets.explain import date_text
 from fakebroker.engine.journal import Connected, Disconnected, Event, InternalError, Peer
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
@@ -26,6 +26,9 @@ def event_text(event: Event) -> str:
             return f"node {event.node_id}: {event.what}"
         case ClockMoved():
             return f"the clock {event.how}: {date_text(event.from_ms)} -> {date_text(event.to_ms)}"
+        case FaultHit():
+            what = f"{event.api} v{event.version} of {printable(event.client_id or '(no client id)')}"
+            return f"{what}: hit by fault {event.fault_id} ({printable(event.description, LINE_CHARACTERS)})"
         case Connected():
             return f"{event.peer.address} connected to node {event.peer.node_id}"
         case Disconnected():

@@ -3,10 +3,6 @@
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-<<<<<<< HEAD
-=======
-from fakebroker.core.events import CoordinatorMoved, CoreEvent, FaultHit, NodeChanged, OffsetsExpired, Transition
->>>>>>> h/faults
 from fakebroker.engine.journal import Connected, Disconnected, Exchange, Recorded
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.reports.event_wording import event_text
@@ -66,40 +62,9 @@ def _request_line(exchange: Exchange, start_ms: int) -> str:
 
 
 def _events(engine: "Engine", start_ms: int) -> str:
-<<<<<<< HEAD
     told = [r for r in engine.journal.events() if not isinstance(r.event, Connected | Disconnected)]
     lines = [f"  #{r.seq} {_when(r.at.mono_ms, start_ms)} {event_text(r.event)}" for r in told[-LAST_EVENTS:]]
     return "\n".join(["groups and offsets:", *lines]) if lines else ""
-=======
-    texts = [(recorded, _event_text(recorded.event)) for recorded in engine.journal.events()]
-    lines = [f"  #{r.seq} {_when(r.at.mono_ms, start_ms)} {text}" for r, text in texts if text]
-    return "\n".join(["groups and offsets:", *lines[-LAST_EVENTS:]]) if lines else ""
-
-
-def _event_text(event: CoreEvent | Connected | Disconnected) -> str:
-    match event:
-        case Transition():
-            what = f"{printable(event.group_id)}: {event.before} -> {event.after}, generation {event.generation}"
-            return f"{what} ({printable(event.reason, LINE_CHARACTERS)})"
-        case OffsetsExpired():
-            return f"{printable(event.group_id)}: offsets expired: {_format_expired(event)}"
-        case CoordinatorMoved():
-            reason = f": {event.reason}" if event.reason else ""
-            return f"__consumer_offsets-{event.partition}: {event.what} by node {event.node_id}{reason}"
-        case FaultHit():
-            what = f"{event.api} v{event.version} of {printable(event.client_id or '(no client id)')}"
-            return f"{what}: hit by fault {event.fault_id} ({printable(event.description, LINE_CHARACTERS)})"
-        case NodeChanged():
-            return f"node {event.node_id}: {event.what}"
-    return ""
-
-
-def _format_expired(event: OffsetsExpired) -> str:
-    """The first few expired offsets one by one, the rest as a number."""
-    expired = [f"{each.topic}-{each.partition} at {each.offset} ({each.rule})" for each in event.each()]
-    more = f" and {len(expired) - SHOWN_EXPIRED} more" if len(expired) > SHOWN_EXPIRED else ""
-    return ", ".join(expired[:SHOWN_EXPIRED]) + more
->>>>>>> h/faults
 
 
 def _held(engine: "Engine") -> str:
