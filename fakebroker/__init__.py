@@ -12,22 +12,26 @@ if TYPE_CHECKING:
     from fakebroker.broker import FakeBroker as FakeBroker
     from fakebroker.errors import BrokerStopped as BrokerStopped
     from fakebroker.errors import ErrorCode as ErrorCode
+    from fakebroker.errors import ExpectationFailed as ExpectationFailed
     from fakebroker.errors import InvalidArgument as InvalidArgument
     from fakebroker.errors import KafkaError as KafkaError
     from fakebroker.errors import SettingError as SettingError
     from fakebroker.errors import UnknownThing as UnknownThing
     from fakebroker.errors import WaitTimeout as WaitTimeout
     from fakebroker.errors import WireError as WireError
+    from fakebroker.snapshot.snapshot import Snapshot as Snapshot
     from fakebroker.sweeps.runner import sweep as sweep
 
 __all__ = [
     "AsyncFakeBroker",
     "BrokerStopped",
     "ErrorCode",
+    "ExpectationFailed",
     "FakeBroker",
     "InvalidArgument",
     "KafkaError",
     "SettingError",
+    "Snapshot",
     "UnknownThing",
     "WaitTimeout",
     "WireError",
@@ -37,6 +41,7 @@ __all__ = [
 _HOMES = {
     "AsyncFakeBroker": "fakebroker.broker",
     "FakeBroker": "fakebroker.broker",
+    "Snapshot": "fakebroker.snapshot.snapshot",
     "sweep": "fakebroker.sweeps.runner",
 }
 

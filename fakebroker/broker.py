@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from fakebroker.core.cluster import Cluster
 from fakebroker.engine.engine import Engine
-from fakebroker.engine.journal import Journal
 from fakebroker.errors import BrokerStopped, WaitTimeout
 from fakebroker.handles.powers import Powers
+from fakebroker.instant import Instant
+from fakebroker.journal.make import make_journal
 from fakebroker.listener_options import bootstrap, listeners_for
 from fakebroker.listeners import Listener
 from fakebroker.net.clock import LoopClock
@@ -39,6 +40,8 @@ from fakebroker.release import release
 from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
+    from fakebroker.snapshot.snapshot import Snapshot
+    from fakebroker.snapshot.state import BrokerState
     from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
 
 T = TypeVar("T")
@@ -59,7 +62,8 @@ class _Broker(Powers):
         as_release: str = "4.3",
         listen: str | Sequence[str] | Ports | None = None,
         advertise: str | Sequence[str] | None = None,
-        journal: Journal | None = None,
+        journal_dir: str | os.PathLike[str] | None = None,
+        verbose: bool = False,
     ) -> None:
         """A broker that is not started yet.
 
@@ -67,21 +71,26 @@ class _Broker(Powers):
         makes it answer as that Kafka did; all random ids follow from `seed`. `listen` is "HOST:PORT",
         or several ("node=2,HOST:PORT", "dialect=kip-17,HOST:PORT"); port 0 takes a free one. `advertise` are the
         addresses that answers name instead, in the same order. `listen` may also be ports that are bound already.
+        `journal_dir` is where the journal is written to, `verbose` logs every request and event.
 
-        Raises SettingError for bad settings, UnknownRelease, ValueError for bad addresses.
+        Raises SettingError for bad settings, UnknownRelease, ValueError for bad addresses, InvalidArgument for a
+        directory that cannot be written.
         """
-        self._config, self._profile = dict(config or {}), profile
+        self._config: dict[str, object] = dict(config or {})
+        self._profile = profile
         self._release, self._seed = release(as_release), seed
         self._node_ids = tuple(range(1, nodes + 1))
         ports = listen if isinstance(listen, Ports) else Ports(listeners_for(self._node_ids, listen, advertise))
         self._listeners = ports.listeners
-        self._server = Server(ports, self._notify_waiters)
+        self._ring = make_journal(journal_dir, verbose)
+        self._server = Server(ports, self._after_turn if self._ring.has_observers else self._notify_waiters)
         self._waiters: list[Waiter] = []
+        self._is_notifying = False
         self._scripted_clients: ScriptedClients | None = None  # made by the first `client()`
         self._life = threading.RLock()  # FakeBroker: held while starting, stopping, and in calls on a stopped broker
-        self.journal = Journal() if journal is None else journal
         self.errors: list[Exception] = []  # internal errors (bugs of the broker); `stop` raises them again
         self._engine = self._new_engine()
+        self._server.prepare(self._engine)
         _BROKERS.add(self)
 
     @property
@@ -140,20 +149,56 @@ class _Broker(Powers):
     def _new_engine(self) -> Engine:
         settings = Settings(self._config, profile=self._profile)
         cluster = Cluster(settings, self._release, self._seed, self._node_ids)
-        engine = Engine(cluster, self._listeners, self.journal, self._server.clock.now())
+        return self._engine_of(cluster, self._server.clock.now())
+
+    def _engine_of(self, cluster: Cluster, now: Instant) -> Engine:
+        engine = Engine(cluster, self._listeners, self._ring, now)
         engine.errors = self.errors
+        self._server.engine = self._server.clock.engine = engine  # the clock can be moved before the first start, too
         return engine
 
     def _reset(self) -> None:
         for node_id in self._node_ids:
             self._server.open_node(node_id)
+        self._begin_anew(self._server.clock.reset, self._new_engine)
+
+    def _begin_anew(self, set_clock: Callable[[], None], make_engine: Callable[[], Engine]) -> None:
+        """Go on with another engine, at another time, without clients and history."""
         if self.is_running:
             self._server.drop_clients()
-        self.journal.clear()
-        self._server.clock.reset()
-        self._engine = self._new_engine()
+        self._ring.clear()
+        set_clock()
+        self._engine = make_engine()
         if self.is_running:
             self._server.use(self._engine)
+        else:
+            self._server.prepare(self._engine)
+
+    def _take_snapshot(self) -> "Snapshot":
+        from fakebroker.snapshot.snapshot import take
+        from fakebroker.snapshot.state import Options, texts
+
+        options = Options(texts(self._config), self._profile, self._release.name, self._seed, self._node_ids)
+        return take(options, self._engine.cluster, self._server.clock)
+
+    def _restore(self, state: "BrokerState") -> None:
+        """First everything that can fail, then the change."""
+        from fakebroker.snapshot.restoring import check_nodes, restored_cluster
+
+        options, clock = state.options, self._server.clock
+        check_nodes(options.node_ids, self._node_ids)
+        now = Instant(state.clock.wall_ms, clock.now().mono_ms)
+        engine = self._engine_of(restored_cluster(state, now), now)
+        for node in state.cluster.nodes:
+            if node.alive:
+                self._server.open_node(node.id)
+        self._config, self._profile, self._seed = dict(options.config), options.profile, options.seed
+        self._release = engine.cluster.release
+        self._begin_anew(lambda: clock.restore(*state.clock), lambda: engine)
+        for node in state.cluster.nodes:
+            if not node.alive:
+                self._server.close_node(node.id)
+        engine.drain()
 
     def _run(self, function: Callable[[], T]) -> T:
         """Run something on the engine's thread, then send the answers and set the timers that it led to."""
@@ -170,11 +215,20 @@ class _Broker(Powers):
         for node in self._engine.cluster.nodes.values():
             node.restart(now)
 
+    def _after_turn(self) -> None:
+        """Called after everything that the engine does, if the journal has observers."""
+        self._ring.tell()
+        self._notify_waiters()
+
     def _notify_waiters(self) -> None:
         """Try every wait; called after everything that the engine does."""
-        if self._waiters:
-            for waiter in tuple(self._waiters):
-                self._try(waiter)
+        if self._waiters and not self._is_notifying:  # a probe may call handles, which makes the engine do something
+            self._is_notifying = True
+            try:
+                for waiter in tuple(self._waiters):
+                    self._try(waiter)
+            finally:
+                self._is_notifying = False
 
     def _try(self, waiter: "Waiter") -> None:
         try:
@@ -206,11 +260,13 @@ class _Broker(Powers):
     async def _close(self) -> None:
         """Stop the server, then end the waits; the last thing that runs on the loop."""
         await self._server.stop()
+        self._ring.end()
         self._end_waits("the broker was stopped; what this waited for did not happen before")
 
     def _forked(self) -> None:
         """In a forked child: become a stopped broker, whatever the parent's was doing."""
         self._server.close_copies()
+        self._ring.forget_observers()
         self._waiters.clear()
 
     def _close_clients(self) -> None:

@@ -11,17 +11,22 @@ from fakebroker.errors import FakebrokerError
 if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker
     from fakebroker.net.ports import Ports
+    from fakebroker.snapshot.snapshot import Snapshot
 
 DEFAULT_LISTEN = "127.0.0.1:9092"
 
 
 class _Commands(click.Group):
-    """The commands. `dialogue` is imported only when it is used, so that `serve` starts fast."""
+    """The commands. `dialogue` and `journal` are imported only when they are used, so that `serve` starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), "dialogue"]
+        return [*super().list_commands(ctx), "dialogue", "journal"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "journal":
+            from fakebroker.journal.command import journal
+
+            return journal
         if cmd_name == "dialogue":
             from fakebroker.dialogue.command import dialogue
 
@@ -47,15 +52,30 @@ def main() -> None:
     metavar="HOST:PORT",
     help="What answers name as address, for each listener. [default: the address that the client connected to]",
 )
-@click.option("--topic", "topics", multiple=True, metavar="NAME:PARTITIONS", help="A topic to begin with.")
 @click.option(
-    "--profile", type=click.Choice(["test", "kafka"]), default="test", help="Set of default settings. [default: test]"
+    "--topic", "topics", multiple=True, metavar="NAME:PARTITIONS[:SETTING=VALUE,...]", help="A topic to begin with."
+)
+@click.option(
+    "--profile", type=click.Choice(["test", "kafka"]), default=None, help="Set of default settings. [default: test]"
 )
 @click.option("--config", "config", multiple=True, metavar="SETTING=VALUE", help="A broker setting by its Kafka name.")
-@click.option("--as", "as_release", default="4.3", metavar="RELEASE", help="Answer as that Kafka did. [default: 4.3]")
-@click.option("--seed", type=int, default=0, help="Seed of all random ids. [default: 0]")
+@click.option("--as", "as_release", default=None, metavar="RELEASE", help="Answer as that Kafka did. [default: 4.3]")
+@click.option("--seed", type=int, default=None, help="Seed of all random ids. [default: 0]")
+@click.option(
+    "--from",
+    "snapshot_path",
+    metavar="FILE",
+    help="Begin with a snapshot that was saved: its nodes, topics, records, offsets, settings and time of day. Other "
+    "options go before what is in it.",
+)
 @click.option("--verbose", is_flag=True, help="Log a line for every request, connection and transition.")
-def serve(listen: tuple[str, ...], advertise: tuple[str, ...], **options: Any) -> None:
+@click.option(
+    "--journal",
+    "journal_dir",
+    metavar="DIR",
+    help="Write everything that happens to files in DIR, as JSON lines (docs/journal.md).",
+)
+def serve(listen: tuple[str, ...], advertise: tuple[str, ...], snapshot_path: str | None, **options: Any) -> None:
     """Run a broker until SIGINT or SIGTERM. Prints a line with "listening on HOST:PORT" when clients are served.
 
     The log goes to stderr: which connections were closed and why, which clients ask for what is not served (yet). A log
@@ -66,24 +86,37 @@ def serve(listen: tuple[str, ...], advertise: tuple[str, ...], **options: Any) -
     for number in (signal.SIGINT, signal.SIGTERM):  # until the loop has handlers of its own
         signal.signal(number, lambda *_: sys.exit(0))
     try:
-        _serve(_take_ports(listen or (DEFAULT_LISTEN,), advertise), **options)
+        snapshot = None if snapshot_path is None else _load(snapshot_path)
+        node_ids = (1,) if snapshot is None else snapshot.state.options.node_ids
+        _serve(_take_ports(node_ids, listen or (DEFAULT_LISTEN,), advertise), snapshot, **options)
     except (FakebrokerError, ValueError) as error:
         raise click.ClickException(str(error)) from None
     except OSError as error:
         raise click.ClickException(error.strerror or str(error)) from None
 
 
-def _take_ports(listen: tuple[str, ...], advertise: tuple[str, ...]) -> "Ports":
+def _load(path: str) -> "Snapshot":
+    from fakebroker.snapshot.snapshot import Snapshot
+
+    try:
+        return Snapshot.load(path)
+    except OSError as error:
+        raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def _take_ports(node_ids: tuple[int, ...], listen: tuple[str, ...], advertise: tuple[str, ...]) -> "Ports":
     """Bind the ports before the slow imports, so that clients that connect meanwhile wait and are not rejected."""
     from fakebroker.listener_options import listeners_for
     from fakebroker.net.ports import Ports
 
-    ports = Ports(listeners_for((1,), listen, advertise))
+    ports = Ports(listeners_for(node_ids, listen, advertise))
     ports.bind()
     return ports
 
 
-def _serve(ports: "Ports", topics: tuple[str, ...], config: tuple[str, ...], verbose: bool, **options: Any) -> None:
+def _serve(
+    ports: "Ports", snapshot: "Snapshot | None", topics: tuple[str, ...], config: tuple[str, ...], **options: Any
+) -> None:
     """Make the broker and run it."""
     import asyncio
     import logging
@@ -91,16 +124,15 @@ def _serve(ports: "Ports", topics: tuple[str, ...], config: tuple[str, ...], ver
     from fakebroker.broker import AsyncFakeBroker
     from fakebroker.net.loop import new_event_loop
     from fakebroker.reports.line_writer import LineHandler, LineWriter
+    from fakebroker.topic_option import create_topic
 
     logging.basicConfig(level=logging.INFO, handlers=[LineHandler(LineWriter(sys.stderr))])
+    options = {name: value for name, value in options.items() if value is not None}
     options["config"] = dict(_pair(text, "=", "SETTING=VALUE") for text in config)
-    if verbose:
-        from fakebroker.reports.request_log import LoggingJournal
-
-        options["journal"] = LoggingJournal()
-    broker = AsyncFakeBroker(listen=ports, **options)
-    for name, partitions in (_pair(text, ":", "NAME:PARTITIONS") for text in topics):
-        broker.create_topic(name, int(partitions))
+    make = AsyncFakeBroker if snapshot is None else snapshot.async_fork
+    broker = make(listen=ports, **options)
+    for topic in topics:
+        create_topic(broker, topic)
     tune_garbage_collector()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(_run_until_signal(broker))
@@ -137,7 +169,7 @@ async def _run_until_signal(broker: "AsyncFakeBroker") -> None:
 
 
 def _pair(text: str, separator: str, form: str) -> tuple[str, str]:
-    left, found, right = text.rpartition(separator) if separator == ":" else text.partition(separator)
-    if not found or not left or (separator == ":" and not right.isdecimal()):
+    left, found, right = text.partition(separator)
+    if not found or not left:
         raise click.UsageError(f"{text!r} is not {form}")
     return left, right

@@ -9,6 +9,7 @@
       InvalidArgument(field, value) what a test asks of the broker has a value that cannot be; also a ValueError
         UnknownThing                it names a node, fault, ... that does not exist
       WaitTimeout                   a wait of the test timed out; says what it saw last
+      ExpectationFailed             a request came that the test says must not come; also an AssertionError
 
 Every other exception is a bug of the broker: the request is answered with UNKNOWN_SERVER_ERROR (AV-10), the exception
 is kept, and raised again in the test.
@@ -275,6 +276,10 @@ class UnknownThing(InvalidArgument):
 
 class WaitTimeout(FakebrokerError, TimeoutError):
     """A wait timed out; the message says what was wanted and what was seen last."""
+
+
+class ExpectationFailed(FakebrokerError, AssertionError):
+    """A request came that `journal.expect(...).never(...)` excludes; the message says which and what came before."""
 
 
 class BrokerStopped(FakebrokerError, RuntimeError):

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from fakebroker.broker import AsyncFakeBroker, FakeBroker
-from fakebroker.core.events import NodeChanged
 from tests.support.frames import JOIN, frames, request
 
 Broker = FakeBroker | AsyncFakeBroker
@@ -111,7 +110,7 @@ def test_twice_and_all(broker: FakeBroker) -> None:
     broker.node(2).start()
     broker.node(2).start()
     assert serving(broker) == [2]
-    events = [recorded.event for recorded in broker.journal.events(NodeChanged)]
+    events = [recorded.event for recorded in broker.journal.events("node_changed")]
     assert [tuple(event) for event in events] == [(1, "stopped"), (2, "stopped"), (3, "stopped"), (2, "started")]
     assert "node 2: started" in broker.story()
 

@@ -118,8 +118,8 @@ def test_a_failure_comes_with_the_story(run: Runner) -> None:
         [
             "*fakebroker 127.0.0.1:*",
             "svc-a: the last * requests",
-            "*JoinGroup v9 -> MEMBER_ID_REQUIRED*",
-            "*Heartbeat v4 -> REBALANCE_IN_PROGRESS*",
+            "*JoinGroup v9 of group billing -> told to join again * (MEMBER_ID_REQUIRED)*",
+            "*Heartbeat v4 of group billing -> told to join again, * (REBALANCE_IN_PROGRESS)*",
             "groups and offsets:",
             "*billing: Empty -> PreparingRebalance, generation 0 (member svc-a-* joined)",
             "unanswered:",
@@ -164,8 +164,8 @@ def test_a_broker_that_cannot_tell_does_not_spoil_the_report(run: Runner) -> Non
     result = run(
         """
         def test_fails(fakebroker):
-            del fakebroker.journal._ring
-            fakebroker.journal.clear = lambda: None
+            del fakebroker.engine.journal._ring
+            fakebroker.engine.journal.clear = lambda: None
             assert 1 == 2
         """
     )

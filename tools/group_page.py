@@ -15,6 +15,8 @@ _INPUTS = {
     GroupInput.PENDING_MEMBER_TIMED_OUT: "a pending member id timed out",
     GroupInput.JOIN_TIMER: "the join timer fires",
     GroupInput.SYNC_TIMER: "the sync timer fires",
+    GroupInput.REBALANCE_REQUESTED: "a test starts a rebalance",
+    GroupInput.HOLD_RELEASED: "a test releases a hold",
 }
 _LIVE = (State.EMPTY, State.PREPARING, State.COMPLETING, State.STABLE)
 

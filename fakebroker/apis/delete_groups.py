@@ -19,18 +19,8 @@ def handle(call: Call, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
 
 
 def _delete(call: Call, group_id: str) -> ErrorCode:
-    """Delete one group and return its code (DG-2).
-
-    NON_EMPTY_GROUP unless it is Empty; pending member ids do not prevent deletion, a running initial delay does (DG-3).
-    """
     try:
         shard = call.shard(group_id)
     except KafkaError as error:
         return error.code
-    group = shard.group(group_id)
-    if group is None:
-        return ErrorCode.GROUP_ID_NOT_FOUND
-    if not group.is_empty:
-        return ErrorCode.NON_EMPTY_GROUP
-    shard.delete_group(group, call.now)
-    return ErrorCode.NONE
+    return shard.delete_group(group_id, call.now)

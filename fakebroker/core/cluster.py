@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fakebroker.core import elections
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import CoreEvent, NodeChanged
+from fakebroker.core.groups.holds import GroupHolds, Hold, Phase
 from fakebroker.core.java_hash import partition_of
 from fakebroker.core.logs.jobs import LogJobs
 from fakebroker.core.logs.pending_batches import PendingBatchMemory
@@ -45,6 +46,7 @@ class Cluster:
         self.expirations = Expirations()
         self.pending_batch_memory = PendingBatchMemory(settings.get_int("fakebroker.unread.writes.max.bytes"))
         self.cluster_id = urlsafe_b64encode(self.new_uuid()).rstrip(b"=").decode()
+        self.holds: dict[str, GroupHolds] = {}  # what a test holds, by group id
         self.topics = Topics(self)
         self.nodes: dict[int, Node] = {}
         for node_id in node_ids:
@@ -59,6 +61,7 @@ class Cluster:
         self.group_configs: dict[str, dict[str, str]] = {}  # group -> its own configs; the group need not exist
         self.client_metrics: dict[str, dict[str, str]] = {}  # subscription -> its own configs
         self._next_producer_id = 0
+        self._hold_count = 0
 
     @property
     def controller_id(self) -> int:
@@ -80,6 +83,16 @@ class Cluster:
         """The partition of `__consumer_offsets` that holds the group; see `coordinator_partition`."""
         return self.coordinator_partition(CONSUMER_OFFSETS, group_id)
 
+    def group_ids(self, now: Instant) -> list[str]:
+        """The groups of all brokers, in order; without those of partitions that are being loaded."""
+        shards = [
+            shard
+            for node in self.nodes.values()
+            for shard in node.coordinator.all_shards(now)
+            if shard.partition.leader == node.id
+        ]
+        return sorted(group.group_id for shard in shards for group in shard)
+
     def live(self, node_ids: Iterable[int]) -> list[int]:
         """Those of the nodes that are known and alive, in the given order."""
         return [node_id for node_id in node_ids if node_id in self.nodes and self.nodes[node_id].alive]
@@ -98,6 +111,21 @@ class Cluster:
                 raise KafkaError(
                     ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"none of the brokers of {list(replicas)} is alive"
                 )
+
+    def hold(self, group_id: str, phase: Phase, hold: Hold) -> int:
+        """Hold a phase of the group's rebalances (`groups/holds.py`), in place of a hold that is there.
+
+        Returns the id that the hold gets.
+        """
+        holds = self.holds.setdefault(group_id, {})
+        for node in self.nodes.values():
+            for shard in node.coordinator.shards.values():
+                group = shard.group(group_id)
+                if group is not None:
+                    group.holds = holds
+        self._hold_count += 1
+        holds[phase] = hold._replace(hold_id=self._hold_count)
+        return self._hold_count
 
     def stop_node(self, node_id: int, now: Instant) -> None:
         """A broker stops, cleanly: others lead its partitions and coordinate its groups (CLU-30, CLU-32).
@@ -120,6 +148,16 @@ class Cluster:
             node.alive = True
             for partition in self._replicas_on(node_id):
                 elections.broker_started(partition, now)
+
+    def wall_time_went_back(self, by_ms: int, now: Instant) -> None:
+        """The time of day was set back to `now`. Stored times stay as they are, and may lie in the future now.
+
+        Kafka's schedules run on monotonic time: the next cleanup, retention check or cleaning comes as soon after the
+        step as it would have come without it. What a job looks at then is compared with the new time.
+        """
+        self.log_jobs.wall_time_went_back(by_ms, now)
+        for node in self.nodes.values():
+            node.coordinator.wall_time_went_back(by_ms, now)
 
     def _replicas_on(self, node_id: int) -> "list[Partition]":
         """The partitions that have a replica there, and those that a test moved there without one."""

@@ -8,7 +8,16 @@ from typing import NamedTuple
 
 from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
 
-__all__ = ["CoordinatorMoved", "CoreEvent", "FaultHit", "NodeChanged", "OffsetExpired", "OffsetsExpired", "Transition"]
+__all__ = [
+    "ClockMoved",
+    "CoordinatorMoved",
+    "CoreEvent",
+    "FaultHit",
+    "NodeChanged",
+    "OffsetExpired",
+    "OffsetsExpired",
+    "Transition",
+]
 
 
 class Transition(NamedTuple):
@@ -40,6 +49,18 @@ class NodeChanged(NamedTuple):
     what: str
 
 
+class ClockMoved(NamedTuple):
+    """A test moved the time of day from `from_ms` to `to_ms` (milliseconds since the epoch).
+
+    `how` is "advanced", "advanced with timers" (then monotonic time moved by as much) or "stepped back". In the journal
+    it comes before what fell due by it.
+    """
+
+    from_ms: int
+    to_ms: int
+    how: str
+
+
 class FaultHit(NamedTuple):
     """A fault hit a request. `description` is the fault as it was declared, on one line."""
 
@@ -53,4 +74,4 @@ class FaultHit(NamedTuple):
     correlation_id: int
 
 
-CoreEvent = Transition | OffsetsExpired | CoordinatorMoved | NodeChanged | FaultHit
+CoreEvent = Transition | OffsetsExpired | CoordinatorMoved | NodeChanged | ClockMoved | FaultHit

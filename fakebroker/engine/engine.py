@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from traceback import format_exception
 from typing import TYPE_CHECKING
 
+from fakebroker.core.events import ClockMoved
 from fakebroker.engine.connection import LONG_FRAME_BYTES, Connection
 from fakebroker.engine.dispatch import Dispatcher
-from fakebroker.engine.journal import Journal, Peer
+from fakebroker.engine.journal import InternalError, Journal, Peer
 from fakebroker.engine.unserved import Unserved
 from fakebroker.engine.work import Work
 from fakebroker.errors import AnswerTooLong
@@ -34,6 +35,7 @@ class Engine:
         self.cluster = cluster
         self.listeners = listeners
         self.journal = journal
+        journal.topic_name = self._topic_name
         self.now = now  # of what is being done, or was done last
         self.connections: dict[int, Connection] = {}
         self.errors: list[Exception] = []  # bugs of ours: what handlers and timers raised
@@ -130,6 +132,20 @@ class Engine:
             self.run(action, moment)
         self.now = target
 
+    def move_clock(self, target: Instant, how: str) -> None:
+        """A test moves the time of day to that of `target`; `how` is for the journal (`ClockMoved`).
+
+        Forwards, what is due on the way runs, as in `advance_to`. Backwards, nothing runs; what is compared with stored
+        times is due when its time comes again, and periodic jobs go on at their pace.
+        """
+        by_ms = target.wall_ms - self.now.wall_ms
+        self.journal.event(ClockMoved(self.now.wall_ms, target.wall_ms, how), self.now)
+        if by_ms >= 0:
+            self.advance_to(target)
+        else:
+            self.now = target
+            self.cluster.wall_time_went_back(-by_ms, target)
+
     # What connections need
 
     def run(self, action: Callable[[Instant], None], now: Instant) -> None:
@@ -157,11 +173,16 @@ class Engine:
             log.warning("answered with an error in place of the answer: %s", error)
             return
         log.error("internal error", exc_info=error)
+        self.journal.event(InternalError(type(error).__name__, str(error)), self.now)
         trace = "".join(format_exception(error))
         _drop_frames(error)
         if len(self.errors) < MOST_ERRORS:
             error.add_note(f"in the broker:\n{trace[-MOST_TRACE_CHARS:]}")
             self.errors.append(error)
+
+    def _topic_name(self, topic_id: bytes) -> str | None:
+        topic = self.cluster.topics.by_id(topic_id)
+        return None if topic is None else topic.name
 
     def forget(self, connection: Connection) -> None:
         """The connection is gone."""

@@ -9,16 +9,18 @@ their length: the headers, and of record batches the first header with its CRC, 
 from collections import deque
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
+from itertools import islice
 from struct import Struct as Layout
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from fakebroker.core.events import CoreEvent
 from fakebroker.engine.printable import printable
+from fakebroker.engine.subjects import FoundError, TopicName, errors_of, groups_of, no_name, topics_of
 from fakebroker.errors import WireError
 from fakebroker.instant import Instant
-from fakebroker.schema import Message, Struct
-from fakebroker.schema.types import ArrayOf, FieldSpec
+from fakebroker.schema import Message
+from fakebroker.schema.jsonable import uuid_to_text
 from fakebroker.wire.dialects import Overlay
 from fakebroker.wire.frame import RequestHeader, decode_request_header, decode_response
 from fakebroker.wire.registry import APIS
@@ -61,6 +63,18 @@ class Disconnected(NamedTuple):
     reason: str
 
 
+class InternalError(NamedTuple):
+    """The broker's own code raised an exception: a bug of the broker."""
+
+    error: str
+    message: str
+
+
+# Everything that the journal may be told beside requests. Each is a NamedTuple whose fields are its columns in files
+# (docs/journal-schema.md); the docstring says what it means there.
+Event = CoreEvent | Connected | Disconnected | InternalError
+
+
 class Frame:
     """The kept part of a frame (without length prefix) that was too large to keep whole.
 
@@ -90,18 +104,33 @@ class Recorded(NamedTuple):
 
     seq: int
     at: Instant
-    event: CoreEvent | Connected | Disconnected
+    event: Event
 
 
 class Exchange:
-    """One request and what became of it. Header and bodies are decoded when looked at."""
+    """One request and what became of it. Header and bodies are decoded when looked at.
 
-    __slots__ = ("_body_offset", "answered", "header", "peer", "received", "request_frame", "response_frame", "seq")
+    `received` and `answered` are moments on both clocks (`.wall_ms`, `.mono_ms`); one without an answer has the moment
+    of its end in `answered`.
+    """
 
-    def __init__(self, seq: int, entry: "_ExchangeEntry") -> None:
+    __slots__ = (
+        "_topic_name",
+        "answered",
+        "body_offset",
+        "header",
+        "peer",
+        "received",
+        "request_frame",
+        "response_frame",
+        "seq",
+    )
+
+    def __init__(self, seq: int, entry: "ExchangeEntry", topic_name: TopicName = no_name) -> None:
         self.seq = seq
+        self._topic_name = topic_name
         self.peer, self.request_frame, self.response_frame, self.received, self.answered = entry
-        self.header, self._body_offset = _header_of(_kept(self.request_frame))
+        self.header, self.body_offset = _header_of(_kept(self.request_frame))
 
     @property
     def api(self) -> str:
@@ -126,7 +155,7 @@ class Exchange:
             return None
         try:
             spoken = self._overlay or find_api(self.header.api_key)
-            message, _ = spoken.request.decode(self.request_frame, self.version, self._body_offset)
+            message, _ = spoken.request.decode(self.request_frame, self.version, self.body_offset)
         except (WireError, KeyError):
             return None
         return message
@@ -144,6 +173,48 @@ class Exchange:
         return message
 
     @property
+    def group_ids(self) -> tuple[str, ...]:
+        """The groups that the request names."""
+        request = self.request
+        return () if request is None else groups_of(request)
+
+    @property
+    def topics(self) -> dict[str, list[int]]:
+        """The topics that the request names, each with the partitions that it names of it."""
+        request = self.request
+        return {} if request is None else topics_of(request, self._topic_name)
+
+    @property
+    def found_errors(self) -> tuple[FoundError, ...]:
+        """Every error in the answer with the topic and partition it stands at, in the order of its fields."""
+        response = self.response
+        return () if response is None else tuple(errors_of(response, self._topic_name))
+
+    @property
+    def error_names(self) -> tuple[str, ...]:
+        """The names of the errors in the answer, each once."""
+        return tuple(dict.fromkeys(error.name for error in self.found_errors))
+
+    def name_of_topic(self, topic_id: bytes) -> str:
+        """The name of the topic with an id; the id, as Kafka prints it, if there is none now."""
+        return self._topic_name(topic_id) or uuid_to_text(topic_id)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether there was an answer."""
+        return self.response_frame is not None
+
+    @property
+    def node_id(self) -> int:
+        """The node that was asked."""
+        return self.peer.node_id
+
+    @property
+    def connection_id(self) -> int:
+        """The connection, counted from the broker's start."""
+        return self.peer.connection_id
+
+    @property
     def _overlay(self) -> Overlay | None:
         """What the dialect of the listener makes of this version."""
         return self.peer.overlays.get((self.header.api_key, self.version))
@@ -156,7 +227,7 @@ class Exchange:
     @property
     def errors(self) -> tuple[int, ...]:
         """Every error code other than 0 in the answer, in the order of its fields."""
-        return tuple(_error_codes(self.response)) if self.response is not None else ()
+        return tuple(error.code for error in self.found_errors)
 
     def __repr__(self) -> str:
         answer = "no answer" if self.response_frame is None else f"errors {list(self.errors)}" if self.errors else "ok"
@@ -164,27 +235,30 @@ class Exchange:
         return f"#{self.seq} {client}: {self.api} v{self.version} -> {answer} after {self.waited_ms} ms"
 
 
-class _EventEntry(NamedTuple):
+class EventEntry(NamedTuple):
     """What the ring has of an event."""
 
-    event: CoreEvent | Connected | Disconnected
+    event: Event
     at: Instant
 
 
 _Bytes = bytes | Frame
 # What the ring has of an exchange: peer, request, response, when it was received, when answered. It is made for every
 # request, and a plain tuple is made several times as fast as one that has names. So it is unpacked, never indexed.
-_ExchangeEntry = tuple[Peer, _Bytes, _Bytes | None, Instant, Instant]
+ExchangeEntry = tuple[Peer, _Bytes, _Bytes | None, Instant, Instant]
 
 
 class Journal:
     """A bounded ring of exchanges and events, oldest first."""
 
+    has_observers = False
+
     def __init__(self, max_entries: int = 20_000, max_bytes: int = 4 * 1024 * 1024) -> None:
         self.max_entries = max_entries
         self.max_bytes = max_bytes
-        self._ring: deque[_ExchangeEntry | _EventEntry] = deque()
+        self._ring: deque[ExchangeEntry | EventEntry] = deque()
         self._count = 0  # of all entries ever
+        self.topic_name: TopicName = no_name  # of the topics that exist, by id; the engine's
         self._bytes = 0  # kept now
 
     def exchange(
@@ -202,12 +276,21 @@ class Journal:
         if self._bytes > self.max_bytes or len(self._ring) > self.max_entries:
             self._forget()
 
-    def event(self, event: CoreEvent | Connected | Disconnected, now: Instant) -> None:
+    def event(self, event: Event, now: Instant) -> None:
         """Something happened that is not a request."""
-        self._ring.append(_EventEntry(event, now))
+        self._ring.append(EventEntry(event, now))
         self._count += 1
         if len(self._ring) > self.max_entries:
             self._forget()
+
+    def tell(self) -> None:
+        """The turn is over; for journals that somebody observes (journal/observed.py)."""
+
+    def end(self) -> None:
+        """The broker was stopped."""
+
+    def forget_observers(self) -> None:
+        """This is a forked child."""
 
     def clear(self) -> None:
         """Forget everything; sequence numbers go on."""
@@ -218,30 +301,38 @@ class Journal:
         return len(self._ring)
 
     @property
+    def next_seq(self) -> int:
+        """The sequence number that the next entry gets."""
+        return self._count
+
+    @property
     def forgotten(self) -> int:
         """How many entries were dropped."""
         return self._count - len(self._ring)
 
-    def entries(self) -> Iterator[Exchange | Recorded]:
-        """Everything that is still known, oldest first."""
-        for seq, entry in enumerate(tuple(self._ring), self.forgotten):
-            if isinstance(entry, _EventEntry):
-                yield Recorded(seq, entry.at, entry.event)
-            else:
-                yield Exchange(seq, entry)
+    def kept(self, since: int = 0) -> "KeptEntries":
+        """What is known from sequence number `since` on, as it is now; costs as much as that is long."""
+        first = max(since, self.forgotten)
+        entries = list(islice(reversed(self._ring), max(0, self._count - first)))
+        entries.reverse()
+        return KeptEntries(first, entries, self.topic_name)
 
-    def requests(self, api: str | None = None, client_id: str | None = None) -> list[Exchange]:
+    def entries(self, since: int = 0) -> Iterator[Exchange | Recorded]:
+        """Everything that is still known from sequence number `since` on, oldest first."""
+        return iter(self.kept(since))
+
+    def requests(self, api: str | None = None, client_id: str | None = None, since: int = 0) -> list[Exchange]:
         """The exchanges, oldest first; of one API by name, of one client (`client_id` may have wildcards).
 
         Raises KeyError for an API that does not exist.
         """
         key = None if api is None else find_api(api).key
-        found = (e for e in self.entries() if isinstance(e, Exchange))
+        found = (e for e in self.entries(since) if isinstance(e, Exchange))
         return [e for e in found if (key is None or e.header.api_key == key) and _named(e.client_id, client_id)]
 
-    def events(self, kind: type[Any] | None = None) -> list[Recorded]:
+    def events(self, kind: type[Any] | None = None, since: int = 0) -> list[Recorded]:
         """The events, oldest first; of one class, e.g. `Transition`."""
-        found = (e for e in self.entries() if isinstance(e, Recorded))
+        found = (e for e in self.entries(since) if isinstance(e, Recorded))
         return [e for e in found if kind is None or isinstance(e.event, kind)]
 
     def asked_by(self, client_id: str | None) -> Iterator[tuple[int, int]]:
@@ -254,7 +345,7 @@ class Journal:
             return
         name = _NAME_LENGTH.pack(-1 if client_id is None else len(name)) + name
         for entry in self._ring:
-            if isinstance(entry, _EventEntry):
+            if isinstance(entry, EventEntry):
                 continue
             peer, request, _, _, _ = entry
             frame = _kept(request)
@@ -279,8 +370,24 @@ class Journal:
         most_bytes, most_entries = self.max_bytes * 15 // 16, self.max_entries - self.max_entries // 16
         while ring and (self._bytes > most_bytes or len(ring) > most_entries):
             entry = ring.popleft()
-            if not isinstance(entry, _EventEntry):
+            if not isinstance(entry, EventEntry):
                 self._bytes -= _kept_bytes(entry)
+
+
+class KeptEntries:
+    """A stretch of the journal that does not change any more. It may be read in any thread."""
+
+    def __init__(self, first_seq: int, entries: "list[ExchangeEntry | EventEntry]", topic_name: TopicName) -> None:
+        self.first_seq = first_seq
+        self._entries = entries
+        self._topic_name = topic_name
+
+    def __iter__(self) -> Iterator[Exchange | Recorded]:
+        for seq, entry in enumerate(self._entries, self.first_seq):
+            if isinstance(entry, EventEntry):
+                yield Recorded(seq, entry.at, entry.event)
+            else:
+                yield Exchange(seq, entry, self._topic_name)
 
 
 def _cut(frame: _Bytes) -> tuple[_Bytes, int]:
@@ -291,7 +398,7 @@ def _cut(frame: _Bytes) -> tuple[_Bytes, int]:
     return (frame, size) if size <= BIG_BYTES else (Frame(frame[:KEPT_OF_BIG_BYTES], size), KEPT_OF_BIG_BYTES)
 
 
-def _kept_bytes(entry: _ExchangeEntry) -> int:
+def _kept_bytes(entry: ExchangeEntry) -> int:
     _, request, response, _, _ = entry
     return len(_kept(request)) + (0 if response is None else len(_kept(response)))
 
@@ -302,25 +409,6 @@ def _kept(frame: _Bytes) -> bytes:
 
 def _named(client_id: str | None, pattern: str | None) -> bool:
     return pattern is None or fnmatchcase(client_id or "", pattern)
-
-
-def _error_codes(message: Any) -> Iterator[int]:
-    """The error codes in a decoded answer, depth first."""
-    for spec in type(message).fields:
-        yield from _error_codes_in(spec, getattr(message, spec.name))
-
-
-def _error_codes_in(spec: FieldSpec, value: Any) -> Iterator[int]:
-    if spec.name == "error_code":
-        if value:
-            yield value
-    elif isinstance(spec.type, ArrayOf):
-        for entry in value or ():
-            if isinstance(entry, tuple):  # a row: its class says which column is which
-                for column, inner in zip(spec.type.element.fields, entry, strict=True):  # type: ignore[union-attr]
-                    yield from _error_codes_in(column, inner)
-            elif isinstance(entry, Struct):
-                yield from _error_codes(entry)
 
 
 def _header_of(frame: bytes) -> tuple[RequestHeader, int]:

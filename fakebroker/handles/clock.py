@@ -1,17 +1,26 @@
 """The broker's clock as a test sees it."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
+from fakebroker.errors import InvalidArgument
 from fakebroker.handles.handle import Handle
+from fakebroker.net.clock import check_wall_ms
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_UNITS_MS = {"days": 86_400_000, "hours": 3_600_000, "minutes": 60_000, "seconds": 1000, "ms": 1}
 
 
 class ClockHandle(Handle):
-    """The broker's time of day. Session and rebalance timers go on in real time, except in `advance(timers=True)`."""
+    """The broker's time of day. Session and rebalance timers go on in real time, except in `advance(timers=True)`.
+
+    Wrong arguments raise InvalidArgument and leave the clock as it was: an amount that is negative or no finite number,
+    a time without a time zone, one before 1970 or after the year 9999.
+    """
 
     @property
     def now(self) -> datetime:
         """The broker's time of day, in UTC."""
-        return datetime.fromtimestamp(self.now_ms / 1000, UTC)
+        return _EPOCH + timedelta(milliseconds=self.now_ms)
 
     @property
     def now_ms(self) -> int:
@@ -25,20 +34,36 @@ class ClockHandle(Handle):
         """Move the time of day; what falls due (expiry, retention, cleaning) has run, in due order, when this returns.
 
         Connected clients stay alive; with `timers` their session and rebalance timers move, too.
-        Raises ValueError for a negative amount, one that is no number, and one beyond the year 9999.
         """
-        try:
-            total_ms = round((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000) + ms
-        except (OverflowError, ValueError):  # infinite, or no number
-            raise ValueError("the clock can only be moved by a finite amount of time") from None
-        self._access.call(lambda: self._access.loop_clock.advance(total_ms, timers))
+        amount = _Amount(days=days, hours=hours, minutes=minutes, seconds=seconds, ms=ms)
+        self._access.call(lambda: self._advance(amount, timers))
 
-    def run_until(self, when: datetime) -> None:
-        """Advance to a time of day. Raises ValueError for one that has passed."""
-        self._access.call(lambda: self._run_until(round(when.timestamp() * 1000)))
+    def step_back(
+        self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0, ms: int = 0
+    ) -> None:  # fmt: skip
+        """Set the time of day back, as when a machine's clock is corrected. Nothing runs; timers of clients go on.
+
+        What was stored keeps its times, which may lie in the future then: it falls due when its time comes again. The
+        next cleanup of offsets and the next look at retention come as soon as they would have come without the step.
+        """
+        amount = _Amount(days=days, hours=hours, minutes=minutes, seconds=seconds, ms=ms)
+        self._access.call(lambda: self._step_back(amount))
+
+    def set(self, when: datetime | int) -> None:
+        """Set the time of day to `when`: a datetime with a time zone, or milliseconds since the epoch.
+
+        To a later time it is `advance`, to an earlier one `step_back`.
+        """
+        wall_ms = _wall_ms(when)
+        self._access.call(lambda: self._set(wall_ms))
+
+    def run_until(self, when: datetime | int) -> None:
+        """Advance to `when`, given as for `set`. Raises InvalidArgument for a time that has passed, too."""
+        wall_ms = _wall_ms(when)
+        self._access.call(lambda: self._run_until(wall_ms))
 
     def freeze(self) -> None:
-        """The time of day stands still until `resume`; `advance` still moves it."""
+        """The time of day stands still until `resume`; `advance`, `set` and `step_back` still move it."""
         self._access.call(self._access.loop_clock.freeze)
 
     def resume(self) -> None:
@@ -46,16 +71,84 @@ class ClockHandle(Handle):
         self._access.call(self._access.loop_clock.resume)
 
     @property
+    def is_frozen(self) -> bool:
+        """Whether `freeze` stopped the time of day."""
+        return self._access.call(lambda: self._access.loop_clock.is_frozen)
+
+    @property
     def rate(self) -> float:
         """How many times as fast as real time the time of day passes: from 0.000001 to 1,000,000.
 
-        Setting anything else raises ValueError.
+        Setting anything else raises InvalidArgument. A frozen clock goes on at this rate when it is resumed.
         """
         return self._access.loop_clock.rate
 
     @rate.setter
     def rate(self, rate: float) -> None:
+        if isinstance(rate, bool) or not isinstance(rate, int | float):
+            raise InvalidArgument("rate", rate, f"rate={rate!r} is not a number above 0")
         self._access.call(lambda: setattr(self._access.loop_clock, "rate", rate))
 
+    # On the engine's thread
+
+    def _advance(self, amount: "_Amount", timers: bool) -> None:
+        clock = self._access.loop_clock
+        check_wall_ms(amount.field, amount.value, clock.now().wall_ms + amount.total_ms)
+        clock.advance(amount.total_ms, timers)
+
+    def _step_back(self, amount: "_Amount") -> None:
+        clock = self._access.loop_clock
+        check_wall_ms(amount.field, amount.value, clock.now().wall_ms - amount.total_ms)
+        clock.step_back(amount.total_ms)
+
+    def _set(self, wall_ms: int) -> None:
+        clock = self._access.loop_clock
+        by_ms = wall_ms - clock.now().wall_ms
+        if by_ms >= 0:
+            clock.advance(by_ms)
+        else:
+            clock.step_back(-by_ms)
+
     def _run_until(self, wall_ms: int) -> None:
-        self._access.loop_clock.advance(wall_ms - self._access.loop_clock.now().wall_ms)
+        clock = self._access.loop_clock
+        by_ms = wall_ms - clock.now().wall_ms
+        if by_ms < 0:
+            late = f"when={_EPOCH + timedelta(milliseconds=wall_ms)} has passed"
+            raise InvalidArgument("when", wall_ms, f"{late}; set() can go back to it")
+        clock.advance(by_ms)
+
+
+class _Amount:
+    """A sum of units of time. `field` and `value` are the first of them that is not 0, for messages."""
+
+    def __init__(self, **units: float) -> None:
+        self.field: str = next((name for name, value in units.items() if value), "ms")
+        self.value = units[self.field]
+        total_ms: float = 0
+        for name, value in units.items():
+            _check_amount(name, value)
+            total_ms += value * _UNITS_MS[name]
+        self.total_ms = round(total_ms)
+
+
+def _check_amount(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -1e300 < value < 1e300:
+        raise InvalidArgument(name, value, f"{name}={value!r} is not a finite amount of time")
+    if value < 0:
+        raise InvalidArgument(name, value, f"{name}={value!r} is negative; step_back() and set() can go back")
+
+
+def _wall_ms(when: datetime | int) -> int:
+    """Milliseconds since the epoch. Raises InvalidArgument for what is no time, or none that the clock can show."""
+    if isinstance(when, datetime):
+        if when.utcoffset() is None:
+            raise InvalidArgument("when", when, f"when={when} has no time zone: say datetime(..., tzinfo=UTC)")
+        wall_ms = (when - _EPOCH) // timedelta(milliseconds=1)
+    elif isinstance(when, int) and not isinstance(when, bool):
+        wall_ms = when
+    else:
+        raise InvalidArgument(
+            "when", when, f"when={when!r} is neither a datetime with a time zone nor milliseconds since the epoch"
+        )
+    check_wall_ms("when", when, wall_ms)
+    return wall_ms

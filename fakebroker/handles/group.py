@@ -1,39 +1,28 @@
-"""A consumer group as a test sees it, and waiting for it to become what the test wants."""
+"""A consumer group as a test sees it: looking at it, changing it, stepping its rebalances, and waiting for it."""
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fakebroker.core.events import Transition
+from fakebroker.core.groups.holds import Phase
 from fakebroker.core.groups.states import State
 from fakebroker.core.offsets.expiry_policies import EXPIRY_POLICIES
 from fakebroker.core.offsets.explain import GroupExplanation, explain, side_by_side
-from fakebroker.core.topics import CONSUMER_OFFSETS
-from fakebroker.errors import ErrorCode, KafkaError, WireError
+from fakebroker.errors import ErrorCode, InvalidArgument, KafkaError, UnknownThing
+from fakebroker.handles.finding import MemberView, find_coordinator, find_group, member_named, view_of
+from fakebroker.handles.group_commit import commit_as_admin
+from fakebroker.handles.group_wait import Wanted, offsets_of, seen, state_of
 from fakebroker.handles.handle import WAIT_S, Handle
+from fakebroker.handles.hold import HoldHandle, checked_hold
 from fakebroker.instant import Instant
-from fakebroker.records.consumer_protocol import decode_assignment, decode_subscription
 from fakebroker.records.offsets_topic import CommittedOffset
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.groups.classic_group import ClassicGroup
-    from fakebroker.core.groups.members import Member
-    from fakebroker.core.node import Node
     from fakebroker.handles.access import EngineAccess
 
 T = TypeVar("T")
-
-
-class MemberView(NamedTuple):
-    """One member of a group as the coordinator knows it. Subscription and assignment are empty if they are
-    not those of a consumer."""
-
-    member_id: str
-    client_id: str
-    client_host: str
-    group_instance_id: str | None
-    subscription: tuple[str, ...]
-    assignment: dict[str, list[int]]
 
 
 class GroupHandle(Handle):
@@ -54,7 +43,7 @@ class GroupHandle(Handle):
     @property
     def state(self) -> str:
         """ "Empty", "PreparingRebalance", "CompletingRebalance", "Stable" or "Dead"."""
-        return self._with_cluster(lambda cluster, now: str(_state(self._group(cluster, now))))
+        return self._with_cluster(lambda cluster, now: str(state_of(self._group(cluster, now))))
 
     @property
     def generation(self) -> int:
@@ -74,12 +63,12 @@ class GroupHandle(Handle):
     @property
     def members(self) -> list[MemberView]:
         """The members in the order in which they joined."""
-        return self._ask(lambda group: [_member(group, member) for member in group.members.values()], [])
+        return self._ask(lambda group: [view_of(group, member) for member in group.members.values()], [])
 
     @property
     def offsets(self) -> dict[tuple[str, int], int]:
         """The committed offsets by topic and partition."""
-        return self._ask(lambda group: {(o.topic, o.partition): o.offset for o in _committed(group)}, {})
+        return self._ask(offsets_of, {})
 
     @property
     def committed(self) -> list[CommittedOffset]:
@@ -96,7 +85,7 @@ class GroupHandle(Handle):
         Raises FakebrokerError for any other, KafkaError while the group has no coordinator.
         """
         return self._with_cluster(
-            lambda cluster, now: explain(_coordinator(cluster, self.group_id), self.group_id, now, policy)
+            lambda cluster, now: explain(find_coordinator(cluster, self.group_id), self.group_id, now, policy)
         )
 
     def explain_policies(self, *policies: str) -> str:
@@ -108,43 +97,165 @@ class GroupHandle(Handle):
         """Its changes of state with their reasons, oldest first, as far as the journal reaches back."""
         return self._access.call(self._transitions)
 
+    # -- changing it ---------------------------------------------------------------------------------------------------
+
+    def commit(self, offsets: Mapping[tuple[str, int], int], metadata: str = "") -> None:
+        """Store offsets by topic and partition, as an administrator's OffsetCommit does; all or none.
+
+        The group is made if it does not exist. Raises KafkaError as Kafka answers: UNKNOWN_MEMBER_ID while the group
+        has members, UNKNOWN_TOPIC_OR_PARTITION, OFFSET_METADATA_TOO_LARGE; InvalidArgument for what are no offsets.
+        """
+        self._with_cluster(lambda cluster, now: commit_as_admin(cluster, self.group_id, offsets, metadata, now))
+
+    def delete(self) -> None:
+        """Delete the group and its offsets, as DeleteGroups does.
+
+        Raises KafkaError: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP while it has members.
+        """
+        self._with_cluster(self._delete)
+
+    def rebalance(self, reason: str = "a test asked for it") -> None:
+        """Start a rebalance now, as when the leader sees other metadata: members learn of it by their Heartbeat.
+
+        Does nothing while one is in its join phase. `reason` is that of the transition.
+        Raises UnknownThing for a group that does not exist, InvalidArgument for one without members.
+        """
+        self._with_cluster(lambda cluster, now: self._rebalance(cluster, now, reason))
+
+    def evict(self, member: str) -> None:
+        """End the session of a member now, as if it had been silent for its session timeout.
+
+        `member` is a member id, a group instance id or a client id (then the first of these). A request of it that
+        waits is answered with UNKNOWN_MEMBER_ID. Raises UnknownThing for one that is no member.
+        """
+        self._with_cluster(lambda cluster, now: self._evict(cluster, now, member))
+
+    # -- stepping its rebalances ---------------------------------------------------------------------------------------
+
+    def hold_joins(
+        self, *, until_members: int | None = None, order: Sequence[str] = (), leader: str | None = None
+    ) -> HoldHandle:
+        """Keep the join phase of its next rebalance, or of the one under way, from ending, whatever timers say.
+
+        It ends when `until_members` members have joined, or, without that number, when the hold is released. `order`
+        and `leader` are those of `HoldHandle.release`, for a hold with a number; it waits for the members they name.
+        Raises InvalidArgument for numbers below 1, and while another hold of its joins is active.
+        """
+        return self._add_hold(Phase.JOIN, until_members, order, leader)
+
+    def hold_syncs(self, *, until_members: int | None = None, order: Sequence[str] = ()) -> HoldHandle:
+        """Keep the leader's assignment from being stored, and so every SyncGroup waiting.
+
+        Between the answers to JoinGroup and to SyncGroup the group is in CompletingRebalance and can be looked at. It
+        goes on when `until_members` members have sent SyncGroup, or, without that number, when the hold is released. A
+        member that sends none is removed after its rebalance timeout, as ever.
+        Raises InvalidArgument for numbers below 1, and while another hold of its syncs is active.
+        """
+        return self._add_hold(Phase.SYNC, until_members, order, None)
+
+    @property
+    def holds(self) -> list[HoldHandle]:
+        """The holds of its joins and syncs that have not ended."""
+        return self._with_cluster(lambda cluster, _now: self._holds(cluster))
+
+    # -- waiting -------------------------------------------------------------------------------------------------------
+
     def wait(
         self,
         *,
         state: str | None = None,
         members: int | None = None,
         generation: int | None = None,
+        protocol: str | None = None,
+        joined: int | None = None,
+        assigned: bool = False,
+        offsets: Mapping[tuple[str, int], int] | None = None,
         timeout_s: float = WAIT_S,
     ) -> Any:
-        """Wait until the group is as described: in `state`, with so many members, at least in this generation.
+        """Wait until the group is as described, in everything that is given.
 
-        Gives this handle (AsyncFakeBroker: an awaitable of it). Raises ValueError for a state that does not exist and
-        WaitTimeout, which says what the group was instead.
+        In `state`; with so many `members`; in this `generation` or a later one; with this `protocol`; with so many
+        members whose JoinGroup waits (`joined`); Stable, with partitions for every member (`assigned`); with these
+        committed `offsets`, perhaps among others.
+        Gives this handle (AsyncFakeBroker: an awaitable of it). Raises InvalidArgument for a state that does not exist
+        and WaitTimeout, which says what the group is instead: members, what waits, holds, transitions.
         """
         if state is not None and state not in set(State):
-            raise ValueError(f"{state!r} is no state of a group; those are {', '.join(State)}")
-        wanted = _Wanted(state, members, generation)
+            raise InvalidArgument("state", state, f"{state!r} is no state of a group; those are {', '.join(State)}")
+        wanted = Wanted(state, members, generation, protocol, joined, assigned, offsets)
+        began = self._access.call(lambda: self._access.engine.journal.next_seq)
 
         def probe() -> "GroupHandle | None":
             return self if wanted.holds(self._group_now()) else None
 
         def failure() -> str:
-            lines = [
-                f"waited {timeout_s:g} s for group {self.group_id} to be {wanted}; it is {_seen(self._group_now())}"
-            ]
-            lines += [
-                f"  {t.before} -> {t.after}, generation {t.generation}: {t.reason}" for t in self._transitions()[-5:]
-            ]
-            return "\n".join(lines)
+            holds = self._access.engine.cluster.holds.get(self.group_id, {})
+            recorded = self._recorded_transitions()
+            before = [event for seq, event in recorded if seq < began]
+            since = [event for seq, event in recorded if seq >= began]
+            first, *more = seen(self._group_now(), holds, before, since)
+            return "\n".join([f"waited {timeout_s:g} s for group {self.group_id} to be {wanted}; it is {first}", *more])
 
         return self._access.wait(probe, timeout_s, failure)
+
+    # -- on the engine's thread ----------------------------------------------------------------------------------------
+
+    def _add_hold(
+        self, phase: Phase, until_members: int | None, order: Sequence[str], leader: str | None
+    ) -> HoldHandle:
+        hold = checked_hold(until_members, order, leader, phase)
+
+        def add(cluster: "Cluster", _now: Instant) -> HoldHandle:
+            for active in self._holds(cluster):
+                if active.phase == phase:
+                    raise InvalidArgument("group_id", self.group_id, f"{active!r} is active; release it first")
+            return HoldHandle(self._access, self.group_id, phase, cluster.hold(self.group_id, phase, hold))
+
+        return self._with_cluster(add)
+
+    def _holds(self, cluster: "Cluster") -> list[HoldHandle]:
+        holds = cluster.holds.get(self.group_id, {}).items()
+        return [
+            HoldHandle(self._access, self.group_id, phase, hold.hold_id)
+            for phase, hold in holds
+            if not hold.is_released
+        ]
+
+    def _delete(self, cluster: "Cluster", now: Instant) -> None:
+        code = (
+            find_coordinator(cluster, self.group_id)
+            .coordinator.shard(self.group_id, now)
+            .delete_group(self.group_id, now)
+        )
+        if code is not ErrorCode.NONE:
+            raise KafkaError(code, f"group {self.group_id!r} is {state_of(self._group(cluster, now))}")
+        self._access.engine.drain()
+
+    def _rebalance(self, cluster: "Cluster", now: Instant, reason: str) -> None:
+        group = self._existing(cluster, now)
+        if not group.members:
+            text = f"group {self.group_id!r} is {group.state}: it has no members that could rebalance"
+            raise InvalidArgument("group_id", self.group_id, text)
+        group.request_rebalance(now, reason)
+        self._access.engine.drain()
+
+    def _evict(self, cluster: "Cluster", now: Instant, name: str) -> None:
+        group = self._existing(cluster, now)
+        group.evict(member_named("member", name, group.members, f"group {self.group_id!r} has"), now)
+        self._access.engine.drain()
+
+    def _existing(self, cluster: "Cluster", now: Instant) -> "ClassicGroup":
+        group = self._group(cluster, now)
+        if group is None:
+            raise UnknownThing("group_id", self.group_id, f"there is no group {self.group_id!r}")
+        return group
 
     def _group_now(self) -> "ClassicGroup | None":
         engine = self._access.engine
         return self._group(engine.cluster, engine.now)
 
     def _group(self, cluster: "Cluster", now: Instant) -> "ClassicGroup | None":
-        return _find_group(cluster, self.group_id, now)
+        return find_group(cluster, self.group_id, now)
 
     def _ask(self, question: Callable[["ClassicGroup"], T], otherwise: T) -> T:
         def look(cluster: "Cluster", now: Instant) -> T:
@@ -154,77 +265,16 @@ class GroupHandle(Handle):
         return self._with_cluster(look)
 
     def _transitions(self) -> list[Transition]:
-        events = [recorded.event for recorded in self._access.engine.journal.events(Transition)]
-        return [event for event in events if isinstance(event, Transition) and event.group_id == self.group_id]
+        return [event for _, event in self._recorded_transitions()]
 
-
-class _Wanted:
-    """The condition of a wait for a group; None where anything will do."""
-
-    def __init__(self, state: str | None, members: int | None, generation: int | None) -> None:
-        self.state = state
-        self.members = members
-        self.generation = generation
-
-    def holds(self, group: "ClassicGroup | None") -> bool:
-        """Whether the group is as wanted."""
-        return (
-            (self.state is None or self.state == _state(group))
-            and (self.members is None or self.members == (len(group.members) if group else 0))
-            and (self.generation is None or (group is not None and group.generation >= self.generation))
-        )
-
-    def __str__(self) -> str:
-        parts = [self.state] if self.state is not None else []
-        parts += [f"with {_members(self.members)}"] if self.members is not None else []
-        parts += [f"in generation {self.generation} or later"] if self.generation is not None else []
-        return " ".join(parts) or "there"
-
-
-def _coordinator(cluster: "Cluster", group_id: str) -> "Node":
-    """The node that leads the group's partition. Raises KafkaError COORDINATOR_NOT_AVAILABLE if there is none."""
-    leader = cluster.group_partition(group_id).leader
-    if leader not in cluster.nodes:
-        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"group {group_id!r} has no coordinator")
-    return cluster.nodes[leader]
-
-
-def _find_group(cluster: "Cluster", group_id: str, now: Instant) -> "ClassicGroup | None":
-    """The group where its coordinator has it; None without a coordinator, too, and while it is loading.
-
-    A look makes no internal topic: clients could see it.
-    """
-    if CONSUMER_OFFSETS not in cluster.topics:
-        return None
-    node = cluster.nodes.get(cluster.group_partition(group_id).leader)
-    try:
-        return None if node is None else node.coordinator.shard(group_id, now).group(group_id)
-    except KafkaError:
-        return None
-
-
-def _state(group: "ClassicGroup | None") -> State:
-    return State.DEAD if group is None else group.state
-
-
-def _seen(group: "ClassicGroup | None") -> str:
-    if group is None:
-        return "Dead: there is no such group"
-    who = "".join(f", {member.member_id}" for member in group.members.values())
-    return f"{group.state} in generation {group.generation} with {_members(len(group.members))}{who}"
-
-
-def _members(count: int) -> str:
-    return "1 member" if count == 1 else f"{count} members"
-
-
-def _member(group: "ClassicGroup", member: "Member") -> MemberView:
-    try:
-        topics = tuple(decode_subscription(member.metadata(group.protocol)).topics)
-        assignment = dict(decode_assignment(member.assignment).assigned_partitions)
-    except WireError:
-        topics, assignment = (), {}
-    return MemberView(member.member_id, member.client_id, member.client_host, member.instance_id, topics, assignment)
+    def _recorded_transitions(self) -> list[tuple[int, Transition]]:
+        """Its transitions, each with its number in the journal."""
+        recorded = self._access.engine.journal.events(Transition)
+        return [
+            (each.seq, each.event)
+            for each in recorded
+            if isinstance(each.event, Transition) and each.event.group_id == self.group_id
+        ]
 
 
 def _committed(group: "ClassicGroup") -> "Iterator[CommittedOffset]":

@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from fakebroker.handles.coordinator import CoordinatorHandle
     from fakebroker.handles.fault import FaultHandle, IncomingRequest
     from fakebroker.handles.group import GroupHandle
+    from fakebroker.handles.journal import JournalHandle
     from fakebroker.handles.node import NodeHandle
     from fakebroker.handles.topic import TopicHandle
     from fakebroker.net.clock import LoopClock
     from fakebroker.net.server import Server
+    from fakebroker.snapshot.snapshot import Snapshot
+    from fakebroker.snapshot.state import BrokerState
 
 T = TypeVar("T")
 
@@ -70,6 +73,17 @@ class Powers(ABC):
 
         return TopicHandle(self, name)
 
+    @property
+    def topics(self) -> "list[TopicHandle]":
+        """Every topic by name, without the internal ones, as `AdminClient.listTopics` lists them."""
+        names = self.call(lambda: [topic.name for topic in self.engine.cluster.topics if not topic.is_internal])
+        return [self.topic(name) for name in sorted(names)]
+
+    @property
+    def groups(self) -> "list[GroupHandle]":
+        """Every group that a coordinator of any node knows, by id; not those of a partition that is being loaded."""
+        return [self.group(group_id) for group_id in self.call(lambda: self.engine.cluster.group_ids(self.engine.now))]
+
     def group(self, group_id: str) -> "GroupHandle":
         """One group, which need not exist yet."""
         from fakebroker.handles.group import GroupHandle
@@ -99,6 +113,38 @@ class Powers(ABC):
         values = {key: str(value) for key, value in (config or {}).items()}
         self.call(lambda: self.engine.cluster.topics.create(name, partitions, replication_factor, values))
         return self.topic(name)
+
+    # Snapshots
+
+    def snapshot(self) -> "Snapshot":
+        """All that the broker keeps durably, as it is now: topics, records, committed offsets, settings, nodes, time.
+
+        Taking one costs milliseconds. It shares the stored records with the broker and never changes.
+        """
+        return self.call(self._take_snapshot)
+
+    def restore(self, snapshot: "Snapshot | str") -> None:
+        """Make the broker what it was when the snapshot was taken, its options and its time of day included.
+
+        `snapshot` may be the path of a file. Clients are disconnected; groups are what their logs say, as after a
+        start: members of the last stable generation have new session timers. The history begins anew, as with `reset`;
+        ports and waits that are under way stay. Works on a running and on a stopped broker.
+
+        Raises InvalidArgument if the snapshot has other nodes than the broker (`Snapshot.fork` makes a broker for it),
+        and for a file as `Snapshot.load` does; OSError as `reset` does. Then nothing has changed.
+        """
+        from fakebroker.snapshot.snapshot import Snapshot
+
+        wanted = snapshot if isinstance(snapshot, Snapshot) else Snapshot.load(snapshot)
+        self.call(lambda: self._restore(wanted.state))
+
+    @abstractmethod
+    def _take_snapshot(self) -> "Snapshot":
+        """A snapshot; called where the engine runs."""
+
+    @abstractmethod
+    def _restore(self, state: "BrokerState") -> None:
+        """Go on from a state; called where the engine runs."""
 
     # Faults
 
@@ -169,6 +215,13 @@ class Powers(ABC):
         return FaultHandle(self, self.call(lambda: self.engine.faults.add(spec)))
 
     # What happened
+
+    @property
+    def journal(self) -> "JournalHandle":
+        """Everything that happened, as far as the journal reaches back."""
+        from fakebroker.handles.journal import JournalHandle
+
+        return JournalHandle(self)
 
     def story(self) -> str:
         """What happened lately, for people: last requests of each client, group transitions, what is unanswered."""

@@ -9,8 +9,10 @@ from time import monotonic, time
 
 from fakebroker.core.deadlines import NEVER_MS
 from fakebroker.engine.engine import Engine
+from fakebroker.errors import InvalidArgument
 from fakebroker.instant import Instant
 
+EARLIEST_WALL_MS = 0  # the beginning of 1970; Kafka's timestamps before it mean "none"
 LATEST_WALL_MS = 253_402_300_799_999  # the end of the year 9999, after which Python has no date
 SLOWEST_RATE, FASTEST_RATE = 1e-6, 1e6
 _MS = 1000.0
@@ -45,6 +47,12 @@ class LoopClock:
         self._since_s = self._os_wall()
         self._wall_ms = self._since_s * _MS  # at _since_s
 
+    def restore(self, wall_ms: int, rate: float, is_frozen: bool) -> None:
+        """Wall time goes on from `wall_ms`, which may be in the past, so only a new engine may see it."""
+        self.reset()
+        self._wall_ms, self._rate, self._is_frozen = float(wall_ms), rate, is_frozen
+        self._pace_ms = 0.0 if is_frozen else rate * _MS
+
     def now(self) -> Instant:
         """The present wall and monotonic time, in whole milliseconds."""
         wall_ms = self._wall_ms + (self._os_wall() - self._since_s) * self._pace_ms
@@ -53,20 +61,30 @@ class LoopClock:
     def advance(self, ms: int, timers: bool = False) -> None:
         """Move wall time by `ms`; with `timers` monotonic time, too. What falls due has run when this returns.
 
-        Raises ValueError for a negative amount (time does not go back) and for one beyond the year 9999.
+        Raises InvalidArgument for a negative amount and for one beyond the year 9999.
         """
-        now = self.now()
         if ms < 0:
-            raise ValueError(f"the clock cannot go back by {-ms} ms")
-        if now.wall_ms + ms > LATEST_WALL_MS:
-            raise ValueError(f"{ms} ms from now is beyond the year 9999, where the clock ends")
+            raise InvalidArgument("ms", ms, f"the clock cannot advance by {ms} ms; step_back moves it back")
+        self._move_by(ms, "advanced with timers" if timers else "advanced", ms if timers else 0)
+
+    def step_back(self, ms: int) -> None:
+        """Move wall time back by `ms`, as when a machine's clock is corrected; monotonic time goes on.
+
+        Raises InvalidArgument for a negative amount and for one that leads to before 1970.
+        """
+        if ms < 0:
+            raise InvalidArgument("ms", ms, f"the clock cannot step back by {ms} ms; advance moves it forwards")
+        self._move_by(-ms, "stepped back", 0)
+
+    def _move_by(self, ms: int, how: str, timers_ms: int) -> None:
+        now = self.now()
+        check_wall_ms("ms", ms, now.wall_ms + ms)
         self._rebase()
         if self.engine is not None:
             self.engine.tick(now)
-            self.engine.advance_to(Instant(now.wall_ms + ms, now.mono_ms + (ms if timers else 0)))
+            self.engine.move_clock(Instant(now.wall_ms + ms, now.mono_ms + timers_ms), how)
         self._wall_ms += ms
-        if timers:
-            self._mono_offset_ms += ms
+        self._mono_offset_ms += timers_ms
         self._on_change()
 
     def freeze(self) -> None:
@@ -85,16 +103,17 @@ class LoopClock:
     def rate(self) -> float:
         """How many times as fast as real time wall time passes; 1 unless a test sets it.
 
-        Setting it raises ValueError outside of SLOWEST_RATE to FASTEST_RATE.
+        Setting it raises InvalidArgument outside of SLOWEST_RATE to FASTEST_RATE.
         """
         return self._rate
 
     @rate.setter
     def rate(self, rate: float) -> None:
         if not rate > 0:
-            raise ValueError(f"a rate of {rate} is not above 0; freeze() stops the clock")
+            raise InvalidArgument("rate", rate, f"a rate of {rate} is not above 0; freeze() stops the clock")
         if not SLOWEST_RATE <= rate <= FASTEST_RATE:
-            raise ValueError(f"a rate of {rate} is not from {SLOWEST_RATE:f} to {FASTEST_RATE:,.0f}")
+            limits = f"{SLOWEST_RATE:f} to {FASTEST_RATE:,.0f}"
+            raise InvalidArgument("rate", rate, f"a rate of {rate} is not from {limits}")
         self._rebase()
         self._rate = rate
         if not self._is_frozen:
@@ -123,3 +142,11 @@ class LoopClock:
         os_wall_s = self._os_wall()
         self._wall_ms += (os_wall_s - self._since_s) * self._pace_ms
         self._since_s = os_wall_s
+
+
+def check_wall_ms(field: str, value: object, wall_ms: int) -> None:
+    """Raises InvalidArgument for a time of day that the clock cannot show; `field` is what led there."""
+    if wall_ms > LATEST_WALL_MS:
+        raise InvalidArgument(field, value, f"{field}={value} leads beyond the year 9999, where the clock ends")
+    if wall_ms < EARLIEST_WALL_MS:
+        raise InvalidArgument(field, value, f"{field}={value} leads to before 1970, where the clock begins")

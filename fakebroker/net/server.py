@@ -71,10 +71,14 @@ class Server:
             raise RuntimeError("the broker runs in another event loop; stop it there first")
         self.abandon()
 
+    def prepare(self, engine: Engine) -> None:
+        """Know the engine that will be served; the clock can be moved before that."""
+        self.engine = self.clock.engine = engine
+
     def use(self, engine: Engine) -> None:
         """Go on with another engine on the same ports; whoever is connected is disconnected."""
         self.drop_clients()
-        self.engine = self.clock.engine = engine
+        self.prepare(engine)
         self._cancel_timer()  # it was the other engine's
         engine.on_work = self._schedule_work
         self.flush()

@@ -3,10 +3,10 @@
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from fakebroker.core.events import CoordinatorMoved, CoreEvent, FaultHit, NodeChanged, OffsetsExpired, Transition
 from fakebroker.engine.journal import Connected, Disconnected, Exchange, Recorded
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
-from fakebroker.errors import ErrorCode
+from fakebroker.reports.event_wording import event_text
+from fakebroker.reports.wording import request_text
 from fakebroker.wire.registry import APIS
 
 if TYPE_CHECKING:
@@ -14,17 +14,22 @@ if TYPE_CHECKING:
 
 LAST_REQUESTS = 8
 LAST_EVENTS = 20
-SHOWN_EXPIRED = 5
 
 
 def story(engine: "Engine") -> str:
     """What clients asked for that is not served, the last requests of each client, the last events of groups with their
-    reasons, and the unanswered requests. Times are seconds since the oldest entry of the journal.
+    reasons, what the test holds, and the unanswered requests. Times are seconds since the oldest entry of the journal.
 
     Call it on the thread that owns the engine.
     """
     start_ms = _start_ms(engine)
-    parts = [_unserved(engine), _requests(engine, start_ms), _events(engine, start_ms), _unanswered(engine)]
+    parts = [
+        _unserved(engine),
+        _requests(engine, start_ms),
+        _events(engine, start_ms),
+        _held(engine),
+        _unanswered(engine),
+    ]
     return "\n".join(part for part in parts if part) or "nothing happened"
 
 
@@ -52,42 +57,25 @@ def _requests(engine: "Engine", start_ms: int) -> str:
 
 
 def _request_line(exchange: Exchange, start_ms: int) -> str:
-    names = ", ".join(dict.fromkeys(_error_name(code) for code in exchange.errors))
-    outcome = "no answer" if exchange.response_frame is None else names or "ok"
-    waited = f" after {exchange.waited_ms} ms" if exchange.waited_ms else ""
     when = _when(exchange.received.mono_ms, start_ms)
-    return f"  #{exchange.seq} {when} {exchange.api} v{exchange.version} -> {outcome}{waited}"
+    return f"  #{exchange.seq} {when} {printable(request_text(exchange), LINE_CHARACTERS)}"
 
 
 def _events(engine: "Engine", start_ms: int) -> str:
-    texts = [(recorded, _event_text(recorded.event)) for recorded in engine.journal.events()]
-    lines = [f"  #{r.seq} {_when(r.at.mono_ms, start_ms)} {text}" for r, text in texts if text]
-    return "\n".join(["groups and offsets:", *lines[-LAST_EVENTS:]]) if lines else ""
+    told = [r for r in engine.journal.events() if not isinstance(r.event, Connected | Disconnected)]
+    lines = [f"  #{r.seq} {_when(r.at.mono_ms, start_ms)} {event_text(r.event)}" for r in told[-LAST_EVENTS:]]
+    return "\n".join(["groups and offsets:", *lines]) if lines else ""
 
 
-def _event_text(event: CoreEvent | Connected | Disconnected) -> str:
-    match event:
-        case Transition():
-            what = f"{printable(event.group_id)}: {event.before} -> {event.after}, generation {event.generation}"
-            return f"{what} ({printable(event.reason, LINE_CHARACTERS)})"
-        case OffsetsExpired():
-            return f"{printable(event.group_id)}: offsets expired: {_format_expired(event)}"
-        case CoordinatorMoved():
-            reason = f": {event.reason}" if event.reason else ""
-            return f"__consumer_offsets-{event.partition}: {event.what} by node {event.node_id}{reason}"
-        case FaultHit():
-            what = f"{event.api} v{event.version} of {printable(event.client_id or '(no client id)')}"
-            return f"{what}: hit by fault {event.fault_id} ({printable(event.description, LINE_CHARACTERS)})"
-        case NodeChanged():
-            return f"node {event.node_id}: {event.what}"
-    return ""
-
-
-def _format_expired(event: OffsetsExpired) -> str:
-    """The first few expired offsets one by one, the rest as a number."""
-    expired = [f"{each.topic}-{each.partition} at {each.offset} ({each.rule})" for each in event.each()]
-    more = f" and {len(expired) - SHOWN_EXPIRED} more" if len(expired) > SHOWN_EXPIRED else ""
-    return ", ".join(expired[:SHOWN_EXPIRED]) + more
+def _held(engine: "Engine") -> str:
+    """What the test itself keeps from going on: the first thing to know when a client waits."""
+    lines = [
+        f"  {printable(group_id)}: {hold.text(phase)}"
+        for group_id, holds in engine.cluster.holds.items()
+        for phase, hold in holds.items()
+        if not hold.is_released
+    ]
+    return "\n".join(["held:", *lines]) if lines else ""
 
 
 def _unanswered(engine: "Engine") -> str:
@@ -103,7 +91,3 @@ def _unanswered(engine: "Engine") -> str:
 
 def _when(mono_ms: int, start_ms: int) -> str:
     return f"+{(mono_ms - start_ms) / 1000:.3f}s"
-
-
-def _error_name(code: int) -> str:
-    return ErrorCode(code).name if code in ErrorCode._value2member_map_ else str(code)

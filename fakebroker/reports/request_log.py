@@ -1,27 +1,31 @@
-"""A journal that also logs every entry: a line for each request and event."""
+"""The log of `serve --verbose`: a line for each request and event, in words."""
 
 import logging
+from collections.abc import Sequence
 
-from fakebroker.core.events import CoreEvent
-from fakebroker.engine.journal import Connected, Disconnected, Exchange, Frame, Journal, Peer
+from fakebroker.engine.journal import Exchange, Recorded
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
-from fakebroker.instant import Instant
+from fakebroker.journal.observed import Observer
+from fakebroker.reports.event_wording import event_text
+from fakebroker.reports.wording import request_text
 
 log = logging.getLogger("fakebroker")
 
 
-class LoggingJournal(Journal):
-    """For `serve --verbose`. Every request is decoded, so this is not fast."""
+class RequestLog(Observer):
+    """Logs what happens. Every request is decoded, so this is not fast."""
 
-    def exchange(
-        self, peer: Peer, request: bytes, response: bytes | Frame | None, received: Instant, answered: Instant
-    ) -> None:
-        """Log a line: the client, the request, the errors in the answer, the time until the answer."""
-        super().exchange(peer, request, response, received, answered)
-        last = Exchange(len(self) + self.forgotten - 1, (peer, request, response, received, answered))
-        log.info("%s %s", peer.address, last)
+    def tell(self, entries: Sequence[Exchange | Recorded]) -> None:
+        """One line each. An internal error is logged where it happens, with its traceback."""
+        for entry in entries:
+            if isinstance(entry, Exchange):
+                log.info("%s", line_of(entry))
+            else:
+                log.info("%s", printable(event_text(entry.event), LINE_CHARACTERS))
 
-    def event(self, event: CoreEvent | Connected | Disconnected, now: Instant) -> None:
-        """Log a line for each connection, group transition and expiration."""
-        super().event(event, now)
-        log.info("%s", printable(str(event), LINE_CHARACTERS))
+
+def line_of(exchange: Exchange) -> str:
+    """Who asked what of which node, and what became of it."""
+    client = "" if exchange.client_id is None else f"{printable(exchange.client_id)} "
+    text = f"{client}({exchange.peer.address}) to node {exchange.node_id}: {request_text(exchange)}"
+    return printable(text, LINE_CHARACTERS)

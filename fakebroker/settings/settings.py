@@ -149,6 +149,10 @@ class Settings(Reader):
         self._own[name] = to_text(value).strip()
         self._compute()
 
+    def own(self) -> dict[str, str]:
+        """The static values of this broker alone (a copy)."""
+        return dict(self._own)
+
     def dynamic(self, cluster: bool) -> dict[str, str]:
         """The values set at run time for this broker, or for the whole cluster (a copy)."""
         return dict(self._shared.dynamic if cluster else self._dynamic)

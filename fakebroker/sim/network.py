@@ -99,6 +99,13 @@ class SimNetwork:
         """Let time pass: from one deadline to the next, so that clients hear of each at its moment."""
         self.run_until(lambda: False, ms)
 
+    def move_wall(self, by_ms: int) -> None:
+        """Move the time of day alone, forwards or back; timers of live clients go on as they were."""
+        self.engine.move_clock(
+            Instant(self.now.wall_ms + by_ms, self.now.mono_ms), "advanced" if by_ms >= 0 else "stepped back"
+        )
+        self.flush()
+
     def run_until(self, is_reached: Callable[[], bool], within_ms: int) -> bool:
         """Let time pass until something is so; False if it is not so after `within_ms`."""
         end = self.now.plus(within_ms)

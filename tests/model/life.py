@@ -21,6 +21,9 @@ LOOPBACK_S = 0 if sys.platform == "linux" else 0.002  # until what was sent has 
 REAL_S = 20  # for what takes no time unless it hangs
 
 
+SHORTEST_WAIT_S = 1e-6
+
+
 class Machine:
     """Both clocks of a machine, in seconds."""
 
@@ -28,6 +31,8 @@ class Machine:
         self.wall_s, self.mono_s = 1_700_000_000.0, 1000.0
 
     def pass_s(self, seconds: float) -> None:
+        """Let time pass: at least what the wall reading can show, or a wait for its next tick would never end."""
+        seconds = max(seconds, SHORTEST_WAIT_S)
         self.wall_s += seconds
         self.mono_s += seconds
 

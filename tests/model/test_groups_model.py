@@ -19,6 +19,7 @@ from hypothesis.stateful import (
 )
 
 from fakebroker.core.coordinator.shard import Shard
+from fakebroker.core.groups import holds
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.groups.members import Member
 from fakebroker.core.groups.states import State
@@ -36,6 +37,7 @@ KINDS = st.tuples(
     st.sampled_from([["range"], ["range", "sticky"], ["sticky", "range"], ["sticky", "range", "roundrobin"]]),
     st.sampled_from([(10_000, 10_000), (6000, 3000), (1000, 4000), (20_000, 1000)]),  # session, rebalance timeout
 )
+PHASES = st.sampled_from(holds.Phase)
 
 steps_run = 0
 
@@ -202,6 +204,27 @@ class GroupMachine(RuleBasedStateMachine):
                 assert new[request], f"{request} of an old member was ended by a session timer"
         self._learn()
 
+    @rule(phase=PHASES, until=st.sampled_from([None, 1, 2, 3]), chosen=st.booleans(), client=clients)
+    def hold(self, phase: holds.Phase, until: int | None, chosen: bool, client: Client) -> None:
+        """A test holds a phase, perhaps until somebody who may never come leads."""
+        names = (client.name,) if chosen and until is not None else ()
+        self.world.hold(phase, holds.Hold(until, names, client.name if names and phase is holds.Phase.JOIN else None))
+
+    @rule(phase=PHASES, chosen=st.booleans(), client=clients)
+    def release(self, phase: holds.Phase, chosen: bool, client: Client) -> None:
+        self.world.release(phase, (client.name,) if chosen else (), client.name if phase is holds.Phase.JOIN else None)
+        self._learn()
+
+    @rule(client=clients)
+    def evict(self, client: Client) -> None:
+        self.world.evict(client.member_id)
+        self._learn()
+
+    @rule()
+    def request_rebalance(self) -> None:
+        self.world.request_rebalance()
+        self._learn()
+
     @rule(load_ms=st.sampled_from([0, 0, 500]))
     def coordinator_moves(self, load_ms: int) -> None:
         self.world.move_coordinator(load_ms)
@@ -324,17 +347,26 @@ class GroupMachine(RuleBasedStateMachine):
         assert not group.pending_join_members or not set(group.pending_join_members) & group.members.keys()
 
     def _check_parked(self, group: ClassicGroup) -> None:
-        """Whatever is parked is parked for a reason, and a timer will end it."""
+        """Whatever is parked is parked for a reason, and a timer or a hold's release will end it."""
+        is_overdue = group.is_join_phase_overdue
+        if is_overdue:
+            assert group.state is State.PREPARING
+            assert group.is_held(holds.Phase.JOIN)
         for member in group.members.values():
             if member.parked_join is not None:
                 assert group.state is State.PREPARING
-                assert group.join_timer.due_ms is not None
+                assert is_overdue or group.join_timer.due_ms is not None
             if member.parked_sync is not None:
                 assert group.state is State.COMPLETING
-                assert group.sync_timer.due_ms is not None
+                assert group.sync_timer.due_ms is not None or group.is_held(holds.Phase.SYNC)
             if member.parked_join is None and member.parked_sync is None:
                 assert member.session.due_ms is not None, f"{member} has no session timer"
-        assert (group.join_timer.due_ms is not None) == (group.state is State.PREPARING)
+        assert (group.join_timer.due_ms is not None) == (group.state is State.PREPARING and not is_overdue)
+        if group.held_assignment is not None:
+            assert group.state is State.COMPLETING
+            assert group.is_held(holds.Phase.SYNC)
+            assert group.leader is not None
+            assert group.members[group.leader].parked_sync is not None
         waiting = self._parked("JoinGroup").keys() | self._parked("SyncGroup").keys()
         for request in self.world.open:
             assert request.is_replaced or request.member in waiting, f"{request} is forgotten"
@@ -375,6 +407,8 @@ class GroupMachine(RuleBasedStateMachine):
             raise
 
     def _fall_silent(self) -> None:
+        for phase in holds.Phase:
+            self.world.release(phase, (), None)
         self.world.sleep(LONGEST_WAIT_MS)
         self._check()
         assert [request for request in self.world.open if not request.is_replaced] == []

@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.groups.holds import Hold, Phase
 from fakebroker.errors import KafkaError
 from fakebroker.instant import Instant
 from fakebroker.schema.jsonable import from_json, to_json
@@ -111,6 +112,40 @@ class World:
 
     def _load(self, partition: int, load_ms: int, now: Instant) -> None:
         self.cluster.nodes[1].coordinator.load(partition, now, load_ms)
+
+    # -- what a test does ----------------------------------------------------------------------------------------------
+
+    def hold(self, phase: Phase, hold: Hold) -> None:
+        """Hold a phase, unless it has a hold that is not released."""
+        if (active := self.cluster.holds.get(GROUP, {}).get(phase)) is not None and not active.is_released:
+            return
+        self._steps.append({"do": "hold (no step of a dialogue)", "phase": phase, "hold": str(hold)})
+        self.cluster.hold(GROUP, phase, hold)
+
+    def release(self, phase: Phase, order: tuple[str, ...], leader: str | None) -> None:
+        """Release the hold of a phase if there is one."""
+        hold = self.cluster.holds.get(GROUP, {}).get(phase)
+        if hold is not None:
+            self._steps.append({"do": "release (no step of a dialogue)", "phase": phase, "order": order})
+            released = hold._replace(order=order, leader=leader, is_released=True)
+            self._do(lambda group, now: group.release_hold(released, phase, now))
+
+    def evict(self, member_id: str) -> None:
+        """End the session of a member."""
+        self._steps.append({"do": "evict (no step of a dialogue)", "member": member_id})
+        self._do(lambda group, now: group.evict(group.members[member_id], now) if member_id in group.members else None)
+
+    def request_rebalance(self) -> None:
+        """Start a rebalance."""
+        self._steps.append({"do": "rebalance (no step of a dialogue)"})
+        self._do(lambda group, now: group.request_rebalance(now, "a test asked for it"))
+
+    def _do(self, action: Callable[[ClassicGroup, Instant], None]) -> None:
+        group = self.group
+        if group is not None:
+            self.engine.run(lambda now: action(group, now), self.engine.now)
+            self.driver.pass_time(1)
+            self._take_answers()
 
     # -- what can be seen ----------------------------------------------------------------------------------------------
 

@@ -29,9 +29,9 @@ def test_requests_are_told_per_client_the_last_ones_only(broker: FakeBroker) -> 
     lines = broker.story().splitlines()
 
     assert lines[0] == "a: the last 8 of 23 requests"
-    assert all(line.endswith("Heartbeat v4 -> ok") for line in lines[1:9])
+    assert all(line.endswith("Heartbeat v4 of group billing -> ok") for line in lines[1:9])
     assert lines[9] == "b: the last 1 of 1 requests"
-    assert lines[10].endswith("Heartbeat v4 -> UNKNOWN_MEMBER_ID")
+    assert lines[10].endswith("Heartbeat v4 of group billing -> UNKNOWN_MEMBER_ID")
     assert lines[11] == "groups and offsets:"
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import CoreEvent, Transition
 from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.groups.holds import GroupHolds, Hold, Phase
 from fakebroker.core.groups.messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
@@ -26,6 +27,7 @@ class OneGroup(TimeDriven):
         self.settings = Settings(settings or {})
         self.behaviours: Behaviours = release(as_release).behaviours
         self.timers = Timers()
+        self.holds: dict[str, GroupHolds] = {}
         super().__init__(self.timers)
         self.events: list[CoreEvent] = []
         self.written: list[GroupValue] = []
@@ -95,6 +97,16 @@ class OneGroup(TimeDriven):
     def leave(self, *leavers: str | Leaver) -> list[ErrorCode]:
         entries = [Leaver(leaver) if isinstance(leaver, str) else leaver for leaver in leavers]
         return self.group.leave(entries, self.now)
+
+    def hold(self, phase: Phase, until: int | None = None, *order: str, leader: str | None = None) -> None:
+        """A test holds a phase of the group."""
+        self.group.holds = self.holds.setdefault("g", {})
+        self.group.holds[phase] = Hold(until, order, leader)
+
+    def release(self, phase: Phase, *order: str, leader: str | None = None) -> None:
+        """It releases the hold, perhaps with a choice."""
+        hold = self.holds["g"][phase]._replace(order=order, leader=leader, is_released=True)
+        self.group.release_hold(hold, phase, self.now)
 
     def _send(self, receive: Callable[[Any, Any, Instant], None], request: Any) -> Parked[Any]:
         parked: Parked[Any] = Parked(lambda: self.ms)

@@ -15,6 +15,7 @@ QUICK: dict[str, Any] = {
     "fetch.wait.max.ms": 20,
     "max.partition.fetch.bytes": 1,  # one batch with each Fetch
     "queued.min.messages": 1,
+    "fetch.queue.backoff.ms": 0,
     "reconnect.backoff.ms": 10,
     "reconnect.backoff.max.ms": 50,
     "retry.backoff.ms": 10,

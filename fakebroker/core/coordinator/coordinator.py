@@ -68,6 +68,12 @@ class GroupCoordinator:
         """Whether any partition is being loaded (LS-4)."""
         return bool(self._loads)
 
+    def wall_time_went_back(self, by_ms: int, now: Instant) -> None:
+        """The time of day was set back by `by_ms` to `now`: cleanups come as soon as they would have."""
+        self._since = Instant(self._since.wall_ms - by_ms, self._since.mono_ms)
+        for shard in self.shards.values():
+            shard.cleanup.wall_time_went_back(by_ms, now.wall_ms)
+
     def _ensure_topic(self, now: Instant) -> "Topic":
         """`__consumer_offsets`, created if it does not exist yet (FC-5); notes the time of the first call."""
         if self._topic is None:

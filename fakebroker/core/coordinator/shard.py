@@ -42,6 +42,7 @@ class Shard:
         self.settings = node.settings
         self.behaviours = cluster.behaviours
         self.timers = cluster.timers
+        self.holds = cluster.holds
         self.partition = partition
         self.groups: dict[str, ClassicGroup] = {}
         self.open_transactions: dict[int, dict[str, None]] = {}  # producer id -> groups with pending offsets
@@ -70,12 +71,22 @@ class Shard:
             self.look_at(group, now)
         return group
 
-    def delete_group(self, group: ClassicGroup, now: Instant) -> None:
-        """Remove an Empty group and all its offsets: one batch of tombstones (KIP-229, DG-2, CR-14)."""
+    def delete_group(self, group_id: str, now: Instant) -> ErrorCode:
+        """Remove an Empty group and all its offsets: one batch of tombstones (KIP-229, DG-2, CR-14).
+
+        Returns GROUP_ID_NOT_FOUND, or NON_EMPTY_GROUP unless it is Empty; pending member ids do not prevent deletion, a
+        running initial delay does (DG-3).
+        """
+        group = self.group(group_id)
+        if group is None:
+            return ErrorCode.GROUP_ID_NOT_FOUND
+        if not group.is_empty:
+            return ErrorCode.NON_EMPTY_GROUP
         partitions = group.offsets.partitions()
         self.append(self.tombstones(group, partitions, self.needs_tombstone(group)), now)
         group.offsets.replay_tombstones(partitions)
         self.forget(group, now, "deleted")
+        return ErrorCode.NONE
 
     def adopt(self, group: ClassicGroup, now: Instant) -> None:
         """Add a group that a load found in the log."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from fakebroker.core.groups import rebalance
 from fakebroker.core.groups.group_metadata import PROTOCOL_TYPE_CONSUMER, GroupMetadata
+from fakebroker.core.groups.holds import Hold, Phase
 from fakebroker.core.groups.members import Member
 from fakebroker.core.groups.messages import (
     AnswerJoin,
@@ -75,6 +76,23 @@ class ClassicGroup(GroupMetadata):
     def restart_session_of(self, member_id: str, now: Instant) -> None:
         """Restart the session timer of the member, which must be one: its OffsetCommit was accepted (TM-1)."""
         self.restart_session(self.members[member_id], now)
+
+    # -- what a test does ----------------------------------------------------------------------------------------------
+
+    def request_rebalance(self, now: Instant, reason: str) -> None:
+        """Start a rebalance, unless the group has no members or one is under way."""
+        self.handler_of(GroupInput.REBALANCE_REQUESTED)(self, now, reason)
+
+    def release_hold(self, hold: Hold, phase: Phase, now: Instant) -> None:
+        """Put `hold`, which is released, in place of that of `phase`, and go on as far as the group would be by now."""
+        assert self.holds is not None
+        self.holds[phase] = hold
+        self.handler_of(GroupInput.HOLD_RELEASED)(self, now, "a test released its hold")
+
+    def evict(self, member: Member, now: Instant) -> None:
+        """Remove a member as if its session had timed out now, also while a request of it is parked."""
+        self.remove(member)
+        self.handler_of(GroupInput.MEMBER_LEFT)(self, now, f"member {member.member_id} was evicted by a test")
 
     # -- checks common to all states -----------------------------------------------------------------------------------
 

@@ -13,9 +13,10 @@ from typing import Any
 
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.events import Transition
+from fakebroker.core.groups.holds import GroupHolds, Hold, Phase, waiting_members
 from fakebroker.core.groups.host import GroupHost
 from fakebroker.core.groups.members import Member, Members
-from fakebroker.core.groups.messages import JoinAnswer, SyncAnswer
+from fakebroker.core.groups.messages import JoinAnswer, SyncAnswer, SyncRequest
 from fakebroker.core.groups.pending_join_members import PendingJoinMembers
 from fakebroker.core.groups.states import TRANSITIONS, GroupInput, State, Trigger
 from fakebroker.core.offsets.group_offsets import GroupOffsets
@@ -33,6 +34,11 @@ class GroupMetadata:
     Timers and pending members are made when they are first needed: simple groups, of which there may be many, never
     need them.
     """
+
+    # What a test holds (`holds.py`); in the class, because nearly every group has none.
+    holds: GroupHolds | None = None
+    is_join_phase_overdue = False  # without the hold it would have ended
+    held_assignment: SyncRequest | None = None  # the leader's, which the hold keeps from being stored
 
     def __init__(self, group_id: str, host: GroupHost, now: Instant) -> None:
         self.group_id = group_id
@@ -57,6 +63,8 @@ class GroupMetadata:
         self.initial_delay_ms = 0  # length of the running part (JG-31)
         self.initial_delay_left_ms = 0  # what may still be added
         self.new_member_added = False  # since the running part began (JG-32)
+        if host.holds:
+            self.holds = host.holds.get(group_id)
         self._set_state(State.EMPTY)
 
     def __repr__(self) -> str:
@@ -189,6 +197,19 @@ class GroupMetadata:
                 timer.end()
         for member in self.members.values():
             member.session.end()
+
+    # -- holds ---------------------------------------------------------------------------------------------------------
+
+    def is_held(self, phase: Phase) -> bool:
+        """Whether a test holds the phase now. The join phase of a group that all members have left is not held."""
+        hold = None if self.holds is None else self.holds.get(phase)
+        return (
+            hold is not None and bool(self.members) and not hold.is_over(waiting_members(self.members.values(), phase))
+        )
+
+    def take_hold(self, phase: Phase) -> Hold | None:
+        """The phase ends, and its hold with it: returns what was chosen for that, None without a hold."""
+        return None if self.holds is None else self.holds.pop(phase, None)
 
     # -- storage -------------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from typing import Protocol
 
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import CoreEvent
+from fakebroker.core.groups.holds import GroupHolds
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import GroupValue
@@ -22,6 +23,10 @@ class GroupHost(Protocol):
 
     @property
     def timers(self) -> Timers: ...
+
+    @property
+    def holds(self) -> dict[str, GroupHolds]:
+        """What a test holds, by group id."""
 
     def new_member_id(self, prefix: str) -> str:
         """A new, unique member id: `prefix`, a hyphen, a random UUID (JG-14)."""

@@ -7,6 +7,7 @@ DelayedJoin/InitialDelayedJoin, completeClassicGroupJoin, DelayedSync in `GroupM
 """
 
 from fakebroker.core.groups.group_metadata import GroupMetadata
+from fakebroker.core.groups.holds import Hold, Phase, find_member, waiting_members
 from fakebroker.core.groups.members import Member
 from fakebroker.core.groups.messages import JoinAnswer, JoinedMember, SyncAnswer
 from fakebroker.core.groups.states import State, Trigger
@@ -86,7 +87,7 @@ def ignore(_group: GroupMetadata, _now: Instant, _cause: str) -> None:
 
 def complete_or_wait(group: GroupMetadata, now: Instant) -> None:
     """Complete if all have joined (ST-9), else make sure that the join timer runs (TM-5)."""
-    if group.all_joined:
+    if group.all_joined or group.is_join_phase_overdue:
         complete_join_phase(group, now)
     elif group.join_timer.due_ms is None:
         group.arm(group.join_timer, now, group.members.rebalance_timeout_ms)
@@ -97,15 +98,26 @@ def complete_join_phase(group: GroupMetadata, now: Instant) -> None:
 
     Static members need not have joined (JG-33). If none of the members has, there is no member that could lead the new
     generation: the join timer runs once more, until one joins or the session timers have removed all (JG-34).
+
+    While a test holds the join phase it goes on, without a timer: every JoinGroup comes here again.
     """
     group.join_timer.disarm()
+    if group.is_held(Phase.JOIN):
+        group.in_initial_delay, group.is_join_phase_overdue = False, True
+        return
+    group.is_join_phase_overdue = False
     _remove_absent_dynamic_members(group)
     if not group.members:
         _become_empty(group, now)
     elif not _elect_leader(group):
         group.arm(group.join_timer, now, group.members.rebalance_timeout_ms)
     else:
-        _begin_generation(group, now)
+        _begin_generation(group, now, group.take_hold(Phase.JOIN))
+
+
+def on_join_hold_released(group: GroupMetadata, now: Instant, _cause: str) -> None:
+    """PreparingRebalance: a test released its hold, so end the join phase if it would have ended by now."""
+    complete_unless_delayed(group, now)
 
 
 def _remove_absent_dynamic_members(group: GroupMetadata) -> None:
@@ -133,6 +145,9 @@ def _elect_leader(group: GroupMetadata) -> bool:
 
 
 def _become_empty(group: GroupMetadata, now: Instant) -> None:
+    """A hold that was not released stays for the members that come next."""
+    if group.holds is not None and (hold := group.holds.get(Phase.JOIN)) is not None and hold.is_released:
+        group.take_hold(Phase.JOIN)
     group.generation += 1
     group.protocol = None
     group.update_subscribed_topics()
@@ -140,23 +155,35 @@ def _become_empty(group: GroupMetadata, now: Instant) -> None:
     group.store(now)
 
 
-def _begin_generation(group: GroupMetadata, now: Instant) -> None:
+def _begin_generation(group: GroupMetadata, now: Instant, hold: Hold | None) -> None:
     """Answer the JoinGroup of all members and wait for their SyncGroup (JG-28, JG-35).
 
-    All sessions restart before the first answer: an answer may run the client's next request (in-process clients).
+    `hold` is that of a test, which may have chosen the leader and the order of the answers; None without one. All
+    sessions restart before the first answer: an answer may run the client's next request (in-process clients).
     """
     group.generation += 1
     group.protocol = choose_protocol(group)
     group.update_subscribed_topics()
-    group.transition(Trigger.ALL_MEMBERS_JOINED, now, "the join phase is over")
+    held = "" if hold is None else ", which a test held"
+    group.transition(Trigger.ALL_MEMBERS_JOINED, now, f"the join phase is over{held}")
     group.pending_sync_members = dict.fromkeys(group.members)
     group.arm(group.sync_timer, now, group.members.rebalance_timeout_ms)
     everybody = list(group.members.values())
+    if hold is not None:
+        _choose_leader(group, hold)
+        everybody = hold.in_order(everybody)
     for member in everybody:
         member.is_new = False
         group.restart_session(member, now)
     for member in everybody:
         group.answer_join(member, current_generation(group, member))
+
+
+def _choose_leader(group: GroupMetadata, hold: Hold) -> None:
+    """The leader that a test chose leads; if it has not joined, or left meanwhile, the choice is Kafka's."""
+    chosen = find_member(waiting_members(group.members.values(), Phase.JOIN), hold.leader) if hold.leader else None
+    if chosen is not None:
+        group.leader = chosen.member_id
 
 
 def current_generation(group: GroupMetadata, member: Member, *, with_members: bool | None = None) -> JoinAnswer:
@@ -204,6 +231,7 @@ def choose_protocol(group: GroupMetadata) -> str:
 
 def stop_waiting_for_syncs(group: GroupMetadata) -> None:
     """Forget which members have not synced and disarm the sync timer: the sync phase is over."""
+    group.held_assignment = None
     group.pending_sync_members.clear()
     group.sync_timer.disarm()
 
@@ -236,9 +264,15 @@ def cancel_assignment(group: GroupMetadata, code: ErrorCode, now: Instant) -> No
     answer_syncs(group, now, code)
 
 
-def answer_syncs(group: GroupMetadata, now: Instant, code: ErrorCode = ErrorCode.NONE) -> None:
-    """Answer every parked SyncGroup, with the assignment or with `code`; those members' sessions restart (TM-1)."""
-    for member in list(group.members.values()):
+def answer_syncs(
+    group: GroupMetadata, now: Instant, code: ErrorCode = ErrorCode.NONE, hold: Hold | None = None
+) -> None:
+    """Answer every parked SyncGroup, with the assignment or with `code`; those members' sessions restart (TM-1).
+
+    `hold` is that of a test, which may have chosen the order; None without one.
+    """
+    members = list(group.members.values())
+    for member in members if hold is None else hold.in_order(members):
         if member.parked_sync is not None:
             group.restart_session(member, now)
             group.answer_sync(member, assigned(group, member) if code is ErrorCode.NONE else SyncAnswer(code))

@@ -41,6 +41,8 @@ class GroupInput(IntEnum):
     PENDING_MEMBER_TIMED_OUT = auto()
     JOIN_TIMER = auto()
     SYNC_TIMER = auto()
+    REBALANCE_REQUESTED = auto()  # by a test
+    HOLD_RELEASED = auto()  # by a test (`holds.py`)
 
 
 TRANSITIONS: dict[tuple[State, Trigger], State] = {

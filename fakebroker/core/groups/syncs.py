@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from fakebroker.core.groups import rebalance
 from fakebroker.core.groups.group_metadata import GroupMetadata
+from fakebroker.core.groups.holds import Phase
 from fakebroker.core.groups.members import Member
 from fakebroker.core.groups.messages import AnswerSync, SyncAnswer, SyncRequest
 from fakebroker.core.groups.states import Trigger
@@ -21,11 +22,27 @@ def reject_sync(
 def park_sync(group: GroupMetadata, member: Member, request: SyncRequest, answer: AnswerSync, now: Instant) -> None:
     """CompletingRebalance: park until the leader's assignment is stored; the leader's own request brings it (SG-6).
 
-    An earlier SyncGroup of the member is replaced and never answered (SG-11).
+    An earlier SyncGroup of the member is replaced and never answered (SG-11). While a test holds the sync phase the
+    leader's is parked like the others.
     """
     member.parked_sync = answer
     rebalance.remove_pending_sync_member(group, member)
-    if member.member_id == group.leader:
+    leaders = request if member.member_id == group.leader else group.held_assignment
+    if leaders is not None:
+        _store_unless_held(group, leaders, now)
+
+
+def on_sync_hold_released(group: GroupMetadata, now: Instant, _cause: str) -> None:
+    """CompletingRebalance: a test released its hold; the leader's assignment is stored if it is here."""
+    if group.held_assignment is not None:
+        _store_unless_held(group, group.held_assignment, now)
+
+
+def _store_unless_held(group: GroupMetadata, request: SyncRequest, now: Instant) -> None:
+    if group.is_held(Phase.SYNC):
+        group.held_assignment = request
+    else:
+        group.held_assignment = None
         _store_assignments(group, request, now)
 
 
@@ -44,8 +61,10 @@ def _store_assignments(group: GroupMetadata, request: SyncRequest, now: Instant)
 def _become_stable(group: GroupMetadata, assignments: Mapping[str, bytes], now: Instant) -> None:
     for member_id, member in group.members.items():
         member.assignment = assignments.get(member_id, b"")
-    group.transition(Trigger.ASSIGNMENT_STORED, now, "the leader's assignment is stored")
-    rebalance.answer_syncs(group, now)
+    hold = group.take_hold(Phase.SYNC)
+    held = "" if hold is None else ", which a test held"
+    group.transition(Trigger.ASSIGNMENT_STORED, now, f"the leader's assignment is stored{held}")
+    rebalance.answer_syncs(group, now, hold=hold)
 
 
 def answer_sync(group: GroupMetadata, member: Member, _request: SyncRequest, answer: AnswerSync, now: Instant) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from fakebroker.core.groups.joins import add, add_and_start, rejoin, rejoin_completing, rejoin_stable, require_member_id
 from fakebroker.core.groups.rebalance import (
     ignore,
+    on_join_hold_released,
     on_join_timeout,
     on_member_left,
     on_pending_left,
@@ -20,7 +21,14 @@ from fakebroker.core.groups.rebalance import (
 )
 from fakebroker.core.groups.states import GroupInput, State
 from fakebroker.core.groups.static_rejoin import replace_and_rebalance, replace_in_stable, replace_static_member
-from fakebroker.core.groups.syncs import answer_sync, heartbeat, heartbeat_rejoin, park_sync, reject_sync
+from fakebroker.core.groups.syncs import (
+    answer_sync,
+    heartbeat,
+    heartbeat_rejoin,
+    on_sync_hold_released,
+    park_sync,
+    reject_sync,
+)
 
 _: Callable[..., Any] | None = None  # cannot happen
 _In = GroupInput
@@ -38,6 +46,8 @@ _ROWS: dict[GroupInput, tuple[Callable[..., Any] | None, ...]] = {
     _In.PENDING_MEMBER_TIMED_OUT: (ignore,            on_pending_timeout,    ignore,                ignore),
     _In.JOIN_TIMER:               (_,                 on_join_timeout,       _,                     _),
     _In.SYNC_TIMER:               (_,                 _,                     on_sync_timeout,       on_sync_timeout),
+    _In.REBALANCE_REQUESTED:      (ignore,            ignore,                start,                 start),
+    _In.HOLD_RELEASED:            (ignore,            on_join_hold_released, on_sync_hold_released, ignore),
 }
 # fmt: on
 

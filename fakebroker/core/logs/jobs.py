@@ -32,13 +32,13 @@ class Job:
         self._work = work
         self._first_after_ms = first_after_ms
         self._interval_ms = max(interval_ms, 1)
-        self._start_ms: int | None = None
+        self.start_ms: int | None = None  # intervals count from here (wall time)
         self._deadline = Deadline(self._run, self)
 
     def start(self, wall_ms: int) -> None:
         """Count intervals from here; only the first call has an effect."""
-        if self._start_ms is None:
-            self._start_ms = wall_ms
+        if self.start_ms is None:
+            self.start_ms = wall_ms
 
     def wake(self, earliest_ms: int, wall_ms: int) -> None:
         """Schedule the job for the first tick at or after `earliest_ms`; `wall_ms` is now (both wall time)."""
@@ -48,6 +48,17 @@ class Job:
         if due_ms is None or tick_ms < due_ms:
             self._cluster.timers.wall.arm(self._deadline, tick_ms)
 
+    def wall_time_went_back(self, by_ms: int, wall_ms: int) -> None:
+        """The time of day was set back by `by_ms` to `wall_ms`: the next tick comes as soon as it would have come.
+
+        Only a job that waits for something looks then: to another it makes no difference.
+        """
+        if self.start_ms is not None:
+            self.start_ms -= by_ms
+        if self._deadline.due_ms is not None:
+            self._deadline.disarm()
+            self.wake(wall_ms, wall_ms)
+
     def _run(self, now: Instant) -> None:
         next_ms = self._work(now)
         if next_ms is not None:
@@ -55,7 +66,7 @@ class Job:
 
     def _tick_from(self, wall_ms: int) -> int:
         """The first tick at or after `wall_ms`."""
-        first_ms = (self._start_ms or 0) + self._first_after_ms
+        first_ms = (self.start_ms or 0) + self._first_after_ms
         passed = -(-(wall_ms - first_ms) // self._interval_ms)  # rounded up
         return first_ms + max(passed, 0) * self._interval_ms
 
@@ -79,7 +90,7 @@ class LogJobs:
 
     def start(self, now: Instant) -> None:
         """The broker starts now: intervals count from here."""
-        for job in (self.retention, self.cleaner, self.expiry):
+        for job in self.all():
             job.start(now.wall_ms)
 
     def segment_began(self, log: "PartitionLog", wall_ms: int) -> None:
@@ -98,8 +109,21 @@ class LogJobs:
 
     def settings_changed(self, now: Instant) -> None:
         """Broker or topic settings were altered: look at everything at the next tick."""
-        for job in (self.retention, self.cleaner, self.expiry):
+        for job in self.all():
             job.wake(now.wall_ms, now.wall_ms)
+
+    def all(self) -> tuple[Job, Job, Job]:
+        """Retention, cleaning, expiry of producers."""
+        return self.retention, self.cleaner, self.expiry
+
+    def watch(self, log: "PartitionLog") -> None:
+        """Look at a log that has batches already; `settings_changed` wakes the jobs."""
+        self._logs[log] = None
+
+    def wall_time_went_back(self, by_ms: int, now: Instant) -> None:
+        """The time of day was set back by `by_ms` to `now`: every job goes on at its pace."""
+        for job in self.all():
+            job.wall_time_went_back(by_ms, now.wall_ms)
 
     def _job_of(self, log: "PartitionLog") -> Job:
         """Compacted logs are the cleaner's, also where they have a retention."""

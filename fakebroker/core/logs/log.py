@@ -5,7 +5,7 @@ came in, with base offset and leader epoch patched (RB-5). Those of coordinators
 Kafka: `UnifiedLog`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from sortedcontainers import SortedDict
@@ -255,6 +255,15 @@ class PartitionLog:
             self.segments[segment.base_offset] = segment
         self._times = None
         self._moved(now)
+
+    def fill(self, segments: Sequence[Segment], epochs: Iterable[tuple[int, int]]) -> None:
+        """Give an unused log its segments, the last one active, and epochs, as when a broker reads its disk."""
+        self.segments = SortedDict((segment.base_offset, segment) for segment in segments)
+        self._active = segments[-1]
+        for epoch, offset in epochs:
+            self._epochs.begin(epoch, offset)
+        if any(segment.batches for segment in segments):
+            self._jobs.watch(self)
 
     def limit_high_watermark(self, offset: int | None, now: Instant) -> None:
         """Hold the high watermark at `offset`, as followers that lag do; None lets it follow the log's end again."""

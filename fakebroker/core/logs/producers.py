@@ -69,6 +69,12 @@ class Producers:
         """The state of a producer id, or None when it is not known here."""
         return self._states.get(producer_id)
 
+    def put(self, state: ProducerState) -> None:
+        """Know a producer, as when a broker reads its disk."""
+        self._states[state.producer_id] = state
+        if state.current_transaction_offset is not None:
+            self._open[state.current_transaction_offset] = state.producer_id
+
     @property
     def first_open_offset(self) -> int | None:
         """Where the oldest open transaction begins: the last stable offset does not pass it (FT-14)."""

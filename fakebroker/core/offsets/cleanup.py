@@ -82,6 +82,18 @@ class Cleanup:
         passes = max(-((since_ms - due_ms) // interval_ms), (now_ms - since_ms) // interval_ms + 1, 1)
         return since_ms + passes * interval_ms
 
+    def wall_time_went_back(self, by_ms: int, now_ms: int) -> None:
+        """The time of day was set back by `by_ms` to `now_ms`: the next pass comes as soon as it would have come.
+
+        It looks at every group: what was queued was queued in the time before.
+        """
+        self._since_ms -= by_ms
+        self._deadline.disarm()
+        self._queue.clear()
+        for group in self._shard:
+            group.offsets.check_ms = NEVER
+            self.touch(group, now_ms, now_ms)
+
     def aging(self, group: "ClassicGroup") -> Aging:
         """How the group's offsets age as long as it stays as it is."""
         return self._policy(group, self.retention_ms)

@@ -59,6 +59,11 @@ class Expirations:
         if len(self._by_group) > _GROUPS:
             del self._by_group[next(iter(self._by_group))]
 
+    def __iter__(self) -> Iterator[OffsetsExpired]:
+        """All of them, so that adding them in this order again gives the same."""
+        for expirations in self._by_group.values():
+            yield from expirations
+
     def of(self, group_id: str) -> list[OffsetsExpired]:
         """The remembered expirations of the group, oldest first."""
         return self._by_group.get(group_id, [])

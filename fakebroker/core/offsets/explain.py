@@ -49,7 +49,7 @@ class GroupExplanation(NamedTuple):
     offsets: tuple[OffsetExplanation, ...]
 
     def __str__(self) -> str:
-        since = f" since {_time(self.since_ms)}" if self.since_ms >= 0 else ""
+        since = f" since {date_text(self.since_ms)}" if self.since_ms >= 0 else ""
         since += f" ({self.state_reason})" if self.state_reason else ""
         rules = f"(policy {self.policy}, retention {_span(self.retention_ms)})"
         lines = [f"group {self.group_id}: {self.state}{since}; {self.why} {rules}"]
@@ -159,7 +159,7 @@ def _explain_missing_group(
         return GroupExplanation(group_id, "Dead", -1, "", "there is no such group", policy_name, retention_ms, ())
     end = expirations[-1]
     offsets = tuple(sorted(_expired(expirations, None), key=_by_partition))
-    why = f"gone at the cleanup of {_time(end.pass_ms)}; before, {end.aging.why}"
+    why = f"gone at the cleanup of {date_text(end.pass_ms)}; before, {end.aging.why}"
     return GroupExplanation(group_id, "Dead", end.pass_ms, "", why, policy_name, end.aging.retention_ms, offsets)
 
 
@@ -173,8 +173,8 @@ def _row(offset: OffsetExplanation) -> tuple[str, ...]:
         offset.topic,
         str(offset.partition),
         str(offset.offset),
-        _time(offset.committed_ms),
-        "-" if offset.base_ms is None else _time(offset.base_ms),
+        date_text(offset.committed_ms),
+        "-" if offset.base_ms is None else date_text(offset.base_ms),
         _due(offset),
         _decision(offset),
         f"{offset.rule} {_MEANINGS.get(offset.rule, '')}".rstrip(),
@@ -182,13 +182,13 @@ def _row(offset: OffsetExplanation) -> tuple[str, ...]:
 
 
 def _due(offset: OffsetExplanation) -> str:
-    return "never" if offset.due_ms is None else _time(offset.due_ms)
+    return "never" if offset.due_ms is None else date_text(offset.due_ms)
 
 
 def _decision(offset: OffsetExplanation) -> str:
     if offset.expired:
-        return f"expired {_time(offset.pass_ms or 0)}"
-    return "kept" if offset.pass_ms is None else f"goes {_time(offset.pass_ms)}"
+        return f"expired {date_text(offset.pass_ms or 0)}"
+    return "kept" if offset.pass_ms is None else f"goes {date_text(offset.pass_ms)}"
 
 
 _MEANINGS = {
@@ -202,7 +202,7 @@ _MEANINGS = {
 }
 
 
-def _time(ms: int) -> str:
+def date_text(ms: int) -> str:
     """2026-03-01 09:00, with seconds where there are any; a number where no calendar reaches."""
     try:
         moment = datetime.fromtimestamp(ms / 1000, UTC)

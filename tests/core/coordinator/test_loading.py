@@ -358,7 +358,7 @@ def test_base_sequences_of_releases(as_release: str, beside_groups: int) -> None
     lab = OffsetsCluster(as_release)
     lab.commit(version=2)
     lab.emptied()
-    lab.shard().delete_group(lab.group(), lab.now)
+    lab.shard().delete_group("g", lab.now)
     headers = [parse_header(batch) for batch in lab.batches()]
 
     assert {header.producer_id for header in headers} == {-1}
@@ -387,7 +387,7 @@ def go_on(lab: OffsetsCluster, step: tuple[Any, ...]) -> None:
     if kind == "forget" and group:
         lab.shard().delete_offsets(group, [(args[0], args[1])], lab.now)
     elif kind == "delete_group" and group and group.is_empty:
-        lab.shard().delete_group(group, lab.now)
+        lab.shard().delete_group(group.group_id, lab.now)
     elif kind == "delete_topic":
         lab.cluster.topics.delete(args[0], lab.now)
         lab.topics[args[0]] = lab.cluster.topics.create(args[0], 4, 1)

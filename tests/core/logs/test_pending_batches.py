@@ -51,7 +51,7 @@ def take(lab: OffsetsCluster, number: int, step: tuple[Any, ...]) -> None:
     elif kind == "leave" and members:
         lab.leave(members[0], args[0])
     elif kind == "delete group" and group is not None and group.state is State.EMPTY:
-        shard.delete_group(group, lab.now)
+        shard.delete_group(group.group_id, lab.now)
     elif kind == "delete offsets" and group is not None:
         shard.delete_offsets(group, [args[1]], lab.now)
     elif kind == "delete topic":

@@ -1,0 +1,394 @@
+"""The durable state of a cluster as plain values: what Kafka keeps on its disks, and what it is made of again.
+
+`cluster_state` reads a cluster, `build_cluster` makes a cluster of what was read, `load_coordinators` then makes the
+groups from `__consumer_offsets`, as after a start of the brokers. Values of a state are never changed: stored batches
+are shared with the logs, everything else is copied both ways.
+
+Each class that has durable state is in `DURABLE`: the fields of its state have the names of its attributes, and
+attributes that are not part of the state are listed with the reason. A new attribute of plain values needs a line in
+the state's class, with a default so that older files can be read, and nothing else: `_read` and `_write` copy it.
+"""
+
+from array import array
+from collections.abc import Mapping
+from random import Random
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from fakebroker.core.cluster import Cluster
+from fakebroker.core.logs.jobs import LogJobs
+from fakebroker.core.logs.leader_epochs import LeaderEpochs
+from fakebroker.core.logs.log import PartitionLog
+from fakebroker.core.logs.producers import Producers, ProducerState, WrittenBatch
+from fakebroker.core.logs.segment import Segment
+from fakebroker.core.node import Node
+from fakebroker.core.offsets.expirations import OffsetsExpired
+from fakebroker.core.topic_config import TopicConfig
+from fakebroker.core.topics import CONSUMER_OFFSETS, Partition, Topic, Topics
+from fakebroker.instant import Instant
+from fakebroker.release import Release
+from fakebroker.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    Int64s = array[int]
+else:
+    Int64s = array  # without a parameter, which it takes from Python 3.12 on only
+
+S = TypeVar("S")
+
+
+class SegmentState(NamedTuple):
+    """A segment: the batches as they are stored, and the arrays beside them."""
+
+    base_offset: int
+    created_ms: int
+    modified_ms: int
+    first_timestamp_ms: int
+    index_entries: int
+    unindexed_bytes: int
+    batches: tuple[bytes, ...]
+    offsets: Int64s
+    ends: Int64s
+    times: Int64s
+
+
+class ProducerValues(NamedTuple):
+    """An idempotent or transactional producer on one partition."""
+
+    producer_id: int
+    epoch: int
+    batches: tuple[WrittenBatch, ...]
+    last_timestamp_ms: int
+    coordinator_epoch: int
+    current_transaction_offset: int | None
+
+
+class LogState(NamedTuple):
+    """The log of a partition. Pending batches are stored first, so there are none."""
+
+    log_start_offset: int
+    log_end_offset: int
+    high_watermark: int
+    last_stable_offset: int
+    high_watermark_limit: int | None
+    cleaned_until: int
+    epochs: tuple[tuple[int, int], ...]
+    producers: tuple[ProducerValues, ...]
+    segments: tuple[SegmentState, ...]
+
+
+class PartitionState(NamedTuple):
+    """A partition; `log` is None as long as it was never used."""
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    elr: tuple[int, ...]
+    last_known_elr: tuple[int, ...]
+    leader: int
+    leader_epoch: int
+    log: LogState | None
+
+
+class TopicState(NamedTuple):
+    """A topic; `config` are its own settings."""
+
+    name: str
+    id: bytes
+    config: dict[str, str]
+    partitions: tuple[PartitionState, ...]
+
+
+class NodeState(NamedTuple):
+    """A broker; `own` are its static settings that others do not have, `dynamic` those set at run time."""
+
+    id: int
+    alive: bool
+    own: dict[str, str]
+    dynamic: dict[str, str]
+
+
+class RandomState(NamedTuple):
+    """Where the source of random ids stands; see `random.Random.getstate`."""
+
+    version: int
+    internal: tuple[int, ...]
+    next_gauss: float | None
+
+
+class JobsState(NamedTuple):
+    """From when the intervals of retention, cleaning and producer expiry count (wall time)."""
+
+    retention_ms: int | None
+    cleaner_ms: int | None
+    expiry_ms: int | None
+
+
+class ClusterState(NamedTuple):
+    """Everything durable of a cluster."""
+
+    cluster_id: str
+    next_producer_id: int
+    random: RandomState
+    nodes: tuple[NodeState, ...]
+    dynamic: dict[str, str]
+    topics: tuple[TopicState, ...]
+    being_deleted: tuple[str, ...]
+    group_configs: dict[str, dict[str, str]]
+    client_metrics: dict[str, dict[str, str]]
+    jobs: JobsState
+    expirations: tuple[OffsetsExpired, ...]
+
+
+class Durable(NamedTuple):
+    """How a class takes part: the class of its state, and why some of its attributes are not in it."""
+
+    state: type[Any]
+    not_saved: Mapping[str, str]
+
+
+_KNOWN = "the object around it, given when it is made"
+_ELSEWHERE = "saved by its own class"
+_DERIVED = "follows from what is saved"
+
+DURABLE: Final[Mapping[type, Durable]] = {
+    Cluster: Durable(
+        ClusterState,
+        {
+            "settings": "the options of the broker, and `nodes` and `dynamic`",
+            "release": "an option of the broker",
+            "behaviours": "of the release",
+            "timers": "each is armed again by what it belongs to",
+            "outbox": "events on their way to the journal",
+            "pending_batch_memory": "pending batches are stored",
+            "log_jobs": "`jobs`",
+        },
+    ),
+    Topics: Durable(
+        ClusterState,
+        {
+            "_cluster": _KNOWN,
+            "_by_name": "`topics`",
+            "_by_id": _DERIVED,
+            "_alike": _DERIVED,
+            "on_deleted": "callbacks of the cluster's other parts",
+            "on_leader_changed": "callbacks of the cluster's other parts",
+        },
+    ),
+    Topic: Durable(TopicState, {"cluster": _KNOWN, "is_internal": _DERIVED}),
+    TopicConfig: Durable(
+        TopicState, {"own": "`config`", "_settings": _KNOWN, "_generation": _DERIVED, "_log": _DERIVED}
+    ),
+    Partition: Durable(PartitionState, {"topic": _KNOWN, "index": "the place in the topic's partitions"}),
+    PartitionLog: Durable(
+        LogState,
+        {
+            "partition": _KNOWN,
+            "name": _DERIVED,
+            "waiters": "fetches of clients, which are disconnected",
+            "_active": "the last segment",
+            "_times": "an index, made when it is needed",
+            "_pending": "pending batches are stored",
+            "_jobs": _KNOWN,
+            "is_size_watched": "set by the next look of the retention job, which is woken",
+        },
+    ),
+    Segment: Durable(SegmentState, {}),
+    LeaderEpochs: Durable(LogState, {"_entries": "`epochs`", "_latest": _DERIVED}),
+    Producers: Durable(LogState, {"_states": "`producers`", "_open": _DERIVED}),
+    ProducerState: Durable(ProducerValues, {}),
+    Node: Durable(
+        NodeState,
+        {
+            "cluster": _KNOWN,
+            "settings": "`own` and `dynamic`, and the options of the broker",
+            "coordinator": "its groups are loaded from the log",
+            "_fetch_sessions": "of clients, which are disconnected",
+        },
+    ),
+    LogJobs: Durable(
+        JobsState,
+        {
+            "_cluster": _KNOWN,
+            "_logs": "those that have batches",
+            "retention": "`retention_ms`",
+            "cleaner": "`cleaner_ms`",
+            "expiry": "`expiry_ms`",
+        },
+    ),
+}
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def cluster_state(cluster: Cluster) -> ClusterState:
+    """The durable state of a cluster as it is now. Pending batches of its logs are stored, as by any reader of them."""
+    return _read(
+        ClusterState,
+        cluster,
+        next_producer_id=cluster._next_producer_id,
+        random=RandomState(*cluster.random.getstate()),
+        nodes=tuple(map(_node_state, cluster.nodes.values())),
+        dynamic=cluster.settings.dynamic(cluster=True),
+        topics=tuple(map(_topic_state, cluster.topics)),
+        being_deleted=tuple(cluster.topics.being_deleted),
+        jobs=JobsState(*[job.start_ms for job in cluster.log_jobs.all()]),
+        expirations=tuple(cluster.expirations),
+    )
+
+
+def _node_state(node: Node) -> NodeState:
+    return _read(NodeState, node, own=node.settings.own(), dynamic=node.settings.dynamic(cluster=False))
+
+
+def _topic_state(topic: Topic) -> TopicState:
+    partitions = tuple([_partition_state(each) for each in topic.partitions])
+    return _read(TopicState, topic, config=dict(topic.config.own), partitions=partitions)
+
+
+def _partition_state(partition: Partition) -> PartitionState:
+    return _read(PartitionState, partition, log=_log_state(partition.log) if partition.has_log else None)
+
+
+def _log_state(log: PartitionLog) -> LogState:
+    log.materialize_pending()
+    return _read(
+        LogState,
+        log,
+        epochs=tuple(log.epochs.entries()),
+        producers=tuple([_read(ProducerValues, each) for each in log.producers]),
+        segments=tuple([segment_state(each) for each in log.segments.values()]),
+    )
+
+
+def segment_state(segment: Segment) -> SegmentState:
+    """The state of one segment."""
+    return _read(
+        SegmentState,
+        segment,
+        batches=tuple(segment.batches),
+        offsets=segment.offsets[:],
+        ends=segment.ends[:],
+        times=segment.times.maxima[:],
+    )
+
+
+# -- building --------------------------------------------------------------------------------------------------------
+
+
+def build_cluster(state: ClusterState, settings: Settings, release: Release, now: Instant) -> Cluster:
+    """A cluster with that state at `now`, under these static settings and this release. No group is loaded yet.
+
+    Settings that the release does not know are left out. Raises ValueError or another exception of a wrong value for a
+    state that no cluster can have.
+    """
+    cluster = Cluster(settings, release, 0, tuple(node.id for node in state.nodes))
+    cluster.cluster_id = state.cluster_id
+    for node_state in state.nodes:
+        _set_up_node(cluster.nodes[node_state.id], node_state)
+    settings.replace_dynamic(settings.dynamic(cluster=True) | state.dynamic, cluster=True)
+    for topic_state in state.topics:
+        _add_topic(cluster, topic_state)
+    cluster.topics.being_deleted = list(state.being_deleted)
+    cluster.group_configs = _thawed(state.group_configs)
+    cluster.client_metrics = _thawed(state.client_metrics)
+    for expiration in state.expirations:
+        cluster.expirations.add(expiration)
+    for job, start_ms in zip(cluster.log_jobs.all(), state.jobs, strict=True):
+        job.start(now.wall_ms if start_ms is None else start_ms)
+    cluster.log_jobs.settings_changed(now)
+    cluster._next_producer_id = state.next_producer_id
+    cluster.random.setstate(tuple(state.random))  # last: making the parts took ids
+    return cluster
+
+
+def load_coordinators(cluster: Cluster, now: Instant) -> None:
+    """Load the groups of every partition of `__consumer_offsets` that has a leader and a log (LD-1).
+
+    Deletions of topics that were under way are completed: their offsets are deleted by the loads.
+    """
+    topic = cluster.topics.get(CONSUMER_OFFSETS)
+    for partition in topic.partitions if topic is not None else ():
+        if partition.has_log and partition.leader in cluster.nodes:
+            cluster.nodes[partition.leader].coordinator.load(partition.index, now)
+    cluster.topics.being_deleted.clear()
+
+
+def random_state(seed: int) -> RandomState:
+    """The source of random ids at the beginning of a broker with that seed."""
+    return RandomState(*Random(seed).getstate())
+
+
+def _set_up_node(node: Node, state: NodeState) -> None:
+    node.alive = state.alive
+    for name, text in state.own.items():
+        if node.settings.own().get(name) != text:
+            node.settings.set_own(name, text)
+    if state.dynamic:
+        node.settings.replace_dynamic(state.dynamic, cluster=False)
+
+
+def _add_topic(cluster: Cluster, state: TopicState) -> None:
+    own = {name: text for name, text in state.config.items() if name in cluster.settings.topic_table}
+    replicas = [partition.replicas for partition in state.partitions]
+    topic = Topic(cluster, state.name, TopicConfig(cluster.settings, own), replicas)
+    topic.id = state.id
+    cluster.topics.add(topic)
+    for partition, partition_state in zip(topic.partitions, state.partitions, strict=True):
+        _write(partition_state, partition, "log")
+        if not cluster.behaviours.has_eligible_leader_replicas:
+            partition.elr, partition.last_known_elr = [], []
+        if partition_state.log is not None:
+            _fill_log(partition.log, partition_state.log)
+
+
+def _fill_log(log: PartitionLog, state: LogState) -> None:
+    _write(state, log, "epochs", "producers", "segments")
+    log.fill([_segment(each) for each in state.segments], state.epochs)
+    for values in state.producers:
+        producer = ProducerState(values.producer_id, values.epoch)
+        _write(values, producer)
+        log.producers.put(producer)
+
+
+def _segment(state: SegmentState) -> Segment:
+    segment = Segment(state.base_offset, state.created_ms)
+    _write(state, segment, "offsets", "ends", "times")
+    segment.offsets, segment.ends, segment.times.maxima = state.offsets[:], state.ends[:], state.times[:]
+    return segment
+
+
+# -- copying ---------------------------------------------------------------------------------------------------------
+
+
+def _read(kind: type[S], source: object, **given: object) -> S:
+    """A state: the fields that are given, the others copied from the attributes of the same name."""
+    fields: Iterable[str] = kind._fields  # type: ignore[attr-defined]  # there is no type for NamedTuple classes
+    values = [given[name] if name in given else _frozen(getattr(source, name)) for name in fields]
+    return kind(*values)
+
+
+def _write(state: Any, target: object, *left_out: str) -> None:
+    """Copy the fields of a state into the attributes of the same name."""
+    for name, value in zip(state._fields, state, strict=True):
+        if name not in left_out:
+            setattr(target, name, _thawed(value))
+
+
+def _frozen(value: Any) -> Any:
+    """A copy of plain values that nobody changes: lists as tuples."""
+    if isinstance(value, list):
+        return tuple([_frozen(each) for each in value])
+    if isinstance(value, dict):
+        return {key: _frozen(each) for key, each in value.items()}
+    return value
+
+
+def _thawed(value: Any) -> Any:
+    """A copy of its own for an object: tuples as lists, but for tuples with names."""
+    if value.__class__ is tuple:
+        return list(value)
+    if isinstance(value, dict):
+        return {key: _thawed(each) for key, each in value.items()}
+    return value

@@ -1,0 +1,142 @@
+"""What happened, as a test sees it: requests with answers, events; waiting for them, keeping and comparing them."""
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fakebroker.engine.journal import Exchange, KeptEntries, Recorded
+from fakebroker.handles.expectation import Expectation, RequestPattern, check_name
+from fakebroker.handles.handle import WAIT_S, Handle
+
+if TYPE_CHECKING:
+    from fakebroker.journal.diff import JournalDiff
+    from fakebroker.journal.saved import SavedJournal
+
+RUN_IN_MEMORY = "memory"
+
+
+class JournalHandle(Handle):
+    """The journal of a broker: everything that happened, oldest first, as far as it reaches back in memory.
+
+    Entries have sequence numbers that are never used again. `since` leaves out those with smaller ones.
+    """
+
+    def __repr__(self) -> str:
+        return f"<journal of {len(self)} entries>"
+
+    def __len__(self) -> int:
+        return self._access.call(lambda: len(self._access.engine.journal))
+
+    @property
+    def next_seq(self) -> int:
+        """The sequence number that the next entry will have: `since=` for what happens from now on."""
+        return self._access.call(lambda: self._access.engine.journal.next_seq)
+
+    @property
+    def forgotten(self) -> int:
+        """How many entries are not in memory any more."""
+        return self._access.call(lambda: self._access.engine.journal.forgotten)
+
+    def requests(
+        self, api: str | None = None, *, client_id: str | None = None, group: str | None = None,
+        topic: str | None = None, node: int | None = None, connection: int | None = None, error: str | None = None,
+        since: int = 0,
+    ) -> list[Exchange]:  # fmt: skip
+        """The requests with their answers, decoded when looked at, in the order in which they were answered.
+
+        `api` and `error` are names ("NONE": answered without an error), `client_id` may have wildcards. Raises
+        UnknownThing for an API or error that does not exist.
+        """
+        pattern = RequestPattern(api, error, client_id, group, topic, node, connection)
+        pattern.check()
+        return [e for e in self._kept(since) if isinstance(e, Exchange) and pattern.matches(e)]
+
+    def events(self, kind: str | None = None, *, since: int = 0) -> list[Recorded]:
+        """What happened beside requests: each with its sequence number, its time and the event.
+
+        `kind` is a kind of docs/journal-schema.md: "transition", "offset_expired", "connected" ... Raises UnknownThing
+        for one that does not exist.
+        """
+        from fakebroker.journal.schema import KIND_OF_EVENT
+
+        if kind is not None:
+            check_name("kind", kind, sorted(set(KIND_OF_EVENT.values())))
+        found = (e for e in self._kept(since) if isinstance(e, Recorded))
+        return [e for e in found if kind is None or KIND_OF_EVENT.get(type(e.event)) == kind]
+
+    def entries(self, *, since: int = 0) -> list[Exchange | Recorded]:
+        """Requests and events in one order."""
+        return list(self._kept(since))
+
+    def rows(self, kind: str | None = None, *, since: int = 0) -> list[dict[str, Any]]:
+        """The journal as in files (docs/journal-schema.md): an object for each line, without secrets.
+
+        `kind` may also be "request" and what follows from requests. Raises UnknownThing for one that does not exist.
+        """
+        from fakebroker.journal.rows import rows_of
+        from fakebroker.journal.schema import KINDS
+
+        if kind is not None:
+            check_name("kind", kind, sorted(KINDS))
+        rows = [row for entry in self._kept(since) for row in rows_of(entry, RUN_IN_MEMORY)]
+        return [row for row in rows if kind is None or row["kind"] == kind]
+
+    def expect(
+        self, api: str | None = None, *, error: str | None = None, client_id: str | None = None,
+        group: str | None = None, topic: str | None = None, node: int | None = None, connection: int | None = None,
+        since: int = 0,
+    ) -> Expectation:  # fmt: skip
+        """Expect a request; `.then(...)` another after it, `.never(...)` none in between, `.within(s=2)` waits.
+
+        Arguments as of `requests`. Those that are in the journal already count, from `since` on.
+        """
+        first = RequestPattern(api, error, client_id, group, topic, node, connection)
+        return Expectation(self._access, [first], since)
+
+    def wait(self, requests: Sequence[RequestPattern], *, timeout_s: float = WAIT_S, since: int = 0) -> Any:
+        """Wait for requests in this order, as `expect(...).then(...).within(s=timeout_s)` does; gives them."""
+        return Expectation(self._access, requests, since).within(s=timeout_s)
+
+    def clear(self) -> None:
+        """Forget everything; sequence numbers go on."""
+        self._access.call(lambda: self._access.engine.journal.clear())
+
+    def save(self, path: str | os.PathLike[str]) -> int:
+        """Write what is in memory to a file, as `--journal` does; returns the number of lines."""
+        from fakebroker.journal.files import line_of, new_run
+        from fakebroker.journal.rows import rows_of
+
+        run = new_run()
+        lines = [line_of(row) for entry in self._kept(0) for row in rows_of(entry, run)]
+        with open(path, "wb") as file:
+            file.writelines(lines)
+        return len(lines)
+
+    def diff(self, other: "str | os.PathLike[str] | SavedJournal") -> "JournalDiff":
+        """How `other`, a journal file or one that was loaded, differs from this one: what each client and group did.
+
+        Ignores what differs from run to run by nature: times, ids that are made up, ports, how often was polled.
+        Raises InvalidArgument for a file that is no journal.
+        """
+        from fakebroker.journal.diff import diff
+        from fakebroker.journal.saved import SavedJournal, load
+
+        return diff(SavedJournal(self.rows()), other if isinstance(other, SavedJournal) else load(other))
+
+    def export_trace(self, path: str | os.PathLike[str]) -> None:
+        """Write a timeline of clients and groups that https://ui.perfetto.dev and chrome://tracing open."""
+        from fakebroker.journal.trace import write_trace
+
+        write_trace(self.rows(), path)
+
+    def export_pcap(self, path: str | os.PathLike[str]) -> int:
+        """Write the frames as a network capture that Wireshark and tshark dissect; returns the number of packets.
+
+        Addresses of nodes are made up (10.0.0.NODE:9092). Frames that were too large to be kept are marked as cut.
+        """
+        from fakebroker.journal.pcap import write_pcap
+
+        return write_pcap(self._kept(0), path)
+
+    def _kept(self, since: int) -> KeptEntries:
+        return self._access.call(lambda: self._access.engine.journal.kept(since))

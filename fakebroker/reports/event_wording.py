@@ -1,0 +1,61 @@
+"""Events in words, for the log of `--verbose` and the story of a failed test."""
+
+from typing import Any
+
+from fakebroker.core.events import ClockMoved, CoordinatorMoved, FaultHit, NodeChanged, OffsetsExpired, Transition
+from fakebroker.core.offsets.explain import date_text
+from fakebroker.engine.journal import Connected, Disconnected, Event, InternalError, Peer
+from fakebroker.engine.printable import LINE_CHARACTERS, printable
+from fakebroker.journal.schema import kind_name
+
+SHOWN_EXPIRED = 5
+
+
+def event_text(event: Event) -> str:
+    """An event on one line; one that has no words of its own is told by its name and fields."""
+    match event:
+        case Transition():
+            what = f"{printable(event.group_id)}: {event.before} -> {event.after}, generation {event.generation}"
+            return f"{what} ({printable(event.reason, LINE_CHARACTERS)})"
+        case OffsetsExpired():
+            return f"{printable(event.group_id)}: offsets expired: {_format_expired(event)}"
+        case CoordinatorMoved():
+            reason = f": {event.reason}" if event.reason else ""
+            return f"__consumer_offsets-{event.partition}: {event.what} by node {event.node_id}{reason}"
+        case NodeChanged():
+            return f"node {event.node_id}: {event.what}"
+        case ClockMoved():
+            return f"the clock {event.how}: {date_text(event.from_ms)} -> {date_text(event.to_ms)}"
+        case FaultHit():
+            what = f"{event.api} v{event.version} of {printable(event.client_id or '(no client id)')}"
+            return f"{what}: hit by fault {event.fault_id} ({printable(event.description, LINE_CHARACTERS)})"
+        case Connected():
+            return f"{event.peer.address} connected to node {event.peer.node_id}"
+        case Disconnected():
+            reason = printable(event.reason, LINE_CHARACTERS)
+            return f"{event.peer.address} disconnected from node {event.peer.node_id}: {reason}"
+        case InternalError():
+            return f"internal error of the broker: {event.error}: {printable(event.message, LINE_CHARACTERS)}"
+        case _:
+            return _plain(event)
+
+
+def _plain(event: Any) -> str:
+    """The name of the event's class as words, and its fields that say something."""
+    fields = ", ".join(
+        f"{name.removesuffix('_id').replace('_', ' ')} {printable(_value(value))}"
+        for name, value in event._asdict().items()
+        if value not in (None, "")
+    )
+    return f"{kind_name(type(event)).replace('_', ' ')}: {fields}".removesuffix(": ")
+
+
+def _value(value: Any) -> str:
+    return value.address if isinstance(value, Peer) else str(value)
+
+
+def _format_expired(event: OffsetsExpired) -> str:
+    """The first few expired offsets one by one, the rest as a number."""
+    expired = [f"{each.topic}-{each.partition} at {each.offset} ({each.rule})" for each in event.each()]
+    more = f" and {len(expired) - SHOWN_EXPIRED} more" if len(expired) > SHOWN_EXPIRED else ""
+    return ", ".join(expired[:SHOWN_EXPIRED]) + more

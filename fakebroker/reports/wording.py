@@ -1,0 +1,116 @@
+"""Requests in words, for the log of `--verbose` and the story of a failed test.
+
+What every client meets when all is well is told as a step, "told to join again, ... (REBALANCE_IN_PROGRESS)". Other
+errors stand alone.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from fakebroker.engine.journal import Exchange
+from fakebroker.engine.printable import printable
+from fakebroker.engine.subjects import FoundError
+
+MOST_TOPICS = 3
+MOST_PARTITIONS = 6
+MOST_ERRORS = 3
+MOST_GROUPS = 3
+
+_REJOIN = "to join again, a rebalance is under way"
+_OTHER_NODE = "to look up the coordinator again, another node is it now"
+_OTHER_LEADER = "to ask for metadata again, another node leads the partition"
+_NEW_SESSION = "to begin a new fetch session"
+
+# By API ("" is any) and error: what clients are told in an ordinary life.
+STEPS: Mapping[tuple[str, str], str] = {
+    ("JoinGroup", "MEMBER_ID_REQUIRED"): "to join again with the member id it got",
+    ("JoinGroup", "REBALANCE_IN_PROGRESS"): _REJOIN,
+    ("SyncGroup", "REBALANCE_IN_PROGRESS"): _REJOIN,
+    ("Heartbeat", "REBALANCE_IN_PROGRESS"): _REJOIN,
+    ("OffsetCommit", "REBALANCE_IN_PROGRESS"): _REJOIN,
+    ("", "NOT_COORDINATOR"): _OTHER_NODE,
+    ("", "COORDINATOR_NOT_AVAILABLE"): "to try again, there is no coordinator at the moment",
+    ("", "COORDINATOR_LOAD_IN_PROGRESS"): "to try again, the coordinator is loading",
+    ("Produce", "NOT_LEADER_OR_FOLLOWER"): _OTHER_LEADER,
+    ("Fetch", "NOT_LEADER_OR_FOLLOWER"): _OTHER_LEADER,
+    ("ListOffsets", "NOT_LEADER_OR_FOLLOWER"): _OTHER_LEADER,
+    ("Fetch", "FENCED_LEADER_EPOCH"): _OTHER_LEADER,
+    ("Fetch", "UNKNOWN_LEADER_EPOCH"): _OTHER_LEADER,
+    ("Fetch", "FETCH_SESSION_ID_NOT_FOUND"): _NEW_SESSION,
+    ("Fetch", "INVALID_FETCH_SESSION_EPOCH"): _NEW_SESSION,
+    ("Metadata", "LEADER_NOT_AVAILABLE"): "to ask again, the topic is being made",
+    ("ApiVersions", "UNSUPPORTED_VERSION"): "which versions are served",
+}
+
+
+def request_text(exchange: Exchange) -> str:
+    """A request on one line, without its client: "OffsetCommit v9 of group billing, orders-0,1 -> ok after 3 ms"."""
+    waited = f" after {exchange.waited_ms} ms" if exchange.waited_ms else ""
+    return f"{asked_text(exchange)} -> {outcome_text(exchange)}{waited}"
+
+
+def asked_text(exchange: Exchange) -> str:
+    """API, version, and what the request is about."""
+    request = exchange.request
+    parts = [f"{exchange.api} v{exchange.version}"]
+    if request is not None:
+        groups = _groups(exchange.group_ids)
+        parts += [text for text in (groups, topics_text(exchange.topics)) if text]
+    return ", ".join(parts).replace(f"v{exchange.version}, of", f"v{exchange.version} of", 1)
+
+
+def _groups(group_ids: tuple[str, ...]) -> str:
+    if not group_ids:
+        return ""
+    names = ", ".join(printable(group_id) for group_id in group_ids[:MOST_GROUPS])
+    more = f" and {len(group_ids) - MOST_GROUPS} more" if len(group_ids) > MOST_GROUPS else ""
+    return f"of group{'s' if len(group_ids) > 1 else ''} {names}{more}"
+
+
+def topics_text(topics: Mapping[str, list[int]]) -> str:
+    """Topics with their partitions, the first few: "orders-0,1,2 audit-0 and 4 more topics"."""
+    shown = [_topic(name, topics[name]) for name in list(topics)[:MOST_TOPICS]]
+    if len(topics) > MOST_TOPICS:
+        shown.append(f"and {len(topics) - MOST_TOPICS} more topics")
+    return " ".join(shown)
+
+
+def _topic(name: str, partitions: list[int]) -> str:
+    if not partitions:
+        return printable(name)
+    numbers = ",".join(map(str, partitions[:MOST_PARTITIONS]))
+    more = f",... ({len(partitions)} partitions)" if len(partitions) > MOST_PARTITIONS else ""
+    return f"{printable(name)}-{numbers}{more}"
+
+
+def outcome_text(exchange: Exchange) -> str:
+    """What became of a request: "ok", its errors, or that there was no answer."""
+    if not exchange.is_answered:
+        return "not answered" if exchange.api != "Produce" else "not answered (acks=0, or the client left)"
+    errors = exchange.found_errors
+    if not errors:
+        return _fine(exchange)
+    by_name: dict[str, list[FoundError]] = {}
+    for error in errors:
+        by_name.setdefault(error.name, []).append(error)
+    return ", ".join(_error(exchange.api, name, found) for name, found in by_name.items())
+
+
+def _fine(exchange: Exchange) -> str:
+    if exchange.api == "Fetch" and exchange.response is not None and not _has_records(exchange.response):
+        return "ok, nothing new"
+    return "ok"
+
+
+def _has_records(response: object) -> bool:
+    topics: Iterable[object] = getattr(response, "responses", ())
+    return any(part.records for topic in topics for part in topic.partitions)  # type: ignore[attr-defined]
+
+
+def _error(api: str, name: str, found: list[FoundError]) -> str:
+    """An error with the partitions it stands at, if these are not all that was asked for."""
+    places = [f"{printable(e.topic)}-{e.partition}" for e in found if e.topic is not None and e.partition is not None]
+    where = f" for {' '.join(places[:MOST_ERRORS])}" if places else ""
+    if len(places) > MOST_ERRORS:
+        where += f" and {len(places) - MOST_ERRORS} more"
+    step = STEPS.get((api, name)) or STEPS.get(("", name))
+    return f"told {step} ({name}{where})" if step else f"{name}{where}"

@@ -1,0 +1,81 @@
+"""Whether a state that was read from a file can be that of a broker. A broker's own needs no check."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from fakebroker.core.cluster_state import LogState, PartitionState, SegmentState, build_cluster
+from fakebroker.errors import FakebrokerError
+from fakebroker.instant import Instant
+from fakebroker.net.clock import FASTEST_RATE, LATEST_WALL_MS, SLOWEST_RATE
+from fakebroker.records.layout import HEADER_BYTES
+from fakebroker.release import release
+from fakebroker.settings import Settings
+from fakebroker.snapshot.state import BrokerState
+
+
+def fault_of(state: BrokerState) -> str | None:
+    """What is wrong with a state, None if nothing is: first what the parts say, then whether a cluster can be made."""
+    fault = next(_faults(state), None)
+    if fault is not None:
+        return fault
+    options = state.options
+    try:
+        settings = Settings(options.config, profile=options.profile)
+        build_cluster(state.cluster, settings, release(options.as_release), Instant(state.clock.wall_ms, 0))
+    except (FakebrokerError, ValueError, TypeError, LookupError, OverflowError) as error:
+        return f"{error.__class__.__name__}: {error}"
+    return None
+
+
+def _faults(state: BrokerState) -> Iterator[str]:
+    cluster = state.cluster
+    if not SLOWEST_RATE <= state.clock.rate <= FASTEST_RATE or not 0 <= state.clock.wall_ms <= LATEST_WALL_MS:
+        yield "its clock cannot be so"
+    node_ids = [node.id for node in cluster.nodes]
+    if not node_ids or len(set(node_ids)) < len(node_ids) or sorted(node_ids) != sorted(state.options.node_ids):
+        yield f"its nodes are {node_ids} and {list(state.options.node_ids)}"
+    for what, each in (("name", [x.name for x in cluster.topics]), ("id", [x.id for x in cluster.topics])):
+        if len(set(each)) < len(each):
+            yield f"two topics have the same {what}"
+    for topic in cluster.topics:
+        if len(topic.id) != 16 or not topic.partitions:
+            yield f"topic {topic.name!r:.60} has no id or no partitions"
+        for index, partition in enumerate(topic.partitions):
+            for fault in _faults_of_partition(partition, node_ids):
+                yield f"partition {topic.name}-{index} {fault}"
+
+
+def _faults_of_partition(partition: PartitionState, node_ids: Sequence[int]) -> Iterator[str]:
+    unknown = [each for each in (*partition.replicas, *partition.isr, *partition.elr) if each not in node_ids]
+    if unknown or not partition.replicas or partition.leader not in (-1, *node_ids):
+        yield f"has nodes {[*partition.replicas, *unknown, partition.leader]} of {list(node_ids)}"
+    if partition.log is not None:
+        yield from _faults_of_log(partition.log)
+
+
+def _faults_of_log(log: LogState) -> Iterator[str]:
+    offsets = (0, log.log_start_offset, log.last_stable_offset, log.high_watermark, log.log_end_offset)
+    if any(after < before for before, after in pairwise((0, log.log_start_offset, log.log_end_offset))):
+        yield f"has the offsets {offsets[1:]}, which are not in order"
+    bases = [segment.base_offset for segment in log.segments]
+    if not bases or any(after <= before for before, after in pairwise(bases)):
+        yield f"has segments at {bases[:10]}"
+    for segment in log.segments:
+        yield from _faults_of_segment(segment)
+
+
+def _faults_of_segment(segment: SegmentState) -> Iterator[str]:
+    count = len(segment.batches)
+    if {len(segment.offsets), len(segment.ends), len(segment.times)} != {count}:
+        yield f"has a segment at {segment.base_offset} whose arrays are not of one length"
+        return
+    if any(len(batch) < HEADER_BYTES for batch in segment.batches):
+        yield f"has a batch in the segment at {segment.base_offset} that is too short"
+    size_bytes = 0
+    for batch, end in zip(segment.batches, segment.ends, strict=True):
+        size_bytes += len(batch)
+        if size_bytes != end:
+            yield f"has a segment at {segment.base_offset} whose batches are not as long as it says"
+            return
+    if any(after <= before for before, after in pairwise(segment.offsets)):
+        yield f"has batches in the segment at {segment.base_offset} that are not in order"

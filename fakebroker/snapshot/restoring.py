@@ -1,0 +1,35 @@
+"""From the state of a snapshot to a cluster that can be served."""
+
+from collections.abc import Sequence
+
+from fakebroker.core.cluster import Cluster
+from fakebroker.core.cluster_state import build_cluster, load_coordinators
+from fakebroker.errors import InvalidArgument
+from fakebroker.instant import Instant
+from fakebroker.release import release
+from fakebroker.settings import Settings
+from fakebroker.snapshot.state import BrokerState
+
+
+def restored_cluster(state: BrokerState, now: Instant) -> Cluster:
+    """The cluster of the state at `now`, with its groups loaded. Raises SettingError, UnknownRelease."""
+    options = state.options
+    settings = Settings(options.config, profile=options.profile)
+    cluster = build_cluster(state.cluster, settings, release(options.as_release), now)
+    load_coordinators(cluster, now)
+    return cluster
+
+
+def check_nodes(wanted: Sequence[int], present: Sequence[int]) -> None:
+    """Raises InvalidArgument if a snapshot has other nodes than the broker that it is to be restored in."""
+    if sorted(wanted) != sorted(present):
+        raise InvalidArgument(
+            "snapshot",
+            list(wanted),
+            f"the snapshot is of a cluster of the nodes {_texts(wanted)}, this broker has {_texts(present)}; "
+            "its fork() makes a broker that fits",
+        )
+
+
+def _texts(node_ids: Sequence[int]) -> str:
+    return ", ".join(map(str, node_ids))

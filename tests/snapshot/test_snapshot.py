@@ -1,0 +1,349 @@
+"""Snapshots of brokers: what comes back, what stays apart, what a fork may change."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fakebroker import AsyncFakeBroker, FakeBroker, InvalidArgument, SettingError, Snapshot, UnknownThing
+from fakebroker.release import UnknownRelease
+from tests.snapshot.histories import STEPS, commit, join, new_broker, play
+
+steps = st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 40)), max_size=25)
+RETENTION = "offsets.retention.minutes"
+
+
+@given(before=steps, after=steps)
+@settings(max_examples=60, deadline=None)
+def test_a_restored_broker_is_as_it_was(before: list[Any], after: list[Any]) -> None:
+    """Whatever happened after the snapshot: all durable state equals, and the snapshot is as it was."""
+    broker = new_broker()
+    play(broker, before)
+    snapshot = broker.snapshot()
+    content = snapshot.to_bytes()
+
+    play(broker, after)
+    broker.restore(snapshot)
+
+    assert broker.snapshot() == snapshot
+    assert snapshot.to_bytes() == content
+    assert broker.errors == []
+
+
+@given(before=steps, mine=steps, others=steps)
+@settings(max_examples=40, deadline=None)
+def test_a_fork_and_its_original_do_not_disturb_each_other(
+    before: list[Any], mine: list[Any], others: list[Any]
+) -> None:
+    """Each goes on as it would alone, and the snapshot stays."""
+    broker = new_broker()
+    play(broker, before)
+    snapshot = broker.snapshot()
+    fork = snapshot.fork()
+
+    play(broker, mine)
+    mine_alone = broker.snapshot()
+    play(fork, others)
+    others_alone = fork.snapshot()
+
+    assert broker.snapshot() == mine_alone
+    assert snapshot.fork().snapshot() == snapshot
+    alone = snapshot.fork()
+    play(alone, others)
+    assert alone.snapshot() == others_alone
+
+
+@given(before=steps)
+@settings(max_examples=40, deadline=None)
+def test_groups_are_as_after_a_restart(before: list[Any]) -> None:
+    """A restored broker knows the groups that the original knows after it was stopped and started."""
+    broker = new_broker()
+    play(broker, before)
+    fork = broker.snapshot().fork()
+
+    broker._restart_nodes()
+
+    for group_id in ("g", "h", "billing"):
+        mine, other = broker.group(group_id), fork.group(group_id)
+        assert (mine.state, mine.generation, mine.members, mine.offsets) == (
+            other.state,
+            other.generation,
+            other.members,
+            other.offsets,
+        )
+
+
+def test_restoring_a_running_broker() -> None:
+    """Its clients are disconnected and come back to what was; ports, and what the clients are called, stay."""
+    with FakeBroker() as broker:
+        broker.create_topic("orders", partitions=3)
+        broker.client("a").commit({("orders", 0): 42}, group_id="billing")
+        bootstrap, before = broker.bootstrap, broker.snapshot()
+        client = broker.client("b")
+        client.commit({("orders", 0): 43}, group_id="billing")
+        broker.topic("orders").produce("one")
+        broker.clock.advance(days=8)
+        assert not broker.group("billing").exists
+
+        broker.restore(before)
+
+        assert broker.bootstrap == bootstrap
+        assert broker.engine.connections == {}
+        assert broker.group("billing").offsets == {("orders", 0): 42}
+        assert broker.topic("orders").end_offsets == {0: 0, 1: 0, 2: 0}
+        assert broker.clock.now - before.taken < timedelta(minutes=1)
+        row = broker.client("c").committed("billing").topics[0].partitions[0]
+        assert row[:2] == (0, 42)
+
+
+def test_members_of_the_last_stable_generation_come_back() -> None:
+    """Their session begins at the restore: in time they may heartbeat, later they are gone."""
+    broker = new_broker()
+    member_id = join(broker, "billing")
+    before = broker.snapshot()
+    broker.clock.advance(minutes=5, timers=True)
+    assert broker.group("billing").state == "Empty"
+
+    broker.restore(before)
+    assert [member.member_id for member in broker.group("billing").members] == [member_id]
+    broker.clock.advance(seconds=9, timers=True)
+    assert broker.group("billing").state == "Stable"
+    broker.clock.advance(seconds=2, timers=True)
+    assert broker.group("billing").state == "Empty"
+
+
+def test_the_clock_is_as_it_was() -> None:
+    """Time of day, rate, and whether it stands still; also when the machine's time has gone on."""
+    broker = FakeBroker()
+    broker.clock.rate = 60
+    broker.clock.advance(days=100)
+    broker.clock.freeze()
+    before, now_ms = broker.snapshot(), broker.clock.now_ms
+    broker.reset()
+
+    broker.restore(before)
+
+    assert (broker.clock.now_ms, broker.clock.rate, broker.loop_clock.is_frozen) == (now_ms, 60, True)
+    broker.clock.resume()
+    assert broker.clock.now_ms >= now_ms
+
+
+def test_ids_go_on_as_they_would_have() -> None:
+    """Member ids, producer ids and topic ids after a restore are those from after the snapshot; with a seed others."""
+
+    def next_ids(one: FakeBroker) -> tuple[object, ...]:
+        cluster = one.engine.cluster
+        return cluster.new_member_id("m"), cluster.new_producer_id(), cluster.new_uuid()
+
+    broker = FakeBroker(seed=5)
+    next_ids(broker)
+    before = broker.snapshot()
+    first = next_ids(broker)
+
+    broker.restore(before)
+    assert next_ids(broker) == first
+    assert next_ids(before.fork()) == first
+    assert next_ids(before.fork(seed=6)) != first
+    assert before.fork(seed=6).engine.cluster.cluster_id == broker.engine.cluster.cluster_id
+
+
+def test_what_had_expired_is_still_explained() -> None:
+    """`explain` knows of the offsets that expired before the snapshot, and of none that did after it."""
+    broker = new_broker()
+    commit(broker, "old", 1)
+    broker.clock.advance(days=8)
+    commit(broker, "new", 2)
+    before = broker.snapshot()
+    text = str(broker.group("old").explain())
+    assert "expired" in text
+    broker.clock.advance(days=8)
+
+    broker.restore(before)
+
+    assert str(broker.group("old").explain()) == text
+    assert "expired" not in str(broker.group("new").explain())
+
+
+def test_stopped_nodes_stay_stopped() -> None:
+    """A node that was down at the snapshot refuses clients after the restore, one that was up takes them."""
+    with FakeBroker(nodes=2) as broker:
+        broker.node(2).stop()
+        before = broker.snapshot()
+        broker.node(2).start()
+        broker.node(1).stop()
+
+        broker.restore(before)
+
+        assert [broker.node(1).is_alive, broker.node(2).is_alive] == [True, False]
+        assert [broker.server.ports.is_refusing(place) for place in (0, 1)] == [False, True]
+
+
+def test_what_is_due_by_other_rules_goes_at_the_next_cleanup() -> None:
+    """The same history under a retention of one day: the offsets go within the interval of the cleanup."""
+    broker = new_broker()
+    commit(broker, "billing", 42)
+    broker.clock.advance(days=2)
+    before = broker.snapshot()
+    fork = before.fork(config={RETENTION: 1440})
+    assert fork.group("billing").offsets == {("a", 0): 42}
+
+    fork.clock.advance(minutes=10)
+    broker.clock.advance(minutes=10)
+
+    assert fork.group("billing").offsets == {}
+    assert broker.group("billing").offsets == {("a", 0): 42}
+
+
+def test_a_setting_of_a_fork_goes_before_one_that_was_set_at_run_time() -> None:
+    """What the broker had as a dynamic value does not hide it."""
+    broker = FakeBroker()
+    broker.engine.cluster.settings.replace_dynamic(
+        {"log.retention.ms": "1000", "log.segment.bytes": "2000000"}, cluster=True
+    )
+
+    fork = broker.snapshot().fork(config={"log.retention.ms": 5000})
+
+    found = fork.engine.cluster.settings
+    assert (found.get_int("log.retention.ms"), found.get_int("log.segment.bytes")) == (5000, 2_000_000)
+
+
+@pytest.mark.parametrize("as_release", ["2.0", "2.1", "3.9", "4.3"])
+@pytest.mark.parametrize("former", ["2.0", "3.9", "4.3"])
+def test_the_same_history_on_another_release(former: str, as_release: str) -> None:
+    """Groups, offsets and records are there; what the broker does from then on is as that release did."""
+    broker = new_broker(as_release=former)
+    commit(broker, "billing", 42)
+    join(broker, "h")
+    broker.topic("a").produce("one")
+
+    fork = broker.snapshot().fork(as_release=as_release)
+
+    assert fork.engine.cluster.release.name.startswith(as_release)
+    assert fork.group("billing").offsets == {("a", 0): 42}
+    assert fork.topic("a").end_offsets == {0: 1, 1: 0}
+    commit(fork, "billing", 43)
+    fork.clock.advance(days=9)
+    assert not fork.group("billing").exists
+    assert fork.snapshot().fork(as_release=former).snapshot().topics == fork.snapshot().topics
+
+
+def test_a_commit_that_was_lost() -> None:
+    """The value before it counts again; named twice, the one before that; other partitions keep theirs."""
+    broker = new_broker()
+    for offset in (1, 2, 3):
+        commit(broker, "billing", offset)
+        commit(broker, "billing", offset + 10, partition=1)
+    before = broker.snapshot()
+    lost = ("billing", "a", 0)
+
+    assert before.fork(lost_commits=[lost]).group("billing").offsets == {("a", 0): 2, ("a", 1): 13}
+    assert before.fork(lost_commits=[lost, lost]).group("billing").offsets == {("a", 0): 1, ("a", 1): 13}
+    assert before.fork(lost_commits=[lost] * 3).group("billing").offsets == {("a", 1): 13}
+    assert before.fork().group("billing").offsets == {("a", 0): 3, ("a", 1): 13}
+
+
+def test_a_lost_commit_of_several_partitions() -> None:
+    """Only the partition that is named falls back; the rest of the same OffsetCommit stays."""
+    with FakeBroker() as broker:
+        broker.create_topic("orders", partitions=2)
+        client = broker.client("a")
+        for offset in (5, 6):
+            client.commit({("orders", 0): offset, ("orders", 1): offset}, group_id="billing")
+        fork = broker.snapshot().fork(lost_commits=[("billing", "orders", 1)])
+
+    assert fork.group("billing").offsets == {("orders", 0): 6, ("orders", 1): 5}
+    commit(fork, "billing", 7, "orders", 1)
+    assert fork.snapshot().fork().group("billing").offsets == {("orders", 0): 6, ("orders", 1): 7}
+
+
+def bad_forks() -> list[Any]:
+    return [
+        ({"lost_commits": [("nobody", "a", 0)]}, UnknownThing, "no commit of group 'nobody' for a-0"),
+        ({"lost_commits": [("billing", "a", 7)]}, UnknownThing, "has none for it"),
+        ({"lost_commits": [("gone", "a", 0)]}, UnknownThing, "expired"),
+        ({"lost_commits": ["billing"]}, InvalidArgument, r"'billing', which is not \(group, topic, partition\)"),
+        ({"lost_commits": [("billing", "a", "0")]}, InvalidArgument, "which is not"),
+        ({"config": {"offsets.retention.minute": 1}}, SettingError, "did you mean 'offsets.retention.minutes'"),
+        ({"as_release": "2.9"}, UnknownRelease, "unknown release '2.9'"),
+        ({"profile": "fast"}, SettingError, "unknown profile 'fast'"),
+    ]
+
+
+@pytest.mark.parametrize(("options", "error", "text"), bad_forks())
+def test_forks_that_cannot_be(options: dict[str, Any], error: type[Exception], text: str) -> None:
+    """The error names what is wrong."""
+    broker = new_broker()
+    commit(broker, "gone", 1)
+    broker.clock.advance(days=8)
+    commit(broker, "billing", 1)
+
+    with pytest.raises(error, match=text):
+        broker.snapshot().fork(**options)
+
+
+def test_a_snapshot_of_other_nodes_is_refused() -> None:
+    """The error says what the nodes are, and nothing has changed."""
+    broker = FakeBroker(nodes=2)
+    broker.create_topic("t")
+    wanted = FakeBroker(nodes=3).snapshot()
+
+    with pytest.raises(InvalidArgument, match=r"nodes 1, 2, 3, this broker has 1, 2") as raised:
+        broker.restore(wanted)
+
+    assert raised.value.field == "snapshot"
+    assert broker.topic("t").exists
+
+
+def test_files(tmp_path: Path) -> None:
+    """What was saved is loaded; a broker restores it by its path, also one with other options."""
+    broker = new_broker(config={RETENTION: 60}, as_release="3.9", profile="kafka", seed=9)
+    commit(broker, "billing", 42)
+    path = tmp_path / "incident.fakebroker"
+    broker.snapshot().save(path)
+
+    other = FakeBroker(nodes=2)
+    other.restore(str(path))
+
+    assert Snapshot.load(path) == broker.snapshot() == other.snapshot()
+    assert other.group("billing").offsets == {("a", 0): 42}
+    assert [each.name for each in tmp_path.iterdir()] == ["incident.fakebroker"]
+
+
+def test_a_file_that_cannot_be_written_leaves_none(tmp_path: Path) -> None:
+    """The error is the system's; a former file stays as it was."""
+    path = tmp_path / "there"
+    path.mkdir()
+    with pytest.raises(OSError):
+        FakeBroker().snapshot().save(path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_async_broker() -> None:
+    """Has the same powers in its loop; a fork may be an AsyncFakeBroker."""
+
+    async def live() -> None:
+        async with AsyncFakeBroker() as broker:
+            broker.create_topic("orders")
+            before = broker.snapshot()
+            broker.topic("orders").produce("one")
+            broker.restore(before)
+            assert broker.topic("orders").end_offsets == {0: 0}
+            async with before.async_fork(seed=3) as fork:
+                assert fork.bootstrap != broker.bootstrap
+                assert fork.topic("orders").exists
+
+    asyncio.run(live())
+
+
+@pytest.mark.parametrize("act", [lambda b: b.clock.advance(days=1), lambda b: b.clock.freeze()])
+def test_the_clock_of_a_broker_that_never_ran(act: Callable[[FakeBroker], None]) -> None:
+    """It can be moved and stopped before the first start; what falls due has happened."""
+    broker = FakeBroker(config={RETENTION: 60})
+    commit(broker, "billing", 42)
+    act(broker)
+    assert broker.group("billing").exists is (broker.loop_clock.is_frozen)
