@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fakebroker.broker import FakeBroker
     from fakebroker.engine.faults.fault import IncomingRequest
 
+_WILDCARDS = "*?["
 _DISTURBANCES = {REBALANCE: start_rebalance, PAUSE: expire_sessions}
 
 
@@ -20,7 +21,8 @@ class Injection:
         self.case = case
         fields: dict[str, Any] = dict(case.fault.fields)
         if case.client_id is not None:
-            fields["when"] = self._is_of_client
+            is_plain = case.client_id and not any(sign in case.client_id for sign in _WILDCARDS)
+            fields |= {"client_id": case.client_id} if is_plain else {"when": self._is_of_client}
         if case.fault.disturbs:
             disturb = _DISTURBANCES[case.fault.disturbs]
             fields["run"] = lambda request: disturb(broker, request.client_id or "")

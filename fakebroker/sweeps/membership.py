@@ -1,10 +1,8 @@
 """What befalls a client's groups in a sweep. To be used on the broker's thread."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
-
-from fakebroker.core.groups import rebalance
-from fakebroker.core.groups.states import State
 
 if TYPE_CHECKING:
     from fakebroker.broker import FakeBroker
@@ -24,13 +22,14 @@ def members_of(broker: "FakeBroker", client_id: str) -> "Iterator[tuple[ClassicG
 
 def start_rebalance(broker: "FakeBroker", client_id: str) -> None:
     """Start a rebalance of each group that the client is a member of, unless one is under way."""
-    groups = {id(group): group for group, _ in members_of(broker, client_id)}
-    for group in groups.values():
-        if group.state in (State.STABLE, State.COMPLETING):
-            rebalance.start(group, broker.engine.now, "a rebalance that the sweep wants here")
+    for group_id in dict.fromkeys(group.group_id for group, _ in members_of(broker, client_id)):
+        broker.group(group_id).rebalance("the sweep wants one here")
 
 
 def expire_sessions(broker: "FakeBroker", client_id: str) -> None:
-    """Remove the client's members as when their session timeout has passed without a word of it."""
+    """Remove the client's members as their session timers would: it has not been heard of for that long.
+
+    Time does not pass for the others: with the clock all members of the group would expire.
+    """
     for group, member in list(members_of(broker, client_id)):
-        group.on_session_timeout(member, broker.engine.now)
+        broker.engine.run(partial(group.on_session_timeout, member), broker.engine.now)

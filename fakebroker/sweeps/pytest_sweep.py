@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from ctypes import c_ulong, py_object, pythonapi
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
-from _pytest.runner import call_and_report, runtestprotocol
+from _pytest.runner import runtestprotocol
 
 from fakebroker.errors import InvalidArgument
 from fakebroker.pytest_plugin import FAULT_RESULT, ON_START, SWEEP_RESULT, brokers_of, forget_brokers
@@ -42,8 +42,7 @@ def run_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for report in _run(item):
         item.ihook.pytest_runtest_logreport(report=report)
-    # Only now the fixtures of wider scopes may go, if no other test needs them.
-    item.ihook.pytest_runtest_logreport(report=call_and_report(item, "teardown", log=False, nextitem=nextitem))
+    item.ihook.pytest_runtest_logreport(report=_tear_down(item, nextitem))
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
 
@@ -69,7 +68,7 @@ def _run(item: pytest.Item) -> Iterator[pytest.TestReport]:
     call.user_properties.append((SWEEP_RESULT, sweep.text.splitlines()[0]))
     call.sections.append(("fakebroker sweep", sweep.text))
     if not sweep.is_held:
-        _fail(call, sweep, [failed for result, failed in runs if failed is not None])
+        _fail(call, sweep, [(result, failure) for result, failure in runs if failure is not None])
     yield setup
     yield call
 
@@ -94,11 +93,23 @@ def _asked(item: pytest.Item) -> tuple[str, Selection | None]:
 
 
 def _error_report(item: pytest.Item, problem: str) -> pytest.TestReport:
-    def fail() -> None:
-        raise pytest.UsageError(f"{item.nodeid}: mark fakebroker_sweep: {problem}")
+    return _report_of(item, "setup", lambda: pytest.fail(f"mark fakebroker_sweep: {problem}", pytrace=False))
 
-    call = pytest.CallInfo.from_call(fail, "setup")
-    report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
+
+def _tear_down(item: pytest.Item, nextitem: pytest.Item | None) -> pytest.TestReport:
+    """After the last run the fixtures of wider scopes may go, too, as far as the next test does not need them.
+
+    The hook `pytest_runtest_teardown` was called in each run, and must not be without a setup before.
+    """
+    return _report_of(item, "teardown", lambda: item.session._setupstate.teardown_exact(nextitem))
+
+
+def _report_of(
+    item: pytest.Item, phase: Literal["setup", "teardown"], function: Callable[[], object]
+) -> pytest.TestReport:
+    report: pytest.TestReport = item.ihook.pytest_runtest_makereport(
+        item=item, call=pytest.CallInfo.from_call(function, phase)
+    )
     return report
 
 
@@ -141,14 +152,13 @@ def _run_once(item: pytest.Item, on_start: "Callable[[FakeBroker], None]") -> li
         del item.stash[ON_START]
 
 
-def _fail(report: pytest.TestReport, sweep: SweepReport, failures: list[pytest.TestReport]) -> None:
-    """Make the report one of a failure: the summary, then traceback and story of the first broken cases."""
-    names = [result.name for result in (*sweep.results,) if result.outcome in (BROKEN, HUNG)]
-    parts = [sweep.text]
-    for name, failure in list(zip(names, failures, strict=True))[:MOST_DETAILS]:
-        parts += ["", f"{f' {name} ':-^80}", failure.longreprtext]
-        report.sections += [(f"{title} ({name})", text) for title, text in failure.sections]
-    report.sections = [section for section in report.sections if section[0] != "fakebroker sweep"]
+def _fail(report: pytest.TestReport, sweep: SweepReport, failures: list[tuple[CaseResult, pytest.TestReport]]) -> None:
+    """Make the report one of a failure: the summary, then traceback and story of the first with each message."""
+    different = {result.message: (result, failure) for result, failure in reversed(failures)}
+    parts, report.sections = [sweep.text], []
+    for result, failure in list(reversed(different.values()))[:MOST_DETAILS]:
+        parts += ["", f"{f' {result.name} ':-^80}", failure.longreprtext]
+        report.sections += [(f"{title} ({result.name})", text) for title, text in failure.sections]
     report.outcome, report.longrepr = "failed", "\n".join(parts)
 
 

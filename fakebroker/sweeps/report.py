@@ -1,7 +1,7 @@
 """What came of a sweep: data, and the text that a person reads."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from fakebroker.sweeps.cases import Case
@@ -45,7 +45,6 @@ class SweepReport:
     results: Sequence[CaseResult]
     repeat: Callable[[str], str]
     seed: int = 0
-    notes: list[str] = field(default_factory=list)
 
     @property
     def runs(self) -> int:
@@ -107,10 +106,10 @@ class SweepReport:
                 yield f"  and {len(results) - MOST_SHOWN} more {outcome}: {_names(results[MOST_SHOWN:])}"
         if self.not_reached:
             yield f"  not reached, the request did not come in that run: {_names(self.not_reached)}"
-        yield from (f"  {note}" for note in self.notes)
 
     def _summary(self) -> str:
-        counts = [f"{_counted(self.requests, 'request')}", f"{_counted(self.runs, 'run')}", f"{self.held} held"]
+        counts = [_counted(self.requests, "request")] if self.requests else []
+        counts += [_counted(self.runs, "run"), f"{self.held} held"]
         others = ((self.broken, BROKEN), (self.hung, HUNG), (self.not_reached, NOT_REACHED))
         counts += [f"{len(results)} {outcome}" for results, outcome in others if results]
         return f"{self.name}: {', '.join(counts)}"

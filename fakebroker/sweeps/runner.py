@@ -1,12 +1,14 @@
-"""`fakebroker.sweep(run)`: a function that is run once plainly, and then once for each case, side by side in threads."""
+"""`fakebroker.sweep(run)`: a function is run once plainly, and then once for each case, side by side in threads."""
 
 import asyncio
 import inspect
 import threading
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -69,7 +71,9 @@ class _Sweeper:
     def __init__(self, run: Run, broker_options: dict[str, Any], timeout_s: float | None) -> None:
         self._run = run
         self._options = broker_options
-        self._name = getattr(run, "__name__", repr(run))
+        function = getattr(run, "func", run)  # of a partial
+        self._name = getattr(function, "__name__", repr(run))
+        self._file = getattr(getattr(function, "__code__", None), "co_filename", "")
         self._timeout_s = timeout_s or LEAST_TIMEOUT_S
         self._is_timeout_given = timeout_s is not None
 
@@ -123,23 +127,31 @@ class _Sweeper:
         try:
             injection = Injection(broker, case)
             ended: Future[None] = Future()
-            thread = threading.Thread(target=self._end, args=(broker, ended), name=f"fakebroker {case.name}", daemon=True)
+            thread = threading.Thread(target=self._end, args=(broker, ended), name=case.name, daemon=True)
             thread.start()
             thread.join(self._timeout_s)
             was_hung = thread.is_alive()
             error = None if was_hung else ended.exception()
             story = broker.story() if was_hung or error is not None else ""
         finally:
-            stopped = _stop(broker)
+            internal = _stop(broker)
         if was_hung:
             thread.join(GRACE_S)  # its clients notice; if it does not end, it is left to itself
             error = ended.exception() if ended.done() else None
             text = f"it had not ended after {self._timeout_s:g} s"
             return CaseResult(case, HUNG, error, text, story, injection.was_reached)
-        error = error or stopped
+        error = error or internal
         if error is not None:
-            return CaseResult(case, BROKEN, error, _described(error), story, injection.was_reached)
+            return CaseResult(case, BROKEN, error, self._described(error), story, injection.was_reached)
         return CaseResult(case, HELD if injection.was_reached else NOT_REACHED)
+
+    def _described(self, error: BaseException) -> str:
+        """The exception on one line, and where it was raised; in the swept function's file if it came by there."""
+        lines = str(error).strip().splitlines()
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if frame.filename == self._file]
+        where = "".join(f" ({Path(frame.filename).name}:{frame.lineno})" for frame in (own or frames)[-1:])
+        return f"{type(error).__name__}{f': {lines[0]}' if lines else ''}{where}"
 
     def _end(self, broker: FakeBroker, ended: "Future[None]") -> None:
         """Run it to its end, which the future tells."""
@@ -163,9 +175,3 @@ def _stop(broker: FakeBroker) -> Exception | None:
     except Exception as error:
         return error
     return None
-
-
-def _described(error: BaseException) -> str:
-    """The exception on one line."""
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

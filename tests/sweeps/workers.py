@@ -1,7 +1,8 @@
-"""An application as teams write them: it sums up orders, three to a row of its table. Two of the ways to write it lose."""
+"""An application as teams write them: it sums up orders, three to a row of a table. Two ways to write it are wrong."""
 
 import importlib
 import time
+from contextlib import suppress
 from typing import Any
 
 from fakebroker import FakeBroker
@@ -65,10 +66,8 @@ class Worker:
 
     def _commit(self, order: Any) -> None:
         """A commit that fails is no harm by itself: the orders since the last one come again."""
-        try:
+        with suppress(self._kafka.KafkaException):
             self._consumer.commit(message=order, asynchronous=False)
-        except self._kafka.KafkaException:
-            pass
 
     def _on_revoke(self, _consumer: Any, _partitions: Any) -> None:
         if not self._keeps_rows:
