@@ -24,6 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("fakebroker")
     group.addoption("--fakebroker-seed", metavar="N", help="the seed of the ids that brokers hand out")
     group.addoption("--fakebroker-profile", metavar="NAME", help='the default settings of brokers: "test" or "kafka"')
+    group.addoption("--fakebroker-journal", metavar="DIR", help="write what each broker does to files in DIR/TEST")
     parser.addini("fakebroker_seed", "the seed of the ids that brokers hand out", default="")
     parser.addini("fakebroker_profile", 'the default settings of brokers: "test" or "kafka"', default="")
 

@@ -1,8 +1,10 @@
 """The plugin in the hands of its users: their tests, run in a pytest of their own."""
 
 import asyncio
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -430,3 +432,38 @@ def test_a_run_without_brokers_loads_none_of_it() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
 
     assert set(loaded) == {"fakebroker", "fakebroker.pytest_plugin"}
+
+
+def test_journals_of_a_run(run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each broker writes into a folder of its own, which is named after the test."""
+    monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw7")  # as the variable is in a process of xdist
+    result = run(
+        """
+        import pytest
+
+        @pytest.mark.parametrize("n", ["a/b"])
+        def test_one(fakebroker, fakebroker_factory, fakebroker_session, n):
+            for broker in (fakebroker, fakebroker_factory(), fakebroker_session):
+                broker.create_topic("orders")
+                broker.client("svc").join("billing")
+        """,
+        "--fakebroker-journal",
+        str(tmp_path / "journals"),
+    )
+
+    result.assert_outcomes(passed=1)
+    one = "test_journals_of_a_run_py_test_one_a_b"
+    assert sorted(each.name for each in (tmp_path / "journals").iterdir()) == ["session-gw7", one, f"{one}.2"]
+    assert all(list(each.iterdir()) for each in (tmp_path / "journals").iterdir())
+
+
+def test_the_examples_of_the_page_run(run: Runner) -> None:
+    """Every Python block of docs/pytest.md is a test file that passes."""
+    page = (Path(__file__).parents[1] / "docs" / "pytest.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
+    assert len(blocks) >= 5
+    run.pytester.makepyfile(**{f"test_block_{n}": block for n, block in enumerate(blocks)})
+
+    result = run.pytester.runpytest_inprocess("-p", "no:cacheprovider", "-W", "ignore")
+
+    result.assert_outcomes(passed=sum(len(re.findall(r"def test_", block)) for block in blocks))

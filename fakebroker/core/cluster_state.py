@@ -162,6 +162,8 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "outbox": "events on their way to the journal",
             "pending_batch_memory": "pending batches are stored",
             "log_jobs": "`jobs`",
+            "holds": "of requests that wait; their clients are disconnected",
+            "_hold_count": "the number of the next of them",
         },
     ),
     Topics: Durable(

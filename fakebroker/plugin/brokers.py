@@ -1,5 +1,7 @@
 """The brokers of tests: made and started, stopped, and what they tell when a test fails."""
 
+import os
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -32,7 +34,7 @@ def start(node: pytest.Item | pytest.Session, options: dict[str, Any]) -> FakeBr
 def made(kind: type[Any], node: pytest.Item | pytest.Session, options: dict[str, Any]) -> Any:
     """A broker of that kind that is not started, whose story is told when the test fails."""
     try:
-        broker = kind(**options)
+        broker = kind(**journal_option(node), **options)
     except (FakebrokerError, ValueError, TypeError) as error:
         _refuse(node, error)
     node.stash.setdefault(BROKERS, []).append(broker)
@@ -44,12 +46,25 @@ def factory_of(item: pytest.Item, brokers: list[FakeBroker]) -> Callable[..., Fa
     defaults = options_of_run(item.config)
 
     def make(**options: Any) -> FakeBroker:
-        broker = FakeBroker(**(defaults | options))
+        broker = FakeBroker(**(journal_option(item) | defaults | options))
         brokers.append(broker)
         item.stash.setdefault(BROKERS, []).append(broker)
         return broker.start()
 
     return make
+
+
+def journal_option(node: pytest.Item | pytest.Session) -> dict[str, Any]:
+    """Where the next broker of a test writes its journal (`--fakebroker-journal DIR`): DIR/TEST, DIR/TEST.2 and so on.
+
+    TEST is the test's node id, with other characters than letters, digits and "-" as "_".
+    """
+    folder = node.config.getoption("fakebroker_journal", None)
+    if not folder:
+        return {}
+    name = re.sub(r"[^A-Za-z0-9-]+", "_", node.nodeid or f"session-{os.environ.get('PYTEST_XDIST_WORKER', '')}")
+    count = len(node.stash.get(BROKERS, []))
+    return {"journal_dir": os.path.join(folder, name.strip("_-") + (f".{count + 1}" if count else ""))}
 
 
 def stop(brokers: list[FakeBroker]) -> None:
