@@ -17,7 +17,8 @@ from fakebroker.broker import AsyncFakeBroker
 from fakebroker.control.brokers import Brokers
 from fakebroker.control.door import is_loopback
 from fakebroker.control.endpoint import Endpoint
-from fakebroker.control.extras import EXTRAS, Extra, Served
+from fakebroker.control.extra import Extra, Served
+from fakebroker.control.extras import EXTRAS
 from fakebroker.control.operations import OPERATIONS
 from fakebroker.control.problems import Problem, problem_of
 from fakebroker.errors import CloseConnection

@@ -137,12 +137,27 @@ def input_type(hint: Any) -> Any:
         without_none = [kind for kind in known if kind is not type(None)]
         return Union[tuple(known)] if without_none else None  # noqa: UP007 (they are known at run time only)
     if issubclass(origin, Mapping):
-        return dict[tuple(known)] if len(known) == 2 else None  # type: ignore[misc]
+        return _table(parts[0], known[-1]) if len(known) == 2 else None
     if issubclass(origin, tuple) and Ellipsis not in parts:
         return tuple[tuple(known)] if len(known) == len(parts) else None  # type: ignore[misc]
     if issubclass(origin, Sequence):
         return list[known[0]] if known else None  # type: ignore[valid-type]
     return None
+
+
+def _table(key: Any, value: Any) -> Any:
+    """A table of tables, one for each part of a key; together they are one table by tuples."""
+    parts = get_args(key)
+    kind = value
+    for part in reversed(parts or (key,)):
+        kind = dict[part, kind]  # type: ignore[valid-type]
+    return Annotated[kind, AfterValidator(lambda table: _flat(table, len(parts)))] if parts else kind
+
+
+def _flat(table: Any, depth: int) -> dict[tuple[Any, ...], Any]:
+    if depth == 0:
+        return {(): table}
+    return {(key, *rest): value for key, inner in table.items() for rest, value in _flat(inner, depth - 1).items()}
 
 
 @cache

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import Any
 
@@ -66,11 +66,15 @@ class Brokers:
 
         Raises Problem when there are too many, OSError for a port that is taken, and what AsyncFakeBroker raises.
         """
-        if len(self._brokers) >= MOST_BROKERS:
-            raise Problem(409, "refused", f"there are {MOST_BROKERS} brokers already; delete those that are not used")
         if not 1 <= (nodes := options.get("nodes", 1)) <= MOST_NODES:
             raise InvalidArgument("nodes", nodes, f"a broker has 1 to {MOST_NODES} nodes, not {nodes}")
-        broker = AsyncFakeBroker(**options)
+        return await self.start(lambda: AsyncFakeBroker(**options), idle_ttl_s)
+
+    async def start(self, make: Callable[[], AsyncFakeBroker], idle_ttl_s: float) -> Isolated:
+        """Start the broker that `make` makes. Raises as `add`."""
+        if len(self._brokers) >= MOST_BROKERS:
+            raise Problem(409, "refused", f"there are {MOST_BROKERS} brokers already; delete those that are not used")
+        broker = make()
         await broker.start()
         self._count += 1
         isolated = Isolated(f"b{self._count}", broker, idle_ttl_s)

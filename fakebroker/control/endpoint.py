@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from fakebroker.control.answers import identity, to_json
 from fakebroker.control.arguments import Arguments, from_text, input_type, parameters_of
-from fakebroker.control.members import is_handle
+from fakebroker.control.members import Member, handles_in, is_handle
 from fakebroker.control.operations import OPERATIONS, Operation, separate_properties
 from fakebroker.control.problems import Problem, nearest, shown_value
 from fakebroker.errors import UnknownThing
@@ -43,6 +43,9 @@ class Endpoint:
         """The types of the path's placeholders."""
         parameters = [p for member in self.operation.members if not member.is_property for p in member.parameters]
         types = {p.name: input_type(p.annotation) for p in parameters}
+        for member in self.operation.members:  # what picks a handle of a list
+            for handle in handles_in(member.returns) if member.is_property else ():
+                types = {**dict(identity(handle)), **types}
         return {name: types[name] for name in self.operation.in_path}
 
     async def answer(self, broker: "AsyncFakeBroker", request: Request) -> Response:
@@ -63,10 +66,14 @@ class Endpoint:
             target = getattr(target, member.name)
             if not member.is_property:
                 target = target(**{p.name: in_path[p.name] for p in member.parameters if p.name in in_path})
+            elif isinstance(target, list):
+                target = _picked(member, target, in_path)
         if self.operation.is_setting:
             setattr(target, last.name, given[last.name])
             return None
         result = getattr(target, last.name)
+        if self.operation.power.endswith("[]"):
+            return _picked(last, result, in_path)
         if not last.is_property:
             given |= {p.name: in_path[p.name] for p in last.parameters if p.name in in_path}
             result = result(*many, **given)
@@ -83,6 +90,18 @@ class Endpoint:
             return PlainTextResponse(f"{result}\n")
         content = to_json(result, separate_properties())
         return JSONResponse(content, 201 if creates(self.operation) else 200)
+
+
+def _picked(member: Member, handles: list[Any], in_path: dict[str, Any]) -> Any:
+    """The handle of a list that the path names. Raises UnknownThing."""
+    (kind,) = handles_in(member.returns)
+    names = [name for name, _ in identity(kind) if name in in_path]
+    for handle in handles:
+        if all(getattr(handle, name) == in_path[name] for name in names):
+            return handle
+    value, others = in_path[names[-1]], [str(getattr(handle, names[-1])) for handle in handles]
+    detail = f"there is no {names[-1]} {shown_value(value)!r} in {member.name}; {nearest(str(value), others)}"
+    raise UnknownThing(names[-1], value, detail)
 
 
 def creates(operation: Operation) -> bool:
@@ -103,6 +122,16 @@ def wants_text(request: Request) -> bool:
 
 async def body_of(request: Request) -> bytes:
     """The body, empty or JSON. Raises Problem for one that is too large, or said to be something else."""
+    body = await read_body(request)
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if body and media_type != "application/json":
+        detail = f"a body is application/json here, not {media_type or 'without a type'} (curl --json)"
+        raise Problem(415, "unsupported-media-type", detail)
+    return body
+
+
+async def read_body(request: Request) -> bytes:
+    """The body. Raises Problem for one that is too large."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > MOST_BODY_BYTES:
         raise _too_large()
@@ -111,10 +140,6 @@ async def body_of(request: Request) -> bytes:
         body += chunk
         if len(body) > MOST_BODY_BYTES:
             raise _too_large()
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if body and media_type != "application/json":
-        detail = f"a body is application/json here, not {media_type or 'without a type'} (curl --json)"
-        raise Problem(415, "unsupported-media-type", detail)
     return bytes(body)
 
 

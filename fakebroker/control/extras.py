@@ -2,56 +2,23 @@
 
 import inspect
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import NamedTuple
+from collections.abc import AsyncIterator, Awaitable
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from fakebroker.broker import AsyncFakeBroker
 from fakebroker.control.arguments import Arguments
-from fakebroker.control.brokers import IDLE_TTL_S, Brokers
+from fakebroker.control.brokers import IDLE_TTL_S
 from fakebroker.control.endpoint import body_of
 from fakebroker.control.entries import entries_since, next_seq
+from fakebroker.control.extra import Extra, Served
 from fakebroker.control.members import Member
 from fakebroker.control.problems import Problem, problem_of
+from fakebroker.control.snapshots import SNAPSHOTS
 from fakebroker.errors import BrokerStopped, WaitTimeout
 
 STREAM_SILENCE_S = 10.0  # after so long a comment is sent, so that both sides notice a dead connection
-
-
-class Served:
-    """What the extras work with: the served broker and the isolated ones."""
-
-    def __init__(self, broker: AsyncFakeBroker, brokers: Brokers) -> None:
-        self.broker = broker
-        self.brokers = brokers
-        self.is_closing = False
-
-    def broker_of(self, request: Request) -> AsyncFakeBroker:
-        """The broker that a path is about. Raises UnknownThing."""
-        broker_id = request.path_params.get("broker_id")
-        return self.broker if broker_id is None else self.brokers.find(broker_id).broker
-
-
-Function = Callable[[Served, Request], Awaitable[Response]]
-
-
-class Extra(NamedTuple):
-    """A method and path that is no power. `schemas` name the answer's schema by status."""
-
-    verb: str
-    path: str
-    function: Function
-    media_type: str = "application/json"
-    schema: str = ""  # of a good answer, in the document's components
-    status: int = 200
-    of_broker: bool = False  # whether it exists for isolated brokers, too
-
-    @property
-    def doc(self) -> str:
-        """Its docstring."""
-        return inspect.getdoc(self.function) or ""
 
 
 def broker_arguments() -> Arguments:
@@ -151,13 +118,22 @@ def _wait_for(broker: AsyncFakeBroker, seq: int) -> Awaitable[bool]:
 
 
 EXTRAS = (
-    Extra("GET", "/healthz", _health, schema="Health", of_broker=True),
+    Extra("GET", "/healthz", _health, schema="Health", of_broker=True, errors=(503,)),
     Extra("GET", "/metrics", _metrics, media_type="text/plain", of_broker=True),
     Extra("GET", "/openapi.json", _openapi, schema="Document"),
     Extra("GET", "/errors", _errors, schema="Errors", of_broker=True),
     Extra("GET", "/journal/stream", _stream, media_type="text/event-stream", of_broker=True),
     Extra("GET", "/brokers", _list_brokers, schema="Brokers"),
-    Extra("POST", "/brokers", _add_broker, schema="Broker", status=201),
+    Extra(
+        "POST",
+        "/brokers",
+        _add_broker,
+        schema="Broker",
+        status=201,
+        arguments=broker_arguments,
+        example={"nodes": 3, "config": {"num.partitions": 3}, "seed": 7},
+    ),
     Extra("GET", "/brokers/{broker_id}", _show_broker, schema="Broker"),
     Extra("DELETE", "/brokers/{broker_id}", _remove_broker, status=204),
+    *SNAPSHOTS,
 )

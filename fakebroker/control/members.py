@@ -54,11 +54,12 @@ def members_of(owner: type) -> dict[str, Member]:
 def find(power: str) -> list[Member]:
     """The members that lead to a power: "group.wait" is AsyncFakeBroker.group, then GroupHandle.wait.
 
-    Raises LookupError for a name that is not there.
+    "group.holds[].release" goes by way of a list of handles, of which one is picked. Raises LookupError for a name that
+    is not there.
     """
     chain: list[Member] = []
     owner: type = AsyncFakeBroker
-    for name in power.split("."):
+    for name in power.replace("[]", "").split("."):
         member = _member(owner, name)
         if member is None:
             raise LookupError(f"{owner.__name__} has no {name!r} (in {power!r})")

@@ -10,7 +10,8 @@ from fakebroker.control.answers import Json, Schema, Schemas
 from fakebroker.control.app import OPEN_PATHS
 from fakebroker.control.arguments import Arguments
 from fakebroker.control.endpoint import Endpoint, creates, has_text
-from fakebroker.control.extras import EXTRAS, Extra, broker_arguments
+from fakebroker.control.extra import Extra
+from fakebroker.control.extras import EXTRAS
 from fakebroker.control.operations import OPERATIONS, Operation, separate_properties
 
 _REF = "#/components/schemas/{model}"
@@ -19,6 +20,18 @@ ABOUT = """Control of a fakebroker: its clock, topics, groups, coordinators, nod
 Every path below exists for the served broker and, under `/brokers/{broker_id}`, for each isolated broker that was made
 with `POST /brokers`. Errors are problem documents (RFC 9457) that name the field and its value; then nothing changed.
 """
+_STATUSES = {
+    400: "The body is not JSON.",
+    401: "The token is missing or wrong.",
+    403: "The caller is a page of another site.",
+    404: "The path names something that does not exist.",
+    409: "The state of the broker does not allow it.",
+    413: "The body is too large.",
+    415: "The body is said to be no JSON.",
+    422: "An argument is wrong, or Kafka refuses.",
+    503: "The broker does not serve clients.",
+    504: "A wait timed out.",
+}
 _PROBLEM: Schema = {
     "type": "object",
     "description": "What was wrong (RFC 9457).",
@@ -45,10 +58,23 @@ _BROKER: Schema = {
     },
     "required": ["broker_id", "bootstrap", "nodes", "idle_ttl_s"],
 }
+_SNAPSHOT: Schema = {
+    "type": "object",
+    "description": "What a broker had durably at one moment.",
+    "properties": {
+        "snapshot_id": {"type": "string"},
+        "taken": {"type": "string", "format": "date-time", "description": "The broker's time of day then."},
+        "topics": {"type": "array", "items": {"type": "string"}},
+        "nodes": {"type": "array", "items": {"type": "integer"}},
+    },
+    "required": ["snapshot_id", "taken", "topics", "nodes"],
+}
 _EXTRA_SCHEMAS: dict[str, Schema] = {
     "Problem": _PROBLEM,
     "Broker": _BROKER,
     "Brokers": {"type": "array", "items": {"$ref": "#/components/schemas/Broker"}},
+    "Snapshot": _SNAPSHOT,
+    "Snapshots": {"type": "array", "items": {"$ref": "#/components/schemas/Snapshot"}},
     "Errors": {"type": "array", "items": {"type": "string"}},
     "Health": {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]},
     "Document": {"type": "object", "description": "An OpenAPI document."},
@@ -96,24 +122,25 @@ def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
     schema: Schema = {"$ref": _REF.format(model=extra.schema)} if extra.schema else {"type": "string"}
     content = {"content": {extra.media_type: {"schema": schema}}} if extra.status != 204 else {}
     good = {str(extra.status): {"description": _texts(extra.doc)["summary"], **content}}
-    in_path = "{" in extra.path
+    in_path = [part[1:-1] for part in extra.path.split("/") if part[:1] == "{"]
+    statuses = _errors(bool(in_path), extra.verb == "POST") | {str(s): _problem(_STATUSES[s]) for s in extra.errors}
     result: dict[str, Json] = {
         "operationId": operation_id(extra.verb, extra.path),
         "tags": [extra.path.split("/")[1]],
         **_texts(extra.doc),
-        "parameters": [_path_parameter("broker_id", str)] if in_path else [],
-        "responses": {**good, **_errors(in_path, extra.verb == "POST")},
+        "parameters": [_path_parameter(name, str) for name in in_path],
+        "responses": {**good, **statuses},
     }
     if extra.path in OPEN_PATHS:
         result["security"] = []
-        result["responses"]["503"] = _problem("It does not serve clients.")
     if extra.path == "/journal/stream":
         about = "Begin with the entry of this sequence number; without it, with the next that comes."
         schema = {"type": "integer", "minimum": 0}
         result["parameters"] = [{"name": "since", "in": "query", "description": about, "schema": schema}]
-    if extra.verb == "POST":
-        example = {"nodes": 3, "config": {"num.partitions": 3}, "seed": 7}
-        result["requestBody"] = _body(broker_arguments(), example, schemas)
+    if extra.arguments is not None:
+        result["requestBody"] = _body(extra.arguments(), dict(extra.example or {}), schemas)
+    elif extra.verb == "POST":
+        result["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": {}}}}
     return result
 
 
@@ -181,13 +208,8 @@ def _good(row: Operation, schemas: Schemas) -> dict[str, Json]:
 
 
 def _errors(has_path: bool, has_body: bool) -> dict[str, Json]:
-    texts = {401: "The token is missing or wrong.", 403: "The caller is a page of another site."}
-    texts |= {404: "The path names something that does not exist."} if has_path else {}
-    if has_body:
-        texts |= {400: "The body is not JSON.", 413: "The body is too large.", 415: "The body is said to be no JSON."}
-        texts |= {504: "A wait timed out."}
-    texts |= {409: "The state of the broker does not allow it.", 422: "An argument is wrong, or Kafka refuses."}
-    return {str(status): _problem(texts[status]) for status in sorted(texts)}
+    statuses = [401, 403, 409, 422, *([404] if has_path else []), *([400, 413, 415, 504] if has_body else [])]
+    return {str(status): _problem(_STATUSES[status]) for status in sorted(statuses)}
 
 
 def _problem(text: str) -> dict[str, Json]:

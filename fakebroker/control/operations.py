@@ -10,7 +10,7 @@ A row that ends at a handle shows its properties. A row that sets a property tak
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from fakebroker.control.members import Member, find
+from fakebroker.control.members import Member, find, handles_in
 
 
 class Operation(NamedTuple):
@@ -33,7 +33,9 @@ class Operation(NamedTuple):
         """The type of what it gives; None for a property that is set."""
         if self.is_setting:
             return type(None)
-        return find(self.gives or self.power)[-1].returns
+        power = self.gives or self.power
+        returns = find(power)[-1].returns
+        return next(handles_in(returns)) if power.endswith("[]") else returns
 
     @property
     def is_setting(self) -> bool:
@@ -55,6 +57,8 @@ OPERATIONS = (
     # Time
     Operation("GET", "/clock", "clock"),
     Operation("POST", "/clock/advance", "clock.advance", {"days": 8}),
+    Operation("POST", "/clock/step_back", "clock.step_back", {"hours": 1}),
+    Operation("POST", "/clock/set", "clock.set", {"when": "2036-03-01T09:00:00Z"}),
     Operation("POST", "/clock/run_until", "clock.run_until", {"when": "2036-03-01T09:00:00Z"}),
     Operation("POST", "/clock/freeze", "clock.freeze"),
     Operation("POST", "/clock/resume", "clock.resume"),
@@ -78,6 +82,19 @@ OPERATIONS = (
     Operation("GET", "/groups/{group_id}/explain", "group.explain", {"policy": "4.3"}),
     Operation("GET", "/groups/{group_id}/explain_policies", "group.explain_policies"),
     Operation("POST", "/groups/{group_id}/wait", "group.wait", {"state": "Stable", "members": 2}, gives="group"),
+    Operation("POST", "/groups/{group_id}/commit", "group.commit", {"offsets": {"orders": {"0": 42}}}),
+    Operation("DELETE", "/groups/{group_id}", "group.delete"),
+    Operation("POST", "/groups/{group_id}/rebalance", "group.rebalance", {"reason": "the test wants it"}),
+    Operation("POST", "/groups/{group_id}/evict", "group.evict", {"member": "svc-1"}),
+    Operation("POST", "/groups/{group_id}/hold_joins", "group.hold_joins", {"until_members": 3, "leader": "svc-2"}),
+    Operation("POST", "/groups/{group_id}/hold_syncs", "group.hold_syncs", {"order": ["svc-2", "svc-1"]}),
+    Operation("GET", "/groups/{group_id}/holds", "group.holds"),
+    Operation("GET", "/groups/{group_id}/holds/{hold_id}", "group.holds[]"),
+    Operation(
+        "POST", "/groups/{group_id}/holds/{hold_id}/wait", "group.holds[].wait", {"members": 2}, gives="group.holds[]"
+    ),
+    Operation("POST", "/groups/{group_id}/holds/{hold_id}/release", "group.holds[].release", {"leader": "svc-2"}),
+    Operation("DELETE", "/groups/{group_id}/holds/{hold_id}", "group.holds[].remove"),
     Operation("GET", "/coordinators/{group_id}", "coordinator"),
     Operation("POST", "/coordinators/{group_id}/move", "coordinator.move", {"to": 2}),
     Operation("POST", "/coordinators/{group_id}/load", "coordinator.load", {"for_s": 5.0}),
@@ -105,6 +122,9 @@ PYTHON_ONLY: dict[str, str] = {
     "AsyncFakeBroker.stop": "as start; `DELETE /brokers/{broker_id}` stops others",
     "AsyncFakeBroker.wait": "takes Python functions; groups and topics have waits of their own",
 }
+
+# Arguments that are Python's own: functions and objects. Over HTTP they keep their default.
+PYTHON_ONLY_ARGUMENTS: dict[str, str] = {}
 
 
 def separate_properties() -> frozenset[str]:
