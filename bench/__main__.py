@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench import clients, scale
+from bench import clients, scale, snapshots
 from bench.cases import CASES, Case
 from bench.driver import Rate, load, median_and_spread
 from bench.joining import ms_to_stable
@@ -101,6 +101,13 @@ def start_and_memory(rounds: int) -> list[str]:
     ]
 
 
+def set_up_and_snapshots(rounds: int) -> list[str]:
+    """What a test pays for a fresh broker, for a snapshot, and for going back to it."""
+    return [
+        one_number(name, values, snapshots.GOALS_MS[name], "ms") for name, values in snapshots.measured(rounds).items()
+    ]
+
+
 def section(title: str, header: list[str], rows: list[str]) -> str:
     return "\n".join([f"## {title}", "", "| " + " | ".join(header) + " |", "|" + "---|" * len(header), *rows, ""])
 
@@ -131,6 +138,9 @@ def main() -> None:
         section("Work, next to librdkafka's mock cluster (C, one thread)", work, rows),
         section("Real clients, 1 KiB records", real, clients.report(options.kafka, line)),
         section("Start, memory, forming", ["what", "measured (spread)", "goal"], start_and_memory(options.rounds)),
+        section(
+            "Set-up of a test, snapshots", ["what", "measured (spread)", "goal"], set_up_and_snapshots(options.rounds)
+        ),
         scale.report(),
     ]
     REPORT.write_text("\n".join(["# Benchmarks", "", about(), "", *sections]))

@@ -10,6 +10,7 @@ from bench.driver import ask, connect
 from fakebroker import FakeBroker
 
 GROUPS, OFFSETS, RECORDS, BATCHES = 1_000, 10, 100_000, 1_000
+SIZE = f"{GROUPS:,} groups x {OFFSETS} offsets and {RECORDS:,} records"
 
 
 def filled_broker() -> FakeBroker:
@@ -37,28 +38,32 @@ def fixture_ms() -> float:
     return ms(lambda: FakeBroker().start().stop())
 
 
+FIXTURE, FIRST, NEXT = "the fixture `fakebroker`: start and stop", f"`snapshot()` of {SIZE}, the first", "the next one"
+RESTORE, AGAIN, FORK, FILE = (
+    "`restore()` of that",
+    "`restore()`, again",
+    "`fork()`, without its start",
+    "`to_bytes()` of it",
+)
+GOALS_MS = {FIXTURE: 10, FIRST: 250, NEXT: 10, RESTORE: 250, AGAIN: 50, FORK: 50, FILE: 50}
+
+
 def measured(rounds: int = 7) -> dict[str, list[float]]:
     """Milliseconds by what was measured."""
     fixture_ms()  # loads what is to be loaded
-    found: dict[str, list[float]] = {"fixture `fakebroker`: start and stop": [fixture_ms() for _ in range(rounds * 5)]}
-    first, later, restored, saved, forked = [], [], [], [], []
+    found: dict[str, list[float]] = {name: [] for name in GOALS_MS}
+    found[FIXTURE] = [fixture_ms() for _ in range(rounds * 5)]
     for _ in range(rounds):
         broker = filled_broker()
-        first.append(ms(broker.snapshot))
-        later.append(ms(broker.snapshot))
+        found[FIRST].append(ms(broker.snapshot))
+        found[NEXT].append(ms(broker.snapshot))
         snapshot = broker.snapshot()
-        restored.append(ms(partial(broker.restore, snapshot)))
-        saved.append(ms(snapshot.to_bytes))
-        forked.append(ms(snapshot.fork))
+        for name in (RESTORE, AGAIN):
+            found[name].append(ms(partial(broker.restore, snapshot)))
+        found[FORK].append(ms(snapshot.fork))
+        found[FILE].append(ms(snapshot.to_bytes))
         broker.stop()
-    what = f"{GROUPS:,} groups x {OFFSETS} offsets, {RECORDS:,} records"
-    return found | {
-        f"`snapshot()`, the first ({what})": first,
-        "`snapshot()`, the next": later,
-        "`restore()`": restored,
-        "`fork()`, without starting it": forked,
-        "`to_bytes()`, what `save` writes": saved,
-    }
+    return found
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from fakebroker.errors import FakebrokerError
 
 if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker
+    from fakebroker.control.door import Door
     from fakebroker.net.ports import Ports
     from fakebroker.snapshot.snapshot import Snapshot
 
@@ -17,12 +18,16 @@ DEFAULT_LISTEN = "127.0.0.1:9092"
 
 
 class _Commands(click.Group):
-    """The commands. `dialogue` and `journal` are imported only when they are used, so that `serve` starts fast."""
+    """The commands. All but `serve` are imported only when they are used, so that it starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), "dialogue", "journal"]
+        return [*super().list_commands(ctx), "ctl", "dialogue", "journal"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "ctl":
+            from fakebroker.ctl.command import ctl
+
+            return ctl
         if cmd_name == "journal":
             from fakebroker.journal.command import journal
 
@@ -68,6 +73,17 @@ def main() -> None:
     help="Begin with a snapshot that was saved: its nodes, topics, records, offsets, settings and time of day. Other "
     "options go before what is in it.",
 )
+@click.option(
+    "--control",
+    metavar="[HOST:]PORT",
+    help="Where to be controlled by HTTP; without a host on 127.0.0.1. Needs the extra `control`.",
+)
+@click.option(
+    "--control-token",
+    envvar="FAKEBROKER_CONTROL_TOKEN",
+    metavar="TOKEN",
+    help="What callers of --control must show. Made and printed when --control is not on loopback and there is none.",
+)
 @click.option("--verbose", is_flag=True, help="Log a line for every request, connection and transition.")
 @click.option(
     "--journal",
@@ -75,7 +91,14 @@ def main() -> None:
     metavar="DIR",
     help="Write everything that happens to files in DIR, as JSON lines (docs/journal.md).",
 )
-def serve(listen: tuple[str, ...], advertise: tuple[str, ...], snapshot_path: str | None, **options: Any) -> None:
+def serve(
+    listen: tuple[str, ...],
+    advertise: tuple[str, ...],
+    snapshot_path: str | None,
+    control: str | None,
+    control_token: str | None,
+    **options: Any,
+) -> None:
     """Run a broker until SIGINT or SIGTERM. Prints a line with "listening on HOST:PORT" when clients are served.
 
     The log goes to stderr: which connections were closed and why, which clients ask for what is not served (yet). A log
@@ -88,7 +111,9 @@ def serve(listen: tuple[str, ...], advertise: tuple[str, ...], snapshot_path: st
     try:
         snapshot = None if snapshot_path is None else _load(snapshot_path)
         node_ids = (1,) if snapshot is None else snapshot.state.options.node_ids
-        _serve(_take_ports(node_ids, listen or (DEFAULT_LISTEN,), advertise), snapshot, **options)
+        ports = _take_ports(node_ids, listen or (DEFAULT_LISTEN,), advertise)
+        door = None if control is None else _take_door(control, control_token)
+        _serve(ports, snapshot, door, **options)
     except (FakebrokerError, ValueError) as error:
         raise click.ClickException(str(error)) from None
     except OSError as error:
@@ -104,6 +129,13 @@ def _load(path: str) -> "Snapshot":
         raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from None
 
 
+def _take_door(address: str, token: str | None) -> "Door":
+    """Bind the port of the HTTP door."""
+    from fakebroker.control.door import Door
+
+    return Door(address, token)
+
+
 def _take_ports(node_ids: tuple[int, ...], listen: tuple[str, ...], advertise: tuple[str, ...]) -> "Ports":
     """Bind the ports before the slow imports, so that clients that connect meanwhile wait and are not rejected."""
     from fakebroker.listener_options import listeners_for
@@ -115,7 +147,12 @@ def _take_ports(node_ids: tuple[int, ...], listen: tuple[str, ...], advertise: t
 
 
 def _serve(
-    ports: "Ports", snapshot: "Snapshot | None", topics: tuple[str, ...], config: tuple[str, ...], **options: Any
+    ports: "Ports",
+    snapshot: "Snapshot | None",
+    door: "Door | None",
+    topics: tuple[str, ...],
+    config: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """Make the broker and run it."""
     import asyncio
@@ -135,7 +172,7 @@ def _serve(
         create_topic(broker, topic)
     tune_garbage_collector()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.run(_run_until_signal(broker))
+        runner.run(_run_until_signal(broker, door))
 
 
 def tune_garbage_collector() -> None:
@@ -150,7 +187,7 @@ def tune_garbage_collector() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
-async def _run_until_signal(broker: "AsyncFakeBroker") -> None:
+async def _run_until_signal(broker: "AsyncFakeBroker", door: "Door | None") -> None:
     import asyncio
 
     from fakebroker.listener_options import format_listeners
@@ -162,8 +199,13 @@ async def _run_until_signal(broker: "AsyncFakeBroker") -> None:
     await broker.start()
     out = LineWriter(sys.stdout)
     out.put(f"fakebroker listening on {format_listeners(broker.listeners)}")
+    if door is not None:
+        await door.open(broker)
+        out.put(f"fakebroker control on {door.address}")
     await stop.wait()
     out.flush()
+    if door is not None:
+        await door.close()
     broker.errors.clear()  # each was logged when it happened, and a signal ends us with status 0
     await broker.stop()
 

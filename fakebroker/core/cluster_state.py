@@ -162,6 +162,8 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "outbox": "events on their way to the journal",
             "pending_batch_memory": "pending batches are stored",
             "log_jobs": "`jobs`",
+            "holds": "of a test, not of the broker",
+            "_hold_count": "of a test, not of the broker",
         },
     ),
     Topics: Durable(

@@ -2,5 +2,5 @@
 
 `plausible.py` is the table of faults, `cases.py` names a fault at a request, `recorder.py` finds the requests,
 `selection.py` chooses cases, `inject.py` lets one happen, `report.py` says what came of it. `runner.py` is
-`fakebroker.sweep(run)`, `pytest_sweep.py` the marker and the options of the pytest plugin. Loaded when first used.
+`fakebroker.sweep(run)`; the marker of the pytest plugin is in `plugin/sweep.py`. Loaded when first used.
 """

@@ -7,8 +7,8 @@ from fakebroker.sweeps.membership import expire_sessions, start_rebalance
 from fakebroker.sweeps.plausible import PAUSE, REBALANCE
 
 if TYPE_CHECKING:
-    from fakebroker.broker import FakeBroker
     from fakebroker.engine.faults.fault import IncomingRequest
+    from fakebroker.handles.powers import Powers
 
 _WILDCARDS = "*?["
 _DISTURBANCES = {REBALANCE: start_rebalance, PAUSE: expire_sessions}
@@ -17,7 +17,7 @@ _DISTURBANCES = {REBALANCE: start_rebalance, PAUSE: expire_sessions}
 class Injection:
     """A case that is set in a broker, before its clients come."""
 
-    def __init__(self, broker: "FakeBroker", case: Case) -> None:
+    def __init__(self, broker: "Powers", case: Case) -> None:
         self.case = case
         fields: dict[str, Any] = dict(case.fault.fields)
         if case.client_id is not None:

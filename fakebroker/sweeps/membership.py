@@ -5,12 +5,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fakebroker.broker import FakeBroker
     from fakebroker.core.groups.classic_group import ClassicGroup
     from fakebroker.core.groups.members import Member
+    from fakebroker.handles.powers import Powers
 
 
-def members_of(broker: "FakeBroker", client_id: str) -> "Iterator[tuple[ClassicGroup, Member]]":
+def members_of(broker: "Powers", client_id: str) -> "Iterator[tuple[ClassicGroup, Member]]":
     """The memberships of a client, by its client id, in all groups that coordinators have loaded."""
     for node in broker.engine.cluster.nodes.values():
         for shard in node.coordinator.shards.values():
@@ -20,13 +20,13 @@ def members_of(broker: "FakeBroker", client_id: str) -> "Iterator[tuple[ClassicG
                         yield group, member
 
 
-def start_rebalance(broker: "FakeBroker", client_id: str) -> None:
+def start_rebalance(broker: "Powers", client_id: str) -> None:
     """Start a rebalance of each group that the client is a member of, unless one is under way."""
     for group_id in dict.fromkeys(group.group_id for group, _ in members_of(broker, client_id)):
         broker.group(group_id).rebalance("the sweep wants one here")
 
 
-def expire_sessions(broker: "FakeBroker", client_id: str) -> None:
+def expire_sessions(broker: "Powers", client_id: str) -> None:
     """Remove the client's members as their session timers would: it has not been heard of for that long.
 
     Time does not pass for the others: with the clock all members of the group would expire.

@@ -7,14 +7,14 @@ from fakebroker.sweeps.cases import RequestSeen
 from fakebroker.sweeps.membership import members_of
 
 if TYPE_CHECKING:
-    from fakebroker.broker import FakeBroker
     from fakebroker.engine.faults.fault import IncomingRequest
+    from fakebroker.handles.powers import Powers
 
 
 class Recorder:
     """Listens to one broker. The journal would not do: its ring forgets, and it has requests as they are answered."""
 
-    def __init__(self, broker: "FakeBroker", apis: Sequence[str]) -> None:
+    def __init__(self, broker: "Powers", apis: Sequence[str]) -> None:
         """Record the requests of these APIs from now on."""
         self.seen: list[RequestSeen] = []
         self._broker = broker

@@ -228,7 +228,7 @@ class LifeMachine(RuleBasedStateMachine):
         self.world.stop()
         assert self.broker.engine.connections == {}
         self._everybody_is_gone(BrokerStopped)
-        assert descriptors() == self.descriptors
+        assert descriptors() <= self.descriptors  # fewer: the collector came by loops that were lost before
 
     def _everybody_is_gone(self, *expected: type[BaseException]) -> None:
         """Clients read the end of the stream, after the answers that were made; waits end, and say why."""

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 from _pytest.runner import runtestprotocol
 
+from fakebroker.broker import FakeBroker
 from fakebroker.errors import InvalidArgument
-from fakebroker.pytest_plugin import FAULT_RESULT, ON_START, SWEEP_RESULT, brokers_of, forget_brokers
+from fakebroker.plugin.brokers import BROKERS, PREPARE, forget
 from fakebroker.sweeps.cases import Case, RequestSeen, parse_case
 from fakebroker.sweeps.inject import Injection
 from fakebroker.sweeps.recorder import Recorder
@@ -26,9 +27,10 @@ from fakebroker.sweeps.report import BROKEN, HELD, HUNG, NOT_REACHED, CaseResult
 from fakebroker.sweeps.selection import DEFAULT_BUDGET, Selection, cases_of, sample, selection
 
 if TYPE_CHECKING:
-    from fakebroker.broker import FakeBroker
+    from fakebroker.plugin.brokers import AnyBroker
 
-FIXTURE = "fakebroker"
+FIXTURES = ("fakebroker", "fakebroker_async")
+SWEEP_RESULT, FAULT_RESULT = "fakebroker_sweep", "fakebroker_fault"  # properties of reports
 MARKER_OPTIONS = ("apis", "budget", "faults", "seed")
 LEAST_TIMEOUT_S, TIMES_FIRST = 30.0, 10
 MOST_DETAILS = 3  # broken cases whose traceback and story are in the report
@@ -81,8 +83,8 @@ def _asked(item: pytest.Item) -> tuple[str, Selection | None]:
     if unknown or marker.args:
         wrong = ", ".join(unknown) or "a positional argument"
         return f"it has no {wrong}; it has {', '.join(MARKER_OPTIONS)}", None
-    if FIXTURE not in getattr(item, "fixturenames", ()):
-        return f"the test does not use the fixture `{FIXTURE}`, whose broker is the one that is swept", None
+    if not any(name in FIXTURES for name in getattr(item, "fixturenames", ())):
+        return f"the test uses neither of the fixtures whose broker is swept, {' and '.join(FIXTURES)}", None
     options = {"budget": DEFAULT_BUDGET, **marker.kwargs}
     if item.config.option.fakebroker_sweep_budget is not None:
         options["budget"] = item.config.option.fakebroker_sweep_budget
@@ -140,16 +142,16 @@ def _run_case(item: pytest.Item, case: Case, timeout_s: float) -> tuple[CaseResu
     return CaseResult(case, outcome, None, _message(failed), story, was_reached), failed
 
 
-def _run_once(item: pytest.Item, on_start: "Callable[[FakeBroker], None]") -> list[pytest.TestReport]:
+def _run_once(item: pytest.Item, on_start: "Callable[[AnyBroker], None]") -> list[pytest.TestReport]:
     """Setup, call and teardown of the test alone; `on_start` is given the fixture's broker before the test has it."""
-    forget_brokers(item)
+    forget(item)
     item._report_sections.clear()  # what earlier runs printed
-    item.stash[ON_START] = on_start
+    item.stash[PREPARE] = on_start
     try:
         # With its parent as the next, everything but the test itself stays set up.
         return runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]
     finally:
-        del item.stash[ON_START]
+        del item.stash[PREPARE]
 
 
 def _fail(report: pytest.TestReport, sweep: SweepReport, failures: list[tuple[CaseResult, pytest.TestReport]]) -> None:
@@ -211,9 +213,10 @@ class _Watch:
                 return
             self.has_fired = True
             _raise_in(thread_id, RunTooLong)
-        for broker in brokers_of(item):
-            with suppress(Exception):
-                broker.stop()
+        for broker in item.stash.get(BROKERS, []):
+            if isinstance(broker, FakeBroker):
+                with suppress(Exception):
+                    broker.stop()
 
 
 def _raise_in(thread_id: int, error: type[BaseException] | None) -> None:
@@ -250,7 +253,7 @@ class OneFault:
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Have the fixture set the fault."""
         self._injection = None
-        item.stash[ON_START] = self._inject
+        item.stash[PREPARE] = self._inject
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -267,10 +270,10 @@ class OneFault:
         happened = results.count("reached")
         what = self.case.name
         if happened:
-            line = f"{what} happened in {happened} of {len(results)} tests with the fixture `{FIXTURE}`"
+            line = f"{what} happened in {happened} of {len(results)} tests with a broker"
         else:
             line = f"{what} never happened: no test sent that request"
         terminalreporter.write_line(f"fakebroker: {line}", yellow=not happened, bold=not happened)
 
-    def _inject(self, broker: "FakeBroker") -> None:
+    def _inject(self, broker: "AnyBroker") -> None:
         self._injection = Injection(broker, self.case)

@@ -1,0 +1,129 @@
+"""The HTTP door as an ASGI application: all operations, for the served broker and under /brokers/{broker_id}."""
+
+import hmac
+import logging
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from fakebroker.broker import AsyncFakeBroker
+from fakebroker.control.brokers import Brokers
+from fakebroker.control.door import is_loopback
+from fakebroker.control.endpoint import Endpoint
+from fakebroker.control.extra import Extra, Served
+from fakebroker.control.extras import EXTRAS
+from fakebroker.control.operations import OPERATIONS
+from fakebroker.control.problems import Problem, problem_of
+from fakebroker.errors import CloseConnection
+
+PREFIX = "/brokers/{broker_id}"
+OPEN_PATHS = ("/healthz",)  # without a token
+
+log = logging.getLogger("fakebroker")
+
+
+class ControlApp:
+    """The application for one served broker, and the isolated brokers that are made through it."""
+
+    def __init__(self, broker: AsyncFakeBroker, token: str | None = None) -> None:
+        """`token` is what callers have to show (`Authorization: Bearer ...`); None lets everyone on this host in."""
+        self.brokers = Brokers()
+        self.served = Served(broker, self.brokers)
+        self._token = token
+        application = Starlette(routes=list(self._routes()), exception_handlers={HTTPException: _http_problem})
+        application.router.redirect_slashes = False
+        self._application: ASGIApp = application
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request. Paths are matched as they were sent: a group's name may hold an encoded slash."""
+        if scope["type"] != "http":
+            return
+        try:
+            self._admit(Request(scope))
+        except Problem as problem:
+            await problem.response()(scope, receive, send)
+            return
+        await self._application({**scope, "path": scope["raw_path"].decode("latin-1")}, receive, send)
+
+    async def close(self) -> None:
+        """End the streams and stop the isolated brokers."""
+        self.served.is_closing = True
+        await self.brokers.close()
+
+    def _admit(self, request: Request) -> None:
+        """Raises Problem for a caller without the token, and for pages of other sites in a browser on this host."""
+        origin, host = request.headers.get("origin"), request.headers.get("host", "")
+        if origin is not None and urlsplit(origin).netloc != host:
+            raise Problem(403, "forbidden-origin", f"a page of {origin[:200]} may not control this broker")
+        if self._token is None:
+            if not is_loopback(urlsplit(f"//{host}").hostname or ""):
+                detail = f"without a token this broker is only controlled as localhost, not as {host[:200]}"
+                raise Problem(403, "forbidden-origin", detail)
+        elif request.url.path not in OPEN_PATHS:
+            sent = request.headers.get("authorization", "").encode("latin-1", "replace")
+            if not hmac.compare_digest(sent, f"Bearer {self._token}".encode()):
+                problem = Problem(
+                    401, "unauthorized", "send `Authorization: Bearer TOKEN` with the broker's control token"
+                )
+                raise problem.with_headers(**{"WWW-Authenticate": "Bearer"})
+
+    def _routes(self) -> Iterable[Route]:
+        paths: dict[str, dict[str, Endpoint | Extra]] = {}
+        for row in OPERATIONS:
+            paths.setdefault(row.path, {})[row.verb] = Endpoint(row)
+        for extra in EXTRAS:
+            paths.setdefault(extra.path, {})[extra.verb] = extra
+        # Words come before placeholders, so that /topics/{name} does not take what has a row of its own.
+        for path in sorted(paths, key=lambda path: [(part[:1] == "{", part) for part in path.split("/")]):
+            verbs = paths[path]
+            yield Route(path, _Path(self.served, verbs))
+            if own := {verb: each for verb, each in verbs.items() if isinstance(each, Endpoint) or each.of_broker}:
+                yield Route(PREFIX + path, _Path(self.served, own))
+
+
+class _Path:
+    """What a path takes, by method."""
+
+    def __init__(self, served: Served, verbs: dict[str, Endpoint | Extra]) -> None:
+        self._served = served
+        self._verbs = verbs
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        response = await self._answer(request)
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        try:
+            takes = self._verbs.get("GET" if request.method == "HEAD" else request.method)
+            if takes is None:
+                allowed = ", ".join(self._verbs)
+                problem = Problem(
+                    405, "method-not-allowed", f"{request.url.path} takes {allowed}, not {request.method}"
+                )
+                raise problem.with_headers(Allow=allowed)
+            if isinstance(takes, Endpoint):
+                return await takes.answer(self._served.broker_of(request), request)
+            return await takes.function(self._served, request)
+        except CloseConnection:
+            raise
+        except Exception as error:
+            problem = problem_of(error)
+            if problem.status == 500:
+                log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+            return problem.response()
+
+
+async def _http_problem(request: Request, error: Exception) -> Response:
+    """What Starlette itself refuses: a path that does not exist."""
+    status: Any = getattr(error, "status_code", 404)
+    if status != 404:
+        return Problem(status, "refused", str(getattr(error, "detail", error))).response()
+    return Problem(404, "not-found", f"there is nothing at {request.url.path[:200]}; see /openapi.json").response()

@@ -1,0 +1,224 @@
+"""The arguments of a power as they come by HTTP: from the path, the query or a JSON body, checked against its types.
+
+Nothing is converted that is not of the type already: "8" in a body is no number. Fields that do not exist are errors.
+"""
+
+import inspect
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+)
+
+from fakebroker.control.members import Member
+from fakebroker.control.problems import Problem, shown_value, unknown_field
+
+STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+Long = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+Duration = Annotated[float, Field(ge=0)]
+
+
+def _decoded(text: str) -> bytes:
+    return b64decode(text, validate=True)
+
+
+class Base64(BaseModel):
+    """Bytes that are no text."""
+
+    model_config = STRICT
+    base64: Annotated[str, AfterValidator(_decoded), Field(json_schema_extra={"format": "byte"})]
+
+
+Scalar = str | bool | Long | float | None
+_REPLACED: dict[Any, Any] = {
+    int: Long,
+    bytes: str | Base64,
+    datetime: AwareDatetime,
+    object: Scalar,
+    Any: Scalar,
+}
+_TUPLES: dict[type[BaseModel], type] = {}  # models of named tuples, and what they are models of
+_PLAIN = (str, bool, float, type(None))
+
+
+class Arguments:
+    """Arguments that come in a query or a body, with their checks; those that JSON cannot say are left out."""
+
+    def __init__(self, parameters: Iterable[inspect.Parameter], title: str) -> None:
+        found = {parameter.name: parameter for parameter in parameters}
+        types = {name: input_type(p.annotation) for name, p in found.items()}
+        self.parameters = {name: p for name, p in found.items() if types[name] is not None}
+        self._types = {name: _of_name(name, types[name]) for name in self.parameters}
+        self._many = [p.name for p in self.parameters.values() if p.kind is p.VAR_POSITIONAL]
+        self.model: type[BaseModel] = create_model(title, __config__=STRICT, **self._fields())
+
+    def from_body(self, body: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Positional and keyword arguments from a JSON object; an empty body is one without fields. Raises Problem."""
+        try:
+            model = self.model.model_validate_json(body or b"{}")
+        except ValidationError as error:
+            raise _problem(error, list(self.parameters), "the body") from None
+        return self._call(_given(model))
+
+    def from_query(self, query: Sequence[tuple[str, str]]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The same from the fields of a query, which are texts. Raises Problem."""
+        given: dict[str, Any] = {}
+        for name, text in query:
+            if name not in self.parameters:
+                raise unknown_field(name, list(self.parameters), "the query")
+            if name in self._many:
+                given.setdefault(name, []).append(text)
+            elif name in given:
+                raise Problem(422, "invalid-argument", f"{name} is given twice", field=name, value=shown_value(text))
+            else:
+                given[name] = from_text(name, self._types[name], text)
+        for name, parameter in self.parameters.items():
+            if name not in given and parameter.default is parameter.empty and name not in self._many:
+                raise Problem(422, "missing-field", f"the query needs the field {name!r}", field=name)
+        return self._call(given)
+
+    def schema_of(self, name: str) -> dict[str, Any]:
+        """JSON Schema of one argument, for a query."""
+        schema = dict(self.model.model_json_schema()["properties"][name])
+        schema.pop("title", None)
+        return schema
+
+    def _fields(self) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
+        for name, parameter in self.parameters.items():
+            kind = self._types[name]
+            if name in self._many:
+                fields[name] = (list[kind], Field(min_length=1))  # type: ignore[valid-type]
+            elif parameter.default is parameter.empty:
+                fields[name] = (kind, ...)
+            else:
+                fields[name] = (kind, parameter.default)
+        return fields
+
+    def _call(self, given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        many = [each for name in self._many for each in given.pop(name, ())]
+        return tuple(many), given
+
+
+def from_text(name: str, kind: Any, text: str) -> Any:
+    """A value from the text of a path or a query. Raises Problem."""
+    try:
+        return TypeAdapter(kind, config=ConfigDict(strict=True, allow_inf_nan=False)).validate_strings(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        detail = f"{name}: {_sentence(first)}, not {shown_value(text)!r}"
+        raise Problem(422, "invalid-argument", detail, field=name, value=shown_value(text)) from None
+
+
+def input_type(hint: Any) -> Any:
+    """The type of an argument as HTTP takes it; None for one that JSON cannot say (a function, a socket)."""
+    if hint in _REPLACED:
+        return _REPLACED[hint]
+    if hint in _PLAIN or get_origin(hint) is Literal:
+        return hint
+    if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):
+        return _tuple_model(hint)
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is None or ((isinstance(origin, type) and issubclass(origin, type)) or origin is Callable):
+        return None
+    known = [kind for part in parts if part is not Ellipsis and (kind := input_type(part)) is not None]
+    if not isinstance(origin, type) or origin.__name__ == "UnionType":
+        without_none = [kind for kind in known if kind is not type(None)]
+        return Union[tuple(known)] if without_none else None  # noqa: UP007 (they are known at run time only)
+    if issubclass(origin, Mapping):
+        return _table(parts[0], known[-1]) if len(known) == 2 else None
+    if issubclass(origin, tuple) and Ellipsis not in parts:
+        return tuple[tuple(known)] if len(known) == len(parts) else None  # type: ignore[misc]
+    if issubclass(origin, Sequence):
+        return list[known[0]] if known else None  # type: ignore[valid-type]
+    return None
+
+
+def _table(key: Any, value: Any) -> Any:
+    """A table of tables, one for each part of a key; together they are one table by tuples."""
+    parts = get_args(key)
+    kind = value
+    for part in reversed(parts or (key,)):
+        kind = dict[part, kind]  # type: ignore[valid-type]
+    return Annotated[kind, AfterValidator(lambda table: _flat(table, len(parts)))] if parts else kind
+
+
+def _flat(table: Any, depth: int) -> dict[tuple[Any, ...], Any]:
+    if depth == 0:
+        return {(): table}
+    return {(key, *rest): value for key, inner in table.items() for rest, value in _flat(inner, depth - 1).items()}
+
+
+@cache
+def _tuple_model(kind: type) -> type[BaseModel]:
+    """The object with the fields of a named tuple."""
+    defaults = kind._field_defaults  # type: ignore[attr-defined]
+    types = {name: input_type(hint) for name, hint in get_type_hints(kind).items() if name[0] != "_"}
+    fields: dict[str, Any] = {name: (each, defaults.get(name, ...)) for name, each in types.items() if each is not None}
+    model: type[BaseModel] = create_model(kind.__name__, __config__=STRICT, __doc__=kind.__doc__, **fields)
+    _TUPLES[model] = kind
+    return model
+
+
+def _of_name(name: str, kind: Any) -> Any:
+    return Duration if name == "timeout_s" else kind
+
+
+def parameters_of(member: Member) -> list[inspect.Parameter]:
+    """Those of a method; of a property that can be set, its value under its own name."""
+    if not member.is_property:
+        return member.parameters
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return [inspect.Parameter(member.name, kind, annotation=member.returns)]
+
+
+def _given(model: BaseModel) -> dict[str, Any]:
+    """The fields that were given; base64 as bytes."""
+    return {name: _plain(getattr(model, name)) for name in model.model_fields_set}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Base64):
+        return value.base64
+    if type(value) in _TUPLES:
+        return _TUPLES[type(value)](**_given(value))
+    if isinstance(value, list | tuple):
+        return type(value)(_plain(each) for each in value)
+    return value
+
+
+def _problem(error: ValidationError, known: list[str], where: str) -> Problem:
+    """The first thing that is wrong with a body."""
+    first = error.errors(include_url=False)[0]
+    path = [str(part) for part in first["loc"]]
+    field = path[0] if path else None
+    if first["type"] == "json_invalid":
+        return Problem(400, "malformed-json", f"{where} is not JSON: {first.get('ctx', {}).get('error', first['msg'])}")
+    if first["type"] == "extra_forbidden" and len(path) == 1:
+        return unknown_field(path[0], known, where)
+    if first["type"] == "missing" and len(path) == 1:
+        return Problem(422, "missing-field", f"{where} needs the field {path[0]!r}", field=path[0])
+    if field is None:
+        return Problem(
+            422, "invalid-argument", f"{where} is not an object with the fields {', '.join(known) or 'none'}"
+        )
+    value = shown_value(first.get("input"))
+    detail = f"{field}: {_sentence(first)}, not {value!r}"
+    return Problem(422, "invalid-argument", detail, field=field, value=value)
+
+
+def _sentence(error: Any) -> str:
+    """What pydantic says should be there, as a clause."""
+    text: str = error["msg"]
+    return text.removeprefix("Input ").removeprefix("Value error, ")

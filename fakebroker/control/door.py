@@ -1,0 +1,70 @@
+"""`fakebroker serve --control`: the address, its token, and what of the rest is loaded when."""
+
+import secrets
+from importlib.util import find_spec
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+from fakebroker.errors import FakebrokerError
+from fakebroker.listener_options import address_text, parse_address
+from fakebroker.listeners import Listener
+from fakebroker.net.ports import Ports
+
+if TYPE_CHECKING:
+    from fakebroker.broker import AsyncFakeBroker
+    from fakebroker.control.server import ControlServer
+
+NEEDS = ("prometheus_client", "pydantic", "starlette", "uvicorn")
+LOOPBACK = "127.0.0.1"
+
+
+class Door:
+    """Where a broker is controlled by HTTP. Its port is bound at once, so that callers who are early wait."""
+
+    def __init__(self, address: str, token: str | None) -> None:
+        """`address` is [HOST:]PORT. A port that is open to other hosts has a token, a new one if `token` is None.
+
+        Raises FakebrokerError without the extra, ValueError for a bad address, OSError for a port that is taken.
+        """
+        missing = [name for name in NEEDS if find_spec(name) is None]
+        if missing:
+            names = ", ".join(missing)
+            raise FakebrokerError(f"--control needs {names}: pip install 'fakebroker[control]'")
+        host, port = parse_address(address if ":" in address else f"{LOOPBACK}:{address}")
+        self._listener = Listener(1, host, port)
+        self._ports = Ports([self._listener])
+        self._ports.bind()
+        self._is_made = not token and not is_loopback(host)
+        self.token = secrets.token_urlsafe(16) if self._is_made else token or None
+        self._server: ControlServer
+
+    @property
+    def address(self) -> str:
+        """Its URL for people, with the token if that was made here."""
+        made = f" with the token {self.token}" if self._is_made else ""
+        return f"http://{address_text(self._listener)}{made}"
+
+    @property
+    def url(self) -> str:
+        """Its URL."""
+        return f"http://{address_text(self._listener)}"
+
+    async def open(self, broker: "AsyncFakeBroker") -> None:
+        """Serve in the running loop."""
+        from fakebroker.control.app import ControlApp
+        from fakebroker.control.server import ControlServer
+
+        self._server = ControlServer(ControlApp(broker, self.token), self._ports)
+        await self._server.start()
+
+    async def close(self) -> None:
+        """Close the port, and stop the brokers that were made through it."""
+        await self._server.stop()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this host can reach it."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"

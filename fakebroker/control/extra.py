@@ -1,0 +1,55 @@
+"""What the operations beside the powers are made of."""
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from fakebroker.broker import AsyncFakeBroker
+from fakebroker.control.arguments import Arguments
+from fakebroker.control.brokers import Brokers
+
+if TYPE_CHECKING:
+    from fakebroker.snapshot.snapshot import Snapshot
+
+
+class Served:
+    """What they work with: the served broker, the isolated ones, the snapshots that were taken through the door."""
+
+    def __init__(self, broker: AsyncFakeBroker, brokers: Brokers) -> None:
+        self.broker = broker
+        self.brokers = brokers
+        self.snapshots: dict[str, Snapshot] = {}
+        self.snapshot_count = 0
+        self.is_closing = False
+
+    def broker_of(self, request: Request) -> AsyncFakeBroker:
+        """The broker that a path is about. Raises UnknownThing."""
+        broker_id = request.path_params.get("broker_id")
+        return self.broker if broker_id is None else self.brokers.find(broker_id).broker
+
+
+Function = Callable[[Served, Request], Awaitable[Response]]
+
+
+class Extra(NamedTuple):
+    """A method and path that is no power by itself."""
+
+    verb: str
+    path: str
+    function: Function
+    media_type: str = "application/json"
+    schema: str = ""  # of a good answer, in the document's components; "" for text
+    status: int = 200
+    of_broker: bool = False  # whether it exists for isolated brokers, too
+    arguments: Callable[[], Arguments] | None = None  # of its body
+    example: Mapping[str, Any] | None = None
+    covers: tuple[str, ...] = ()  # the powers that it gives, as "Snapshot.taken"
+    errors: tuple[int, ...] = ()  # statuses beside those of every operation
+
+    @property
+    def doc(self) -> str:
+        """Its docstring."""
+        return inspect.getdoc(self.function) or ""

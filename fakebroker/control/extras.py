@@ -1,0 +1,139 @@
+"""What the HTTP door has beside the powers: health, metrics, the OpenAPI document, the journal as a stream, brokers."""
+
+import inspect
+import json
+from collections.abc import AsyncIterator, Awaitable
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from fakebroker.broker import AsyncFakeBroker
+from fakebroker.control.arguments import Arguments
+from fakebroker.control.brokers import IDLE_TTL_S
+from fakebroker.control.endpoint import body_of
+from fakebroker.control.entries import entries_since, next_seq
+from fakebroker.control.extra import Extra, Served
+from fakebroker.control.members import Member
+from fakebroker.control.problems import Problem, problem_of
+from fakebroker.control.snapshots import SNAPSHOTS
+from fakebroker.errors import BrokerStopped, WaitTimeout
+
+STREAM_SILENCE_S = 10.0  # after so long a comment is sent, so that both sides notice a dead connection
+
+
+def broker_arguments() -> Arguments:
+    """The options of an isolated broker: those of AsyncFakeBroker and the time after which it counts as forgotten."""
+    options = Member(AsyncFakeBroker, "__init__", AsyncFakeBroker.__init__, is_property=False).parameters
+    kind = inspect.Parameter.KEYWORD_ONLY
+    ttl = inspect.Parameter("idle_ttl_s", kind, default=IDLE_TTL_S, annotation=float)
+    return Arguments([*options, ttl], "BrokerOptions")
+
+
+async def _health(served: Served, request: Request) -> Response:
+    """200 while the broker serves clients, 503 when it does not."""
+    if not served.broker_of(request).is_running:
+        raise Problem(503, "broker-stopped", "the broker does not serve clients")
+    return JSONResponse({"status": "ok"})
+
+
+async def _metrics(served: Served, request: Request) -> Response:
+    """Prometheus metrics: requests by API and error, connections, groups by state, bytes of logs, the clock."""
+    from fakebroker.control.metrics import CONTENT_TYPE, metrics
+
+    return Response(metrics(served.broker_of(request)), media_type=CONTENT_TYPE)
+
+
+async def _openapi(_served: Served, _request: Request) -> Response:
+    """This document."""
+    from fakebroker.control.openapi import document
+
+    return JSONResponse(document())
+
+
+async def _list_brokers(served: Served, _request: Request) -> Response:
+    """The isolated brokers that were made here."""
+    return JSONResponse([each.shown() for each in served.brokers])
+
+
+async def _add_broker(served: Served, request: Request) -> Response:
+    """Start an isolated broker with ports and state of its own.
+
+    All paths exist for it under `/brokers/{broker_id}`. It is stopped and removed when it was idle for `idle_ttl_s`
+    seconds: no request here, no client connected.
+    """
+    _, options = broker_arguments().from_body(await body_of(request))
+    added = await served.brokers.add(**options)
+    return JSONResponse(added.shown(), 201, {"Location": f"/brokers/{added.broker_id}"})
+
+
+async def _show_broker(served: Served, request: Request) -> Response:
+    """One isolated broker: its bootstrap address and nodes."""
+    return JSONResponse(served.brokers.find(request.path_params["broker_id"]).shown())
+
+
+async def _remove_broker(served: Served, request: Request) -> Response:
+    """Stop an isolated broker and forget it. 500 if it had an internal error (a bug of the broker) meanwhile."""
+    await served.brokers.remove(request.path_params["broker_id"])
+    return Response(status_code=204)
+
+
+async def _errors(served: Served, request: Request) -> Response:
+    """The internal errors (bugs) of the broker so far, as text: a test is right to fail on any."""
+    return JSONResponse([repr(error) for error in served.broker_of(request).errors])
+
+
+async def _stream(served: Served, request: Request) -> Response:
+    """The journal as server-sent events, as it happens. `since` begins at a sequence number, as Last-Event-ID does."""
+    broker = served.broker_of(request)
+    since = request.query_params.get("since")
+    if since is None:
+        last = request.headers.get("last-event-id", "")
+        since = str(int(last) + 1) if last.isdecimal() else None
+    if since is not None and not (since.isdecimal() and len(since) < 19):
+        raise Problem(422, "invalid-argument", f"since is a sequence number, not {since[:200]!r}", field="since")
+    start = next_seq(broker) if since is None else int(since)
+    headers = {"Cache-Control": "no-store"}
+    return StreamingResponse(_events(served, broker, start), media_type="text/event-stream", headers=headers)
+
+
+async def _events(served: Served, broker: AsyncFakeBroker, seq: int) -> AsyncIterator[str]:
+    yield ": the journal\n\n"
+    while not served.is_closing:
+        try:
+            await _wait_for(broker, seq)
+        except WaitTimeout:
+            yield ": nothing new\n\n"
+            continue
+        except BrokerStopped as error:
+            yield f"event: end\ndata: {json.dumps(problem_of(error).detail)}\n\n"
+            return
+        for row in entries_since(broker, seq):
+            yield f"id: {row['seq']}\nevent: {row['kind']}\ndata: {json.dumps(row)}\n\n"
+        seq = next_seq(broker)
+
+
+def _wait_for(broker: AsyncFakeBroker, seq: int) -> Awaitable[bool]:
+    """Wait for an entry with this sequence number."""
+    return broker.wait(lambda: True if next_seq(broker) > seq else None, STREAM_SILENCE_S, lambda: "")
+
+
+EXTRAS = (
+    Extra("GET", "/healthz", _health, schema="Health", of_broker=True, errors=(503,)),
+    Extra("GET", "/metrics", _metrics, media_type="text/plain", of_broker=True),
+    Extra("GET", "/openapi.json", _openapi, schema="Document"),
+    Extra("GET", "/errors", _errors, schema="Errors", of_broker=True),
+    Extra("GET", "/journal/stream", _stream, media_type="text/event-stream", of_broker=True),
+    Extra("GET", "/brokers", _list_brokers, schema="Brokers"),
+    Extra(
+        "POST",
+        "/brokers",
+        _add_broker,
+        schema="Broker",
+        status=201,
+        arguments=broker_arguments,
+        example={"nodes": 3, "config": {"num.partitions": 3}, "seed": 7},
+    ),
+    Extra("GET", "/brokers/{broker_id}", _show_broker, schema="Broker"),
+    Extra("DELETE", "/brokers/{broker_id}", _remove_broker, status=204),
+    *SNAPSHOTS,
+)

@@ -1,0 +1,219 @@
+"""The OpenAPI 3.1 document: made from the table, the signatures and the docstrings, never written by hand."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+
+from fakebroker.control.answers import Json, Schema, Schemas
+from fakebroker.control.app import OPEN_PATHS
+from fakebroker.control.arguments import Arguments
+from fakebroker.control.endpoint import Endpoint, creates, has_text
+from fakebroker.control.extra import Extra
+from fakebroker.control.extras import EXTRAS
+from fakebroker.control.operations import OPERATIONS, Operation, separate_properties
+
+_REF = "#/components/schemas/{model}"
+ABOUT = """Control of a fakebroker: its clock, topics, groups, coordinators, nodes and journal, in the words of Python.
+
+Every path below exists for the served broker and, under `/brokers/{broker_id}`, for each isolated broker that was made
+with `POST /brokers`. Errors are problem documents (RFC 9457) that name the field and its value; then nothing changed.
+"""
+_STATUSES = {
+    400: "The body is not JSON.",
+    401: "The token is missing or wrong.",
+    403: "The caller is a page of another site.",
+    404: "The path names something that does not exist.",
+    409: "The state of the broker does not allow it.",
+    413: "The body is too large.",
+    415: "The body is said to be no JSON.",
+    422: "An argument is wrong, or Kafka refuses.",
+    503: "The broker does not serve clients.",
+    504: "A wait timed out.",
+}
+_PROBLEM: Schema = {
+    "type": "object",
+    "description": "What was wrong (RFC 9457).",
+    "properties": {
+        "type": {"type": "string", "description": "urn:fakebroker:problem: and the kind of problem."},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What was wrong, and what would be right."},
+        "field": {"type": "string", "description": "The argument that is wrong."},
+        "value": {"description": "What it was."},
+        "error": {"type": "string", "description": "Kafka's name of the error."},
+        "error_code": {"type": "integer"},
+    },
+    "required": ["type", "title", "status", "detail"],
+}
+_BROKER: Schema = {
+    "type": "object",
+    "description": "An isolated broker.",
+    "properties": {
+        "broker_id": {"type": "string"},
+        "bootstrap": {"type": "string", "description": "What clients call bootstrap.servers."},
+        "nodes": {"type": "array", "items": {"type": "integer"}},
+        "idle_ttl_s": {"type": "number"},
+    },
+    "required": ["broker_id", "bootstrap", "nodes", "idle_ttl_s"],
+}
+_SNAPSHOT: Schema = {
+    "type": "object",
+    "description": "What a broker had durably at one moment.",
+    "properties": {
+        "snapshot_id": {"type": "string"},
+        "taken": {"type": "string", "format": "date-time", "description": "The broker's time of day then."},
+        "topics": {"type": "array", "items": {"type": "string"}},
+        "nodes": {"type": "array", "items": {"type": "integer"}},
+    },
+    "required": ["snapshot_id", "taken", "topics", "nodes"],
+}
+_EXTRA_SCHEMAS: dict[str, Schema] = {
+    "Problem": _PROBLEM,
+    "Broker": _BROKER,
+    "Brokers": {"type": "array", "items": {"$ref": "#/components/schemas/Broker"}},
+    "Snapshot": _SNAPSHOT,
+    "Snapshots": {"type": "array", "items": {"$ref": "#/components/schemas/Snapshot"}},
+    "Errors": {"type": "array", "items": {"type": "string"}},
+    "Health": {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]},
+    "Document": {"type": "object", "description": "An OpenAPI document."},
+}
+
+
+def document() -> dict[str, Json]:
+    """The whole document."""
+    schemas = Schemas(separate_properties())
+    schemas.components.update(_EXTRA_SCHEMAS)
+    paths: dict[str, dict[str, Json]] = {}
+    for row in OPERATIONS:
+        paths.setdefault(row.path, {})[row.verb.lower()] = _operation(row, schemas)
+    for extra in EXTRAS:
+        paths.setdefault(extra.path, {})[extra.verb.lower()] = _extra(extra, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "fakebroker", "version": "0.1.0", "description": ABOUT},
+        "security": [{}, {"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": dict(sorted(schemas.components.items())),
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(row: Operation, schemas: Schemas) -> dict[str, Json]:
+    endpoint = Endpoint(row)
+    result: dict[str, Json] = {
+        "operationId": operation_id(row.verb, row.path),
+        "tags": [row.path.split("/")[1]],
+        **_texts(row.members[-1].doc),
+        "parameters": [_path_parameter(name, kind) for name, kind in endpoint.path_types.items()],
+        "responses": {**_good(row, schemas), **_errors(bool(endpoint.path_types), row.has_body)},
+    }
+    if not row.has_body:
+        result["parameters"] += _query(endpoint.arguments, dict(row.example or {}))
+    elif endpoint.arguments.parameters:
+        result["requestBody"] = _body(endpoint.arguments, dict(row.example or {}), schemas)
+    return result
+
+
+def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
+    schema: Schema = {"$ref": _REF.format(model=extra.schema)} if extra.schema else {"type": "string"}
+    content = {"content": {extra.media_type: {"schema": schema}}} if extra.status != 204 else {}
+    good = {str(extra.status): {"description": _texts(extra.doc)["summary"], **content}}
+    in_path = [part[1:-1] for part in extra.path.split("/") if part[:1] == "{"]
+    statuses = _errors(bool(in_path), extra.verb == "POST") | {str(s): _problem(_STATUSES[s]) for s in extra.errors}
+    result: dict[str, Json] = {
+        "operationId": operation_id(extra.verb, extra.path),
+        "tags": [extra.path.split("/")[1]],
+        **_texts(extra.doc),
+        "parameters": [_path_parameter(name, str) for name in in_path],
+        "responses": {**good, **statuses},
+    }
+    if extra.path in OPEN_PATHS:
+        result["security"] = []
+    if extra.path == "/journal/stream":
+        about = "Begin with the entry of this sequence number; without it, with the next that comes."
+        schema = {"type": "integer", "minimum": 0}
+        result["parameters"] = [{"name": "since", "in": "query", "description": about, "schema": schema}]
+    if extra.arguments is not None:
+        result["requestBody"] = _body(extra.arguments(), dict(extra.example or {}), schemas)
+    elif extra.verb == "POST":
+        result["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": {}}}}
+    return result
+
+
+def operation_id(verb: str, path: str) -> str:
+    """A name for what a verb does on a path: "post_groups_wait"."""
+    words = [part for part in path.split("/") if part and part[0] != "{"]
+    one = ["one"] if path.endswith("}") else []
+    return re.sub(r"\W", "_", "_".join([verb.lower(), *words, *one]))
+
+
+def _texts(doc: str) -> dict[str, str]:
+    """The first sentence of a docstring, and all of it."""
+    text = re.sub(r"[ \n]+", " ", doc.replace("``", "`").strip())
+    summary = re.split(r"(?<=[.:])\s", text)[0].rstrip(".:")
+    return {"summary": summary, "description": doc}
+
+
+def _path_parameter(name: str, kind: Any) -> dict[str, Json]:
+    return {"name": name, "in": "path", "required": True, "schema": _schema_of(kind)}
+
+
+def _schema_of(kind: Any) -> Schema:
+    schema = dict(TypeAdapter(kind).json_schema())
+    return {**schema, "minLength": 1} if schema.get("type") == "string" else schema
+
+
+def _query(arguments: Arguments, example: dict[str, Any]) -> Iterator[dict[str, Json]]:
+    schemas = arguments.model.model_json_schema(ref_template=_REF)["properties"]
+    for name, parameter in arguments.parameters.items():
+        schema = {key: value for key, value in schemas[name].items() if key not in ("title", "minItems")}
+        if (parts := schema.get("anyOf")) and {"type": "null"} in parts:  # a query has no null: it is left out
+            (inner,) = (part for part in parts if part != {"type": "null"})
+            schema = inner
+        schema.pop("default", None)
+        needed = parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL
+        entry: dict[str, Json] = {"name": name, "in": "query", "required": needed, "schema": schema}
+        if name in example:
+            entry["example"] = example[name]
+        yield entry
+
+
+def _body(arguments: Arguments, example: dict[str, Any], schemas: Schemas) -> dict[str, Json]:
+    needed = bool(arguments.model.model_json_schema().get("required"))
+    media = {"schema": _model(arguments.model, schemas), "example": example}
+    return {"required": needed, "content": {"application/json": media}}
+
+
+def _model(model: type[BaseModel], schemas: Schemas) -> Schema:
+    schema = model.model_json_schema(ref_template=_REF)
+    schemas.components.update(schema.pop("$defs", {}))
+    schemas.components[model.__name__] = schema
+    return {"$ref": _REF.format(model=model.__name__)}
+
+
+def _good(row: Operation, schemas: Schemas) -> dict[str, Json]:
+    returns = row.returns
+    if returns in (None, type(None)):
+        return {"204": {"description": "It is done."}}
+    if returns is str and not row.members[-1].is_property:
+        return {"200": {"description": "A text for people.", "content": {"text/plain": {"schema": {"type": "string"}}}}}
+    content: dict[str, Json] = {"application/json": {"schema": schemas.of(returns)}}
+    if has_text(row):
+        content["text/plain"] = {"schema": {"type": "string"}}
+    return {"201" if creates(row) else "200": {"description": "What it gives.", "content": content}}
+
+
+def _errors(has_path: bool, has_body: bool) -> dict[str, Json]:
+    statuses = [401, 403, 409, 422, *([404] if has_path else []), *([400, 413, 415, 504] if has_body else [])]
+    return {str(status): _problem(_STATUSES[status]) for status in sorted(statuses)}
+
+
+def _problem(text: str) -> dict[str, Json]:
+    return {
+        "description": text,
+        "content": {"application/problem+json": {"schema": {"$ref": _REF.format(model="Problem")}}},
+    }

@@ -1,0 +1,133 @@
+"""The table of the HTTP door: for each power of the object model a method and a path.
+
+`power` names it from the broker on: "group.wait" is `broker.group(group_id).wait(...)`. The placeholders of the path
+are arguments of the calls on the way; the arguments of the last one come in the query (GET, DELETE) or in a JSON body.
+A row that ends at a handle shows its properties. A row that sets a property takes it under its own name.
+
+`PYTHON_ONLY` lists what has no row, and why; tests/control/test_operations.py fails for a power that is in neither.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from fakebroker.control.members import Member, find, handles_in
+
+
+class Operation(NamedTuple):
+    """One row: what `verb` on `path` does."""
+
+    verb: str
+    path: str
+    power: str
+    example: Mapping[str, Any] | None = None  # of its arguments
+    gives: str = ""  # the power whose type it returns, where the annotation is only Any
+    word: str = ""  # of `fakebroker ctl`, where the path does not end in one
+
+    @property
+    def members(self) -> list[Member]:
+        """The members that lead to the power, itself last."""
+        return find(self.power)
+
+    @property
+    def returns(self) -> Any:
+        """The type of what it gives; None for a property that is set."""
+        if self.is_setting:
+            return type(None)
+        power = self.gives or self.power
+        returns = find(power)[-1].returns
+        return next(handles_in(returns)) if power.endswith("[]") else returns
+
+    @property
+    def is_setting(self) -> bool:
+        """Whether it sets a property."""
+        return self.verb == "PUT" and self.members[-1].is_property
+
+    @property
+    def in_path(self) -> list[str]:
+        """The names of the path's placeholders."""
+        return [part[1:-1] for part in self.path.split("/") if part[:1] == "{"]
+
+    @property
+    def has_body(self) -> bool:
+        """Whether its arguments come in a body."""
+        return self.verb in ("POST", "PUT")
+
+
+OPERATIONS = (
+    # Time
+    Operation("GET", "/clock", "clock"),
+    Operation("POST", "/clock/advance", "clock.advance", {"days": 8}),
+    Operation("POST", "/clock/step_back", "clock.step_back", {"hours": 1}),
+    Operation("POST", "/clock/set", "clock.set", {"when": "2036-03-01T09:00:00Z"}),
+    Operation("POST", "/clock/run_until", "clock.run_until", {"when": "2036-03-01T09:00:00Z"}),
+    Operation("POST", "/clock/freeze", "clock.freeze"),
+    Operation("POST", "/clock/resume", "clock.resume"),
+    Operation("PUT", "/clock/rate", "clock.rate", {"rate": 60.0}),
+    # Topics
+    Operation("GET", "/topics", "topics"),
+    Operation("PUT", "/topics/{name}", "create_topic", {"partitions": 3, "config": {"cleanup.policy": "compact"}}),
+    Operation("GET", "/topics/{name}", "topic"),
+    Operation("DELETE", "/topics/{name}", "topic.delete"),
+    Operation("GET", "/topics/{name}/records", "topic.records", {"partition": 0}),
+    Operation("POST", "/topics/{name}/records", "topic.produce", {"values": ["a", "b"], "key": "k"}, word="produce"),
+    Operation("POST", "/topics/{name}/truncate", "topic.truncate", {"offset": 1}),
+    Operation("POST", "/topics/{name}/advance_log_start", "topic.advance_log_start", {"offset": 1}),
+    Operation("POST", "/topics/{name}/corrupt", "topic.corrupt", {"offset": 0}),
+    Operation("POST", "/topics/{name}/wait", "topic.wait", {"records": 1, "timeout_s": 5.0}, gives="topic.records"),
+    # Groups and their coordinators
+    Operation("GET", "/groups", "groups"),
+    Operation("GET", "/groups/{group_id}", "group"),
+    Operation("GET", "/groups/{group_id}/committed", "group.committed"),
+    Operation("GET", "/groups/{group_id}/transitions", "group.transitions"),
+    Operation("GET", "/groups/{group_id}/explain", "group.explain", {"policy": "4.3"}),
+    Operation("GET", "/groups/{group_id}/explain_policies", "group.explain_policies"),
+    Operation("POST", "/groups/{group_id}/wait", "group.wait", {"state": "Stable", "members": 2}, gives="group"),
+    Operation("POST", "/groups/{group_id}/commit", "group.commit", {"offsets": {"orders": {"0": 42}}}),
+    Operation("DELETE", "/groups/{group_id}", "group.delete"),
+    Operation("POST", "/groups/{group_id}/rebalance", "group.rebalance", {"reason": "the test wants it"}),
+    Operation("POST", "/groups/{group_id}/evict", "group.evict", {"member": "svc-1"}),
+    Operation("POST", "/groups/{group_id}/hold_joins", "group.hold_joins", {"until_members": 3, "leader": "svc-2"}),
+    Operation("POST", "/groups/{group_id}/hold_syncs", "group.hold_syncs", {"order": ["svc-2", "svc-1"]}),
+    Operation("GET", "/groups/{group_id}/holds", "group.holds"),
+    Operation("GET", "/groups/{group_id}/holds/{hold_id}", "group.holds[]"),
+    Operation(
+        "POST", "/groups/{group_id}/holds/{hold_id}/wait", "group.holds[].wait", {"members": 2}, gives="group.holds[]"
+    ),
+    Operation("POST", "/groups/{group_id}/holds/{hold_id}/release", "group.holds[].release", {"leader": "svc-2"}),
+    Operation("DELETE", "/groups/{group_id}/holds/{hold_id}", "group.holds[].remove"),
+    Operation("GET", "/coordinators/{group_id}", "coordinator"),
+    Operation("POST", "/coordinators/{group_id}/move", "coordinator.move", {"to": 2}),
+    Operation("POST", "/coordinators/{group_id}/load", "coordinator.load", {"for_s": 5.0}),
+    # Nodes
+    Operation("GET", "/nodes", "nodes"),
+    Operation("GET", "/nodes/{node_id}", "node"),
+    Operation("POST", "/nodes/{node_id}/stop", "node.stop"),
+    Operation("POST", "/nodes/{node_id}/start", "node.start"),
+    Operation("PUT", "/nodes/{node_id}/rack", "node.rack", {"rack": "a"}),
+    # The whole broker
+    Operation("POST", "/reset", "reset"),
+    Operation("GET", "/story", "story"),
+    Operation("GET", "/bootstrap", "bootstrap"),
+    Operation("GET", "/is_running", "is_running"),
+)
+
+PYTHON_ONLY: dict[str, str] = {
+    "AsyncFakeBroker.call": "runs a Python function on the broker's thread",
+    "AsyncFakeBroker.client": "a scripted client is an object of the test's own process",
+    "AsyncFakeBroker.engine": "the engine itself",
+    "AsyncFakeBroker.listeners": "objects of the broker; `GET /bootstrap` and `GET /brokers` tell the addresses",
+    "AsyncFakeBroker.loop_clock": "the clock itself; `GET /clock` is its door",
+    "AsyncFakeBroker.server": "the sockets themselves",
+    "AsyncFakeBroker.start": "the control server lives as long as the broker; `POST /brokers` starts others",
+    "AsyncFakeBroker.stop": "as start; `DELETE /brokers/{broker_id}` stops others",
+    "AsyncFakeBroker.wait": "takes Python functions; groups and topics have waits of their own",
+}
+
+# Arguments that are Python's own: functions and objects. Over HTTP they keep their default.
+PYTHON_ONLY_ARGUMENTS: dict[str, str] = {}
+
+
+def separate_properties() -> frozenset[str]:
+    """The properties with a path of their own, which the view of their handle leaves out."""
+    members = [row.members[-1] for row in OPERATIONS if row.verb == "GET"]
+    return frozenset(str(member) for member in members if member.is_property)

@@ -1,0 +1,69 @@
+"""The HTTP door on a port, in the event loop of the broker that it controls."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from fakebroker.control.app import ControlApp
+from fakebroker.net.ports import Ports
+
+STOP_WITHIN_S = 1
+
+
+class _Server(uvicorn.Server):
+    """Signals are the business of whoever runs the loop."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.is_ready = asyncio.Event()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take no signals."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve, and say so."""
+        await super().startup(sockets)
+        self.is_ready.set()
+
+
+class ControlServer:
+    """A running HTTP door."""
+
+    def __init__(self, app: ControlApp, ports: Ports) -> None:
+        self._app = app
+        self._ports = ports
+        self._task: asyncio.Task[None] | None = None
+        self._server: _Server
+
+    async def start(self) -> None:
+        """Serve in the running loop. Raises OSError for a port that is taken."""
+        self._ports.bind()
+        config = uvicorn.Config(
+            self._app,
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            loop="none",
+            ws="none",
+            server_header=False,
+            timeout_graceful_shutdown=STOP_WITHIN_S,
+        )
+        self._server = _Server(config)
+        self._task = asyncio.get_running_loop().create_task(self._server.serve(self._ports.sockets))
+        ready = asyncio.ensure_future(self._server.is_ready.wait())
+        await asyncio.wait({self._task, ready}, return_when=asyncio.FIRST_COMPLETED)
+        ready.cancel()
+
+    async def stop(self) -> None:
+        """Close the port and its connections, and stop the isolated brokers."""
+        await self._app.close()
+        if self._task is not None:
+            self._server.should_exit = True
+            await self._task
+        self._ports.close()

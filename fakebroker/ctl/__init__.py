@@ -1,0 +1,1 @@
+"""`fakebroker ctl`: the HTTP door from a shell. The commands are the rows of `control/operations.py`."""

@@ -1,0 +1,98 @@
+"""How the brokers of a test are made: the marker before the command line before the ini file before the defaults.
+
+    @pytest.mark.fakebroker(nodes=3, config={"num.partitions": 3}, seed=7, as_release="3.9", profile="kafka")
+    pytest --fakebroker-seed 7 --fakebroker-profile kafka          fakebroker_seed, fakebroker_profile in the ini file
+
+Of several marks (on the module, the class, the function) the nearest that has an option counts for it.
+"""
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import pytest
+
+from fakebroker.errors import InvalidArgument
+from fakebroker.release import UnknownRelease, release
+from fakebroker.settings import PROFILES
+
+MARKER = "fakebroker"
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_release(value: object) -> bool:
+    try:
+        return isinstance(value, str) and bool(release(value))
+    except UnknownRelease:
+        return False
+
+
+def _is_config(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+
+
+# Each option of the marker: what is right, and how that is called.
+OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "nodes": (lambda value: _is_whole(value) and value >= 1, "a number of brokers, from 1"),
+    "config": (_is_config, 'settings by their Kafka names: {"num.partitions": 3}'),
+    "seed": (_is_whole, "a whole number"),
+    "as_release": (_is_release, 'a release of Kafka: "4.3", "3.9", "2.1"'),
+    "profile": (lambda value: isinstance(value, str) and value in PROFILES, " or ".join(map(repr, PROFILES))),
+}
+
+
+def options_of(item: pytest.Item) -> dict[str, Any]:
+    """The arguments of FakeBroker for a test. Raises InvalidArgument that names the mark's wrong option."""
+    options = options_of_run(item.config)
+    for mark in reversed(list(item.iter_markers(MARKER))):
+        options |= checked(mark)
+    return options
+
+
+def options_of_run(config: pytest.Config) -> dict[str, Any]:
+    """What the command line and the ini file say. Raises InvalidArgument."""
+    options: dict[str, Any] = {}
+    seed = _given(config, "fakebroker_seed")
+    if seed:
+        try:
+            options["seed"] = int(seed)
+        except ValueError:
+            raise InvalidArgument("fakebroker_seed", seed, f"fakebroker_seed is {seed!r}, not a whole number") from None
+    profile = _given(config, "fakebroker_profile")
+    if profile:
+        _check("profile", profile, "fakebroker_profile")
+        options["profile"] = profile
+    return options
+
+
+def checked(mark: pytest.Mark) -> dict[str, Any]:
+    """The options of a mark. Raises InvalidArgument for one that there is not, or has a value that cannot be."""
+    if mark.args:
+        raise InvalidArgument(
+            "args", mark.args[0], f"the mark has the value {mark.args[0]!r} without a name; it has {_listed()}"
+        )
+    for name, value in mark.kwargs.items():
+        _check(name, value, name)
+    return dict(mark.kwargs)
+
+
+def _check(option: str, value: object, called: str) -> None:
+    if option not in OPTIONS:
+        close = get_close_matches(option, OPTIONS, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise InvalidArgument(option, value, f"the mark has no option {option!r}{hint} It has {_listed()}")
+    is_right, what = OPTIONS[option]
+    if not is_right(value):
+        raise InvalidArgument(called, value, f"{called} is {value!r}, which is not {what}")
+
+
+def _listed() -> str:
+    return ", ".join(f"{option}=..." for option in OPTIONS)
+
+
+def _given(config: pytest.Config, name: str) -> str:
+    """The option of the command line, else that of the ini file; empty without both."""
+    return str(config.getoption(name, None) or config.getini(name) or "")
