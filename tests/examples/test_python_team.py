@@ -66,7 +66,8 @@ def test_no_client_at_hand(fakebroker: FakeBroker) -> None:
     a.sync()
     a.commit({("orders", 0): 7})
 
-    answer = a.request("OffsetFetch", 1, group_id="billing", topics=[{"name": "orders", "partition_indexes": [0]}])
+    answer = a.request("ListOffsets", 1, topics=[{"name": "orders", "partitions": [{"timestamp": -1}]}])
 
-    assert answer.topics[0].partitions[0].committed_offset == 7
+    assert answer.topics[0].partitions[0].offset == 0
+    assert fakebroker.group("billing").offsets == {("orders", 0): 7}
     a.leave()
