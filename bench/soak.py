@@ -32,7 +32,6 @@ CONFIG = {
     "log.retention.check.interval.ms": "2000",
     "log.initial.task.delay.ms": "1000",
     "producer.id.expiration.ms": "60000",
-    "producer.id.expiration.check.interval.ms": "5000",
 }
 GROUPS = 200
 SAMPLE_S = 60.0
