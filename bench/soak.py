@@ -26,6 +26,14 @@ from fakebroker.testclient.tcp_driver import TcpDriver
 
 TOPIC, PARTITIONS = "soak", 6
 RETENTION = {"retention.bytes": "1000000", "segment.bytes": "1048576"}
+# What a broker remembers rightly must not look like a leak: old producer ids go after a minute instead of a day, and
+# the groups are so few that all of them are there after some minutes.
+CONFIG = {
+    "log.retention.check.interval.ms": "2000",
+    "log.initial.task.delay.ms": "1000",
+    "producer.id.expiration.ms": "60000",
+}
+GROUPS = 200
 SAMPLE_S = 60.0
 FLAT_WITHIN = 0.10
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -132,7 +140,7 @@ class Soak:
 
     def join(self) -> None:
         """A group of its own: join, sync, commit twenty times, and mostly leave."""
-        group_id = f"g-{random.randrange(2000)}"
+        group_id = f"g-{random.randrange(GROUPS)}"
         client = self.client("member")
         try:
             client.join(group_id, [TOPIC], session_timeout_ms=6000)
@@ -193,9 +201,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     minutes = parser.parse_args().minutes
-    target = fakebroker(
-        "--config", "log.retention.check.interval.ms=2000", "--config", "log.initial.task.delay.ms=1000"
-    )
+    target = fakebroker(*(option for name, value in CONFIG.items() for option in ("--config", f"{name}={value}")))
     try:
         soak = Soak(target)
         samples = soak.run(minutes)

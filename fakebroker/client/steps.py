@@ -23,6 +23,7 @@ from fakebroker.records.consumer_protocol import (
 )
 from fakebroker.records.record_codec import Record
 from fakebroker.schema import ZERO_UUID, Message
+from fakebroker.schema.building import built
 from fakebroker.wire.messages.api_versions import ApiVersionsRequest
 from fakebroker.wire.messages.fetch import FetchRequest, FetchTopic
 from fakebroker.wire.messages.heartbeat import HeartbeatRequest
@@ -78,9 +79,10 @@ class ClientSteps:
     def request(self, api_name: str, version: int | None = None, /, **fields: Any) -> Flow[Any]:
         """Send a request given by its API's name and its fields, e.g. request("JoinGroup", 4, group_id="g").
 
-        Raises KeyError for an API that does not exist, TypeError for a field that it does not have.
+        A struct in it may be a mapping: topics=[{"name": "orders", "partition_indexes": [0]}]. Raises KeyError for an
+        API that does not exist, InvalidArgument for a field that it does not have.
         """
-        return self.ask(api(api_name).request(**fields), version)
+        return self.ask(built(api(api_name).request, fields), version)
 
     def version_of(self, request: Message) -> Flow[int]:
         """The pinned version for a request of this kind, or the newest that both sides speak."""

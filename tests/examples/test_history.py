@@ -20,5 +20,5 @@ def test_what_a_consumer_did(fakebroker: FakeBroker, tmp_path: Path) -> None:
         fakebroker.journal.expect("JoinGroup", error="MEMBER_ID_REQUIRED").then("JoinGroup", error="NONE").within(s=2)
 
     fakebroker.journal.save(tmp_path / "run.jsonl")
-    assert not fakebroker.journal.diff(tmp_path / "run.jsonl")
+    assert fakebroker.journal.diff(tmp_path / "run.jsonl").is_same
     assert [(record.key, record.value) for record in fakebroker.topic("orders").records()] == [(b"k", b"first")]

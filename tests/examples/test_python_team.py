@@ -66,7 +66,8 @@ def test_no_client_at_hand(fakebroker: FakeBroker) -> None:
     a.sync()
     a.commit({("orders", 0): 7})
 
-    answer = a.request("OffsetFetch", 1, group_id="billing", topics=[{"name": "orders", "partition_indexes": [0]}])
+    answer = a.request("DescribeGroups", 1, groups=["billing"])
 
-    assert answer.topics[0].partitions[0].committed_offset == 7
+    assert answer.groups[0].group_state == "Stable"
+    assert fakebroker.group("billing").offsets == {("orders", 0): 7}
     a.leave()
