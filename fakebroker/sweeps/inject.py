@@ -1,5 +1,6 @@
 """Let a case happen in a broker: one fault at one request."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.sweeps.cases import Case
@@ -24,8 +25,7 @@ class Injection:
             is_plain = case.client_id and not any(sign in case.client_id for sign in _WILDCARDS)
             fields |= {"client_id": case.client_id} if is_plain else {"when": self._is_of_client}
         if case.fault.disturbs:
-            disturb = _DISTURBANCES[case.fault.disturbs]
-            fields["run"] = lambda request: disturb(broker, request.client_id or "")
+            fields["run"] = _disturbance(broker, case.fault.disturbs)
         self._fault = broker.fault(api=case.api, nth=case.nth, **fields)
 
     @property
@@ -35,3 +35,13 @@ class Injection:
 
     def _is_of_client(self, request: "IncomingRequest") -> bool:
         return (request.client_id or "") == self.case.client_id
+
+
+def _disturbance(broker: "Powers", name: str) -> "Callable[[IncomingRequest], None]":
+    """What a fault runs at the request; the broker's story calls it by its name."""
+
+    def disturb(request: "IncomingRequest") -> None:
+        _DISTURBANCES[name](broker, request.client_id or "")
+
+    disturb.__name__ = name
+    return disturb

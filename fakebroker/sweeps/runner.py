@@ -146,11 +146,10 @@ class _Sweeper:
         return CaseResult(case, HELD if injection.was_reached else NOT_REACHED)
 
     def _described(self, error: BaseException) -> str:
-        """The exception on one line, and where it was raised; in the swept function's file if it came by there."""
-        lines = str(error).strip().splitlines()
-        frames = traceback.extract_tb(error.__traceback__)
-        own = [frame for frame in frames if frame.filename == self._file]
-        where = "".join(f" ({Path(frame.filename).name}:{frame.lineno})" for frame in (own or frames)[-1:])
+        """The exception on one line, with the place in the swept function's file that it came by."""
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == self._file]
+        lines = str(error).strip().splitlines() or [frame.line or "" for frame in frames[-1:]]
+        where = "".join(f" ({Path(frame.filename).name}:{frame.lineno})" for frame in frames[-1:])
         return f"{type(error).__name__}{f': {lines[0]}' if lines else ''}{where}"
 
     def _end(self, broker: FakeBroker, ended: "Future[None]") -> None:
