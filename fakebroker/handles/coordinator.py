@@ -53,7 +53,7 @@ class CoordinatorHandle(Handle):
     def _move(self, cluster: "Cluster", now: Instant, to: int) -> None:
         if to not in cluster.nodes:
             raise ValueError(f"there is no node {to}, only {', '.join(map(str, cluster.nodes))}")
-        if not cluster.nodes[to].alive:
+        if cluster.nodes[to].is_fenced:
             raise ValueError(f"node {to} is stopped")
         partition = self._partition(cluster)
         if partition.leader == to:

@@ -25,7 +25,7 @@ class NodeHandle(Handle):
     @property
     def is_alive(self) -> bool:
         """Whether it was not stopped by `stop`."""
-        return self._with_cluster(lambda cluster, _now: self._node(cluster).alive)
+        return self._with_cluster(lambda cluster, _now: not self._node(cluster).is_fenced)
 
     @property
     def rack(self) -> str | None:
