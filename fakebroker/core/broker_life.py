@@ -1,8 +1,8 @@
 """What becomes of brokers: stopped, killed, frozen, cut off, and back (CLU-21, CLU-26, CLU-30 to CLU-33, CLU-40).
 
-A broker that is silent stays in the cluster for `broker.session.timeout.ms` of monotonic time; then it is fenced: others
-lead its partitions. One that was only frozen or cut off does not hear of that; it goes on as what it was until it is
-told, a moment after it can hear again. Kafka: `BrokerHeartbeatManager`, `ClusterControlManager`.
+A broker that is silent stays in the cluster for `broker.session.timeout.ms` of monotonic time; then it is fenced:
+others lead its partitions. One that was only frozen or cut off does not hear of that; it goes on as what it was until
+it is told, a moment after it can hear again. Kafka: `BrokerHeartbeatManager`, `ClusterControlManager`.
 """
 
 from typing import TYPE_CHECKING
@@ -110,7 +110,7 @@ def rejoin(cluster: "Cluster", node: "Node", now: Instant) -> None:
 
 def fence(cluster: "Cluster", node: "Node", now: Instant) -> None:
     """The cluster takes it for dead: others lead its partitions where they can (CLU-6, CLU-21, CLU-22)."""
-    _end_session(node)
+    end_session(node)
     if node.is_fenced:
         return
     node.is_fenced = True
@@ -161,7 +161,8 @@ def _start_session(cluster: "Cluster", node: "Node", now: Instant) -> None:
         cluster.timers.mono.arm(node.session, now.mono_ms + timeout_ms)
 
 
-def _end_session(node: "Node") -> None:
+def end_session(node: "Node") -> None:
+    """The controller waits no more for it."""
     if node.session is not None:
         node.session.end()
         node.session = None
@@ -181,7 +182,7 @@ def _heard(cluster: "Cluster", node: "Node", now: Instant) -> None:
 
 
 def _unfence(cluster: "Cluster", node: "Node", now: Instant) -> None:
-    _end_session(node)
+    end_session(node)
     node.is_fenced = False
     node.log_ends.clear()
     for partition in _partitions_on(cluster, node):

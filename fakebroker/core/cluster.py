@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core import broker_life
 from fakebroker.core.deadlines import Timers
-from fakebroker.core.events import CoreEvent
+from fakebroker.core.events import CoreEvent, NodeChanged
 from fakebroker.core.groups.holds import GroupHolds, Hold, Phase
 from fakebroker.core.java_hash import partition_of
 from fakebroker.core.logs.jobs import LogJobs
@@ -55,6 +55,7 @@ class Cluster:
         self.cluster_id = urlsafe_b64encode(self.new_uuid()).rstrip(b"=").decode()
         self.holds: dict[str, GroupHolds] = {}  # what a test holds, by group id
         self.topics = Topics(self)
+        self._highest_node_id = max(node_ids)
         self.nodes: dict[int, Node] = {}
         for node_id in node_ids:
             own = settings if node_id == node_ids[0] else settings.for_broker()
@@ -150,7 +151,7 @@ class Cluster:
             broker_life.kill(self, node, now)
 
     def start_node(self, node_id: int, now: Instant) -> None:
-        """A broker that was stopped or killed is back (`broker_life.start`). Nothing happens if its process is there."""
+        """A broker is back (`broker_life.start`). Nothing happens if its process is there."""
         node = self.nodes[node_id]
         if not node.has_process:
             broker_life.start(self, node, now)
@@ -176,6 +177,35 @@ class Cluster:
         node = self.nodes[node_id]
         if node.state is NodeState.FROZEN:
             broker_life.thaw(self, node, now)
+
+    def replicas_on(self, node_id: int) -> "list[Partition]":
+        """The partitions that have a replica on a broker, or are led by it."""
+        partitions = [partition for topic in self.topics for partition in topic.partitions]
+        return [each for each in partitions if node_id in each.replicas or node_id == each.leader]
+
+    @property
+    def next_node_id(self) -> int:
+        """The id that `add_node` gives: one more than the highest there ever was."""
+        return self._highest_node_id + 1
+
+    def add_node(self, rack: str | None = None) -> int:
+        """A new broker, running, without replicas; returns its id."""
+        node_id = self._highest_node_id = self.next_node_id
+        settings = self.settings.for_broker()
+        settings.set_own("node.id", node_id)
+        settings.set_own("broker.id", node_id)
+        if rack is not None:
+            settings.set_own("broker.rack", rack)
+        self.nodes[node_id] = Node(self, node_id, settings)
+        self.outbox.append(NodeChanged(node_id, "added"))
+        return node_id
+
+    def remove_node(self, node_id: int) -> None:
+        """Forget a broker that was stopped or killed and has no replicas; its id is not given again."""
+        node = self.nodes.pop(node_id)
+        broker_life.end_session(node)
+        node.coordinator.retire()
+        self.outbox.append(NodeChanged(node_id, "removed"))
 
     def new_uuid(self) -> bytes:
         """16 random bytes in the form of a UUID of version 4; never one whose text begins with "-" (as Kafka)."""

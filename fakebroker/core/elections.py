@@ -1,8 +1,8 @@
 """Who leads a partition and who is in sync when brokers go and come back (CLU-6, CLU-22, CLU-26, CLU-30, KIP-966).
 
-What Kafka's controller decides: `ReplicationControlManager`, `PartitionChangeBuilder`. All brokers share one log here:
-a replica is in sync as soon as its broker is alive and the partition has a leader. Of a broker that does not fetch it is
-known how far it had come (`Node.log_ends`): if it leads all the same, the log ends there.
+What Kafka's controller decides: `ReplicationControlManager`, `PartitionChangeBuilder`. All brokers share one log here,
+so a replica is in sync as soon as its broker is alive and the partition has a leader. Of a broker that does not fetch
+it is known how far it had come (`Node.log_ends`): if it leads all the same, the log ends there.
 """
 
 from collections.abc import Sequence

@@ -101,7 +101,7 @@ class Partition:
         return self.stale_views.get(node_id, self) if self.stale_views else self
 
     def forget_view(self, node_id: int, now: Instant) -> None:
-        """A broker hears what has changed: its coordinator unloads or loads the partition, parked requests look again."""
+        """A broker hears what has changed: its coordinator unloads or loads, parked requests look again."""
         if self.stale_views.pop(node_id, None) is not None:
             self.topic.cluster.nodes[node_id].coordinator.leader_changed(self, now)
             self.wake(now)

@@ -78,7 +78,7 @@ class ClusterSteps:
                 self._until(f"settled on {step.on}", lambda: self._is_settled(step))
 
     def address_of(self, connection: str) -> Address | None:
-        """Where the connection "x@a" goes; for one without a broker's name the first live one, None if none is known."""
+        """Where the connection "x@a" goes; without a broker's name to the first live one, None if none is known."""
         name = connection.rpartition("@")[2] if "@" in connection else ""
         broker = self._brokers.get(self._alias.get(name, name))
         if broker is None:
@@ -128,7 +128,9 @@ class ClusterSteps:
     def _name_nodes(self, step: NameNodes) -> None:
         _, partition = self._partition(step.group, step.topic)
         listed = self._call("Metadata", 5, Topics=[], AllowAutoTopicCreation=False)["Brokers"]
-        known = {each["NodeId"]: Broker(each["NodeId"], Address(each["Host"], each["Port"]), each["Rack"]) for each in listed}
+        known = {
+            each["NodeId"]: Broker(each["NodeId"], Address(each["Host"], each["Port"]), each["Rack"]) for each in listed
+        }
         leader = partition["LeaderId"]
         ids = [leader, *(node_id for node_id in partition["ReplicaNodes"] if node_id != leader)]
         self._brokers = {name: known[node_id] for name, node_id in zip("abc", ids, strict=False)}
@@ -255,4 +257,3 @@ def marks(value: Json, path: str = "") -> list[tuple[str, str]]:
 
 def _broker_of(entry: Json) -> str:
     return str(entry.get("NodeId", entry.get("BrokerId")))
-

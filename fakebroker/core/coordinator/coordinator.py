@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from fakebroker.core.coordinator.loading import load_groups
-from fakebroker.core.coordinator.shard import MOVED, Shard
+from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.events import CoordinatorMoved
+from fakebroker.core.groups.classic_group import MOVED
 from fakebroker.core.java_hash import partition_of
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.errors import ErrorCode, KafkaError, WireError
@@ -174,6 +175,11 @@ class GroupCoordinator:
         """The broker's process has ended: what its memory had is gone."""
         for partition in list(self.shards):
             self.unload(partition, now, "its coordinator was killed")
+
+    def retire(self) -> None:
+        """The broker is taken out of the cluster."""
+        self.cluster.topics.on_deleted.remove(self._on_topic_deleted)
+        self.cluster.topics.on_leader_changed.remove(self.leader_changed)
 
     def leader_changed(self, partition: "Partition", now: Instant) -> None:
         """Unload a partition of `__consumer_offsets` that this broker lost, load one that it leads now (CLU-3, CLU-31).

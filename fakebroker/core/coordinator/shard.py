@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fakebroker.core.coordinator.replication_wait import ReplicationWait
 from fakebroker.core.coordinator.stranded_log import StrandedLog
 from fakebroker.core.events import CoreEvent, Transition
-from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.groups.classic_group import MOVED, ClassicGroup
 from fakebroker.core.groups.states import State
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.offsets.cleanup import Cleanup
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from fakebroker.core.topics import Partition
 
 T = TypeVar("T")
-MOVED = "its coordinator moved away"
 _GROUPS_PER_STEP = 1_000  # in which the offsets of a deleted topic are looked for
 _SURELY_FIT = 16  # so many offsets with the longest metadata fit even into the smallest batch that may be configured
 
@@ -57,7 +56,9 @@ class Shard:
         self.metadata_max_bytes = self.settings.get_int("offset.metadata.max.bytes")  # read-only in Kafka
         self.log: PartitionLog | StrandedLog = partition.log
         self.waits: dict[ReplicationWait, None] = {}  # answers that wait for replicas, nearly always none
-        self._unreplicated: list[tuple[int, Callable[[Instant], None]]] = []  # log end, what is applied when it is replicated
+        self._unreplicated: list[
+            tuple[int, Callable[[Instant], None]]
+        ] = []  # log end, what is applied when it is replicated
         self._latest: dict[str, int] = {}  # group -> offset of its latest record, unless that is a tombstone
         self._format = Format(self.behaviours.offset_value_version, self.behaviours.group_value_version)
 

@@ -29,6 +29,8 @@ from fakebroker.records.offsets_topic import GroupValue
 
 __all__ = ["PROTOCOL_TYPE_CONSUMER", "ClassicGroup"]
 
+MOVED = "its coordinator moved away"
+
 
 class ClassicGroup(GroupMetadata):
     """One group and what can be asked of it."""
@@ -275,7 +277,7 @@ class ClassicGroup(GroupMetadata):
         if len(self.members) > self.host.settings.get_int("group.max.size"):
             rebalance.start(self, now, "the loaded group has more members than group.max.size")
 
-    def unload(self, now: Instant, reason: str) -> None:
+    def unload(self, now: Instant, reason: str = MOVED) -> None:
         """Become Dead here because another broker coordinates the group now, or it is loaded again.
 
         Parked requests are answered with NOT_COORDINATOR (ST-14).
