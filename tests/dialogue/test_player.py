@@ -86,7 +86,7 @@ class BusyMachine:
         self.mono_ms = 0
         self.lost_ms = lost_ms
 
-    def open(self, client: ClientConnection) -> None:
+    def open(self, client: ClientConnection, address: Address | None = None) -> None:
         pass
 
     def flush(self, client: ClientConnection) -> None:
