@@ -5,6 +5,7 @@ others lead its partitions. One that was only frozen or cut off does not hear of
 it is told, a moment after it can hear again. Kafka: `BrokerHeartbeatManager`, `ClusterControlManager`.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.core import elections
@@ -138,6 +139,15 @@ def become_zombie(cluster: "Cluster", node: "Node", partition: "Partition", to: 
     node.is_unaware = was_unaware
     deadline = Deadline(lambda now: partition.forget_view(node.id, now), owner=node)
     cluster.timers.mono.arm(deadline, now.mono_ms + for_ms)
+
+
+def settle(cluster: "Cluster", came_back: Sequence[int], now: Instant) -> None:
+    """After a restore: the brokers that were frozen or cut off are back, and those without a process are fenced."""
+    for node_id in came_back:
+        _unfence(cluster, cluster.nodes[node_id], now)
+    for node in cluster.nodes.values():
+        if not node.has_process and not node.is_fenced:
+            _start_session(cluster, node, now)
 
 
 # -- steps -------------------------------------------------------------------------------------------------------------

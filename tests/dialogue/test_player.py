@@ -22,6 +22,7 @@ from fakebroker.dialogue.script import (
     Unsupported,
     read_dialogue,
 )
+from fakebroker.listeners import Address
 from tests.conformance.recordings import DATA
 
 RECORDINGS = DATA / "dialogues"
