@@ -107,6 +107,11 @@ class Partition:
             self.wake(now)
 
     @property
+    def is_lagging(self) -> bool:
+        """Whether replicas may not have everything, or brokers do not know who leads; nearly never."""
+        return self.log.high_watermark_limit is not None or bool(self.stale_views)
+
+    @property
     def is_replicating(self) -> bool:
         """Whether what is appended reaches all replicas in sync, and they are enough (CLU-61, CLU-62)."""
         cluster = self.topic.cluster
