@@ -75,8 +75,8 @@ class _Broker(Powers):
         addresses that answers name instead, in the same order. `listen` may also be ports that are bound already.
         `journal_dir` is where the journal is written to, `verbose` logs every request and event.
 
-        Raises SettingError for bad settings, UnknownRelease, InvalidArgument for bad `nodes` and `racks` and a directory
-        that cannot be written, ValueError for bad addresses.
+        Raises SettingError for bad settings, UnknownRelease, InvalidArgument for bad `nodes` and `racks` and for a
+        directory that cannot be written, ValueError for bad addresses.
         """
         self._config: dict[str, object] = dict(config or {})
         self._profile = profile

@@ -94,6 +94,18 @@ class Cluster:
         """The partition of `__consumer_offsets` that holds the group; see `coordinator_partition`."""
         return self.coordinator_partition(CONSUMER_OFFSETS, group_id)
 
+    def expected_coordinator(self, group_id: str) -> tuple[int, int]:
+        """The partition of `__consumer_offsets` that holds the group, and its leader, -1 for none. Makes no topic.
+
+        Before the topic is made: what they will be if nothing changes until then.
+        """
+        topic = self.topics.get(CONSUMER_OFFSETS)
+        if topic is not None:
+            partition = self.group_partition(group_id)
+            return partition.index, partition.leader
+        index = partition_of(group_id, self.settings.get_int("offsets.topic.num.partitions"))
+        return index, self.assign_replicas(index, 1, 1)[0][0] if self.live(self.nodes) else -1
+
     def group_ids(self, now: Instant) -> list[str]:
         """The groups of all brokers, in order; without those of partitions that are being loaded."""
         shards = [

@@ -97,6 +97,9 @@ class GroupCoordinator:
         log_partition = self._ensure_topic(now).partitions[partition]
         is_new = not log_partition.has_log
         shard = self.shards[partition] = Shard(self.node, log_partition, since)
+        view = log_partition.stale_views.get(self.node.id)
+        if view is not None:
+            shard.strand(view)
         if is_new and not for_ms:
             return shard
         self._emit(partition, "loading")
