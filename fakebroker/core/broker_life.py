@@ -194,10 +194,9 @@ def _heard(cluster: "Cluster", node: "Node", now: Instant) -> None:
 def _unfence(cluster: "Cluster", node: "Node", now: Instant) -> None:
     end_session(node)
     node.is_fenced = False
-    node.log_ends.clear()
     for partition in _partitions_on(cluster, node):
         elections.broker_started(partition, now)
-        partition.update_high_watermark(now)
+    node.log_ends.clear()
 
 
 def _become_unaware(node: "Node") -> None:
