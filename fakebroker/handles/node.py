@@ -187,6 +187,7 @@ class NodeHandle(Handle):
 
     def _stop(self, cluster: Cluster, now: Instant) -> None:
         """The coordinators answer before the connections are closed."""
+        self._node(cluster)
         self._links.end(self.node_id, FROZEN)
         cluster.stop_node(self.node_id, now)
         self._access.engine.drain()
@@ -202,6 +203,7 @@ class NodeHandle(Handle):
 
     def _start(self, cluster: Cluster, now: Instant) -> None:
         """Ports that cannot be had leave it stopped."""
+        self._node(cluster)
         if REFUSES_CONNECTS not in self._links.faults_of(self.node_id):
             self._access.server.open_node(self.node_id)
         cluster.start_node(self.node_id, now)
@@ -218,6 +220,7 @@ class NodeHandle(Handle):
 
     def _thaw(self, cluster: Cluster, now: Instant) -> None:
         """What waits in the sockets comes before the timers."""
+        self._node(cluster)
         self._links.end(self.node_id, FROZEN)
         cluster.thaw_node(self.node_id, now)
         self._access.engine.drain()
