@@ -102,10 +102,36 @@ class Powers(ABC):
         return CoordinatorHandle(self, group_id)
 
     def node(self, node_id: int) -> "NodeHandle":
-        """One broker of the cluster; they count from 1. Raises ValueError for one that does not exist."""
+        """One broker of the cluster; they count from 1. Raises UnknownThing for one that does not exist."""
         from fakebroker.handles.node import NodeHandle
 
         return NodeHandle(self, node_id)
+
+    @property
+    def nodes(self) -> "list[NodeHandle]":
+        """The brokers of the cluster, in the order of their ids."""
+        return [self.node(node_id) for node_id in self.call(lambda: list(self.engine.cluster.nodes))]
+
+    def add_node(self, rack: str | None = None) -> "NodeHandle":
+        """Add a broker on a free port; it has no replicas until a topic is made there or partitions are reassigned.
+
+        Its id is the next one. `reset` takes it away. Raises InvalidArgument for a rack that is no text, OSError if
+        there is no port.
+        """
+        from fakebroker.handles.node import NodeHandle
+        from fakebroker.listener_options import check_rack, next_listener
+
+        check_rack(rack)
+
+        def add() -> int:
+            listener = next_listener(self.engine.listeners, self.engine.cluster.next_node_id)
+            self.server.add_listener(listener)
+            self.engine.add_listener(listener)
+            node_id = self.engine.cluster.add_node(rack)
+            self.engine.drain()
+            return node_id
+
+        return NodeHandle(self, self.call(add))
 
     def create_topic(
         self,
