@@ -184,9 +184,7 @@ def test_the_readings_are_the_sum_of_what_was_done(moves: list[tuple[str, int]])
             is_frozen = what == "freeze"
             (machine.clock.freeze if is_frozen else machine.clock.resume)()
         read_wall_ms, read_mono_ms = machine.passed_ms()
-        assert read_wall_ms == pytest.approx(
-            wall_ms, abs=len(moves) + 1
-        )  # a change may lose part of one
+        assert read_wall_ms == pytest.approx(wall_ms, abs=len(moves) + 1)  # a change may lose part of one
         assert read_mono_ms == pytest.approx(mono_ms, abs=1)
 
 
