@@ -35,7 +35,7 @@ from fakebroker.net.clock import LoopClock
 from fakebroker.net.ports import Ports
 from fakebroker.net.server import Server
 from fakebroker.net.thread import LoopThread
-from fakebroker.net.waiter import Waiter
+from fakebroker.net.waiter import Waiter, check_timeout_s
 from fakebroker.release import release
 from fakebroker.settings import Settings
 
@@ -349,6 +349,7 @@ class FakeBroker(_Broker):
         BrokerStopped when the broker is stopped meanwhile, or is not running and `probe` gives nothing, RuntimeError on
         the broker's own thread.
         """
+        check_timeout_s(timeout_s)
         done: Future[T] = Future()
         waiter = Waiter(probe, done)
         try:
@@ -435,6 +436,7 @@ class AsyncFakeBroker(_Broker):
         """An awaitable of what `probe` gives. Raises WaitTimeout with the text of `failure`, what `probe` raised,
         BrokerStopped when the broker is stopped meanwhile, or is not running and `probe` gives nothing.
         """
+        check_timeout_s(timeout_s)
         return self._wait(probe, timeout_s, failure)
 
     async def _wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> T:
