@@ -73,8 +73,8 @@ def report() -> str:
     lines = [
         "## The journal",
         "",
-        "CPU of a Heartbeat on the engine alone, in one process and without sockets, the best of several rounds. Over sockets",
-        "the microseconds are the same, and their share is less.",
+        "CPU of a Heartbeat on the engine alone, in one process and without sockets, the best of several rounds. Over",
+        "sockets the microseconds are the same, and their share is less.",
         "",
         "| journal | us per Heartbeat | more than without it | |",
         "|---|---|---|---|",
