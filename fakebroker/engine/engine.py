@@ -77,6 +77,7 @@ class Engine:
             self.to_flush = {}
             for connection in connections:
                 connection.driver.flush()
+        self.journal.settle()
 
     @property
     def faults(self) -> "Faults":
