@@ -41,7 +41,6 @@ from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
     from fakebroker.snapshot.snapshot import Snapshot
-    from fakebroker.snapshot.state import BrokerState
     from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
 
 T = TypeVar("T")
@@ -184,14 +183,15 @@ class _Broker(Powers):
         options = Options(texts(self._config), self._profile, self._release.name, self._seed, self._node_ids)
         return take(options, self._engine.cluster, self._server.clock)
 
-    def _restore(self, state: "BrokerState") -> None:
+    def _restore(self, snapshot: "Snapshot") -> None:
         """First everything that can fail, then the change."""
         from fakebroker.snapshot.restoring import check_nodes, restored_cluster
 
-        options, clock = state.options, self._server.clock
+        state, clock = snapshot.state, self._server.clock
+        options = state.options
         check_nodes(options.node_ids, self._node_ids)
         now = Instant(state.clock.wall_ms, clock.now().mono_ms)
-        engine = self._engine_of(restored_cluster(state, now), now)
+        engine = self._engine_of(restored_cluster(snapshot, now), now)
         for node in state.cluster.nodes:
             if node.alive:
                 self._server.open_node(node.id)

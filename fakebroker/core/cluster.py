@@ -22,6 +22,7 @@ from fakebroker.release import Behaviours, Release
 from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
+    from fakebroker.core.coordinator.loading import DecodedBatch
     from fakebroker.core.topics import Partition
 
 __all__ = ["Cluster", "Node"]
@@ -73,6 +74,7 @@ class Cluster:
         self.client_metrics: dict[str, dict[str, str]] = {}  # subscription -> its own configs
         self._next_producer_id = 0
         self._hold_count = 0
+        self.decoded_batches: dict[bytes, DecodedBatch] | None = None  # known while a snapshot is restored
 
     @property
     def controller_id(self) -> int:

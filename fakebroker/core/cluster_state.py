@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from fakebroker.core.broker_life import settle
 from fakebroker.core.cluster import Cluster
+from fakebroker.core.coordinator.loading import DecodedBatch
 from fakebroker.core.logs.jobs import LogJobs
 from fakebroker.core.logs.leader_epochs import LeaderEpochs
 from fakebroker.core.logs.log import PartitionLog
@@ -172,7 +173,11 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "log_jobs": "`jobs`",
             "holds": "of a test, not of the broker",
             "_hold_count": "of a test, not of the broker",
+<<<<<<< HEAD
             "_highest_node_id": "follows from the nodes that there are",
+=======
+            "decoded_batches": "only there while the groups are loaded",
+>>>>>>> h/snapshots
         },
     ),
     Topics: Durable(
@@ -330,16 +335,19 @@ def build_cluster(state: ClusterState, settings: Settings, release: Release, now
     return cluster
 
 
-def load_coordinators(cluster: Cluster, now: Instant) -> None:
+def load_coordinators(cluster: Cluster, now: Instant, decoded: dict[bytes, DecodedBatch] | None = None) -> None:
     """Load the groups of every partition of `__consumer_offsets` that has a leader and a log (LD-1).
 
-    Deletions of topics that were under way are completed: their offsets are deleted by the loads.
+    Deletions of topics that were under way are completed: their offsets are deleted by the loads. `decoded` keeps what
+    batches say from one load of the same log to the next: decoding is nearly all of its cost.
     """
+    cluster.decoded_batches = decoded
     topic = cluster.topics.get(CONSUMER_OFFSETS)
     for partition in topic.partitions if topic is not None else ():
         if partition.has_log and partition.leader in cluster.nodes:
             cluster.nodes[partition.leader].coordinator.load(partition.index, now)
     cluster.topics.being_deleted.clear()
+    cluster.decoded_batches = None
 
 
 def random_state(seed: int) -> RandomState:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from fakebroker.net.clock import LoopClock
     from fakebroker.net.server import Server
     from fakebroker.snapshot.snapshot import Snapshot
-    from fakebroker.snapshot.state import BrokerState
 
 T = TypeVar("T")
 
@@ -167,15 +166,15 @@ class Powers(ABC):
         from fakebroker.snapshot.snapshot import Snapshot
 
         wanted = snapshot if isinstance(snapshot, Snapshot) else Snapshot.load(snapshot)
-        self.call(lambda: self._restore(wanted.state))
+        self.call(lambda: self._restore(wanted))
 
     @abstractmethod
     def _take_snapshot(self) -> "Snapshot":
         """A snapshot; called where the engine runs."""
 
     @abstractmethod
-    def _restore(self, state: "BrokerState") -> None:
-        """Go on from a state; called where the engine runs."""
+    def _restore(self, snapshot: "Snapshot") -> None:
+        """Go on from a snapshot; called where the engine runs."""
 
     # Faults
 
