@@ -173,11 +173,8 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "log_jobs": "`jobs`",
             "holds": "of a test, not of the broker",
             "_hold_count": "of a test, not of the broker",
-<<<<<<< HEAD
             "_highest_node_id": "follows from the nodes that there are",
-=======
             "decoded_batches": "only there while the groups are loaded",
->>>>>>> h/snapshots
         },
     ),
     Topics: Durable(

@@ -66,11 +66,6 @@ class Powers(ABC):
 
     # Topics, groups, nodes
 
-    @property
-    def nodes(self) -> "list[NodeHandle]":
-        """The brokers of the cluster, by number."""
-        return [self.node(node_id) for node_id in self.call(lambda: sorted(self.engine.cluster.nodes))]
-
     def topic(self, name: str) -> "TopicHandle":
         """One topic, which need not exist yet."""
         from fakebroker.handles.topic import TopicHandle
