@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench import clients, scale, snapshots
+from bench import clients, journal, scale, snapshots
 from bench.cases import CASES, Case
 from bench.driver import Rate, load, median_and_spread
 from bench.joining import ms_to_stable
@@ -142,6 +142,7 @@ def main() -> None:
             "Set-up of a test, snapshots", ["what", "measured (spread)", "goal"], set_up_and_snapshots(options.rounds)
         ),
         scale.report(),
+        journal.report(),
     ]
     REPORT.write_text("\n".join(["# Benchmarks", "", about(), "", *sections]))
 

@@ -29,19 +29,18 @@ from fakebroker.errors import BrokerStopped, WaitTimeout
 from fakebroker.handles.powers import Powers
 from fakebroker.instant import Instant
 from fakebroker.journal.make import make_journal
-from fakebroker.listener_options import bootstrap, listeners_for
+from fakebroker.listener_options import bootstrap, checked_nodes, listeners_for
 from fakebroker.listeners import Listener
 from fakebroker.net.clock import LoopClock
 from fakebroker.net.ports import Ports
 from fakebroker.net.server import Server
 from fakebroker.net.thread import LoopThread
-from fakebroker.net.waiter import Waiter
+from fakebroker.net.waiter import Waiter, check_timeout_s
 from fakebroker.release import release
 from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
     from fakebroker.snapshot.snapshot import Snapshot
-    from fakebroker.snapshot.state import BrokerState
     from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
 
 T = TypeVar("T")
@@ -56,6 +55,7 @@ class _Broker(Powers):
         self,
         *,
         nodes: int = 1,
+        racks: Sequence[str | None] | None = None,
         config: Mapping[str, object] | None = None,
         seed: int = 0,
         profile: str = "test",
@@ -67,19 +67,20 @@ class _Broker(Powers):
     ) -> None:
         """A broker that is not started yet.
 
+        `nodes` is how many brokers there are, with ids from 1 on, and `racks` the rack of each, in order.
         `config` are broker settings by their Kafka names, `profile` ("test" or "kafka") their defaults; `as_release`
         makes it answer as that Kafka did; all random ids follow from `seed`. `listen` is "HOST:PORT",
         or several ("node=2,HOST:PORT", "dialect=kip-17,HOST:PORT"); port 0 takes a free one. `advertise` are the
         addresses that answers name instead, in the same order. `listen` may also be ports that are bound already.
         `journal_dir` is where the journal is written to, `verbose` logs every request and event.
 
-        Raises SettingError for bad settings, UnknownRelease, ValueError for bad addresses, InvalidArgument for a
-        directory that cannot be written.
+        Raises SettingError for bad settings, UnknownRelease, InvalidArgument for bad `nodes` and `racks` and for a
+        directory that cannot be written, ValueError for bad addresses.
         """
         self._config: dict[str, object] = dict(config or {})
         self._profile = profile
         self._release, self._seed = release(as_release), seed
-        self._node_ids = tuple(range(1, nodes + 1))
+        self._node_ids, self._racks = checked_nodes(nodes, racks)
         ports = listen if isinstance(listen, Ports) else Ports(listeners_for(self._node_ids, listen, advertise))
         self._listeners = ports.listeners
         self._ring = make_journal(journal_dir, verbose)
@@ -140,15 +141,15 @@ class _Broker(Powers):
     def reset(self) -> None:
         """Make the broker as new: no topics, no groups, no history, machine's time again. Clients are disconnected.
 
-        Works on a running and on a stopped broker. Ports, settings, seed and waits that are under way stay. Nodes that
-        were stopped are alive. Raises OSError if a port of such a node was taken by another process; then nothing is
-        emptied.
+        Works on a running and on a stopped broker. Ports, settings, seed and waits that are under way stay. Its nodes
+        are those that it was made with, all alive. Raises OSError if a port of one that was stopped was taken by
+        another process; then nothing is emptied.
         """
         self.call(self._reset)
 
     def _new_engine(self) -> Engine:
         settings = Settings(self._config, profile=self._profile)
-        cluster = Cluster(settings, self._release, self._seed, self._node_ids)
+        cluster = Cluster(settings, self._release, self._seed, self._node_ids, self._racks)
         return self._engine_of(cluster, self._server.clock.now())
 
     def _engine_of(self, cluster: Cluster, now: Instant) -> Engine:
@@ -166,6 +167,7 @@ class _Broker(Powers):
         """Go on with another engine, at another time, without clients and history."""
         if self.is_running:
             self._server.drop_clients()
+        self._server.drop_listeners(self._node_ids)
         self._ring.clear()
         set_clock()
         self._engine = make_engine()
@@ -181,14 +183,15 @@ class _Broker(Powers):
         options = Options(texts(self._config), self._profile, self._release.name, self._seed, self._node_ids)
         return take(options, self._engine.cluster, self._server.clock)
 
-    def _restore(self, state: "BrokerState") -> None:
+    def _restore(self, snapshot: "Snapshot") -> None:
         """First everything that can fail, then the change."""
         from fakebroker.snapshot.restoring import check_nodes, restored_cluster
 
-        options, clock = state.options, self._server.clock
+        state, clock = snapshot.state, self._server.clock
+        options = state.options
         check_nodes(options.node_ids, self._node_ids)
         now = Instant(state.clock.wall_ms, clock.now().mono_ms)
-        engine = self._engine_of(restored_cluster(state, now), now)
+        engine = self._engine_of(restored_cluster(snapshot, now), now)
         for node in state.cluster.nodes:
             if node.alive:
                 self._server.open_node(node.id)
@@ -346,6 +349,7 @@ class FakeBroker(_Broker):
         BrokerStopped when the broker is stopped meanwhile, or is not running and `probe` gives nothing, RuntimeError on
         the broker's own thread.
         """
+        check_timeout_s(timeout_s)
         done: Future[T] = Future()
         waiter = Waiter(probe, done)
         try:
@@ -432,6 +436,7 @@ class AsyncFakeBroker(_Broker):
         """An awaitable of what `probe` gives. Raises WaitTimeout with the text of `failure`, what `probe` raised,
         BrokerStopped when the broker is stopped meanwhile, or is not running and `probe` gives nothing.
         """
+        check_timeout_s(timeout_s)
         return self._wait(probe, timeout_s, failure)
 
     async def _wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> T:

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
+from fakebroker.errors import InvalidArgument
 from fakebroker.listeners import Address, Listener
 from fakebroker.net.ports import EVERY_ADDRESS, is_dual_stack
 
 DEFAULT = "127.0.0.1:0"
+MOST_NODES = 1000
 _EVERYWHERE = ("", "0.0.0.0")
 
 
@@ -65,6 +67,30 @@ def listeners_for(
     for listener, address in zip(listeners, advertised, strict=False):
         listener.advertised = address
     return listeners
+
+
+def checked_nodes(
+    nodes: int, racks: Sequence[str | None] | None
+) -> tuple[tuple[int, ...], Sequence[str | None] | None]:
+    """The ids of so many nodes, and the rack of each. Raises InvalidArgument."""
+    if isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= MOST_NODES:
+        raise InvalidArgument("nodes", nodes, f"nodes is {nodes!r}; it is a number of brokers, 1 to {MOST_NODES}")
+    if racks is not None and (isinstance(racks, str) or len(racks) != nodes):
+        raise InvalidArgument("racks", racks, f"racks is {racks!r}; it has the rack of each node, {nodes} in all")
+    for rack in racks or ():
+        check_rack(rack)
+    return tuple(range(1, nodes + 1)), racks
+
+
+def check_rack(rack: str | None) -> None:
+    """Raises InvalidArgument for what cannot be a rack."""
+    if rack is not None and not (isinstance(rack, str) and rack):
+        raise InvalidArgument("rack", rack, f"rack is {rack!r}; it is a text, or None for no rack")
+
+
+def next_listener(listeners: Sequence[Listener], node_id: int) -> Listener:
+    """The listener of one more node: on a free port of the host where the first one listens."""
+    return Listener(node_id, listeners[0].host, 0)
 
 
 def bootstrap(listeners: Sequence[Listener]) -> str:

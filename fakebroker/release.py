@@ -56,6 +56,7 @@ class Behaviours:
     auto_creation_error: ErrorCode = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION  # MD-2: in the Metadata that makes a topic
     describe_configs_v0_shows_defaults: bool = True  # DC-2: is_default in v0; 3.9.1 never sets it, 2.1.1 did
     has_eligible_leader_replicas: bool = True  # CLU-22: before 4.1 the last replica in sync never leaves the ISR
+    high_watermark_needs_min_isr: bool = True  # CLU-62: before 3.7 it advances however few replicas are in sync
     min_isr_is_cluster_default: bool = True  # DC-6: a new cluster holds min.insync.replicas as dynamic cluster default
     list_offsets_merges_topics: bool = True  # LO-6, LO-27: 3.9.1 answers each occurrence of a topic, also empty ones
 
@@ -125,6 +126,7 @@ _BEHAVIOURS_3_9 = replace(
 _BEHAVIOURS_2_1 = replace(
     _BEHAVIOURS_3_9,
     expiry_policy="2.1",
+    high_watermark_needs_min_isr=False,
     group_value_version=2,
     auto_creation_error=ErrorCode.LEADER_NOT_AVAILABLE,
     describe_configs_v0_shows_defaults=True,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fakebroker.broker import FakeBroker
+from fakebroker.broker import AsyncFakeBroker, FakeBroker
 from fakebroker.errors import ErrorCode, InvalidArgument, KafkaError, WaitTimeout
 from fakebroker.handles.group import GroupHandle
 
@@ -159,6 +159,14 @@ def test_what_can_be_waited_for(broker: FakeBroker) -> None:
             group.wait(**wanted, timeout_s=0)
         assert message in str(raised.value)
         assert f"member {a.member_id} of client a: has {{'orders': [0]}}" in str(raised.value)
+
+
+@pytest.mark.parametrize("timeout_s", [-1, float("nan"), "5", None, True])
+@pytest.mark.parametrize("kind", [FakeBroker, AsyncFakeBroker])
+def test_a_time_limit_is_a_number_of_seconds(kind: Callable[[], Any], timeout_s: Any) -> None:
+    """Whatever is waited for: the error comes at once."""
+    with pytest.raises(InvalidArgument, match=f"timeout_s={timeout_s!r} is not a number of seconds, 0 or more"):
+        kind().group("billing").wait(members=1, timeout_s=timeout_s)
 
 
 def test_a_wait_tells_what_happened_since_it_began(broker: FakeBroker) -> None:

@@ -155,7 +155,9 @@ def test_a_hold_stays_over_stop_and_start_but_not_reset(broker: FakeBroker, grou
     assert [each.hold_id for each in group.holds] == [hold.hold_id]
     broker.reset()
     assert (hold.is_active, group.holds) == (False, [])
+    another = group.hold_joins()
     hold.remove()
+    assert (hold.is_active, another.is_active) == (False, True)
 
 
 def test_a_wait_says_what_is_held(broker: FakeBroker, group: GroupHandle) -> None:

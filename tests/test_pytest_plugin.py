@@ -196,7 +196,7 @@ def test_a_broker_that_cannot_tell_does_not_spoil_the_report(run: Runner) -> Non
     result = run(
         """
         def test_fails(fakebroker):
-            del fakebroker.engine.journal._ring
+            del fakebroker.engine.journal._fresh
             fakebroker.engine.journal.clear = lambda: None
             assert 1 == 2
         """

@@ -29,6 +29,7 @@ from fakebroker.settings.declare import INT_MAX, LONG_MAX, TYPE_NAMES, Setting, 
 from fakebroker.settings.table import CLIENT_METRICS, GROUP, TOPIC, removed_in_4
 from fakebroker.wire.registry import APIS
 from tools.group_page import groups_page
+from tools.journal_pages import journal_schema_page, json_schema_file
 from tools.python_api_page import python_api_page
 from tools.rules_pages import chapters, filled_page, index_page
 
@@ -172,6 +173,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "releases.md": releases_page,
     "groups.md": partial(groups_page, _NOTE),
     "python-api.md": partial(python_api_page, _NOTE),
+    "journal-schema.md": partial(journal_schema_page, _NOTE),
+    "journal.schema.json": json_schema_file,
     **{f"rules/{chapter.path.name}": partial(filled_page, chapter.path) for chapter in chapters()},
     "rules/README.md": partial(index_page, _NOTE),
 }

@@ -25,9 +25,9 @@ def handle(call: Call, request: DescribeClusterRequest) -> DescribeClusterRespon
     )
     for node in cluster.nodes.values():
         address = call.address_of(node.id)
-        if address is not None and (node.alive or request.include_fenced_brokers):
+        if address is not None and (not node.is_fenced or request.include_fenced_brokers):
             broker = DescribeClusterBroker(broker_id=node.id, host=address.host, port=address.port, rack=node.rack)
-            broker.is_fenced = not node.alive
+            broker.is_fenced = node.is_fenced
             response.brokers.append(broker)
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = operations.CLUSTER

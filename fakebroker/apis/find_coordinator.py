@@ -67,7 +67,7 @@ def _find(call: Call, key_type: int, key: str) -> _Found:
     if key_type == SHARE and (call.version < _FIRST_SHARE or not _SHARE_KEY.fullmatch(key)):
         early = call.version < _FIRST_SHARE
         return _Found(ErrorCode.INVALID_REQUEST if early else call.cluster.behaviours.share_key_error)
-    leader = call.cluster.coordinator_partition(_TOPICS[key_type], key).leader
+    leader = call.cluster.coordinator_partition(_TOPICS[key_type], key).seen_by(call.node.id).leader
     address = call.address_of(leader) if leader >= 0 else None
     if address is None:
         return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE)

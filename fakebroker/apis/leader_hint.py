@@ -19,8 +19,9 @@ def name_leader(
     `leader` and `endpoint` are the message's own LeaderIdAndEpoch and NodeEndpoint. Without a leader there is no
     endpoint.
     """
-    leader_id = partition.leader
-    answer.current_leader = leader(leader_id=leader_id, leader_epoch=partition.leader_epoch)
+    seen = partition.seen_by(call.node.id)
+    leader_id = seen.leader
+    answer.current_leader = leader(leader_id=leader_id, leader_epoch=seen.leader_epoch)
     address = call.address_of(leader_id)
     if address is not None and all(node.node_id != leader_id for node in response.node_endpoints):
         rack = call.cluster.nodes[leader_id].rack

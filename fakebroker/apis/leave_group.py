@@ -3,22 +3,39 @@
 v3 many members at once, by member id or by instance id (KIP-345); v4 flexible; v5 the reason (KIP-800).
 """
 
+from typing import TYPE_CHECKING
+
 from fakebroker.apis.call import Call
+from fakebroker.apis.replicated import when_replicated
 from fakebroker.core.groups.messages import Leaver
 from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.instant import Instant
 from fakebroker.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+
+if TYPE_CHECKING:
+    from fakebroker.core.coordinator.shard import Shard
 
 _FIRST_BATCH = 3
 
 
-def handle(call: Call, request: LeaveGroupRequest) -> LeaveGroupResponse:
+def handle(call: Call, request: LeaveGroupRequest) -> LeaveGroupResponse | None:
     """Remove the members; each entry has a code, before v3 that of the only one is at the top (LG-9)."""
     leavers = _leavers(call.version, request)
     try:
-        codes = _leave(call, request.group_id, leavers)
+        if not request.group_id:
+            raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+        shard = call.shard(request.group_id)
     except KafkaError as error:
         return LeaveGroupResponse(error_code=error.code)
-    if call.version < _FIRST_BATCH:
+    codes = _leave(shard, request.group_id, leavers, call.now)
+    response = _response(call.version, leavers, codes)
+    if all(codes):
+        return response
+    return when_replicated(call, shard, response, lambda code: LeaveGroupResponse(error_code=code))
+
+
+def _response(version: int, leavers: list[Leaver], codes: list[ErrorCode]) -> LeaveGroupResponse:
+    if version < _FIRST_BATCH:
         return LeaveGroupResponse(error_code=codes[0])
     return LeaveGroupResponse(
         members=[
@@ -34,14 +51,9 @@ def _leavers(version: int, request: LeaveGroupRequest) -> list[Leaver]:
     return [Leaver(member.member_id, member.group_instance_id, member.reason or "") for member in request.members]
 
 
-def _leave(call: Call, group_id: str, leavers: list[Leaver]) -> list[ErrorCode]:
-    """Remove the members and return the code of each entry; UNKNOWN_MEMBER_ID for all if there is no group (LG-2).
-
-    Raises KafkaError with an error of the whole request (LG-1).
-    """
-    if not group_id:
-        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-    group = call.shard(group_id).group(group_id)
+def _leave(shard: "Shard", group_id: str, leavers: list[Leaver], now: Instant) -> list[ErrorCode]:
+    """Remove the members and return the code of each entry; UNKNOWN_MEMBER_ID for all if there is no group (LG-2)."""
+    group = shard.group(group_id)
     if group is None:
         return [ErrorCode.UNKNOWN_MEMBER_ID] * len(leavers)
-    return group.leave(leavers, call.now)
+    return group.leave(leavers, now)

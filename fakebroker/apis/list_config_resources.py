@@ -47,4 +47,4 @@ def _names(call: Call, resource_type: int) -> Iterable[str]:
         return cluster.client_metrics
     if resource_type == TOPIC_RESOURCE:
         return [topic.name for topic in cluster.topics]
-    return [str(node.id) for node in cluster.nodes.values() if node.alive]
+    return [str(node.id) for node in cluster.nodes.values() if not node.is_fenced]

@@ -79,7 +79,11 @@ def _row(call: Call, request: ListOffsetsRequest, name: str, row: _RequestRow) -
         return _error(index, code)
     try:
         answer = list_offsets.find_offset(
-            partition.log, target, request.replica_id, read_committed=request.isolation_level == _READ_COMMITTED
+            partition.log,
+            target,
+            request.replica_id,
+            read_committed=request.isolation_level == _READ_COMMITTED,
+            seen=partition.stale_views.get(call.node.id),
         )
     except KafkaError as error:
         too_new = error.code == ErrorCode.OFFSET_NOT_AVAILABLE and call.version < 5

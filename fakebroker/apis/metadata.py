@@ -83,7 +83,7 @@ def _brokers(call: Call) -> list[MetadataResponseBroker]:
     """The live brokers that have a listener of the kind the client came in on."""
     brokers = []
     for node in call.cluster.nodes.values():
-        address = call.address_of(node.id) if node.alive else None
+        address = call.address_of(node.id) if not node.is_fenced else None
         if address is not None:
             brokers.append(
                 MetadataResponseBroker(node_id=node.id, host=address.host, port=address.port, rack=node.rack)
@@ -156,21 +156,21 @@ def describe(call: Call, topic: Topic) -> MetadataResponseTopic:
 
 def _partition(call: Call, partition: Partition) -> MetadataResponsePartition:
     """One partition. v0 omits dead replicas and answers REPLICA_NOT_AVAILABLE, v5+ names them as offline (MD-5)."""
-    replicas = partition.replicas
-    is_whole = partition.leader >= 0 and len(partition.isr) == len(replicas)
+    replicas, seen = partition.replicas, partition.seen_by(call.node.id)
+    is_whole = seen.leader >= 0 and len(seen.isr) == len(replicas)
     offline = [] if is_whole else _offline(call, replicas)
     code = ErrorCode.NONE
-    if partition.leader < 0:
+    if seen.leader < 0:
         code = ErrorCode.LEADER_NOT_AVAILABLE
     elif call.version == 0 and offline:
         code = ErrorCode.REPLICA_NOT_AVAILABLE
     return MetadataResponsePartition(
         error_code=code,
         partition_index=partition.index,
-        leader_id=partition.leader,
-        leader_epoch=partition.leader_epoch,
+        leader_id=seen.leader,
+        leader_epoch=seen.leader_epoch,
         replica_nodes=call.cluster.live(replicas) if call.version == 0 else list(replicas),
-        isr_nodes=list(partition.isr),
+        isr_nodes=list(seen.isr),
         offline_replicas=offline,
     )
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from fakebroker.apis.call import Call
+from fakebroker.apis.replicated import when_replicated
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.groups.states import State
@@ -37,7 +38,7 @@ _NO_TOPIC_ID = int(ErrorCode.UNKNOWN_TOPIC_ID)
 _Entry = tuple[str, bytes, Topic | None, Sequence[CommitRow]]
 
 
-def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse:
+def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse | None:
     """Check topics first, then the group, then each partition; store what is accepted (OC-2..OC-11)."""
     if call.version == _ZOOKEEPER_VERSION:
         return _unsupported(request)
@@ -60,13 +61,16 @@ def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse:
     except KafkaError as error:
         shard.look_at(group, call.now)
         _replace_none(response, int(error.code))
-    return response
+    if shard.is_replicated:
+        return response
+    return when_replicated(call, shard, response, lambda code: _replace_none(response, int(code)))
 
 
-def _replace_none(response: OffsetCommitResponse, code: int) -> None:
+def _replace_none(response: OffsetCommitResponse, code: int) -> OffsetCommitResponse:
     """Put `code` on every partition that was accepted: nothing could be stored (OC-14)."""
     for topic in response.topics:
         topic.partitions = [(index, code if known == _NONE else known) for index, known in topic.partitions]
+    return response
 
 
 def _unsupported(request: OffsetCommitRequest) -> OffsetCommitResponse:

@@ -4,6 +4,7 @@ An error of the group is the top-level error, and then no partition is listed (O
 """
 
 from fakebroker.apis.call import Call
+from fakebroker.apis.replicated import when_replicated
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.offsets.commit_rules import error_for_offset_delete, is_subscribed
@@ -20,7 +21,7 @@ from fakebroker.wire.messages.offset_delete import (
 _TopicCodes = tuple[str, list[tuple[int, ErrorCode]]]  # a topic and its partitions with their codes
 
 
-def handle(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
+def handle(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteResponse | None:
     """Check the group first, then each partition; delete what may be deleted."""
     if not request.group_id:
         return OffsetDeleteResponse(error_code=ErrorCode.INVALID_GROUP_ID)
@@ -32,7 +33,8 @@ def handle(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
     code = ErrorCode.GROUP_ID_NOT_FOUND if group is None else error_for_offset_delete(group)
     if group is None or code:
         return OffsetDeleteResponse(error_code=code)
-    return _delete(call, request, shard, group)
+    response = _delete(call, request, shard, group)
+    return when_replicated(call, shard, response, lambda code: OffsetDeleteResponse(error_code=code))
 
 
 def _delete(call: Call, request: OffsetDeleteRequest, shard: Shard, group: ClassicGroup) -> OffsetDeleteResponse:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakebroker.apis.call import Call, Steps
 from fakebroker.apis.leader_hint import name_leader
 from fakebroker.core.logs.appends import AppendError, AppendErrorContent
+from fakebroker.core.logs.delayed_produce import DelayedProduce, ProduceTarget, target_of
 from fakebroker.core.logs.log import Appended
 from fakebroker.core.logs.produce_validation import (
     append,
@@ -88,7 +89,7 @@ def _single_batch(call: Call, request: ProduceRequest) -> ProduceResponse | None
     data = entry.partition_data[0]
     topic = _topic(call, entry)
     partition = topic.partition(data.index) if topic is not None else None
-    if partition is None or not is_single_batch(data.records):
+    if partition is None or not is_single_batch(data.records) or partition.is_lagging:
         return None
     try:
         appended = append(partition, call.node.id, data.records, request.acks, call.now)
@@ -112,19 +113,42 @@ def _each_partition(call: Call, request: ProduceRequest) -> Steps[ProduceRespons
         failure = AppendErrorContent(ErrorCode.UNKNOWN_SERVER_ERROR, "a batch without a producer id")
         parts = [_parts(call, entry, failure) for entry in entries]
     response, scans = ProduceResponse(), RequestScans()
+    targets: list[ProduceTarget] = []
     for entry, topic in zip(entries, parts, strict=True):
         answers = []
         for part in topic:
-            answers.append((yield from _answer(call, part, request.acks, response, scans)))
+            answer = yield from _answer(call, part, request.acks, response, scans)
+            answers.append(answer)
+            if request.acks < 0 and part.partition is not None and not answer.error_code:
+                targets += _unreplicated(call, part.partition, answer, response)
             if scans.is_pause_due():
                 yield
         response.responses.append(
             TopicProduceResponse(name=entry.name, topic_id=entry.topic_id, partition_responses=answers)
         )
-    if request.acks != 0:
+    if targets:
+        waiting = DelayedProduce(targets, lambda: call.reply(response))
+        call.on_close(lambda _now: waiting.stop())
+        waiting.begin(call.cluster.timers, request.timeout_ms, call.now)
+    elif request.acks != 0:
         return response
-    _without_answer(call, response)
+    else:
+        _without_answer(call, response)
     return None
+
+
+def _unreplicated(
+    call: Call, partition: "Partition", answer: PartitionProduceResponse, response: ProduceResponse
+) -> list[ProduceTarget]:
+    """What the answer of a partition has to wait for, if for anything. An error leaves its base offset (CLU-61)."""
+
+    def settle(code: ErrorCode) -> None:
+        answer.error_code, answer.log_append_time_ms, answer.log_start_offset = code, -1, partition.log.log_start_offset
+        if code == ErrorCode.NOT_LEADER_OR_FOLLOWER and call.version >= 10:
+            name_leader(call, partition, answer, response, leader=LeaderIdAndEpoch, endpoint=NodeEndpoint)
+
+    target = target_of(partition, call.node.id, settle)
+    return [] if target is None else [target]
 
 
 def _merged(entries: list[TopicProduceData]) -> list[TopicProduceData]:

@@ -15,6 +15,9 @@ from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from fakebroker.control.members import Member, is_handle, is_optional, members_of, type_hints
+from fakebroker.engine.journal import Exchange, Recorded
+from fakebroker.handles.journal import RUN_IN_MEMORY
+from fakebroker.journal.rows import rows_of
 
 Json = Any
 Schema = dict[str, Json]
@@ -26,6 +29,8 @@ _SIMPLE: dict[Any, Schema] = {
     str: {"type": "string"},
     NoneType: {"type": "null"},
     datetime: {"type": "string", "format": "date-time"},
+    Exchange: {"$ref": "#/components/schemas/JournalLine"},
+    Recorded: {"$ref": "#/components/schemas/JournalLine"},
     bytes: {"$ref": "#/components/schemas/Bytes"},
     Any: {},
     object: {},
@@ -42,6 +47,12 @@ BYTES: Schema = {
         },
     ],
 }
+JOURNAL_LINE: Schema = {
+    "type": "object",
+    "description": "A line of the journal; its fields follow from its kind (docs/journal-schema.md).",
+    "properties": {"seq": {"type": "integer"}, "kind": {"type": "string"}, "wall_ms": {"type": "integer"}},
+    "required": ["seq", "kind", "wall_ms"],
+}
 
 
 def to_json(value: Any, separate: frozenset[str]) -> Json:
@@ -50,6 +61,8 @@ def to_json(value: Any, separate: frozenset[str]) -> Json:
         return value.value if isinstance(value, Enum) else value
     if isinstance(value, bytes):
         return _bytes(value)
+    if isinstance(value, Exchange | Recorded):
+        return _rows(value)
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if is_handle(type(value)):
@@ -65,6 +78,12 @@ def _collection(value: Any, separate: frozenset[str]) -> Json:
     if is_dataclass(value):
         return {each.name: to_json(getattr(value, each.name), separate) for each in fields(value)}
     return [to_json(each, separate) for each in value]
+
+
+def _rows(entry: Exchange | Recorded) -> Json:
+    """An entry of the journal: a request as its line in a journal file, an event as its first one."""
+    rows = list(rows_of(entry, RUN_IN_MEMORY))
+    return rows[0] if rows else {}
 
 
 def _bytes(value: bytes) -> Json:
@@ -95,13 +114,12 @@ def _state(handle: Any, separate: frozenset[str]) -> Iterator[tuple[str, Any]]:
 def identity(handle: type) -> list[tuple[str, Any]]:
     """The public attributes that say which thing a handle is, with their types: what it is made with."""
     hints = type_hints(handle.__init__)  # type: ignore[misc]
-    names = list(inspect.signature(handle.__init__).parameters)[2:]  # type: ignore[misc]
-    return [(name, hints.get(name, Any)) for name in names if not is_public_method(handle, name) and name[0] != "_"]
+    names = list(inspect.signature(handle.__init__).parameters)[1:]  # type: ignore[misc]
+    return [(name, hints[name]) for name in names if _is_word(hints[name])]
 
 
-def is_public_method(handle: type, name: str) -> bool:
-    """Whether the class has a member of that name, so that it is no attribute of its handles."""
-    return name in members_of(handle)
+def _is_word(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, int | str)
 
 
 def state_of(handle: type, separate: frozenset[str]) -> list[Member]:
@@ -115,7 +133,7 @@ class Schemas:
 
     def __init__(self, separate: frozenset[str]) -> None:
         self._separate = separate
-        self.components: dict[str, Schema] = {"Bytes": BYTES}
+        self.components: dict[str, Schema] = {"Bytes": BYTES, "JournalLine": JOURNAL_LINE}
 
     def of(self, hint: Any) -> Schema:
         """The schema of what `to_json` makes of a value of this type."""

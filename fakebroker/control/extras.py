@@ -1,24 +1,19 @@
-"""What the HTTP door has beside the powers: health, metrics, the OpenAPI document, the journal as a stream, brokers."""
+"""What the HTTP door has beside the powers: health, metrics, the OpenAPI document, isolated brokers."""
 
 import inspect
-import json
-from collections.abc import AsyncIterator, Awaitable
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 
 from fakebroker.broker import AsyncFakeBroker
 from fakebroker.control.arguments import Arguments
 from fakebroker.control.brokers import IDLE_TTL_S
 from fakebroker.control.endpoint import body_of
-from fakebroker.control.entries import entries_since, next_seq
 from fakebroker.control.extra import Extra, Served
+from fakebroker.control.journal import JOURNAL
 from fakebroker.control.members import Member
-from fakebroker.control.problems import Problem, problem_of
+from fakebroker.control.problems import Problem
 from fakebroker.control.snapshots import SNAPSHOTS
-from fakebroker.errors import BrokerStopped, WaitTimeout
-
-STREAM_SILENCE_S = 10.0  # after so long a comment is sent, so that both sides notice a dead connection
 
 
 def broker_arguments() -> Arguments:
@@ -82,47 +77,11 @@ async def _errors(served: Served, request: Request) -> Response:
     return JSONResponse([repr(error) for error in served.broker_of(request).errors])
 
 
-async def _stream(served: Served, request: Request) -> Response:
-    """The journal as server-sent events, as it happens. `since` begins at a sequence number, as Last-Event-ID does."""
-    broker = served.broker_of(request)
-    since = request.query_params.get("since")
-    if since is None:
-        last = request.headers.get("last-event-id", "")
-        since = str(int(last) + 1) if last.isdecimal() else None
-    if since is not None and not (since.isdecimal() and len(since) < 19):
-        raise Problem(422, "invalid-argument", f"since is a sequence number, not {since[:200]!r}", field="since")
-    start = next_seq(broker) if since is None else int(since)
-    headers = {"Cache-Control": "no-store"}
-    return StreamingResponse(_events(served, broker, start), media_type="text/event-stream", headers=headers)
-
-
-async def _events(served: Served, broker: AsyncFakeBroker, seq: int) -> AsyncIterator[str]:
-    yield ": the journal\n\n"
-    while not served.is_closing:
-        try:
-            await _wait_for(broker, seq)
-        except WaitTimeout:
-            yield ": nothing new\n\n"
-            continue
-        except BrokerStopped as error:
-            yield f"event: end\ndata: {json.dumps(problem_of(error).detail)}\n\n"
-            return
-        for row in entries_since(broker, seq):
-            yield f"id: {row['seq']}\nevent: {row['kind']}\ndata: {json.dumps(row)}\n\n"
-        seq = next_seq(broker)
-
-
-def _wait_for(broker: AsyncFakeBroker, seq: int) -> Awaitable[bool]:
-    """Wait for an entry with this sequence number."""
-    return broker.wait(lambda: True if next_seq(broker) > seq else None, STREAM_SILENCE_S, lambda: "")
-
-
 EXTRAS = (
     Extra("GET", "/healthz", _health, schema="Health", of_broker=True, errors=(503,)),
     Extra("GET", "/metrics", _metrics, media_type="text/plain", of_broker=True),
     Extra("GET", "/openapi.json", _openapi, schema="Document"),
     Extra("GET", "/errors", _errors, schema="Errors", of_broker=True),
-    Extra("GET", "/journal/stream", _stream, media_type="text/event-stream", of_broker=True),
     Extra("GET", "/brokers", _list_brokers, schema="Brokers"),
     Extra(
         "POST",
@@ -135,5 +94,6 @@ EXTRAS = (
     ),
     Extra("GET", "/brokers/{broker_id}", _show_broker, schema="Broker"),
     Extra("DELETE", "/brokers/{broker_id}", _remove_broker, status=204),
+    *JOURNAL,
     *SNAPSHOTS,
 )

@@ -10,7 +10,6 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from fakebroker.broker import AsyncFakeBroker
-from fakebroker.control.entries import next_seq
 from fakebroker.engine.journal import Exchange
 from fakebroker.errors import ErrorCode
 
@@ -28,13 +27,13 @@ class _Counts:
 
     def look(self, broker: AsyncFakeBroker) -> None:
         """Count what came since the last look."""
-        seq = next_seq(broker)
-        self.uncounted += max(0, broker.journal.forgotten - self._seq)
-        for entry in broker.journal.entries():
-            if entry.seq >= self._seq and isinstance(entry, Exchange):
+        journal = broker.engine.journal
+        self.uncounted += max(0, journal.forgotten - self._seq)
+        for entry in journal.entries(self._seq):
+            if isinstance(entry, Exchange):
                 names = dict.fromkeys(_name(code) for code in entry.errors) or {"NONE": None}
                 self.requests.update((entry.api, name) for name in names)
-        self._seq = seq
+        self._seq = journal.next_seq
 
 
 class _BrokerCollector(Collector):

@@ -69,12 +69,20 @@ _SNAPSHOT: Schema = {
     },
     "required": ["snapshot_id", "taken", "topics", "nodes"],
 }
+_DIFF: Schema = {
+    "type": "object",
+    "description": "How two journals differ.",
+    "properties": {"is_same": {"type": "boolean"}, "lines": {"type": "array", "items": {"type": "string"}}},
+    "required": ["is_same", "lines"],
+}
 _EXTRA_SCHEMAS: dict[str, Schema] = {
     "Problem": _PROBLEM,
     "Broker": _BROKER,
     "Brokers": {"type": "array", "items": {"$ref": "#/components/schemas/Broker"}},
     "Snapshot": _SNAPSHOT,
     "Snapshots": {"type": "array", "items": {"$ref": "#/components/schemas/Snapshot"}},
+    "JournalDiff": _DIFF,
+    "Trace": {"type": "object", "description": "A trace in Chrome's JSON format."},
     "Errors": {"type": "array", "items": {"type": "string"}},
     "Health": {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]},
     "Document": {"type": "object", "description": "An OpenAPI document."},

@@ -53,6 +53,8 @@ class Operation(NamedTuple):
         return self.verb in ("POST", "PUT")
 
 
+_REQUESTS = {"requests": [{"api": "JoinGroup", "error": "MEMBER_ID_REQUIRED"}, {"api": "JoinGroup", "error": "NONE"}]}
+
 OPERATIONS = (
     # Time
     Operation("GET", "/clock", "clock"),
@@ -104,6 +106,21 @@ OPERATIONS = (
     Operation("POST", "/nodes/{node_id}/stop", "node.stop"),
     Operation("POST", "/nodes/{node_id}/start", "node.start"),
     Operation("PUT", "/nodes/{node_id}/rack", "node.rack", {"rack": "a"}),
+    # Faults
+    Operation("GET", "/faults", "faults"),
+    Operation("POST", "/faults", "fault", {"api": "OffsetCommit", "group": "billing", "error": "NOT_COORDINATOR"}),
+    Operation("DELETE", "/faults", "clear_faults"),
+    Operation("GET", "/faults/{fault_id}", "fault_by_id"),
+    Operation("DELETE", "/faults/{fault_id}", "fault_by_id.remove"),
+    Operation("POST", "/faults/{fault_id}/wait", "fault_by_id.wait", {"hits": 1}, gives="fault_by_id.hits"),
+    # What happened
+    Operation("GET", "/journal", "journal.requests", {"api": "JoinGroup"}),
+    Operation("DELETE", "/journal", "journal.clear"),
+    Operation("GET", "/journal/events", "journal.events", {"kind": "transition"}),
+    Operation("GET", "/journal/lines", "journal.rows"),
+    Operation("GET", "/journal/next_seq", "journal.next_seq"),
+    Operation("GET", "/journal/forgotten", "journal.forgotten"),
+    Operation("POST", "/journal/wait", "journal.wait", _REQUESTS, gives="journal.requests"),
     # The whole broker
     Operation("POST", "/reset", "reset"),
     Operation("GET", "/story", "story"),
@@ -120,11 +137,20 @@ PYTHON_ONLY: dict[str, str] = {
     "AsyncFakeBroker.server": "the sockets themselves",
     "AsyncFakeBroker.start": "the control server lives as long as the broker; `POST /brokers` starts others",
     "AsyncFakeBroker.stop": "as start; `DELETE /brokers/{broker_id}` stops others",
+    "Expectation.never": "as Expectation.then, with `is_never`",
+    "Expectation.then": "chained calls are Python's form of `POST /journal/wait`",
+    "Expectation.within": "as Expectation.then",
+    "JournalHandle.entries": "Python's form of `GET /journal/lines`",
+    "JournalHandle.expect": "as Expectation.then",
     "AsyncFakeBroker.wait": "takes Python functions; groups and topics have waits of their own",
 }
 
 # Arguments that are Python's own: functions and objects. Over HTTP they keep their default.
-PYTHON_ONLY_ARGUMENTS: dict[str, str] = {}
+PYTHON_ONLY_ARGUMENTS: dict[str, str] = {
+    "AsyncFakeBroker.fault(run)": "a function",
+    "AsyncFakeBroker.fault(unknown)": "catches misspelt fields, as the checks of a body do",
+    "AsyncFakeBroker.fault(when)": "a function",
+}
 
 
 def separate_properties() -> frozenset[str]:

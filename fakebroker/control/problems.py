@@ -103,7 +103,7 @@ def problem_of(error: Exception) -> Problem:
 
 def shown_value(value: Any) -> Any:
     """A value as a problem repeats it: itself if it is short and JSON, else the beginning of its text."""
-    if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**53):
+    if value is None or isinstance(value, bool) or (isinstance(value, int | float) and abs(value) < 2**53):
         return value
     text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= MOST_VALUE_CHARS else text[:MOST_VALUE_CHARS] + "..."

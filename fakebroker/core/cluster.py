@@ -5,14 +5,14 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
-from fakebroker.core import elections
+from fakebroker.core import broker_life
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import CoreEvent, NodeChanged
 from fakebroker.core.groups.holds import GroupHolds, Hold, Phase
 from fakebroker.core.java_hash import partition_of
 from fakebroker.core.logs.jobs import LogJobs
 from fakebroker.core.logs.pending_batches import PendingBatchMemory
-from fakebroker.core.node import Node
+from fakebroker.core.node import Node, NodeState
 from fakebroker.core.offsets.expirations import Expirations
 from fakebroker.core.topic_rules import assign_replicas, check_assignments
 from fakebroker.core.topics import CONSUMER_OFFSETS, Topics
@@ -22,6 +22,7 @@ from fakebroker.release import Behaviours, Release
 from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
+    from fakebroker.core.coordinator.loading import DecodedBatch
     from fakebroker.core.topics import Partition
 
 __all__ = ["Cluster", "Node"]
@@ -34,7 +35,14 @@ class Cluster:
     at run time for one broker alone. `outbox` collects what happens (`core.events`) until the engine takes it.
     """
 
-    def __init__(self, settings: Settings, release: Release, seed: int = 0, node_ids: tuple[int, ...] = (1,)) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        release: Release,
+        seed: int = 0,
+        node_ids: tuple[int, ...] = (1,),
+        racks: Sequence[str | None] | None = None,
+    ) -> None:
         settings.use_release(release.defaults, release.is_before_4)
         self.settings = settings
         self.release = release
@@ -48,12 +56,16 @@ class Cluster:
         self.cluster_id = urlsafe_b64encode(self.new_uuid()).rstrip(b"=").decode()
         self.holds: dict[str, GroupHolds] = {}  # what a test holds, by group id
         self.topics = Topics(self)
+        self._highest_node_id = max(node_ids)
         self.nodes: dict[int, Node] = {}
         for node_id in node_ids:
             own = settings if node_id == node_ids[0] else settings.for_broker()
             own.set_own("node.id", node_id)
             own.set_own("broker.id", node_id)
             self.nodes[node_id] = Node(self, node_id, own)
+        for node_id, rack in zip(node_ids, racks or (), strict=False):
+            if rack is not None:
+                self.nodes[node_id].settings.set_own("broker.rack", rack)
         if self.behaviours.min_isr_is_cluster_default:
             name = "min.insync.replicas"
             settings.replace_dynamic({name: str(settings.get_int(name))}, cluster=True)
@@ -62,6 +74,7 @@ class Cluster:
         self.client_metrics: dict[str, dict[str, str]] = {}  # subscription -> its own configs
         self._next_producer_id = 0
         self._hold_count = 0
+        self.decoded_batches: dict[bytes, DecodedBatch] | None = None  # known while a snapshot is restored
 
     @property
     def controller_id(self) -> int:
@@ -69,7 +82,7 @@ class Cluster:
 
         MOCK: always the first, Kafka names a random one each time (CLU-20).
         """
-        return next((node.id for node in self.nodes.values() if node.alive), -1)
+        return next((node.id for node in self.nodes.values() if not node.is_fenced), -1)
 
     def coordinator_partition(self, topic: str, key: str) -> "Partition":
         """The partition of an internal topic that holds `key`, whose leader is the key's coordinator (FC-2).
@@ -83,6 +96,18 @@ class Cluster:
         """The partition of `__consumer_offsets` that holds the group; see `coordinator_partition`."""
         return self.coordinator_partition(CONSUMER_OFFSETS, group_id)
 
+    def expected_coordinator(self, group_id: str) -> tuple[int, int]:
+        """The partition of `__consumer_offsets` that holds the group, and its leader, -1 for none. Makes no topic.
+
+        Before the topic is made: what they will be if nothing changes until then.
+        """
+        topic = self.topics.get(CONSUMER_OFFSETS)
+        if topic is not None:
+            partition = self.group_partition(group_id)
+            return partition.index, partition.leader
+        index = partition_of(group_id, self.settings.get_int("offsets.topic.num.partitions"))
+        return index, self.assign_replicas(index, 1, 1)[0][0] if self.live(self.nodes) else -1
+
     def group_ids(self, now: Instant) -> list[str]:
         """The groups of all brokers, in order; without those of partitions that are being loaded."""
         shards = [
@@ -94,8 +119,8 @@ class Cluster:
         return sorted(group.group_id for shard in shards for group in shard)
 
     def live(self, node_ids: Iterable[int]) -> list[int]:
-        """Those of the nodes that are known and alive, in the given order."""
-        return [node_id for node_id in node_ids if node_id in self.nodes and self.nodes[node_id].alive]
+        """Those of the nodes that are known and not fenced, in the given order."""
+        return [node_id for node_id in node_ids if node_id in self.nodes and not self.nodes[node_id].is_fenced]
 
     def assign_replicas(self, first: int, count: int, replication_factor: int) -> list[list[int]]:
         """Where `count` new partitions of a topic will be, from index `first` on; see `topic_rules.assign_replicas`."""
@@ -128,26 +153,22 @@ class Cluster:
         return self._hold_count
 
     def stop_node(self, node_id: int, now: Instant) -> None:
-        """A broker stops, cleanly: others lead its partitions and coordinate its groups (CLU-30, CLU-32).
-
-        Requests parked at its coordinator are answered with NOT_COORDINATOR; the caller has to close all connections of
-        the broker, with the other requests that wait there. Nothing happens if it has stopped already.
-        """
+        """A broker stops, cleanly (`broker_life.stop`). Nothing happens if it does not run."""
         node = self.nodes[node_id]
-        if node.alive:
-            self.outbox.append(NodeChanged(node_id, "stopped"))
-            node.stop()
-            for partition in self._replicas_on(node_id):
-                elections.broker_stopped(partition, node_id, now)
+        if node.has_process:
+            broker_life.stop(self, node, now)
+
+    def kill_node(self, node_id: int, now: Instant) -> None:
+        """A broker ends at once (`broker_life.kill`). Nothing happens if it does not run."""
+        node = self.nodes[node_id]
+        if node.has_process:
+            broker_life.kill(self, node, now)
 
     def start_node(self, node_id: int, now: Instant) -> None:
-        """A broker that was stopped is back, with its logs (CLU-26). Nothing happens if it is alive."""
+        """A broker is back (`broker_life.start`). Nothing happens if its process is there."""
         node = self.nodes[node_id]
-        if not node.alive:
-            self.outbox.append(NodeChanged(node_id, "started"))
-            node.alive = True
-            for partition in self._replicas_on(node_id):
-                elections.broker_started(partition, now)
+        if not node.has_process:
+            broker_life.start(self, node, now)
 
     def wall_time_went_back(self, by_ms: int, now: Instant) -> None:
         """The time of day was set back to `now`. Stored times stay as they are, and may lie in the future now.
@@ -159,10 +180,46 @@ class Cluster:
         for node in self.nodes.values():
             node.coordinator.wall_time_went_back(by_ms, now)
 
-    def _replicas_on(self, node_id: int) -> "list[Partition]":
-        """The partitions that have a replica there, and those that a test moved there without one."""
+    def freeze_node(self, node_id: int, now: Instant) -> None:
+        """A broker stands still (`broker_life.freeze`). Nothing happens if it does not run."""
+        node = self.nodes[node_id]
+        if node.is_running:
+            broker_life.freeze(self, node, now)
+
+    def thaw_node(self, node_id: int, now: Instant) -> None:
+        """A frozen broker goes on (`broker_life.thaw`). Nothing happens if it is not frozen."""
+        node = self.nodes[node_id]
+        if node.state is NodeState.FROZEN:
+            broker_life.thaw(self, node, now)
+
+    def replicas_on(self, node_id: int) -> "list[Partition]":
+        """The partitions that have a replica on a broker, or are led by it."""
         partitions = [partition for topic in self.topics for partition in topic.partitions]
         return [each for each in partitions if node_id in each.replicas or node_id == each.leader]
+
+    @property
+    def next_node_id(self) -> int:
+        """The id that `add_node` gives: one more than the highest there ever was."""
+        return self._highest_node_id + 1
+
+    def add_node(self, rack: str | None = None) -> int:
+        """A new broker, running, without replicas; returns its id."""
+        node_id = self._highest_node_id = self.next_node_id
+        settings = self.settings.for_broker()
+        settings.set_own("node.id", node_id)
+        settings.set_own("broker.id", node_id)
+        if rack is not None:
+            settings.set_own("broker.rack", rack)
+        self.nodes[node_id] = Node(self, node_id, settings)
+        self.outbox.append(NodeChanged(node_id, "added"))
+        return node_id
+
+    def remove_node(self, node_id: int) -> None:
+        """Forget a broker that was stopped or killed and has no replicas; its id is not given again."""
+        node = self.nodes.pop(node_id)
+        broker_life.end_session(node)
+        node.coordinator.retire()
+        self.outbox.append(NodeChanged(node_id, "removed"))
 
     def new_uuid(self) -> bytes:
         """16 random bytes in the form of a UUID of version 4; never one whose text begins with "-" (as Kafka)."""

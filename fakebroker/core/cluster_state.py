@@ -14,13 +14,16 @@ from collections.abc import Mapping
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from fakebroker.core.broker_life import settle
 from fakebroker.core.cluster import Cluster
+from fakebroker.core.coordinator.loading import DecodedBatch
 from fakebroker.core.logs.jobs import LogJobs
 from fakebroker.core.logs.leader_epochs import LeaderEpochs
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.logs.producers import Producers, ProducerState, WrittenBatch
 from fakebroker.core.logs.segment import Segment
 from fakebroker.core.node import Node
+from fakebroker.core.node import NodeState as ProcessState
 from fakebroker.core.offsets.expirations import OffsetsExpired
 from fakebroker.core.topic_config import TopicConfig
 from fakebroker.core.topics import CONSUMER_OFFSETS, Partition, Topic, Topics
@@ -88,6 +91,7 @@ class PartitionState(NamedTuple):
     leader: int
     leader_epoch: int
     log: LogState | None
+    out_of_sync: tuple[int, ...] = ()
 
 
 class TopicState(NamedTuple):
@@ -100,12 +104,17 @@ class TopicState(NamedTuple):
 
 
 class NodeState(NamedTuple):
-    """A broker; `own` are its static settings that others do not have, `dynamic` those set at run time."""
+    """A broker; `own` are its static settings that others do not have, `dynamic` those set at run time.
+
+    `alive`: it has a process, which runs after a restore. One that was frozen or cut off is not any more.
+    """
 
     id: int
     alive: bool
     own: dict[str, str]
     dynamic: dict[str, str]
+    is_fenced: bool = False
+    is_replicating: bool = True
 
 
 class RandomState(NamedTuple):
@@ -164,6 +173,8 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "log_jobs": "`jobs`",
             "holds": "of a test, not of the broker",
             "_hold_count": "of a test, not of the broker",
+            "_highest_node_id": "follows from the nodes that there are",
+            "decoded_batches": "only there while the groups are loaded",
         },
     ),
     Topics: Durable(
@@ -181,7 +192,14 @@ DURABLE: Final[Mapping[type, Durable]] = {
     TopicConfig: Durable(
         TopicState, {"own": "`config`", "_settings": _KNOWN, "_generation": _DERIVED, "_log": _DERIVED}
     ),
-    Partition: Durable(PartitionState, {"topic": _KNOWN, "index": "the place in the topic's partitions"}),
+    Partition: Durable(
+        PartitionState,
+        {
+            "topic": _KNOWN,
+            "index": "the place in the topic's partitions",
+            "stale_views": "of brokers that have not heard of the leader: all have after a restore",
+        },
+    ),
     PartitionLog: Durable(
         LogState,
         {
@@ -206,6 +224,13 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "settings": "`own` and `dynamic`, and the options of the broker",
             "coordinator": "its groups are loaded from the log",
             "_fetch_sessions": "of clients, which are disconnected",
+            "state": "`alive`: stopped, or running and reached by all",
+            "is_cut_off": "nobody is after a restore",
+            "is_unaware": "nobody is after a restore",
+            "session": "begins at the restore",
+            "learns": "nothing is left to be heard after a restore",
+            "held_timers": "no broker is frozen after a restore",
+            "log_ends": "replicas that did not fetch have everything after a restore",
         },
     ),
     LogJobs: Durable(
@@ -241,7 +266,8 @@ def cluster_state(cluster: Cluster) -> ClusterState:
 
 
 def _node_state(node: Node) -> NodeState:
-    return _read(NodeState, node, own=node.settings.own(), dynamic=node.settings.dynamic(cluster=False))
+    own, dynamic = node.settings.own(), node.settings.dynamic(cluster=False)
+    return _read(NodeState, node, alive=node.has_process, own=own, dynamic=dynamic)
 
 
 def _topic_state(topic: Topic) -> TopicState:
@@ -300,21 +326,25 @@ def build_cluster(state: ClusterState, settings: Settings, release: Release, now
     for job, start_ms in zip(cluster.log_jobs.all(), state.jobs, strict=True):
         job.start(now.wall_ms if start_ms is None else start_ms)
     cluster.log_jobs.settings_changed(now)
+    settle(cluster, [node.id for node in state.nodes if node.alive and not node.is_replicating], now)
     cluster._next_producer_id = state.next_producer_id
     cluster.random.setstate(tuple(state.random))  # last: making the parts took ids
     return cluster
 
 
-def load_coordinators(cluster: Cluster, now: Instant) -> None:
+def load_coordinators(cluster: Cluster, now: Instant, decoded: dict[bytes, DecodedBatch] | None = None) -> None:
     """Load the groups of every partition of `__consumer_offsets` that has a leader and a log (LD-1).
 
-    Deletions of topics that were under way are completed: their offsets are deleted by the loads.
+    Deletions of topics that were under way are completed: their offsets are deleted by the loads. `decoded` keeps what
+    batches say from one load of the same log to the next: decoding is nearly all of its cost.
     """
+    cluster.decoded_batches = decoded
     topic = cluster.topics.get(CONSUMER_OFFSETS)
     for partition in topic.partitions if topic is not None else ():
         if partition.has_log and partition.leader in cluster.nodes:
             cluster.nodes[partition.leader].coordinator.load(partition.index, now)
     cluster.topics.being_deleted.clear()
+    cluster.decoded_batches = None
 
 
 def random_state(seed: int) -> RandomState:
@@ -323,7 +353,8 @@ def random_state(seed: int) -> RandomState:
 
 
 def _set_up_node(node: Node, state: NodeState) -> None:
-    node.alive = state.alive
+    node.state = ProcessState.RUNNING if state.alive else ProcessState.STOPPED
+    node.is_fenced = state.is_fenced
     for name, text in state.own.items():
         if node.settings.own().get(name) != text:
             node.settings.set_own(name, text)

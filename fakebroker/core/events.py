@@ -43,7 +43,11 @@ class CoordinatorMoved(NamedTuple):
 
 
 class NodeChanged(NamedTuple):
-    """A broker of the cluster was stopped or started by itself: `what` is "stopped" or "started"."""
+    """What became of one broker.
+
+    `what` is "stopped", "killed", "started", "frozen", "thawed", "cut off", "reached again", "fenced", "added" or
+    "removed".
+    """
 
     node_id: int
     what: str

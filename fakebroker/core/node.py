@@ -1,26 +1,64 @@
 """One broker of the cluster."""
 
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from fakebroker.core.coordinator.coordinator import GroupCoordinator
+from fakebroker.core.deadlines import Deadline
 from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.logs.fetch_sessions import FetchSessions
+    from fakebroker.core.topics import Partition
     from fakebroker.instant import Instant
 
 
-class Node:
-    """A broker: its id, whether it is alive, its settings, its group coordinator and fetch sessions."""
+class NodeState(StrEnum):
+    """What a broker's process does (CLU-80)."""
 
-    __slots__ = ("_fetch_sessions", "alive", "cluster", "coordinator", "id", "settings")
+    RUNNING = "running"
+    STOPPED = "stopped"  # shut down cleanly
+    KILLED = "killed"
+    FROZEN = "frozen"  # as by SIGSTOP
+
+
+class Node:
+    """A broker: its id, its process and what the cluster knows of it, its settings, its coordinator, fetch sessions.
+
+    `is_fenced`: the cluster takes it for dead, so it is not listed, leads nothing and is in sync nowhere (CLU-21).
+    `is_cut_off`: it and the other brokers do not reach each other. `is_unaware`: it does not hear of new leaders.
+    `log_ends` has for each partition where its replica stopped fetching, while it does not fetch.
+    """
+
+    __slots__ = (
+        "_fetch_sessions",
+        "cluster",
+        "coordinator",
+        "held_timers",
+        "id",
+        "is_cut_off",
+        "is_fenced",
+        "is_unaware",
+        "learns",
+        "log_ends",
+        "session",
+        "settings",
+        "state",
+    )
 
     def __init__(self, cluster: "Cluster", node_id: int, settings: Settings) -> None:
         self.cluster = cluster
         self.id = node_id
         self.settings = settings
-        self.alive = True
+        self.state = NodeState.RUNNING
+        self.is_fenced = False
+        self.is_cut_off = False
+        self.is_unaware = False
+        self.session: Deadline | None = None  # runs out when the controller has not heard of it for too long
+        self.learns: Deadline | None = None  # when it hears again
+        self.held_timers: list[tuple[bool, int, Deadline]] = []  # of a frozen one: of wall time?, due when, which
+        self.log_ends: dict[Partition, int] = {}
         self.coordinator = GroupCoordinator(cluster, self)
         self._fetch_sessions: FetchSessions | None = None
 
@@ -29,14 +67,30 @@ class Node:
         """The broker's rack (`broker.rack`), None if it is not set."""
         return None if self.settings.is_null("broker.rack") else self.settings.get_str("broker.rack")
 
-    def stop(self) -> None:
-        """The broker does not serve any more: its fetch sessions are lost; settings and logs are on its disk."""
-        self.alive = False
+    @property
+    def is_running(self) -> bool:
+        """Whether its process runs, reachable or not."""
+        return self.state is NodeState.RUNNING
+
+    @property
+    def has_process(self) -> bool:
+        """Whether there is a process, running or frozen."""
+        return self.state in (NodeState.RUNNING, NodeState.FROZEN)
+
+    @property
+    def is_replicating(self) -> bool:
+        """Whether its replicas fetch from their leaders."""
+        return self.state is NodeState.RUNNING and not self.is_cut_off
+
+    def end_process(self, state: NodeState) -> None:
+        """Its process ends: its fetch sessions are lost; settings and logs are on its disk."""
+        self.state = state
         self._fetch_sessions = None
 
     def restart(self, now: "Instant") -> None:
         """The broker was stopped and starts again: its groups are loaded from their logs."""
-        self.coordinator.restart(now)
+        if self.has_process:
+            self.coordinator.restart(now)
 
     @property
     def fetch_sessions(self) -> "FetchSessions":

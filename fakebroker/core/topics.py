@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from fakebroker.core.stale_view import StaleView, epoch_error
 from fakebroker.core.topic_config import TopicConfig, check_config
 from fakebroker.core.topic_rules import check_name, check_partitions, collision_key
 from fakebroker.errors import ErrorCode, KafkaError
@@ -22,11 +23,25 @@ METADATA_TOPIC = "__cluster_metadata"  # the controller's own log; clients can n
 class Partition:
     """One partition: its replicas, leader and log. `elections` changes leader and in-sync set.
 
+    `stale_views` are those of brokers that do not know the present leader, by their ids; nearly always empty.
+
     `isr` are the replicas in sync; `elr` those that were when the set became too small, and may lead as well, and
     `last_known_elr` the leader that left it empty (KIP-966).
     """
 
-    __slots__ = ("_log", "elr", "index", "isr", "last_known_elr", "leader", "leader_epoch", "replicas", "topic")
+    __slots__ = (
+        "_log",
+        "elr",
+        "index",
+        "isr",
+        "last_known_elr",
+        "leader",
+        "leader_epoch",
+        "out_of_sync",
+        "replicas",
+        "stale_views",
+        "topic",
+    )
 
     def __init__(self, topic: "Topic", index: int, replicas: Sequence[int]) -> None:
         self.topic = topic
@@ -37,6 +52,8 @@ class Partition:
         self.last_known_elr: list[int] = []
         self.leader = self.isr[0] if self.isr else -1  # a node id, -1 for none
         self.leader_epoch = 0
+        self.out_of_sync: list[int] = []  # replicas that a test keeps out of the in-sync set
+        self.stale_views: dict[int, StaleView] = {}
         self._log: PartitionLog | None = None
 
     @property
@@ -45,7 +62,8 @@ class Partition:
         if self._log is None:
             from fakebroker.core.logs.log import PartitionLog
 
-            self._log = PartitionLog(self)
+            self._log = log = PartitionLog(self)
+            log.high_watermark_limit = None if self.is_replicating else 0
         return self._log
 
     @property
@@ -65,11 +83,48 @@ class Partition:
     def lead(self, node_id: int, now: Instant) -> None:
         """Make a node the leader, or -1 for none. Each change is a new leader epoch (CLU-24)."""
         if node_id != self.leader:
-            self.leader = node_id
-            self.leader_epoch += 1
+            self.begin_epoch(node_id)
             for callback in self.topic.cluster.topics.on_leader_changed:
                 callback(self, now)
             self.wake(now)
+
+    def begin_epoch(self, leader: int) -> None:
+        """A new leader epoch, of another leader or the same. Brokers that do not hear of it keep their view."""
+        for node in self.topic.cluster.nodes.values():
+            if node.is_unaware and node.id in self.replicas and node.id not in self.stale_views:
+                self.stale_views[node.id] = StaleView(self)
+        self.leader = leader
+        self.leader_epoch += 1
+
+    def seen_by(self, node_id: int) -> "Partition | StaleView":
+        """Leader, epoch and in-sync set as a broker knows them: what is so, unless it is a zombie (CLU-45)."""
+        return self.stale_views.get(node_id, self) if self.stale_views else self
+
+    def forget_view(self, node_id: int, now: Instant) -> None:
+        """A broker hears what has changed: its coordinator unloads or loads, parked requests look again."""
+        if self.stale_views.pop(node_id, None) is not None:
+            self.topic.cluster.nodes[node_id].coordinator.leader_changed(self, now)
+            self.wake(now)
+
+    @property
+    def is_lagging(self) -> bool:
+        """Whether replicas may not have everything, or brokers do not know who leads; nearly never."""
+        return self.log.high_watermark_limit is not None or bool(self.stale_views)
+
+    @property
+    def is_replicating(self) -> bool:
+        """Whether what is appended reaches all replicas in sync, and they are enough (CLU-61, CLU-62)."""
+        cluster = self.topic.cluster
+        if len(self.isr) < self.min_isr and cluster.behaviours.high_watermark_needs_min_isr:
+            return False
+        return all(node_id not in cluster.nodes or cluster.nodes[node_id].is_replicating for node_id in self.isr)
+
+    def update_high_watermark(self, now: Instant) -> None:
+        """After a change of who is in sync or of who fetches: hold the high watermark, or let it go to the end."""
+        if self._log is not None:
+            is_held = self._log.high_watermark_limit is not None
+            if self.is_replicating == is_held:
+                self._log.limit_high_watermark(None if is_held else self._log.high_watermark, now)
 
     def error_for_access(self, node_id: int, leader_epoch: int = -1, *, only_leader: bool = True) -> ErrorCode:
         """Why broker `node_id` may not serve this partition, or NONE. For every API that reads or writes records.
@@ -80,10 +135,10 @@ class Partition:
         """
         if node_id not in self.replicas:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if leader_epoch != -1 and leader_epoch != self.leader_epoch:
-            is_older = leader_epoch < self.leader_epoch
-            return ErrorCode.FENCED_LEADER_EPOCH if is_older else ErrorCode.UNKNOWN_LEADER_EPOCH
-        if only_leader and node_id != self.leader:
+        seen = self.stale_views.get(node_id, self) if self.stale_views else self
+        if leader_epoch != -1 and leader_epoch != seen.leader_epoch:
+            return epoch_error(leader_epoch, seen.leader_epoch)
+        if only_leader and node_id != seen.leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.NONE
 

@@ -7,20 +7,28 @@ arrive long before the step that compares it; it is kept in `_sent` until then.
 
 import struct
 from functools import partial
+from typing import NamedTuple
 
 from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.dialogue.batches import build, read_batches
+from fakebroker.dialogue.cluster_steps import ClusterSteps, marks
 from fakebroker.dialogue.compare import differences
 from fakebroker.dialogue.names import Names, value_at
 from fakebroker.dialogue.script import (
     Close,
     Closed,
+    ClusterStep,
     Dialogue,
     Json,
+    MakeTopics,
+    MoveLeader,
+    NameNodes,
+    NodeControl,
     Raw,
     Ready,
     Receive,
     Send,
+    Settled,
     Silent,
     Sleep,
     Step,
@@ -28,6 +36,7 @@ from fakebroker.dialogue.script import (
 )
 from fakebroker.dialogue.setup_step import BrokerSetup
 from fakebroker.errors import FakebrokerError
+from fakebroker.listeners import Address
 from fakebroker.schema import Message
 from fakebroker.schema.jsonable import from_json, to_json
 from fakebroker.testclient.driver import Driver
@@ -56,6 +65,15 @@ class _SentRequest:
         self.decode_batches = decode_batches
 
 
+class _Answer(NamedTuple):
+    """An answer to compare: of which request, what Kafka said, what came, and the time that "now" stands for."""
+
+    title: str
+    want: Json
+    got: Json
+    wall_ms: int
+
+
 class Player:
     """Plays dialogues through a driver.
 
@@ -72,6 +90,9 @@ class Player:
         self._clients: dict[str, ClientConnection] = {}
         self._sent: dict[int, _SentRequest] = {}
         self._late_ms = 0
+        self._cluster = ClusterSteps(self.call, self._ask, self._names, driver)
+        self._answers: list[_Answer] = []  # not compared yet
+        self._compares_at_end = False
         self.was_late = False
 
     def play(self, dialogue: Dialogue) -> list[str]:
@@ -80,6 +101,7 @@ class Player:
         A difference inside an answer does not end the dialogue, a missing answer does. Raises nothing of that kind.
         """
         problems: list[str] = []
+        self._compares_at_end = dialogue.nodes > 1
         for line, step in enumerate(dialogue.steps, 2):
             where = f"line {line} {self._title(step)}"
             found, goes_on = self._try_step(step)
@@ -87,6 +109,7 @@ class Player:
             problems += [f"{where}: {problem}" for problem in found]
             if not goes_on:
                 break
+        problems += [problem for answer in self._answers for problem in self._compared(answer)]
         for client in self._clients.values():
             self._driver.close(client)
         return problems
@@ -96,7 +119,20 @@ class Player:
 
         Raises StepFailed when no answer comes within ANSWER_WITHIN_MS.
         """
-        client = self._client(SETUP_CONNECTION)
+        return self._call_on(self._client(SETUP_CONNECTION), api_name, version, request)
+
+    def _ask(self, address: Address, api_name: str, version: int, **request: Json) -> Json:
+        """The same at one broker, on a connection for this request; None if it does not answer."""
+        client = ClientConnection(SETUP_CONNECTION)
+        try:
+            self._driver.open(client, address)
+            return self._call_on(client, api_name, version, request)
+        except (FakebrokerError, OSError):
+            return None
+        finally:
+            self._driver.close(client)
+
+    def _call_on(self, client: ClientConnection, api_name: str, version: int, request: Json) -> Json:
         pending = client.send(_message(api_name, version, request), version)
         self._driver.flush(client)
         self._await(pending, ANSWER_WITHIN_MS)
@@ -142,13 +178,20 @@ class Player:
                 self._driver.close(self._clients.pop(step.conn))
             case Ready():
                 self._make_ready(step)
+            case NameNodes() | MakeTopics() | NodeControl() | MoveLeader() | Settled():
+                self._play_cluster_step(step)
             case Unsupported():
                 raise StepFailed(step.why)
         return []
 
+    def _play_cluster_step(self, step: ClusterStep) -> None:
+        if isinstance(step, NodeControl) and SETUP_CONNECTION in self._clients:
+            self._driver.close(self._clients.pop(SETUP_CONNECTION))  # the broker may be the one it goes to
+        self._cluster.play(step)
+
     def _send(self, step: Send) -> None:
         wall_ms = self._driver.wall_ms
-        request = build(self._names.fill(step.request, wall_ms), wall_ms)
+        request = build(self._cluster.fill(self._names.fill(step.request, wall_ms)), wall_ms)
         client = self._client(step.conn)
         pending = client.send(_message(step.api, step.version, request), step.version)
         title = f"{step.id} {step.api} v{step.version}"
@@ -170,10 +213,16 @@ class Player:
         pending = request.pending
         show_records = partial(read_batches, wall_ms=wall_ms) if request.decode_batches else None
         answer = to_json(pending.result(), pending.version, show_records)
-        # First save, then compare: the recorded answer refers to the saved values.
         for name, path in request.save.items():
             self._names.save(name, value_at(answer, path))
-        problems = differences(step.response, answer, self._names, wall_ms)
+        compared = _Answer(request.title, step.response, answer, wall_ms)
+        problems: list[str] = []
+        if self._compares_at_end:
+            self._answers.append(compared)
+        else:
+            problems = self._compared(compared)
+        if step.is_untimed:
+            return problems
         if abs(waited_ms - step.waited_ms) > self._driver.tolerance_ms(step.waited_ms):
             problems.append(f"answered after {waited_ms} ms, Kafka {step.waited_ms} ms")
         # In virtual time the broker answers at once. Timers (sessions, rebalances) go by the time between requests, so
@@ -181,6 +230,15 @@ class Player:
         if self._driver.keeps_recorded_pace:
             self._driver.pass_time(max(0, step.waited_ms - waited_ms))
         return problems
+
+    def _compared(self, answer: "_Answer") -> list[str]:
+        """What differs; saved names may appear in answers before the step that saves them, if there are brokers."""
+        got = self._cluster.blank(answer.got)
+        problems = differences(answer.want, got, self._names, answer.wall_ms)
+        named, wanted = sorted(marks(got)), sorted(marks(answer.want))
+        if named != wanted:
+            problems.append(f"brokers {named}, Kafka {wanted}")
+        return [f"{answer.title}: {problem}" for problem in problems] if self._compares_at_end else problems
 
     def _stay_silent(self, step: Silent) -> list[str]:
         request = self._sent[step.id]  # stays there: its answer is still to come
@@ -197,7 +255,8 @@ class Player:
         raise StepFailed(f"Kafka closes the connection, but {self._outcome(request)}")
 
     def _make_ready(self, step: Ready) -> None:
-        setup = BrokerSetup(self.call, self._names, step, self._driver.wall_ms)
+        ask = self._ask if self._compares_at_end else None
+        setup = BrokerSetup(self.call, self._names, step, self._driver.wall_ms, ask)
         setup.create_topics()
         end_ms = self._driver.mono_ms + READY_WITHIN_MS
         while not setup.is_ready():
@@ -208,7 +267,7 @@ class Player:
     def _client(self, name: str) -> ClientConnection:
         if name not in self._clients:
             client = ClientConnection(name)
-            self._driver.open(client)
+            self._driver.open(client, self._cluster.address_of(name))
             self._clients[name] = client
         return self._clients[name]
 

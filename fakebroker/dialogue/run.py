@@ -2,6 +2,7 @@
 
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from fakebroker.dialogue.player import Player
@@ -10,7 +11,7 @@ from fakebroker.errors import FakebrokerError
 from fakebroker.testclient.sim_driver import JITTER_MS, SimDriver
 from fakebroker.testclient.tcp_driver import TcpDriver
 
-SIM_ADDRESS = ("127.0.0.1", 9092)
+SIM_HOST, SIM_PORT = "127.0.0.1", 9092
 SIM_TAG = "-tag"
 SIM_START_WALL_MS = 1_767_225_600_000  # the first midnight of 2026, UTC
 
@@ -43,10 +44,15 @@ def play_in_sim(dialogue: Dialogue, seed: int = 0, jitter_ms: int = JITTER_MS) -
     return Outcome(dialogue, problems, _ms_since(start_ns))
 
 
-def play_against(dialogue: Dialogue, host: str, port: int, slack: float = 1.0) -> Outcome:
-    """Play in real time against a broker that runs with the settings of the dialogue's head."""
+def play_against(
+    dialogue: Dialogue, host: str, port: int, slack: float = 1.0, control: Callable[[str, int], None] | None = None
+) -> Outcome:
+    """Play in real time against a broker that runs with the settings of the dialogue's head.
+
+    `control(operation, node_id)` is needed by dialogues that stop, kill or freeze brokers.
+    """
     start_ns = time.monotonic_ns()
-    driver = TcpDriver(host, port, slack)
+    driver = TcpDriver(host, port, slack, control)
     player = Player(driver, _fresh_tag())
     try:
         problems = player.play(dialogue)
@@ -60,12 +66,18 @@ def play_on_fresh_broker(dialogue: Dialogue, slack: float = 1.0) -> Outcome:
     from fakebroker.broker import FakeBroker
 
     try:
-        broker = FakeBroker(profile="kafka", config=_settings_of(dialogue), as_release=dialogue.release)
+        broker = FakeBroker(
+            nodes=dialogue.nodes,
+            racks=_racks_of(dialogue),
+            profile="kafka",
+            config=_settings_of(dialogue),
+            as_release=dialogue.release,
+        )
     except FakebrokerError as error:
         return Outcome(dialogue, [f"the broker did not start: {error}"], 0)
     with broker:
-        host, _, port = broker.bootstrap.rpartition(":")
-        outcome = play_against(dialogue, host, int(port), slack)
+        host, _, port = broker.bootstrap.partition(",")[0].rpartition(":")
+        outcome = play_against(dialogue, host, int(port), slack, lambda op, node: getattr(broker.node(node), op)())
         bugs = [_internal(error) for error in broker.errors]
         broker.errors.clear()
     return replace(outcome, problems=outcome.problems + bugs, was_late=outcome.was_late and not bugs)
@@ -81,8 +93,10 @@ def _play_in_sim(dialogue: Dialogue, seed: int, jitter_ms: int) -> list[str]:
     from fakebroker.settings import Settings
 
     settings = Settings(_settings_of(dialogue), profile="kafka")
-    cluster = Cluster(settings, release(dialogue.release), seed)
-    engine = Engine(cluster, [Listener(1, *SIM_ADDRESS)], Journal(), Instant(SIM_START_WALL_MS, 0))
+    node_ids = tuple(range(1, dialogue.nodes + 1))
+    cluster = Cluster(settings, release(dialogue.release), seed, node_ids, _racks_of(dialogue))
+    listeners = [Listener(node_id, SIM_HOST, SIM_PORT + node_id - 1) for node_id in node_ids]
+    engine = Engine(cluster, listeners, Journal(), Instant(SIM_START_WALL_MS, 0))
     problems = Player(SimDriver(engine, jitter_ms), SIM_TAG).play(dialogue)
     return problems + [_internal(error) for error in engine.errors]
 
@@ -90,6 +104,11 @@ def _play_in_sim(dialogue: Dialogue, seed: int, jitter_ms: int) -> list[str]:
 def _settings_of(dialogue: Dialogue) -> dict[str, str]:
     """The settings of the recorded broker; its own address was written HOST:PORT."""
     return {name: str(value).replace("HOST:PORT", "127.0.0.1:9092") for name, value in dialogue.config.items()}
+
+
+def _racks_of(dialogue: Dialogue) -> list[str] | None:
+    """Recorded brokers had racks if they were several."""
+    return [f"r{node_id}" for node_id in range(1, dialogue.nodes + 1)] if dialogue.nodes > 1 else None
 
 
 def _internal(error: Exception) -> str:

@@ -45,11 +45,12 @@ class Raw:
 
 @dataclass(frozen=True)
 class Receive:
-    """The answer of request `id` must be this one, `waited_ms` after it was sent."""
+    """The answer of request `id` must be this one, `waited_ms` after it was sent; any time if `is_untimed`."""
 
     id: int
     response: Json
     waited_ms: int
+    is_untimed: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,18 +96,69 @@ class Ready:
 
 
 @dataclass(frozen=True)
+class NameNodes:
+    """Name the brokers a, b, c: a leads the group's partition, or the topic's partition 0; then the other replicas.
+
+    "x@a" is then a connection to that broker, "x@t" one to the coordinator of the transactional id `txn`.
+    """
+
+    group: str | None
+    topic: str | None
+    txn: str | None
+
+
+@dataclass(frozen=True)
+class MakeTopics:
+    """Create topics with replicas on named brokers, and wait until all brokers know their leaders."""
+
+    topics: dict[str, dict[str, Json]]
+
+
+@dataclass(frozen=True)
+class NodeControl:
+    """Do something to a broker from outside: `op` is stop, kill, restart, freeze or thaw."""
+
+    op: str
+    node: str
+
+
+@dataclass(frozen=True)
+class MoveLeader:
+    """Let another broker lead the group's partition, or the topic's partition 0."""
+
+    to: str
+    group: str | None
+    topic: str | None
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Wait until every live broker names `on` as the leader, and it serves the group, the topic's partition 0."""
+
+    on: str
+    group: str | None
+    topic: str | None
+
+
+ClusterStep = NameNodes | MakeTopics | NodeControl | MoveLeader | Settled
+
+
+@dataclass(frozen=True)
 class Unsupported:
     """A step of a kind that this player does not play; `why` says so."""
 
     why: str
 
 
-Step = Send | Raw | Receive | Silent | Closed | Sleep | Close | Ready | Unsupported
+Step = Send | Raw | Receive | Silent | Closed | Sleep | Close | Ready | ClusterStep | Unsupported
 
 
 @dataclass(frozen=True)
 class Dialogue:
-    """One recording: what it shows, the broker ("Kafka 4.3.1") and the settings it was recorded with, the steps."""
+    """One recording: what it shows, the broker ("Kafka 4.3.1") and the settings it was recorded with, the steps.
+
+    `nodes` is how many brokers there were.
+    """
 
     name: str
     about: str
@@ -114,6 +166,7 @@ class Dialogue:
     config: dict[str, Json]
     steps: tuple[Step, ...]
     path: Path = field(default=Path(), compare=False)
+    nodes: int = 1
 
     @property
     def release(self) -> str:
@@ -129,7 +182,7 @@ def read_dialogue(path: Path) -> Dialogue:
         raise DialogueError(f"{path}: empty, a dialogue begins with its head")
     head = _parse_line(path, 1, lines[0], _head)
     steps = tuple(_parse_line(path, n, line, _step) for n, line in enumerate(lines[1:], 2) if line.strip())
-    return Dialogue(head["name"], head["about"], head["broker"], head["config"], steps, path)
+    return Dialogue(head["name"], head["about"], head["broker"], head["config"], steps, path, head["nodes"])
 
 
 def find_dialogues(paths: list[Path]) -> list[Path]:
@@ -153,7 +206,7 @@ def _parse_line(path: Path, number: int, line: str, parse: Callable[[dict[str, J
 
 def _head(line: dict[str, Json]) -> dict[str, Json]:
     return {"name": line["name"], "about": line.get("about", ""), "broker": line.get("broker", "Kafka 4.3.1"),
-            "config": line.get("config", {})}  # fmt: skip
+            "config": line.get("config", {}), "nodes": int(line.get("nodes", 1))}  # fmt: skip
 
 
 def _step(line: dict[str, Json]) -> Step:
@@ -168,10 +221,15 @@ _STEPS: dict[str, Callable[[dict[str, Json]], Step]] = {
         s["id"], s["conn"], s["api"], s["version"], s["request"], s.get("save", {}), s.get("batches", False)
     ),
     "raw": lambda s: Raw(s["id"], s["conn"], s["api"], s["version"], bytes.fromhex(s["hex"])),
-    "recv": lambda s: Receive(s["id"], s["response"], s["waited_ms"]),
+    "recv": lambda s: Receive(s["id"], s["response"], s["waited_ms"], s.get("untimed", False)),
     "silent": lambda s: Silent(s["id"], s["ms"]),
     "closed": lambda s: Closed(s["id"]),
     "sleep": lambda s: Sleep(s["ms"]),
     "close": lambda s: Close(s["conn"]),
     "ready": lambda s: Ready(s.get("group"), s.get("topics") or {}, s.get("ids", False), s.get("txn")),
+    "nodes": lambda s: NameNodes(s.get("group"), s.get("topic"), s.get("txn")),
+    "topics": lambda s: MakeTopics(s["topics"]),
+    "node": lambda s: NodeControl(s["op"], s["node"]),
+    "move": lambda s: MoveLeader(s["to"], s.get("group"), s.get("topic")),
+    "settled": lambda s: Settled(s["on"], s.get("group"), s.get("topic")),
 }

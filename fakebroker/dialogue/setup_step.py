@@ -9,6 +9,7 @@ from collections.abc import Callable
 from fakebroker.dialogue.names import Names
 from fakebroker.dialogue.script import DialogueError, Json, Ready
 from fakebroker.errors import ErrorCode
+from fakebroker.listeners import Address
 
 _NO_COORDINATOR_YET = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -21,8 +22,12 @@ _GROUP, _TRANSACTION = 0, 1  # key types of FindCoordinator
 class BrokerSetup:
     """Sets a broker up for a dialogue. `waiting_for` is what was not available when `is_ready` last asked."""
 
-    def __init__(self, call: Callable[..., Json], names: Names, step: Ready, wall_ms: int) -> None:
+    def __init__(
+        self, call: Callable[..., Json], names: Names, step: Ready, wall_ms: int, ask: Callable[..., Json] | None = None
+    ) -> None:
+        """`ask` sends a request to the broker at an address, None for no answer; it is needed with several brokers."""
         self._call = call
+        self._ask = ask
         self._names = names
         self._plain_topics = list(step.topics)
         self._topics: dict[str, dict[str, Json]] = names.fill(step.topics, wall_ms)
@@ -63,8 +68,14 @@ class BrokerSetup:
         found = self._call("FindCoordinator", 1, Key=self._group, KeyType=_GROUP)
         if found["ErrorCode"] != ErrorCode.NONE:
             return False
-        fetched = self._call("OffsetFetch", 2, GroupId=self._group, Topics=None)
-        return fetched["ErrorCode"] not in _NO_COORDINATOR_YET
+        fetched = self._call_at(found, "OffsetFetch", 2, GroupId=self._group, Topics=None)
+        return fetched is not None and fetched["ErrorCode"] not in _NO_COORDINATOR_YET
+
+    def _call_at(self, found: Json, api: str, version: int, **request: Json) -> Json:
+        """Ask the coordinator that was found, None if it does not answer."""
+        if self._ask is None:
+            return self._call(api, version, **request)
+        return self._ask(Address(found["Host"], found["Port"]), api, version, **request)
 
     def _have_topics_leaders(self) -> bool:
         if not self._topics:
@@ -86,10 +97,11 @@ class BrokerSetup:
             return False
         if not self._txn:
             return True
-        if self._call("FindCoordinator", 1, Key=self._txn, KeyType=_TRANSACTION)["ErrorCode"] != ErrorCode.NONE:
+        found = self._call("FindCoordinator", 1, Key=self._txn, KeyType=_TRANSACTION)
+        if found["ErrorCode"] != ErrorCode.NONE:
             return False
-        described = self._call("DescribeTransactions", 0, TransactionalIds=[self._txn])
-        return described["TransactionStates"][0]["ErrorCode"] not in _NO_COORDINATOR_YET
+        described = self._call_at(found, "DescribeTransactions", 0, TransactionalIds=[self._txn])
+        return described is not None and described["TransactionStates"][0]["ErrorCode"] not in _NO_COORDINATOR_YET
 
     def _save_topic_ids(self) -> None:
         topics = [{"Name": name} for name in self._topics]

@@ -1,8 +1,7 @@
 """One client's connection: frames in, answers out, in request order (AV-1..AV-4, AV-11).
 
-Like Kafka, a connection has one request in work at a time: while a request is parked the next frame is not read
-(AV-2), so answers are in order without a queue. At most `REQUESTS_PER_TURN` requests are taken up per turn; the
-driver gives the next turn when the other connections have had theirs.
+Like Kafka, a connection has one request in work at a time: while it is parked the next frame is not read (AV-2), so
+answers are in order without a queue. After `REQUESTS_PER_TURN` requests it is the turn of the other connections.
 
 It is a state machine (`connection_state.py` has the states and which may follow which). A request goes this way:
 
@@ -33,7 +32,7 @@ from fakebroker.engine.connection_state import (
 )
 from fakebroker.engine.dispatch import Dispatcher, Route
 from fakebroker.engine.driver import NO_DRIVER, ConnectionDriver
-from fakebroker.engine.journal import Connected, Disconnected, Frame, Peer
+from fakebroker.engine.journal import BIG_BYTES, Connected, Disconnected, Frame, Peer
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.engine.unserved import who
 from fakebroker.engine.work import Work, answer_in_steps
@@ -273,9 +272,8 @@ class Connection:
     # Requests
 
     def _turn(self, buffer: bytes, position: int, now: Instant) -> None:
-        """Take up whole frames from `position` on until one parks or closes, or the turn is over (READING, BUFFERED).
-
-        The turn is over after `REQUESTS_PER_TURN` requests or `MOST_OUT_BYTES` of large answers.
+        """Take up whole frames from `position` on until one parks or closes, or the turn is over (READING, BUFFERED):
+        after `REQUESTS_PER_TURN` requests or `MOST_OUT_BYTES` of large answers.
         """
         end, limit, routes, head = len(buffer), self.engine.at_once_bytes, self._dispatcher.routes, read_request_head
         serving, prefix_bytes, smallest = SERVING, PREFIX_BYTES, SMALLEST_FRAME_BYTES  # local names are the fastest
@@ -401,6 +399,9 @@ class Connection:
             size = len(response)
             self._out.append(SHORT_PREFIXES[size] if size < len(SHORT_PREFIXES) else self._large_prefix(size))
             self._out.append(response)
+            if size + len(request) <= BIG_BYTES:
+                engine.journal.append((self.peer, request, response, self._received, engine.now))
+                return
         engine.journal.exchange(self.peer, request, response, self._received, engine.now)
 
     def _send_pieces(self, route: Route, pieces: list[bytes]) -> bytes | Frame:

@@ -66,6 +66,10 @@ class Engine:
         self.connections[peer.connection_id] = connection
         return connection
 
+    def add_listener(self, listener: Listener) -> None:
+        """Clients may come in at one more place, which the driver adds to `listeners`."""
+        self.dispatchers.append(Dispatcher(listener, self.cluster.release))
+
     def flush(self) -> None:
         """Let the drivers of all connections in `to_flush` do what there is to do; what comes up meanwhile is next."""
         connections = self.to_flush
@@ -73,6 +77,7 @@ class Engine:
             self.to_flush = {}
             for connection in connections:
                 connection.driver.flush()
+        self.journal.settle()
 
     @property
     def faults(self) -> "Faults":

@@ -1,15 +1,16 @@
 """The journal: everything that happened, in one bounded ring, decoded only when somebody asks.
 
-The engine appends one tuple of references per answered request (a fraction of a microsecond) and one per event; the
-oldest go when the ring is over its bound in entries or in bytes. Sequence numbers never repeat and are never reused,
-so a gap at the front says how much was forgotten. Bodies larger than `BIG_BYTES` are kept as their first bytes and
-their length: the headers, and of record batches the first header with its CRC, survive.
+The engine appends one tuple of references per answered request (a tenth of a microsecond) and one per event; the
+oldest go, up to some hundred at a time, when the ring is over its bound in entries or in bytes. Sequence numbers never
+repeat and are never reused, so a gap at the front says how much was forgotten. Bodies larger than `BIG_BYTES` are kept
+as their first bytes and their length: the headers, and of record batches the first header with its CRC, survive.
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from itertools import islice
+from itertools import chain
+from operator import itemgetter
 from struct import Struct as Layout
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -27,9 +28,11 @@ from fakebroker.wire.registry import APIS
 from fakebroker.wire.registry import api as find_api
 
 BIG_BYTES = 8 * 1024
+MOST_IN_CHUNK = 256
 KEPT_OF_BIG_BYTES = 512
 _NUMBERS = Layout(">hhi")
 _NAME_LENGTH = Layout(">h")
+_request, _response = itemgetter(1), itemgetter(2)
 
 
 class Peer(NamedTuple):
@@ -115,7 +118,6 @@ class Exchange:
     """
 
     __slots__ = (
-        "_topic_name",
         "answered",
         "body_offset",
         "header",
@@ -124,11 +126,12 @@ class Exchange:
         "request_frame",
         "response_frame",
         "seq",
+        "topic_name",
     )
 
     def __init__(self, seq: int, entry: "ExchangeEntry", topic_name: TopicName = no_name) -> None:
         self.seq = seq
-        self._topic_name = topic_name
+        self.topic_name = topic_name
         self.peer, self.request_frame, self.response_frame, self.received, self.answered = entry
         self.header, self.body_offset = _header_of(_kept(self.request_frame))
 
@@ -182,13 +185,13 @@ class Exchange:
     def topics(self) -> dict[str, list[int]]:
         """The topics that the request names, each with the partitions that it names of it."""
         request = self.request
-        return {} if request is None else topics_of(request, self._topic_name)
+        return {} if request is None else topics_of(request, self.topic_name)
 
     @property
     def found_errors(self) -> tuple[FoundError, ...]:
         """Every error in the answer with the topic and partition it stands at, in the order of its fields."""
         response = self.response
-        return () if response is None else tuple(errors_of(response, self._topic_name))
+        return () if response is None else tuple(errors_of(response, self.topic_name))
 
     @property
     def error_names(self) -> tuple[str, ...]:
@@ -197,7 +200,7 @@ class Exchange:
 
     def name_of_topic(self, topic_id: bytes) -> str:
         """The name of the topic with an id; the id, as Kafka prints it, if there is none now."""
-        return self._topic_name(topic_id) or uuid_to_text(topic_id)
+        return self.topic_name(topic_id) or uuid_to_text(topic_id)
 
     @property
     def is_answered(self) -> bool:
@@ -253,35 +256,47 @@ class Journal:
 
     has_observers = False
 
+    append: Callable[
+        ["ExchangeEntry | EventEntry"], None
+    ]  # of an exchange of at most BIG_BYTES; settle some time later
+
     def __init__(self, max_entries: int = 20_000, max_bytes: int = 4 * 1024 * 1024) -> None:
         self.max_entries = max_entries
         self.max_bytes = max_bytes
-        self._ring: deque[ExchangeEntry | EventEntry] = deque()
-        self._count = 0  # of all entries ever
         self.topic_name: TopicName = no_name  # of the topics that exist, by id; the engine's
-        self._bytes = 0  # kept now
+        # Entries are added to `_fresh`. A list of `_chunk_entries` is measured as a whole and later dropped as a whole:
+        # what is done for each request is one append.
+        self._chunk_entries = max(1, min(MOST_IN_CHUNK, max_entries // 16, max_bytes // 16_384))
+        self._chunks: deque[_Chunk] = deque()
+        self._fresh: list[ExchangeEntry | EventEntry] = []
+        self._dropped = 0  # entries, ever
+        self._settled = 0  # entries in `_chunks`
+        self._bytes = 0  # kept in `_chunks`
+        self._use_fresh()
 
     def exchange(
         self, peer: Peer, request: bytes, response: bytes | Frame | None, received: Instant, answered: Instant
     ) -> None:
         """A request was answered, or ended without an answer (`response` None). Frames come without length prefix."""
-        if isinstance(response, Frame) or (
-            (size := len(request) + len(response) if response else len(request)) > BIG_BYTES
-        ):
-            self._append_big(peer, request, response, received, answered)
-        else:
-            self._ring.append((peer, request, response, received, answered))
-            self._bytes += size
-        self._count += 1
-        if self._bytes > self.max_bytes or len(self._ring) > self.max_entries:
-            self._forget()
+        self._fresh.append((peer, _cut(request), None if response is None else _cut(response), received, answered))
+        self.settle()
 
     def event(self, event: Event, now: Instant) -> None:
         """Something happened that is not a request."""
-        self._ring.append(EventEntry(event, now))
-        self._count += 1
-        if len(self._ring) > self.max_entries:
-            self._forget()
+        self._fresh.append(EventEntry(event, now))
+        self.settle()
+
+    def settle(self) -> None:
+        """See whether there is too much now; at the latest at the end of each turn."""
+        if len(self._fresh) >= self._chunk_entries:
+            chunk = _Chunk(self._fresh, _bytes_of(self._fresh))
+            self._chunks.append(chunk)
+            self._settled += len(chunk.entries)
+            self._bytes += chunk.size_bytes
+            self._fresh = []
+            self._use_fresh()
+            while self._chunks and (self._bytes > self.max_bytes or self._settled > self.max_entries):
+                self._drop(self._chunks.popleft())
 
     def tell(self) -> None:
         """The turn is over; for journals that somebody observes (journal/observed.py)."""
@@ -294,28 +309,36 @@ class Journal:
 
     def clear(self) -> None:
         """Forget everything; sequence numbers go on."""
-        self._ring.clear()
-        self._bytes = 0
+        while self._chunks:
+            self._drop(self._chunks.popleft())
+        self._dropped += len(self._fresh)
+        self._fresh = []
+        self._use_fresh()
 
     def __len__(self) -> int:
-        return len(self._ring)
-
-    @property
-    def next_seq(self) -> int:
-        """The sequence number that the next entry gets."""
-        return self._count
+        return self._settled + len(self._fresh)
 
     @property
     def forgotten(self) -> int:
         """How many entries were dropped."""
-        return self._count - len(self._ring)
+        return self._dropped
+
+    @property
+    def next_seq(self) -> int:
+        """The sequence number of the next entry."""
+        return self._dropped + len(self)
 
     def kept(self, since: int = 0) -> "KeptEntries":
         """What is known from sequence number `since` on, as it is now; costs as much as that is long."""
         first = max(since, self.forgotten)
-        entries = list(islice(reversed(self._ring), max(0, self._count - first)))
-        entries.reverse()
-        return KeptEntries(first, entries, self.topic_name)
+        wanted = max(0, self.next_seq - first)
+        parts = [self._fresh[:]]
+        for chunk in reversed(self._chunks):
+            if sum(map(len, parts)) >= wanted:
+                break
+            parts.append(chunk.entries)
+        entries = [entry for part in reversed(parts) for entry in part]
+        return KeptEntries(first, entries[len(entries) - wanted :], self.topic_name)
 
     def entries(self, since: int = 0) -> Iterator[Exchange | Recorded]:
         """Everything that is still known from sequence number `since` on, oldest first."""
@@ -344,7 +367,7 @@ class Journal:
         if len(name) > KEPT_OF_BIG_BYTES:
             return
         name = _NAME_LENGTH.pack(-1 if client_id is None else len(name)) + name
-        for entry in self._ring:
+        for entry in chain(*(chunk.entries for chunk in self._chunks), self._fresh):
             if isinstance(entry, EventEntry):
                 continue
             peer, request, _, _, _ = entry
@@ -353,25 +376,21 @@ class Journal:
                 api_key, _, _ = _NUMBERS.unpack_from(frame)
                 yield peer.connection_id, api_key
 
-    def _append_big(
-        self, peer: Peer, request: bytes, response: "_Bytes | None", received: Instant, answered: Instant
-    ) -> None:
-        kept_request, size = _cut(request)
-        self._bytes += size
-        kept_response = None
-        if response is not None:
-            kept_response, size = _cut(response)
-            self._bytes += size
-        self._ring.append((peer, kept_request, kept_response, received, answered))
+    def _use_fresh(self) -> None:
+        """There is a new list for what comes."""
+        self.append = self._fresh.append
 
-    def _forget(self) -> None:
-        """Drop the oldest entries: a sixteenth more than must be, so that this is not done every time."""
-        ring = self._ring
-        most_bytes, most_entries = self.max_bytes * 15 // 16, self.max_entries - self.max_entries // 16
-        while ring and (self._bytes > most_bytes or len(ring) > most_entries):
-            entry = ring.popleft()
-            if not isinstance(entry, EventEntry):
-                self._bytes -= _kept_bytes(entry)
+    def _drop(self, chunk: "_Chunk") -> None:
+        self._dropped += len(chunk.entries)
+        self._settled -= len(chunk.entries)
+        self._bytes -= chunk.size_bytes
+
+
+class _Chunk(NamedTuple):
+    """Entries that are kept and dropped together, and the bytes that they keep."""
+
+    entries: list[ExchangeEntry | EventEntry]
+    size_bytes: int
 
 
 class KeptEntries:
@@ -390,16 +409,28 @@ class KeptEntries:
                 yield Exchange(seq, entry, self._topic_name)
 
 
-def _cut(frame: _Bytes) -> tuple[_Bytes, int]:
-    """What is kept of a frame, and how many bytes that is."""
-    if isinstance(frame, Frame):
-        return frame, len(frame.kept)
-    size = len(frame)
-    return (frame, size) if size <= BIG_BYTES else (Frame(frame[:KEPT_OF_BIG_BYTES], size), KEPT_OF_BIG_BYTES)
+def _cut(frame: _Bytes) -> _Bytes:
+    """What is kept of a frame."""
+    if isinstance(frame, Frame) or len(frame) <= BIG_BYTES:
+        return frame
+    return Frame(frame[:KEPT_OF_BIG_BYTES], len(frame))
 
 
-def _kept_bytes(entry: ExchangeEntry) -> int:
+def _bytes_of(entries: list[ExchangeEntry | EventEntry]) -> int:
+    """The bytes that entries keep; the way without a step of Python each is for small exchanges only."""
+    frames: Any = entries
+    try:
+        return sum(map(len, map(_request, frames))) + sum(map(len, map(_response, frames)))
+    except (IndexError, TypeError):  # there are events, large frames, or no answers
+        return sum(map(_kept_bytes, entries))
+
+
+def _kept_bytes(entry: ExchangeEntry | EventEntry) -> int:
+    if isinstance(entry, EventEntry):
+        return 0
     _, request, response, _, _ = entry
+    if type(request) is bytes is type(response):
+        return len(request) + len(response)
     return len(_kept(request)) + (0 if response is None else len(_kept(response)))
 
 

@@ -1,9 +1,12 @@
-"""A group's coordinator as a test sees it: where it is, moving it, making it load."""
+"""A group's coordinator as a test sees it: where it is, moving it, making it load, letting it become a zombie."""
 
 from typing import TYPE_CHECKING
 
+from fakebroker.core import broker_life, elections
 from fakebroker.core.topics import CONSUMER_OFFSETS
+from fakebroker.errors import InvalidArgument
 from fakebroker.handles.handle import Handle
+from fakebroker.handles.node import known_node
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
@@ -12,7 +15,7 @@ if TYPE_CHECKING:
     from fakebroker.handles.access import EngineAccess
 
 
-LONGEST_LOAD_S = 10**9
+LONGEST_S = 10**9
 
 
 class CoordinatorHandle(Handle):
@@ -24,48 +27,87 @@ class CoordinatorHandle(Handle):
 
     @property
     def node_id(self) -> int:
-        """The coordinator's node, -1 when there is none."""
-        return self._with_cluster(lambda cluster, _now: self._partition(cluster).leader)
+        """The coordinator's node, -1 when there is none. Before the first client asks: the one that it will be."""
+        return self._with_cluster(lambda cluster, _now: cluster.expected_coordinator(self.group_id)[1])
 
     @property
     def partition(self) -> int:
-        """The partition of `__consumer_offsets` that holds the group."""
-        return self._with_cluster(lambda cluster, _now: self._partition(cluster).index)
+        """The partition of `__consumer_offsets` that holds the group, or will hold it."""
+        return self._with_cluster(lambda cluster, _now: cluster.expected_coordinator(self.group_id)[0])
 
     def move(self, to: int) -> None:
         """Another node leads the partition: parked requests get NOT_COORDINATOR, and the new leader loads the log.
 
-        To the node that has it already: it reads its log again. Raises ValueError for a node that does not exist or is
-        stopped.
+        A node without a replica gets one in the place of another. To the node that has it already: it reads its log
+        again. Raises UnknownThing for a node that does not exist, InvalidArgument for one that is fenced.
         """
         self._with_cluster(lambda cluster, now: self._move(cluster, now, to))
+
+    def zombie(self, for_s: float, to: int | None = None) -> None:
+        """Another node leads the partition, and the old one does not know it for `for_s` seconds of monotonic time.
+
+        Until then it answers by its old state: Heartbeat 0, OffsetFetch the old offsets, FindCoordinator itself. What
+        it writes is lost; such requests, and heartbeats after the first of them, are answered COORDINATOR_NOT_AVAILABLE
+        after `offsets.commit.timeout.ms` (5 s), or NOT_COORDINATOR as soon as it learns (CLU-40 to CLU-43). `to` is the
+        new leader, the next replica in sync unless given.
+
+        Raises InvalidArgument for a time that cannot be and when no other node could lead.
+        """
+        for_ms = duration_ms("for_s", for_s)
+        self._with_cluster(lambda cluster, now: self._zombie(cluster, now, for_ms, to))
 
     def load(self, for_s: float = 0.0) -> None:
         """The coordinator loads its log again, for `for_s` seconds: COORDINATOR_LOAD_IN_PROGRESS meanwhile.
 
-        The seconds are of monotonic time, which session timers use, too. Raises ValueError without a coordinator, and
-        for a time that is negative or longer than LONGEST_LOAD_S.
+        The seconds are of monotonic time, which session timers use, too. Raises InvalidArgument without a coordinator,
+        and for a time that is negative or longer than LONGEST_S.
         """
-        if not 0 <= for_s <= LONGEST_LOAD_S:
-            raise ValueError(f"a load cannot take {for_s} s, only up to {LONGEST_LOAD_S}")
-        self._with_cluster(lambda cluster, now: self._load(cluster, now, round(for_s * 1000)))
+        for_ms = duration_ms("for_s", for_s)
+        self._with_cluster(lambda cluster, now: self._load(cluster, now, for_ms))
 
     def _move(self, cluster: "Cluster", now: Instant, to: int) -> None:
-        if to not in cluster.nodes:
-            raise ValueError(f"there is no node {to}, only {', '.join(map(str, cluster.nodes))}")
-        if not cluster.nodes[to].alive:
-            raise ValueError(f"node {to} is stopped")
+        self._check_alive(cluster, to)
         partition = self._partition(cluster)
         if partition.leader == to:
             self._load(cluster, now, 0)
-        else:
-            partition.lead(to, now)
+            return
+        if to not in partition.replicas:
+            elections.reassign(partition, [to, *partition.replicas][: len(partition.replicas)], now)
+        elections.move_leader(partition, to, now)
+
+    def _zombie(self, cluster: "Cluster", now: Instant, for_ms: int, to: int | None) -> None:
+        partition = self._partition(cluster)
+        old = cluster.nodes.get(partition.leader)
+        others = [node_id for node_id in cluster.live(partition.isr) if node_id != partition.leader]
+        if to is not None:
+            self._check_alive(cluster, to)
+        if old is None or not old.is_running or (to or next(iter(others), None)) not in others:
+            seen = ", ".join(map(str, others)) or "none"
+            text = f"the coordinator of group {self.group_id} cannot be replaced: other replicas in sync are {seen}"
+            raise InvalidArgument("to", to, text)
+        old.coordinator.shard(self.group_id, now)
+        broker_life.become_zombie(cluster, old, partition, to or others[0], for_ms, now)
+
+    def _check_alive(self, cluster: "Cluster", to: int) -> None:
+        node = known_node(cluster, "to", to)
+        if node.is_fenced:
+            raise InvalidArgument("to", to, f"node {to} is {node.state}, and cannot coordinate groups")
 
     def _load(self, cluster: "Cluster", now: Instant, for_ms: int) -> None:
         partition = self._partition(cluster)
-        if partition.leader not in cluster.nodes:
-            raise ValueError(f"{CONSUMER_OFFSETS}-{partition.index} has no leader that could load it")
-        cluster.nodes[partition.leader].coordinator.load(partition.index, now, for_ms)
+        node = cluster.nodes.get(partition.leader)
+        if node is None or not node.is_running:
+            text = f"{CONSUMER_OFFSETS}-{partition.index} has no leader that could load it"
+            raise InvalidArgument("group_id", self.group_id, text)
+        node.coordinator.load(partition.index, now, for_ms)
 
     def _partition(self, cluster: "Cluster") -> "Partition":
         return cluster.group_partition(self.group_id)
+
+
+def duration_ms(field: str, seconds: float) -> int:
+    """Milliseconds. Raises InvalidArgument for what is no time, is negative, or is longer than LONGEST_S."""
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not is_number or not 0 <= seconds <= LONGEST_S:
+        raise InvalidArgument(field, seconds, f"{field} is {seconds!r}; it is a number of seconds, 0 to {LONGEST_S}")
+    return round(seconds * 1000)

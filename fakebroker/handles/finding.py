@@ -31,7 +31,7 @@ class MemberView(NamedTuple):
 
 def find_coordinator(cluster: "Cluster", group_id: str) -> "Node":
     """The node that leads the group's partition. Raises KafkaError COORDINATOR_NOT_AVAILABLE if there is none."""
-    leader = cluster.group_partition(group_id).leader
+    leader = cluster.expected_coordinator(group_id)[1]
     if leader not in cluster.nodes:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"group {group_id!r} has no coordinator")
     return cluster.nodes[leader]

@@ -209,14 +209,14 @@ class GroupHandle(Handle):
             for active in self._holds(cluster):
                 if active.phase == phase:
                     raise InvalidArgument("group_id", self.group_id, f"{active!r} is active; release it first")
-            return HoldHandle(self._access, self.group_id, phase, cluster.hold(self.group_id, phase, hold))
+            return HoldHandle(self._access, cluster, self.group_id, phase, cluster.hold(self.group_id, phase, hold))
 
         return self._with_cluster(add)
 
     def _holds(self, cluster: "Cluster") -> list[HoldHandle]:
         holds = cluster.holds.get(self.group_id, {}).items()
         return [
-            HoldHandle(self._access, self.group_id, phase, hold.hold_id)
+            HoldHandle(self._access, cluster, self.group_id, phase, hold.hold_id)
             for phase, hold in holds
             if not hold.is_released
         ]

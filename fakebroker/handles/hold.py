@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
+from weakref import ref
 
 from fakebroker.core.groups.holds import Hold, Phase, waiting_members
 from fakebroker.core.groups.states import State
@@ -29,8 +30,10 @@ class HoldHandle(Handle):
     group that all members have left ends, and the hold waits for the next. At the end of a `with` it is removed.
     """
 
-    def __init__(self, access: "EngineAccess", group_id: str, phase: Phase, hold_id: int) -> None:
+    def __init__(self, access: "EngineAccess", cluster: "Cluster", group_id: str, phase: Phase, hold_id: int) -> None:
+        """Of a hold of `cluster`, that of the moment: ids begin again in the next one, after a reset."""
         super().__init__(access)
+        self._cluster = ref(cluster)
         self.group_id = group_id
         self.phase = str(phase)  # "join" or "sync"
         self.hold_id = hold_id  # of the broker's holds, from 1
@@ -91,6 +94,8 @@ class HoldHandle(Handle):
     # On the engine's thread
 
     def _hold(self, cluster: "Cluster") -> Hold | None:
+        if self._cluster() is not cluster:
+            return None
         hold = cluster.holds.get(self.group_id, {}).get(Phase(self.phase))
         return hold if hold is not None and hold.hold_id == self.hold_id and not hold.is_released else None
 

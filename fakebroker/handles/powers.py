@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from fakebroker.net.clock import LoopClock
     from fakebroker.net.server import Server
     from fakebroker.snapshot.snapshot import Snapshot
-    from fakebroker.snapshot.state import BrokerState
 
 T = TypeVar("T")
 
@@ -67,11 +66,6 @@ class Powers(ABC):
 
     # Topics, groups, nodes
 
-    @property
-    def nodes(self) -> "list[NodeHandle]":
-        """The brokers of the cluster, by number."""
-        return [self.node(node_id) for node_id in self.call(lambda: sorted(self.engine.cluster.nodes))]
-
     def topic(self, name: str) -> "TopicHandle":
         """One topic, which need not exist yet."""
         from fakebroker.handles.topic import TopicHandle
@@ -102,10 +96,36 @@ class Powers(ABC):
         return CoordinatorHandle(self, group_id)
 
     def node(self, node_id: int) -> "NodeHandle":
-        """One broker of the cluster; they count from 1. Raises ValueError for one that does not exist."""
+        """One broker of the cluster; they count from 1. Raises UnknownThing for one that does not exist."""
         from fakebroker.handles.node import NodeHandle
 
         return NodeHandle(self, node_id)
+
+    @property
+    def nodes(self) -> "list[NodeHandle]":
+        """The brokers of the cluster, in the order of their ids."""
+        return [self.node(node_id) for node_id in self.call(lambda: list(self.engine.cluster.nodes))]
+
+    def add_node(self, rack: str | None = None) -> "NodeHandle":
+        """Add a broker on a free port; it has no replicas until a topic is made there or partitions are reassigned.
+
+        Its id is the next one. `reset` takes it away. Raises InvalidArgument for a rack that is no text, OSError if
+        there is no port.
+        """
+        from fakebroker.handles.node import NodeHandle
+        from fakebroker.listener_options import check_rack, next_listener
+
+        check_rack(rack)
+
+        def add() -> int:
+            listener = next_listener(self.engine.listeners, self.engine.cluster.next_node_id)
+            self.server.add_listener(listener)
+            self.engine.add_listener(listener)
+            node_id = self.engine.cluster.add_node(rack)
+            self.engine.drain()
+            return node_id
+
+        return NodeHandle(self, self.call(add))
 
     def create_topic(
         self,
@@ -141,15 +161,15 @@ class Powers(ABC):
         from fakebroker.snapshot.snapshot import Snapshot
 
         wanted = snapshot if isinstance(snapshot, Snapshot) else Snapshot.load(snapshot)
-        self.call(lambda: self._restore(wanted.state))
+        self.call(lambda: self._restore(wanted))
 
     @abstractmethod
     def _take_snapshot(self) -> "Snapshot":
         """A snapshot; called where the engine runs."""
 
     @abstractmethod
-    def _restore(self, state: "BrokerState") -> None:
-        """Go on from a state; called where the engine runs."""
+    def _restore(self, snapshot: "Snapshot") -> None:
+        """Go on from a snapshot; called where the engine runs."""
 
     # Faults
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.topics import Partition, Topic
     from fakebroker.handles.access import EngineAccess
+    from fakebroker.handles.partition import PartitionHandle
 
 Text = bytes | str | None
 
@@ -47,6 +48,17 @@ class TopicHandle(Handle):
     def partitions(self) -> int:
         """How many partitions it has."""
         return self._with_cluster(lambda cluster, _: len(self._topic(cluster).partitions))
+
+    def partition(self, index: int) -> "PartitionHandle":
+        """One partition: its leader, replicas and in-sync set."""
+        from fakebroker.handles.partition import PartitionHandle
+
+        return PartitionHandle(self._access, self.name, index, lambda cluster: self._partition(cluster, index))
+
+    @property
+    def leaders(self) -> dict[int, int]:
+        """The node that leads each partition, -1 for none."""
+        return self._with_cluster(lambda cluster, _: {p.index: p.leader for p in self._topic(cluster).partitions})
 
     @property
     def end_offsets(self) -> dict[int, int]:

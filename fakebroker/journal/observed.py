@@ -42,9 +42,9 @@ class ObservedJournal(Journal):
     has_observers = True
 
     def __init__(self, observers: Sequence[Observer]) -> None:
-        super().__init__()
         self._observers = list(observers)
         self._untold: list[ExchangeEntry | EventEntry] = []
+        super().__init__()
 
     def exchange(
         self, peer: Peer, request: bytes, response: bytes | Frame | None, received: Instant, answered: Instant
@@ -57,6 +57,13 @@ class ObservedJournal(Journal):
         """As the journal has it."""
         super().event(event, now)
         self._untold.append(EventEntry(event, now))
+
+    def _use_fresh(self) -> None:
+        self.append = self._append
+
+    def _append(self, entry: ExchangeEntry | EventEntry) -> None:
+        self._fresh.append(entry)
+        self._untold.append(entry)
 
     def tell(self) -> None:
         """Tell the observers what happened since the last time. One that fails is told nothing more."""

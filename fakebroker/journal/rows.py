@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fakebroker.engine.journal import Exchange, Frame, Peer, Recorded
+from fakebroker.engine.subjects import errors_of, groups_of, topics_of
 from fakebroker.journal.redaction import redact
 from fakebroker.journal.schema import COLUMN_NAMES, SCHEMA_VERSION, OffsetCommitted, RecordsAppended, Request, kind_name
 from fakebroker.records.batch import peek
@@ -83,7 +84,7 @@ def plain(value: Any) -> Any:
 
 def _rows_of_exchange(exchange: Exchange) -> _Made:
     request, response = exchange.request, exchange.response
-    errors = exchange.error_names if response is not None else ()
+    errors = [] if response is None else [error.name for error in errors_of(response, exchange.topic_name)]
     common = {**_of_peer(exchange.peer), "client": exchange.client_id}
     derived = list(_derived(exchange, request, response)) if request is not None and response is not None else []
     row = Request(
@@ -91,9 +92,9 @@ def _rows_of_exchange(exchange: Exchange) -> _Made:
         api_key=exchange.header.api_key,
         version=exchange.version,
         correlation_id=exchange.header.correlation_id,
-        groups=list(exchange.group_ids),
-        topics=list(exchange.topics),
-        errors=list(errors),
+        groups=[] if request is None else list(groups_of(request)),
+        topics=[] if request is None else list(topics_of(request, exchange.topic_name)),
+        errors=list(dict.fromkeys(errors)),
         is_answered=exchange.is_answered,
         waited_ms=exchange.waited_ms,
         received_wall_ms=exchange.received.wall_ms,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from fakebroker.engine.connection import Connection
 from fakebroker.engine.connection_state import READING
+from fakebroker.engine.hold import Hold
 from fakebroker.listeners import Address, Listener
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class ClientConnection(asyncio.Protocol):
         self._is_slow = False
         self._unsent: deque[bytes | memoryview] = deque()
         self._is_turn_scheduled = False
+        self._hold: Hold | None = None  # while nothing gets through (node_links.py)
         host, port = accepted.getsockname()[:2]
         self._connection: Connection = server.engine.connect(
             listener, "/" + _plain(peer_host), Address(_plain(host), port), server.clock.now(), peer_port
@@ -121,13 +123,19 @@ class ClientConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         server = self._server
+        if self._hold is not None:
+            self._hold.receive(data)
+            self._update_flow_control()
+            return
         self._connection.receive(data, server.clock.now())
         server.flush()
 
     def eof_received(self) -> bool:
         if self._state is not CLOSED:
             self._move(HALF_CLOSED)
-        return self._connection.wants_turn or bool(self._unsent)  # what it sent before is still answered
+        return (
+            self._hold is not None or self._connection.wants_turn or bool(self._unsent)
+        )  # what it sent before is still answered
 
     def pause_writing(self) -> None:
         self._is_slow = True
@@ -153,6 +161,10 @@ class ClientConnection(asyncio.Protocol):
         """See ConnectionDriver. Before asyncio has the socket everything waits; `connection_made` calls this again."""
         connection, transport = self._connection, self._transport
         if transport is None:
+            return
+        if self._hold is not None:
+            if self._hold.loses:
+                connection.data_to_send()
             return
         is_much = connection.out_bytes > JOINED_BYTES
         pieces = connection.data_to_send()
@@ -220,11 +232,29 @@ class ClientConnection(asyncio.Protocol):
 
     def leave(self, reason: str) -> None:
         """Close after what was handed to the transport; a client that is slow to read does not get it."""
-        if self._transport is None or self._is_slow or self._unsent:
+        if self._transport is None or self._is_slow or self._unsent or self._hold is not None:
             self.abort(reason)
         else:
             self._connection.closed(self._server.clock.now(), reason)
             self._transport.close()
+
+    def hold(self, *, loses: bool = False) -> None:
+        """Let nothing through in either direction: what is sent waits, or with `loses` vanishes from now on."""
+        if self._hold is None or loses:
+            self._hold = Hold(loses=loses)
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether bytes vanish, so that nothing more can come of this connection."""
+        return self._hold is not None and self._hold.loses
+
+    def release(self) -> None:
+        """What has waited arrives."""
+        hold, self._hold = self._hold, None
+        if hold is not None and self._state is not CLOSED:
+            for data in hold.take():
+                self._connection.receive(data, self._server.clock.now())
+            self.flush()
 
     def abandon(self, reason: str) -> None:
         """Close without the loop, which is gone or did not take the connection."""
@@ -253,6 +283,11 @@ class ClientConnection(asyncio.Protocol):
         connection, transport = self._connection, self._transport
         if transport is None or transport.is_closing():
             return
+        if self._hold is not None:
+            if self._state is OPEN and self._hold.size_bytes >= MOST_WAITING_BYTES:
+                self._move(PAUSED)
+                transport.pause_reading()
+            return
         wants_turn = connection.wants_turn
         is_done = connection.close_reason is not None or (self._state is HALF_CLOSED and not wants_turn)
         if is_done and not self._unsent:
@@ -274,7 +309,9 @@ class ClientConnection(asyncio.Protocol):
 
     def _take_turn(self) -> None:
         self._is_turn_scheduled = False
-        if not self._is_slow and self._state is not CLOSED:  # after a reset the connection is another engine's
+        if (
+            not self._is_slow and self._state is not CLOSED and self._hold is None
+        ):  # after a reset the connection is another engine's
             self._connection.resume(self._server.clock.now())
             self._server.flush()
 

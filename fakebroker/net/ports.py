@@ -22,7 +22,7 @@ class Ports:
     """
 
     def __init__(self, listeners: "Sequence[Listener]") -> None:
-        self.listeners = listeners
+        self.listeners = list(listeners)
         self.sockets: list[socket.socket] = []  # empty while the ports are not ours
         self._refusing: set[int] = set()  # places in the list
 
@@ -43,6 +43,26 @@ class Ports:
         except OSError:
             self.close()
             raise
+
+    def add(self, listener: "Listener") -> None:
+        """One more listener; bound at once if the others are. Raises OSError, and is as before then."""
+        if self.sockets:
+            bound = _bound_socket(listener.host, listener.port)
+            try:
+                _listen(bound, listener)
+            except OSError:
+                bound.close()
+                raise
+            listener.port = bound.getsockname()[1]
+            self.sockets.append(bound)
+        self.listeners.append(listener)
+
+    def drop(self, count: int) -> None:
+        """Give up all listeners but the first `count`; none of them accepts clients any more."""
+        for bound in self.sockets[count:]:
+            bound.close()
+        del self.sockets[count:], self.listeners[count:]
+        self._refusing = {place for place in self._refusing if place < count}
 
     def is_refusing(self, place: int) -> bool:
         """Whether the listener at `place` refuses clients."""

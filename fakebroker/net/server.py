@@ -3,12 +3,13 @@
 import asyncio
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fakebroker.engine.engine import Engine
 from fakebroker.listeners import Listener
 from fakebroker.net.client_connection import ClientConnection
 from fakebroker.net.clock import LoopClock
+from fakebroker.net.node_links import NodeLinks
 from fakebroker.net.ports import BACKLOG, Ports
 from fakebroker.net.preload import Preload
 
@@ -35,6 +36,7 @@ class Server:
         self._is_open = False  # from serve() to stop(): timers may be set
         self._clients: dict[ClientConnection, None] = {}  # whose sockets are not closed yet
         self._handovers: dict[asyncio.Task[None], ClientConnection] = {}
+        self.links = NodeLinks(self)
         self._has_turn = False  # the next step of long work is scheduled
         self._timer: asyncio.TimerHandle | None = None
         self._timer_is_for = (-1, -1)
@@ -49,7 +51,7 @@ class Server:
         try:
             self.use(engine)
             for place in range(len(engine.listeners)):
-                if not self.ports.is_refusing(place):
+                if self._is_accepting(place):
                     self._accept_at(place)
         except BaseException:
             self.abandon()
@@ -88,22 +90,69 @@ class Server:
         for client in tuple(self._clients):
             client.abort()
 
+    def clients_of(self, node_id: int) -> "list[ClientConnection]":
+        """The connections of one node, oldest first."""
+        return [client for client in self._clients if client.node_id == node_id]
+
     def close_node(self, node_id: int) -> None:
         """Refuse clients at a node's ports, which stay ours, and close its connections.
 
         What is answered already is still sent, unless the client is slow to read. Also while it does not serve: then
         from the next `serve` on.
         """
-        places = [place for place in self._places_of(node_id) if not self.ports.is_refusing(place)]
         if self.is_serving:
             self.flush()
-            for place in places:
+            for client in self.clients_of(node_id):
+                client.leave(f"node {node_id} was stopped")
+        self.refuse_clients(node_id)
+
+    def abort_node(self, node_id: int) -> None:
+        """The same for a node that was killed: nothing that is not sent yet is sent."""
+        for client in self.clients_of(node_id):
+            client.abort(f"node {node_id} was killed")
+        self.refuse_clients(node_id)
+
+    def refuse_clients(self, node_id: int) -> None:
+        """Refuse new clients at a node's ports, which stay ours; its connections go on."""
+        self.stop_accepting(node_id)
+        for place in self._places_of(node_id):
+            if not self.ports.is_refusing(place):
+                self.ports.refuse(place)
+
+    def stop_accepting(self, node_id: int) -> None:
+        """Take up no new clients of a node: they wait, connected to nobody."""
+        if self.is_serving:
+            for place in self._places_of(node_id):
+                if not self.ports.is_refusing(place):
+                    self._loop.remove_reader(self.ports.sockets[place])
+
+    def accept_again(self, node_id: int) -> None:
+        """Take up the clients that wait, and all that come."""
+        if self.is_serving:
+            for place in self._places_of(node_id):
+                if self._is_accepting(place):
+                    self._accept_at(place)
+
+    def add_listener(self, listener: Listener) -> None:
+        """Listen at one more place, which the engine knows. Raises OSError, and listens there not, if that fails."""
+        self.ports.add(listener)
+        if self.is_serving:
+            self._accept_at(len(self.ports.listeners) - 1)
+
+    def drop_listeners(self, node_ids: Sequence[int]) -> None:
+        """Links are as new, and there are only the listeners of these nodes, which are the first."""
+        self.links.clear()
+        count = sum(listener.node_id in node_ids for listener in self.ports.listeners)
+        for place in range(count, len(self.ports.listeners)):
+            if self.is_serving and not self.ports.is_refusing(place):
                 self._loop.remove_reader(self.ports.sockets[place])
-            for client in tuple(self._clients):
-                if client.node_id == node_id:
-                    client.leave(f"node {node_id} was stopped")
-        for place in places:
-            self.ports.refuse(place)
+        self.ports.drop(count)
+        if self.is_serving:
+            for place in range(count):
+                self._accept_at(place)
+
+    def _is_accepting(self, place: int) -> bool:
+        return not self.ports.is_refusing(place) and not self.links.is_silent(self.ports.listeners[place].node_id)
 
     def open_node(self, node_id: int) -> None:
         """Take clients there again. Raises OSError, and goes on refusing, if another process has a port."""
@@ -118,7 +167,8 @@ class Server:
             raise
         if self.is_serving:
             for place in refusing:
-                self._accept_at(place)
+                if self._is_accepting(place):
+                    self._accept_at(place)
 
     def _places_of(self, node_id: int) -> list[int]:
         """The node's listeners by their places in the list, those that refuse clients as well."""

@@ -14,6 +14,17 @@ ROWS = (
         internal=True,
     ),
     Setting(
+        "fakebroker.coordinator.load.ms",
+        LONG,
+        0,
+        Range(0),
+        READ_ONLY,
+        "how long a broker that becomes the coordinator of a partition loads it; COORDINATOR_LOAD_IN_PROGRESS "
+        "meanwhile (CLU-31, LD-6)",
+        has_effect=True,
+        internal=True,
+    ),
+    Setting(
         "fakebroker.unread.writes.max.bytes",
         LONG,
         32 * 1024 * 1024,

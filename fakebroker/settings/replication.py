@@ -28,7 +28,7 @@ ROWS = (
     Setting("broker.id", INT, -1, None, READ_ONLY, "the broker's id, under its old name"),
     Setting("broker.rack", STRING, None, None, READ_ONLY, "the rack the broker is in", has_effect=True),
     Setting("broker.session.timeout.ms", INT, 9000, None, READ_ONLY,
-            "silence after which the controller takes a broker for dead (CLU-21)"),
+            "silence after which the controller takes a broker for dead (CLU-21)", has_effect=True),
     Setting("controlled.shutdown.enable", BOOLEAN, True, None, READ_ONLY,
             "whether a stopping broker hands over its leaderships first"),
     Setting("controller.listener.names", LIST, (), None, READ_ONLY,

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from fakebroker.engine.connection import Connection
 from fakebroker.engine.engine import Engine
+from fakebroker.engine.hold import Hold
 from fakebroker.instant import Instant
 from fakebroker.listeners import Address, Listener
 
@@ -18,11 +19,28 @@ class SimSocket:
         self.connection = connection
         self._network = network
         self._inbox: list[bytes] = []
+        self._hold: Hold | None = None
 
     def send(self, data: bytes) -> None:
         """Send bytes; whatever the broker answers at once is here when this returns."""
-        self.connection.receive(data, self._network.now)
-        self._network.flush()
+        if self._hold is None:
+            self.connection.receive(data, self._network.now)
+            self._network.flush()
+        else:
+            self._hold.receive(data)
+
+    def hold(self) -> None:
+        """What is sent from now on waits on the way, in both directions."""
+        if self._hold is None:
+            self._hold = Hold()
+
+    def release(self) -> None:
+        """It arrives."""
+        hold, self._hold = self._hold, None
+        if hold is not None:
+            for data in hold.take():
+                self.connection.receive(data, self._network.now)
+            self._network.engine.to_flush[self.connection] = None
 
     def take(self) -> bytes:
         """What has arrived since the last time."""
@@ -42,6 +60,8 @@ class SimSocket:
 
     def flush(self) -> None:
         """The broker has something for this client, or a turn is wanted, or the broker closes."""
+        if self._hold is not None:
+            return
         connection = self.connection
         self._inbox += connection.data_to_send()
         if connection.close_reason is not None:
@@ -64,28 +84,67 @@ class SimNetwork:
     def connect(self, listener: Listener | None = None, client_host: str = CLIENT_HOST) -> SimSocket:
         """A client connects to a listener, the first unless told otherwise.
 
-        Raises ConnectionRefusedError if its node is stopped.
+        Raises ConnectionRefusedError if its node is stopped or killed.
         """
         listener = listener or self.engine.listeners[0]
-        if not self.engine.cluster.nodes[listener.node_id].alive:
-            raise ConnectionRefusedError(f"node {listener.node_id} is stopped")
+        node = self.engine.cluster.nodes[listener.node_id]
+        if not node.has_process:
+            raise ConnectionRefusedError(f"node {node.id} is {node.state}")
         connection = self.engine.connect(listener, client_host, Address(listener.host, listener.port), self.now)
         connection.driver = socket = SimSocket(self, connection)
+        if not node.is_running:
+            socket.hold()
         return socket
 
     def stop_node(self, node_id: int) -> None:
         """Stop one broker: what it has to say at that is still heard, then its connections are closed."""
+        self._release(node_id)
         self.engine.cluster.stop_node(node_id, self.now)
         self.flush()
-        for connection in tuple(self.engine.connections.values()):
-            if connection.listener.node_id == node_id:
-                connection.closed(self.now, f"node {node_id} was stopped")
+        self._close(node_id, f"node {node_id} was stopped")
+
+    def kill_node(self, node_id: int) -> None:
+        """Kill one broker: its connections end without an answer."""
+        self._close(node_id, f"node {node_id} was killed")
+        self.engine.cluster.kill_node(node_id, self.now)
         self.flush()
 
     def start_node(self, node_id: int) -> None:
-        """Start a broker that was stopped."""
+        """Start a broker that was stopped or killed."""
         self.engine.cluster.start_node(node_id, self.now)
         self.flush()
+
+    def restart_node(self, node_id: int) -> None:
+        """Start a broker again, which is stopped first if it runs."""
+        self.stop_node(node_id)
+        self.start_node(node_id)
+
+    def freeze_node(self, node_id: int) -> None:
+        """Freeze one broker: what clients send it waits."""
+        self.engine.cluster.freeze_node(node_id, self.now)
+        self.flush()
+        for socket in self._sockets_of(node_id):
+            socket.hold()
+
+    def thaw_node(self, node_id: int) -> None:
+        """Wake a frozen broker: it takes up what waits in its sockets first, then its timers run (CLU-40)."""
+        self._release(node_id)
+        self.engine.cluster.thaw_node(node_id, self.now)
+        self.flush()
+
+    def _release(self, node_id: int) -> None:
+        for socket in self._sockets_of(node_id):
+            socket.release()
+        self.flush()
+
+    def _close(self, node_id: int, reason: str) -> None:
+        for socket in self._sockets_of(node_id):
+            socket.connection.closed(self.now, reason)
+        self.flush()
+
+    def _sockets_of(self, node_id: int) -> list[SimSocket]:
+        found = [each for each in self.engine.connections.values() if each.listener.node_id == node_id]
+        return [each.driver for each in found if isinstance(each.driver, SimSocket)]
 
     def flush(self) -> None:
         """Carry bytes both ways until nobody has anything to say; one step of long work in each round."""

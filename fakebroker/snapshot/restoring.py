@@ -1,6 +1,7 @@
 """From the state of a snapshot to a cluster that can be served."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.cluster_state import build_cluster, load_coordinators
@@ -8,15 +9,18 @@ from fakebroker.errors import InvalidArgument
 from fakebroker.instant import Instant
 from fakebroker.release import release
 from fakebroker.settings import Settings
-from fakebroker.snapshot.state import BrokerState
+
+if TYPE_CHECKING:
+    from fakebroker.snapshot.snapshot import Snapshot
 
 
-def restored_cluster(state: BrokerState, now: Instant) -> Cluster:
-    """The cluster of the state at `now`, with its groups loaded. Raises SettingError, UnknownRelease."""
+def restored_cluster(snapshot: "Snapshot", now: Instant) -> Cluster:
+    """The cluster of the snapshot at `now`, with its groups loaded. Raises SettingError, UnknownRelease."""
+    state = snapshot.state
     options = state.options
     settings = Settings(options.config, profile=options.profile)
     cluster = build_cluster(state.cluster, settings, release(options.as_release), now)
-    load_coordinators(cluster, now)
+    load_coordinators(cluster, now, snapshot.decoded)
     return cluster
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from fakebroker.client.connection import ClientConnection
+from fakebroker.listeners import Address
 
 
 class Driver(Protocol):
@@ -19,8 +20,11 @@ class Driver(Protocol):
     def mono_ms(self) -> int:
         """The time that waits are measured with."""
 
-    def open(self, client: ClientConnection) -> None:
-        """Connect. Raises OSError when the broker does not accept."""
+    def open(self, client: ClientConnection, address: Address | None = None) -> None:
+        """Connect, to the broker at `address` if it is given. Raises OSError when the broker does not accept."""
+
+    def control(self, operation: str, node_id: int) -> None:
+        """Do something to a broker from outside: stop, kill, restart, freeze or thaw. Raises OSError if it cannot."""
 
     def flush(self, client: ClientConnection) -> None:
         """Send what the client has queued."""

@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 from fakebroker.client.connection import ClientConnection
 from fakebroker.engine.engine import Engine
+from fakebroker.listeners import Address
 from fakebroker.sim.network import SimNetwork, SimSocket
 
 JITTER_MS = 250  # how far waits of the recorded brokers varied between runs
 
 
 class SimDriver:
-    """Connections to the first listener of an engine. Waits are met within the jitter of the recorded broker."""
+    """Connections to the listeners of an engine. Waits are met within the jitter of the recorded broker."""
 
     keeps_recorded_pace = True
 
@@ -29,9 +30,17 @@ class SimDriver:
         """The engine's monotonic time."""
         return self._network.now.mono_ms
 
-    def open(self, client: ClientConnection) -> None:
-        """Connect `client`."""
-        self._sockets[client] = self._network.connect()
+    def open(self, client: ClientConnection, address: Address | None = None) -> None:
+        """Connect `client` to the listener at `address`, the first unless given. Raises ConnectionRefusedError."""
+        listeners = self._network.engine.listeners
+        at = [each for each in listeners if address is None or each.port == address.port]
+        self._sockets[client] = self._network.connect(at[0])
+
+    def control(self, operation: str, node_id: int) -> None:
+        """Do something to a broker: stop, kill, restart, freeze or thaw."""
+        act: Callable[[int], None] = getattr(self._network, f"{operation}_node")
+        act(node_id)
+        self._deliver()
 
     def flush(self, client: ClientConnection) -> None:
         """Send what `client` has queued; answers that the broker gives at once are received before this returns."""

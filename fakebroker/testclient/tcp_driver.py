@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from fakebroker.client.connection import ClientConnection
+from fakebroker.listeners import Address
 
 CONNECT_TIMEOUT_S = 10
 _READ_BYTES = 1 << 20
@@ -16,8 +17,12 @@ class TcpDriver:
 
     keeps_recorded_pace = False
 
-    def __init__(self, host: str, port: int, slack: float = 1.0) -> None:
+    def __init__(
+        self, host: str, port: int, slack: float = 1.0, control: Callable[[str, int], None] | None = None
+    ) -> None:
+        """`control(operation, node_id)` stops, kills, restarts, freezes and thaws brokers, if anything can."""
         self._address = (host, port)
+        self._control = control
         self._slack = slack
         self._selector = selectors.DefaultSelector()
         self._sockets: dict[ClientConnection, socket.socket] = {}
@@ -32,12 +37,18 @@ class TcpDriver:
         """The operating system's monotonic time."""
         return time.monotonic_ns() // 1_000_000
 
-    def open(self, client: ClientConnection) -> None:
+    def open(self, client: ClientConnection, address: Address | None = None) -> None:
         """Connect `client`. Raises OSError when the connection is not accepted."""
-        sock = socket.create_connection(self._address, CONNECT_TIMEOUT_S)
+        sock = socket.create_connection(address or self._address, CONNECT_TIMEOUT_S)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._sockets[client] = sock
         self._selector.register(sock, selectors.EVENT_READ, client)
+
+    def control(self, operation: str, node_id: int) -> None:
+        """Do something to a broker. Raises OSError if nothing here can."""
+        if self._control is None:
+            raise OSError(f"cannot {operation} node {node_id}: the brokers are not ours")
+        self._control(operation, node_id)
 
     def flush(self, client: ClientConnection) -> None:
         """Send what `client` has queued; a broken connection is found when it is read."""

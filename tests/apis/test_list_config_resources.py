@@ -17,7 +17,7 @@ Ask = Callable[..., Any]
 def cluster() -> Cluster:
     """Three brokers, the third one dead."""
     cluster = Cluster(Settings(profile="test"), release(), node_ids=(1, 2, 3))
-    cluster.nodes[3].alive = False
+    cluster.nodes[3].is_fenced = True
     return cluster
 
 

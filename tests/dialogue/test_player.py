@@ -22,6 +22,7 @@ from fakebroker.dialogue.script import (
     Unsupported,
     read_dialogue,
 )
+from fakebroker.listeners import Address
 from tests.conformance.recordings import DATA
 
 RECORDINGS = DATA / "dialogues"
@@ -86,7 +87,7 @@ class BusyMachine:
         self.mono_ms = 0
         self.lost_ms = lost_ms
 
-    def open(self, client: ClientConnection) -> None:
+    def open(self, client: ClientConnection, address: Address | None = None) -> None:
         pass
 
     def flush(self, client: ClientConnection) -> None:

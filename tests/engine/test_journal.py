@@ -101,8 +101,7 @@ def test_the_ring_is_bounded_in_bytes() -> None:
     for _ in range(5):
         beat(journal)
 
-    assert len(journal) == 1
-    assert journal.requests()[0].seq == 4
+    assert [exchange.seq for exchange in journal.requests()] == [3, 4]
 
 
 def test_big_frames_keep_their_beginning() -> None:
@@ -158,3 +157,22 @@ def test_who_asked_for_what_without_decoding() -> None:
     assert list(journal.asked_by("")) == [(3, 12)]
     assert list(journal.asked_by(None)) == [(2, 12)]
     assert list(journal.asked_by("\ufffd" * 20_000)) == []
+
+
+def test_many_small_entries_are_forgotten_in_order() -> None:
+    """Whatever is added in whichever way, the newest stay, at most as many as allowed, numbered without a gap."""
+    journal = Journal(max_entries=1000)
+    for number in range(5000):
+        if number % 3:
+            journal.append((PEER, *heartbeat(), SENT, ANSWERED))
+            journal.settle()
+        else:
+            journal.event(Connected(PEER), SENT)
+        assert len(journal) <= 1000 + 62
+        assert journal.next_seq == number + 1
+
+    seqs = [entry.seq for entry in journal.entries()]
+    assert seqs == list(range(5000 - len(journal), 5000))
+    assert len(journal) > 900
+    assert [entry.seq for entry in journal.entries(since=4990)] == list(range(4990, 5000))
+    assert list(journal.entries(since=5000)) == list(journal.entries(since=9999)) == []

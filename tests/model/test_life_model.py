@@ -168,6 +168,10 @@ class LifeMachine(RuleBasedStateMachine):
     def advance(self, ms: int, timers: bool) -> None:
         self.broker.clock.advance(ms=ms, timers=timers)
 
+    @rule(ms=st.integers(0, 10 * 86_400_000))
+    def step_back(self, ms: int) -> None:
+        self.broker.clock.step_back(ms=ms)
+
     @rule()
     def freeze(self) -> None:
         self.broker.clock.freeze()

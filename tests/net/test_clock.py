@@ -1,12 +1,21 @@
 """The clock on sockets: the machine's time, and what a test does to it."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fakebroker.core.deadlines import NEVER_MS, Deadline
 from fakebroker.net.clock import LoopClock
 from tests.support.engine import SimEngine
 
 DAY_MS = 86_400_000
+MOVES = st.one_of(
+    st.tuples(st.just("pass"), st.integers(0, 100_000)),
+    st.tuples(st.sampled_from(["advance", "step back"]), st.integers(0, 9 * DAY_MS)),
+    st.tuples(st.just("advance timers"), st.integers(0, DAY_MS)),
+    st.tuples(st.just("rate"), st.sampled_from([1, 2, 8, 64])),
+    st.tuples(st.sampled_from(["freeze", "resume"]), st.just(0)),
+)
 
 
 class Machine:
@@ -146,3 +155,52 @@ def test_reset_gives_the_machines_time_back(machine: Machine) -> None:
     machine.clock.reset()
     machine.pass_s(1)
     assert machine.passed_ms() == (1000, 1000)
+
+
+@given(st.lists(MOVES, max_size=20))
+def test_the_readings_are_the_sum_of_what_was_done(moves: list[tuple[str, int]]) -> None:
+    """In both directions, frozen or fast; monotonic time never goes back."""
+    machine = Machine()
+    wall_ms = mono_ms = 0
+    rate, is_frozen = 1, False
+    for what, number in moves:
+        if what == "pass":
+            machine.pass_s(number / 1000)
+            wall_ms += 0 if is_frozen else number * rate
+            mono_ms += number
+        elif what == "advance":
+            machine.clock.advance(number)
+            wall_ms += number
+        elif what == "step back":
+            machine.clock.step_back(number)
+            wall_ms -= number
+        elif what == "advance timers":
+            machine.clock.advance(number, timers=True)
+            wall_ms += number
+            mono_ms += number
+        elif what == "rate":
+            machine.clock.rate = rate = number
+        else:
+            is_frozen = what == "freeze"
+            (machine.clock.freeze if is_frozen else machine.clock.resume)()
+        read_wall_ms, read_mono_ms = machine.passed_ms()
+        assert read_wall_ms == pytest.approx(wall_ms, abs=len(moves) + 1)  # a change may lose part of one
+        assert read_mono_ms == pytest.approx(mono_ms, abs=1)
+
+
+def test_a_step_back_moves_wall_time_only(machine: Machine) -> None:
+    """By the amount that was asked for; what leads to before 1970, or is negative, is refused and changes nothing."""
+    machine.clock.step_back(1500)
+    assert (machine.passed_ms(), machine.moves) == ((-1500, 0), 1)
+    with pytest.raises(ValueError, match="leads to before 1970"):
+        machine.clock.step_back(10**13)
+    with pytest.raises(ValueError, match="advance moves it forwards"):
+        machine.clock.step_back(-1)
+    assert (machine.passed_ms(), machine.moves) == ((-1500, 0), 1)
+
+
+def test_what_waits_for_a_time_of_day_waits_longer_after_a_step_back(machine: Machine) -> None:
+    """The timer of the loop is set again."""
+    wall_ms, _ = machine.clock.now()
+    machine.clock.step_back(3000)
+    assert machine.clock.wait_s(wall_ms + 2000, NEVER_MS) == pytest.approx(5)

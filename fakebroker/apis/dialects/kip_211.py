@@ -11,7 +11,7 @@ from fakebroker.wire.drafts import Kip211OffsetCommitRequest
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic, OffsetCommitResponse
 
 
-def handle(call: Call, request: Kip211OffsetCommitRequest) -> OffsetCommitResponse:
+def handle(call: Call, request: Kip211OffsetCommitRequest) -> OffsetCommitResponse | None:
     """OffsetCommit without retention_time: the broker's own retention applies to every offset."""
     topics = [
         OffsetCommitRequestTopic(

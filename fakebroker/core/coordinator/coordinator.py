@@ -5,7 +5,7 @@ COORDINATOR_LOAD_IN_PROGRESS and NOT_COORDINATOR are decided here; groups never 
 Partitions are loaded lazily: when a group of them is first asked for, not when the broker becomes their leader. No
 client can tell the difference, because only the leader appends to the partition's log, so it says the same later.
 The one exception is a partition that changes its leader while it has a log: the new leader loads it at once, because
-the session timers of its groups start at the load (`_on_leader_changed`).
+the session timers of its groups start at the load (`leader_changed`).
 """
 
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from fakebroker.core.coordinator.loading import load_groups
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.events import CoordinatorMoved
+from fakebroker.core.groups.classic_group import MOVED
 from fakebroker.core.java_hash import partition_of
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.errors import ErrorCode, KafkaError, WireError
@@ -37,7 +38,7 @@ class GroupCoordinator:
         self._since = Instant(0, 0)  # when this broker was first asked for a group
         self._loads: dict[int, Deadline] = {}
         cluster.topics.on_deleted.append(self._on_topic_deleted)
-        cluster.topics.on_leader_changed.append(self._on_leader_changed)
+        cluster.topics.on_leader_changed.append(self.leader_changed)
 
     # -- finding groups ------------------------------------------------------------------------------------------
 
@@ -92,10 +93,13 @@ class GroupCoordinator:
         return self._load(partition, now, for_ms, since=now)
 
     def _load(self, partition: int, now: Instant, for_ms: int, since: Instant) -> Shard:
-        self.unload(partition, now)
+        self.unload(partition, now, "its coordinator reads its log again")
         log_partition = self._ensure_topic(now).partitions[partition]
         is_new = not log_partition.has_log
         shard = self.shards[partition] = Shard(self.node, log_partition, since)
+        view = log_partition.stale_views.get(self.node.id)
+        if view is not None:
+            shard.strand(view)
         if is_new and not for_ms:
             return shard
         self._emit(partition, "loading")
@@ -107,14 +111,14 @@ class GroupCoordinator:
             self._read(shard, now)
         return shard
 
-    def unload(self, partition: int, now: Instant) -> None:
+    def unload(self, partition: int, now: Instant, reason: str = MOVED) -> None:
         """Forget a partition, if it is loaded, because another broker coordinates it now (ST-14, `Shard.unload`)."""
         load = self._loads.pop(partition, None)
         if load is not None:
             load.disarm()
         shard = self.shards.pop(partition, None)
         if shard is not None:
-            shard.unload(now)
+            shard.unload(now, reason)
             self._emit(partition, "unloaded")
 
     def restart(self, now: Instant) -> None:
@@ -127,8 +131,8 @@ class GroupCoordinator:
 
         Cleanups run as if it had been loaded when this broker was first asked for any group (`since`).
         """
-        leader = self._ensure_topic(now).partitions[partition].leader
-        if leader != self.node.id:
+        leader = self._ensure_topic(now).partitions[partition].seen_by(self.node.id).leader
+        if leader != self.node.id or not self.node.has_process:
             raise KafkaError(ErrorCode.NOT_COORDINATOR, f"{CONSUMER_OFFSETS}-{partition} is led by {leader}")
         return self._load(partition, now, 0, self._since)
 
@@ -170,18 +174,33 @@ class GroupCoordinator:
                 if self.shards.get(index) is shard:  # it may have been moved away between two steps
                     yield from shard.delete_topic(topic.name, now)
 
-    def _on_leader_changed(self, partition: "Partition", now: Instant) -> None:
+    def unload_all(self, now: Instant) -> None:
+        """The broker's process has ended: what its memory had is gone."""
+        for partition in list(self.shards):
+            self.unload(partition, now, "its coordinator was killed")
+
+    def retire(self) -> None:
+        """The broker is taken out of the cluster."""
+        self.cluster.topics.on_deleted.remove(self._on_topic_deleted)
+        self.cluster.topics.on_leader_changed.remove(self.leader_changed)
+
+    def leader_changed(self, partition: "Partition", now: Instant) -> None:
         """Unload a partition of `__consumer_offsets` that this broker lost, load one that it leads now (CLU-3, CLU-31).
 
         Every coordinator is called, in the order of the nodes. The new leader's may come before the former leader's, so
         it lets all others unload first: the journal then reads unloaded, loading, loaded. It loads at once, not at the
-        first request, so that session timers start at the move.
+        first request, so that session timers start at the move. A broker that does not hear of it goes on with what it
+        has, but what it writes from now on is lost (CLU-42).
         """
         if partition.topic.name != CONSUMER_OFFSETS:
             return
-        if partition.leader != self.node.id:
+        if self.node.id in partition.stale_views:
+            if partition.index in self.shards:
+                self.shards[partition.index].strand(partition.stale_views[self.node.id])
+        elif partition.leader != self.node.id:
             self.unload(partition.index, now)
-        elif partition.has_log:
+        elif partition.has_log and self.node.has_process:
             for node in self.cluster.nodes.values():
-                node.coordinator.unload(partition.index, now)
-            self.load(partition.index, now)
+                if node.id not in partition.stale_views:
+                    node.coordinator.unload(partition.index, now)
+            self.load(partition.index, now, self.node.settings.get_int("fakebroker.coordinator.load.ms"))

@@ -3,7 +3,7 @@
 Kafka: `CoordinatorLoaderImpl`.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.offsets.group_offsets import GroupOffsets
@@ -13,10 +13,18 @@ from fakebroker.records.batch import parse_header, read_records
 from fakebroker.records.faults import InvalidRecord
 from fakebroker.records.markers import ControlRecordType, control_record_type
 from fakebroker.records.offsets_codec import read_entry
-from fakebroker.records.offsets_topic import GroupEntry, GroupValue, OffsetEntry
+from fakebroker.records.offsets_topic import Entry, GroupEntry, GroupValue, OffsetEntry
 
 if TYPE_CHECKING:
     from fakebroker.core.coordinator.shard import Shard
+
+
+class DecodedBatch(NamedTuple):
+    """What a batch says about groups; nothing in it is ever changed."""
+
+    producer_id: int | None  # of its transaction, None if it is in none
+    markers: list[bool]  # of a control batch: whether the transaction was committed
+    entries: list[tuple[Entry, int]]  # each with its offset in the log
 
 
 class _Replay:
@@ -25,6 +33,14 @@ class _Replay:
     def __init__(self) -> None:
         self.groups: dict[str, GroupValue] = {}
         self.offsets: dict[str, GroupOffsets] = {}
+
+    def apply_batch(self, batch: DecodedBatch) -> None:
+        """Apply a batch."""
+        producer_id = batch.producer_id
+        for is_commit in batch.markers:
+            self.apply_marker(-1 if producer_id is None else producer_id, is_commit)
+        for entry, log_offset in batch.entries:
+            self.apply(entry, log_offset, producer_id)
 
     def apply(self, entry: OffsetEntry | GroupEntry, log_offset: int, producer_id: int | None) -> None:
         """Apply one record at `log_offset`; `producer_id` is that of its transaction, None if it is in none."""
@@ -55,7 +71,7 @@ def load_groups(shard: "Shard", now: Instant) -> None:
     replay = _Replay()
     for batch in shard.partition.log.batches():
         try:
-            _replay_batch(batch, replay)
+            replay.apply_batch(_decoded(batch, shard.cluster.decoded_batches))
         except (WireError, InvalidRecord) as error:
             raise WireError(
                 f"{shard.partition.log.name}: batch at {parse_header(batch).base_offset}: {error}"
@@ -65,17 +81,24 @@ def load_groups(shard: "Shard", now: Instant) -> None:
         shard.adopt(_group(shard, group_id, replay.groups.get(group_id), offsets, now), now)
 
 
-def _replay_batch(batch: bytes, replay: _Replay) -> None:
+def _decoded(batch: bytes, known: dict[bytes, DecodedBatch] | None) -> DecodedBatch:
+    """What a batch says. Batches that were decoded before are in `known`."""
+    found = None if known is None else known.get(batch)
+    if found is None:
+        found = _decode(batch)
+        if known is not None:
+            known[batch] = found
+    return found
+
+
+def _decode(batch: bytes) -> DecodedBatch:
     header = parse_header(batch)
+    if header.is_control:
+        kinds = [control_record_type(record.key) for record in read_records(batch)]
+        return DecodedBatch(header.producer_id, [kind == ControlRecordType.COMMIT for kind in kinds], [])
+    entries = [(read_entry(record.key, record.value), record.offset) for record in read_records(batch)]
     producer_id = header.producer_id if header.is_transactional else None
-    for record in read_records(batch):
-        if header.is_control:
-            commits = control_record_type(record.key) == ControlRecordType.COMMIT
-            replay.apply_marker(header.producer_id, commits)
-        else:
-            entry = read_entry(record.key, record.value)
-            if entry is not None:
-                replay.apply(entry, record.offset, producer_id)
+    return DecodedBatch(producer_id, [], [(entry, offset) for entry, offset in entries if entry is not None])
 
 
 def _group(

@@ -5,12 +5,15 @@ The log comes first: what a shard decides it appends, then it changes the cache 
 comes here. Kafka: `GroupCoordinatorShard`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from fakebroker.core.coordinator.replication_wait import ReplicationWait
+from fakebroker.core.coordinator.stranded_log import StrandedLog
 from fakebroker.core.events import CoreEvent, Transition
-from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.groups.classic_group import MOVED, ClassicGroup
 from fakebroker.core.groups.states import State
+from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.offsets.cleanup import Cleanup
 from fakebroker.core.offsets.commit_validator import CommitValidator
 from fakebroker.core.offsets.records import GroupRecord, OffsetCommits, Several, Tombstones
@@ -22,6 +25,7 @@ from fakebroker.records.offsets_topic import GroupValue, StoredOffset, TopicPart
 if TYPE_CHECKING:
     from fakebroker.core.logs.pending_batches import DeferredRecords
     from fakebroker.core.node import Node
+    from fakebroker.core.stale_view import StaleView
     from fakebroker.core.topics import Partition
 
 T = TypeVar("T")
@@ -50,9 +54,48 @@ class Shard:
         self.cleanup = Cleanup(self, since.wall_ms)
         self.cluster = cluster
         self.metadata_max_bytes = self.settings.get_int("offset.metadata.max.bytes")  # read-only in Kafka
-        self._log = partition.log
+        self.log: PartitionLog | StrandedLog = partition.log
+        self.waits: dict[ReplicationWait, None] = {}  # answers that wait for replicas, nearly always none
+        self._unreplicated: list[
+            tuple[int, Callable[[Instant], None]]
+        ] = []  # log end, what is applied when it is replicated
         self._latest: dict[str, int] = {}  # group -> offset of its latest record, unless that is a tombstone
         self._format = Format(self.behaviours.offset_value_version, self.behaviours.group_value_version)
+
+    # -- replicas ------------------------------------------------------------------------------------------------
+
+    @property
+    def is_replicated(self) -> bool:
+        """Whether all replicas in sync have what was written; else answers wait for it (CLU-63)."""
+        return self.log.high_watermark == self.log.log_end_offset
+
+    def wait_for_replicas(self, done: Callable[[ErrorCode], None], now: Instant) -> ReplicationWait:
+        """Call `done` once what is written now is replicated, or with the error if that does not come."""
+        return ReplicationWait(self, done, now)
+
+    def strand(self, view: "StaleView") -> None:
+        """Another broker leads the partition, and this one does not know: what it writes from now on is lost."""
+        if isinstance(self.log, PartitionLog):
+            self.log.waiters.pop(self, None)
+            self.log = StrandedLog(self.log, view)
+
+    def _replay_late(
+        self, group: ClassicGroup, offsets: Sequence[StoredOffset], base_offset: int, now: Instant
+    ) -> None:
+        group.offsets.replay(offsets, base_offset)
+        self.look_at(group, now)
+
+    def _apply_when_replicated(self, action: Callable[[Instant], None]) -> None:
+        """Readers see what is replicated only: offsets of a commit appear when the replicas are back (CLU-64)."""
+        self.log.materialize_pending()  # the cache cannot say of these whether they are overwritten
+        self._unreplicated.append((self.log.log_end_offset, action))
+        self.log.waiters[self] = self._apply_replicated
+
+    def _apply_replicated(self, now: Instant) -> None:
+        while self._unreplicated and self._unreplicated[0][0] <= self.log.high_watermark:
+            self._unreplicated.pop(0)[1](now)
+        if not self._unreplicated:
+            self.log.waiters.pop(self, None)
 
     # -- groups --------------------------------------------------------------------------------------------------
 
@@ -95,15 +138,18 @@ class Shard:
             self.open_transactions.setdefault(producer_id, {})[group.group_id] = None
         self.look_at(group, now)
 
-    def unload(self, now: Instant) -> None:
-        """Forget everything because another broker coordinates the partition now (ST-14).
+    def unload(self, now: Instant, reason: str = MOVED) -> None:
+        """Forget everything, because another broker coordinates the partition now (ST-14) or as `reason` says.
 
         Parked requests are answered with NOT_COORDINATOR, timers are disarmed.
         """
         self.cleanup.stop()
+        self.log.waiters.pop(self, None)
+        for wait in list(self.waits):
+            wait.end(ErrorCode.NOT_COORDINATOR)
         groups, self.groups = self.groups, {}
         for group in groups.values():
-            group.unload(now)
+            group.unload(now, reason)
 
     def look_at(self, group: ClassicGroup, now: Instant) -> None:
         """Let the next cleanup look at the group: something about it changed."""
@@ -146,7 +192,10 @@ class Shard:
         They all have the same timestamps, unless the client sent a commit timestamp with each (`client_timestamps`,
         v1, OC-10). Raises KafkaError, and changes nothing, if they do not fit into a batch (OC-14).
         """
-        base_offset = self._log.append_records(self._records_of(group, offsets), now)
+        base_offset = self.log.append_records(self._records_of(group, offsets), now)
+        if not self.is_replicated:
+            self._apply_when_replicated(lambda now: self._replay_late(group, offsets, base_offset, now))
+            return
         group.offsets.replay(offsets, base_offset)
         if client_timestamps:
             self.look_at(group, now)
@@ -160,12 +209,12 @@ class Shard:
 
         Raises KafkaError as `commit` does.
         """
-        base_offset = self._log.append_records(self._records_of(group, offsets), now, producer=producer)
+        base_offset = self.log.append_records(self._records_of(group, offsets), now, producer=producer)
         self.replay_pending(group, producer[0], offsets, base_offset)
 
     def _records_of(self, group: ClassicGroup, offsets: Sequence[StoredOffset]) -> OffsetCommits:
         records = OffsetCommits(group.group_id, offsets, self._format, group.offsets)
-        if len(offsets) > _SURELY_FIT and records.is_larger_than(self._log.config.max_message_bytes):
+        if len(offsets) > _SURELY_FIT and records.is_larger_than(self.log.config.max_message_bytes):
             raise KafkaError(self.behaviours.large_commit_error, "the offsets do not fit into a batch")
         return records
 
@@ -264,7 +313,7 @@ class Shard:
     def append(self, records: "DeferredRecords", now: Instant) -> None:
         """Append the records of one write other than a commit, if it has any."""
         if len(records):
-            self._log.append_records(records, now, base_sequence=self.behaviours.base_sequence_of_groups)
+            self.log.append_records(records, now, base_sequence=self.behaviours.base_sequence_of_groups)
 
     # -- GroupHost -----------------------------------------------------------------------------------------------
 
@@ -278,11 +327,15 @@ class Shard:
         The metadata and assignments of all members together may be too large for one record. Nothing else can fail:
         the node leads the partition, and the append does not wait for other replicas.
         """
-        record = GroupRecord(group_id, value, self._format, self._log.log_end_offset, self._latest)
-        if record.is_larger_than(self._log.config.max_message_bytes):
+        record = GroupRecord(group_id, value, self._format, self.log.log_end_offset, self._latest)
+        if record.is_larger_than(self.log.config.max_message_bytes):
             return ErrorCode.MESSAGE_TOO_LARGE
         self._latest[group_id] = record.offset
         self.append(record, now)
+        if value.members and not self.is_replicated:
+            self._latest.pop(group_id, None)
+            self.log.materialize_pending()
+            return ErrorCode.NOT_ENOUGH_REPLICAS
         return ErrorCode.NONE
 
     def emit(self, event: CoreEvent) -> None:

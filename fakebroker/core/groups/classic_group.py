@@ -29,6 +29,8 @@ from fakebroker.records.offsets_topic import GroupValue
 
 __all__ = ["PROTOCOL_TYPE_CONSUMER", "ClassicGroup"]
 
+MOVED = "its coordinator moved away"
+
 
 class ClassicGroup(GroupMetadata):
     """One group and what can be asked of it."""
@@ -275,12 +277,12 @@ class ClassicGroup(GroupMetadata):
         if len(self.members) > self.host.settings.get_int("group.max.size"):
             rebalance.start(self, now, "the loaded group has more members than group.max.size")
 
-    def unload(self, now: Instant) -> None:
-        """Become Dead here because another broker coordinates the group now.
+    def unload(self, now: Instant, reason: str = MOVED) -> None:
+        """Become Dead here because another broker coordinates the group now, or it is loaded again.
 
         Parked requests are answered with NOT_COORDINATOR (ST-14).
         """
-        self._end(now, "its coordinator moved away", ErrorCode.NOT_COORDINATOR)
+        self._end(now, reason, ErrorCode.NOT_COORDINATOR)
 
     def die(self, now: Instant, reason: str = "it was deleted or expired") -> None:
         """Become Dead because the group is gone from the log (EX-9, DG-2)."""

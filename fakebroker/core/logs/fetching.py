@@ -109,6 +109,8 @@ def read_partition(
     if code:
         return LogReadResult(code)
     log = partition.log
+    if partition.stale_views and params.node_id in partition.stale_views:
+        return _read_stale(partition, fetch, params, max_bytes)
     offset, end_offset = fetch.offset, log.log_end_offset
     diverging = None
     if fetch.last_fetched_epoch >= 0:
@@ -135,6 +137,23 @@ def read_partition(
         diverging,
         [] if params.read_committed and diverging is None else None,
         preferred,
+    )
+
+
+def _read_stale(partition: "Partition", fetch: PartitionFetch, params: FetchParams, max_bytes: int) -> LogReadResult:
+    """At a leader that was replaced and does not know: up to its old high watermark (CLU-44)."""
+    log, seen = partition.log, partition.stale_views[params.node_id]
+    end = min(seen.high_watermark, log.log_end_offset)
+    if not log.log_start_offset <= fetch.offset <= seen.log_end_offset:
+        return LogReadResult(ErrorCode.OFFSET_OUT_OF_RANGE)
+    batches = log.read(fetch.offset, max_bytes, end) if fetch.offset < end and max_bytes >= 0 else ()
+    return LogReadResult(
+        ErrorCode.NONE,
+        seen.high_watermark,
+        seen.high_watermark,
+        log.log_start_offset,
+        batches,
+        aborted=[] if params.read_committed else None,
     )
 
 
@@ -232,6 +251,8 @@ class DelayedFetch:
         offset, end = fetch.offset, last_fetchable_offset(log, self._params)
         if not log.log_start_offset <= offset <= log.log_end_offset:
             return True
+        if self._params.node_id in partition.stale_views:
+            return False  # nothing new comes to a zombie before it is told
         available = 0
         if offset < end:
             segments = log.segments

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.logs.fetching import CONSUMER_REPLICA_ID
 from fakebroker.core.logs.log import FoundOffset, PartitionLog
+from fakebroker.core.stale_view import StaleView
 from fakebroker.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ def error_for_lookup(partition: "Partition", node_id: int, current_leader_epoch:
     return partition.error_for_access(node_id, current_leader_epoch, only_leader=only_leader)
 
 
-def find_offset(log: PartitionLog, target: int, replica_id: int, *, read_committed: bool) -> FoundOffset:
+def find_offset(
+    log: PartitionLog, target: int, replica_id: int, *, read_committed: bool, seen: StaleView | None = None
+) -> FoundOffset:
     """The answer for a timestamp or one of the special values; whether its version knows the value is checked before.
 
     Raises KafkaError: OFFSET_NOT_AVAILABLE while the high watermark has not reached the start of the leader's epoch
@@ -43,6 +46,10 @@ def find_offset(log: PartitionLog, target: int, replica_id: int, *, read_committ
         return NOT_FOUND
     is_consumer = replica_id == CONSUMER_REPLICA_ID
     end = log.last_fetchable_offset(is_consumer=is_consumer, read_committed=read_committed)
+    if seen is not None:  # the broker was replaced as the leader and does not know (CLU-44)
+        end = min(end, seen.high_watermark)
+    if target == LATEST and seen is not None:
+        return FoundOffset(-1, end if is_consumer else seen.log_end_offset, seen.leader_epoch)
     if target == LATEST:
         if is_consumer:
             _check_high_watermark(log)

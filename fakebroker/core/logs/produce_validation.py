@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from fakebroker.core.logs.appends import AppendError, AppendErrorContent, next_batch, single_batch
+from fakebroker.core.logs.appends import AppendError, AppendErrorContent, check_batch, next_batch, single_batch
 from fakebroker.core.logs.log import Appended
 from fakebroker.core.logs.request_scans import SHORT_BATCH_BYTES, ScanBatch
+from fakebroker.core.stale_view import StaleView
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.batch import split_batches
@@ -114,15 +115,26 @@ def append(
         raise AppendError(code, f"broker {node_id} does not lead {partition.log.name}")
     if batch is None:
         return None
+    seen = partition.seen_by(node_id)
     if acks == -1:
         needed = partition.min_isr
-        if len(partition.isr) < needed:
-            raise AppendError(
-                ErrorCode.NOT_ENOUGH_REPLICAS, f"{len(partition.isr)} replicas in sync, {needed} are needed"
-            )
+        if len(seen.isr) < needed:
+            raise AppendError(ErrorCode.NOT_ENOUGH_REPLICAS, f"{len(seen.isr)} replicas in sync, {needed} are needed")
     if is_message_set(batch):
         batch = _converted(batch, partition)
+    if isinstance(seen, StaleView):
+        return _append_in_vain(partition, seen, batch, now, scan_batch)
     return partition.log.append(batch, now, scan_batch)
+
+
+def _append_in_vain(
+    partition: "Partition", seen: StaleView, batch: bytes, now: Instant, scan_batch: ScanBatch
+) -> Appended:
+    """Append to the copy of a broker that does not lead any more: it gets an offset, and is lost (CLU-44)."""
+    log = partition.log
+    checked = check_batch(batch, log.config, log.name, now.wall_ms, scan_batch)
+    base_offset = seen.append(checked.header.last_offset_delta + 1)
+    return Appended(base_offset, now.wall_ms if log.config.log_append_time else -1, log.log_start_offset)
 
 
 def _converted(records: bytes, partition: "Partition") -> bytes:

@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.core.offsets.expiry import Aging, evaluate
-from fakebroker.core.offsets.expiry_policies import policy_named
+from fakebroker.core.offsets.expiry_policies import configured_policy, policy_named
 from fakebroker.core.offsets.group_offsets import NEVER
+from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.records.offsets_topic import CommittedOffset
 
 if TYPE_CHECKING:
@@ -71,6 +72,12 @@ def explain(node: "Node", group_id: str, now: "Instant", policy_name: str | None
     Raises FakebrokerError for a policy that does not exist, KafkaError if `node` cannot tell
     (COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR).
     """
+    cluster = node.cluster
+    if CONSUMER_OFFSETS not in cluster.topics:  # a look makes no internal topic: clients could see it
+        chosen = policy_name or configured_policy(node.settings, cluster.behaviours)
+        policy_named(chosen)
+        retention_ms = node.settings.get_int("offsets.retention.minutes") * 60_000
+        return _explain_missing_group(group_id, cluster.expirations.of(group_id), chosen, retention_ms)
     shard = node.coordinator.shard(group_id, now)
     cleanup = shard.cleanup
     chosen = policy_name or cleanup.policy_name

@@ -177,7 +177,7 @@ class FaultedRequest:
     def _apply(self, request: Any) -> None:
         """Let the handler have it, unless the node was stopped while the request waited."""
         call = self._call
-        if not call.node.alive:
+        if not call.node.has_process:
             return
         call.now = self._engine.now
         try:

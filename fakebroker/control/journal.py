@@ -1,0 +1,113 @@
+"""The journal by HTTP: as a stream of server-sent events, as files for tools, compared with a file that is sent."""
+
+import json
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+
+from fakebroker.broker import AsyncFakeBroker
+from fakebroker.control.answers import to_json
+from fakebroker.control.endpoint import read_body, wants_text
+from fakebroker.control.extra import Extra, Served
+from fakebroker.control.problems import Problem, problem_of, shown_value
+from fakebroker.errors import BrokerStopped, WaitTimeout
+from fakebroker.handles.journal import JournalHandle
+
+SILENCE_S = 10.0  # after so long a comment is sent, so that both sides notice a dead connection
+LINES, PCAP = "application/jsonl", "application/vnd.tcpdump.pcap"
+
+
+async def _stream(served: Served, request: Request) -> Response:
+    """The journal as server-sent events, as it happens: an event for each line of docs/journal-schema.md.
+
+    `since` begins with the entry of that sequence number, as Last-Event-ID with the one after it; without either the
+    stream begins with what happens next.
+    """
+    broker = served.broker_of(request)
+    since = request.query_params.get("since")
+    if since is None:
+        last = request.headers.get("last-event-id", "")
+        since = str(int(last) + 1) if _is_number(last) else None
+    if since is not None and not _is_number(since):
+        detail = f"since is a sequence number, not {shown_value(since)!r}"
+        raise Problem(422, "invalid-argument", detail, field="since", value=shown_value(since))
+    start = broker.journal.next_seq if since is None else int(since)
+    headers = {"Cache-Control": "no-store"}
+    return StreamingResponse(_events(served, broker, start), media_type="text/event-stream", headers=headers)
+
+
+async def _events(served: Served, broker: AsyncFakeBroker, seq: int) -> AsyncIterator[str]:
+    yield ": the journal\n\n"
+    while not served.is_closing:
+        try:
+            await _wait_for(broker, seq)
+        except WaitTimeout:
+            yield ": nothing new\n\n"
+            continue
+        except BrokerStopped as error:
+            yield f"event: end\ndata: {json.dumps(problem_of(error).detail)}\n\n"
+            return
+        rows, seq = broker.journal.rows(since=seq), broker.journal.next_seq
+        for row in rows:
+            yield f"id: {row['seq']}\nevent: {row['kind']}\ndata: {json.dumps(row)}\n\n"
+
+
+def _wait_for(broker: AsyncFakeBroker, seq: int) -> Awaitable[bool]:
+    """Wait for an entry with this sequence number."""
+    journal = broker.engine.journal
+    return broker.wait(lambda: True if journal.next_seq > seq else None, SILENCE_S, lambda: "")
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 19
+
+
+async def _file(served: Served, request: Request) -> Response:
+    """What is in memory as a journal file (JSON lines): for `fakebroker journal`, and for `POST /journal/diff`."""
+    return _written(served.broker_of(request).journal.save, LINES)
+
+
+async def _trace(served: Served, request: Request) -> Response:
+    """A timeline of clients and groups that https://ui.perfetto.dev and chrome://tracing open."""
+    return _written(served.broker_of(request).journal.export_trace, "application/json")
+
+
+async def _pcap(served: Served, request: Request) -> Response:
+    """The frames as a network capture that Wireshark and tshark dissect."""
+    return _written(served.broker_of(request).journal.export_pcap, PCAP)
+
+
+async def _diff(served: Served, request: Request) -> Response:
+    """How the journal file in the body differs from this journal: what each client and group did."""
+    journal: JournalHandle = served.broker_of(request).journal
+    body = await read_body(request)
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "the body")
+        path.write_bytes(body)
+        found = journal.diff(path)
+    return PlainTextResponse(f"{found}\n") if wants_text(request) else JSONResponse(to_json(found, frozenset()))
+
+
+def _written(write: Callable[[str | os.PathLike[str]], object], media_type: str) -> Response:
+    """What a method writes to a file."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "journal")
+        write(path)
+        return Response(path.read_bytes(), media_type=media_type)
+
+
+def _covers(name: str) -> tuple[str, ...]:
+    return (f"JournalHandle.{name}",)
+
+
+JOURNAL = (
+    Extra("GET", "/journal/stream", _stream, media_type="text/event-stream", of_broker=True),
+    Extra("GET", "/journal/file", _file, media_type=LINES, of_broker=True, covers=_covers("save")),
+    Extra("GET", "/journal/trace", _trace, schema="Trace", of_broker=True, covers=_covers("export_trace")),
+    Extra("GET", "/journal/pcap", _pcap, media_type=PCAP, of_broker=True, covers=_covers("export_pcap")),
+    Extra("POST", "/journal/diff", _diff, schema="JournalDiff", of_broker=True, covers=_covers("diff")),
+)

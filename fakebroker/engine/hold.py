@@ -1,0 +1,23 @@
+"""What waits on the way to a broker that is frozen or cannot be reached, or is lost there."""
+
+
+class Hold:
+    """The bytes of one client, kept in order until they are let through; with `loses` they vanish instead."""
+
+    __slots__ = ("_kept", "loses", "size_bytes")
+
+    def __init__(self, *, loses: bool = False) -> None:
+        self.loses = loses
+        self.size_bytes = 0
+        self._kept: list[bytes] = []
+
+    def receive(self, data: bytes) -> None:
+        """Bytes were sent."""
+        if not self.loses:
+            self._kept.append(bytes(data))
+            self.size_bytes += len(data)
+
+    def take(self) -> list[bytes]:
+        """What was kept, in order; it is handed over."""
+        kept, self._kept, self.size_bytes = self._kept, [], 0
+        return kept

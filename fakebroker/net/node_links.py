@@ -1,0 +1,68 @@
+"""What is wrong between the clients and single brokers: nobody gets through, nobody gets in, connections gone silent.
+
+All of it is below the engine: bytes wait, vanish or are refused; a request that arrives is served as ever.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fakebroker.net.server import Server
+
+FROZEN, UNREACHABLE, ISOLATED = "frozen", "unreachable", "isolated"
+REFUSES_CONNECTS, HALF_OPEN = "refuses connects", "half-open"
+_SILENT = (FROZEN, UNREACHABLE, ISOLATED)  # bytes wait in both directions, and nobody is accepted
+
+
+class NodeLinks:
+    """The faults of each broker's ports and connections, in the order in which they began."""
+
+    def __init__(self, server: "Server") -> None:
+        self._server = server
+        self._faults: dict[int, dict[str, None]] = {}
+
+    def faults_of(self, node_id: int) -> list[str]:
+        """What is wrong with the broker's links now."""
+        return list(self._faults.get(node_id, ()))
+
+    def is_silent(self, node_id: int) -> bool:
+        """Whether nobody is accepted, and what connected clients send waits."""
+        return any(fault in _SILENT for fault in self._faults.get(node_id, ()))
+
+    def begin(self, node_id: int, fault: str) -> None:
+        """Let a fault begin; nothing happens if it is there."""
+        if fault in self._faults.get(node_id, ()):
+            return
+        server = self._server
+        if fault == REFUSES_CONNECTS:
+            server.refuse_clients(node_id)
+        self._faults.setdefault(node_id, {})[fault] = None
+        if fault in _SILENT:
+            server.stop_accepting(node_id)
+        if fault != REFUSES_CONNECTS:
+            for client in server.clients_of(node_id):
+                client.hold(loses=fault == HALF_OPEN)
+
+    def end(self, node_id: int, fault: str, *, has_process: bool = True) -> None:
+        """Let a fault end; nothing happens if it is not there.
+
+        What waited arrives; connections that lost bytes are reset. Raises OSError if a port cannot be had again.
+        """
+        if fault not in self._faults.get(node_id, ()):
+            return
+        server = self._server
+        if fault == REFUSES_CONNECTS and has_process:
+            server.open_node(node_id)
+        del self._faults[node_id][fault]
+        if fault == HALF_OPEN:
+            for client in server.clients_of(node_id):
+                if client.has_lost:
+                    client.abort("the connection was half-open")
+        if not self.is_silent(node_id):
+            server.accept_again(node_id)
+            for client in server.clients_of(node_id):
+                if not client.has_lost:
+                    client.release()
+
+    def clear(self) -> None:
+        """All links are as new; the clients are gone."""
+        self._faults.clear()

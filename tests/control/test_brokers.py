@@ -1,0 +1,77 @@
+"""Isolated brokers in one process: each its own ports and state, removed when they are forgotten."""
+
+import asyncio
+
+import pytest
+
+from fakebroker.control import brokers as brokers_module
+from fakebroker.control.brokers import Brokers
+from fakebroker.errors import UnknownThing
+from tests.support.control import Client, with_door
+
+
+def test_a_broker_of_ones_own() -> None:
+    """It has the options that were given, and shares nothing with the served one."""
+
+    async def test(door: Client) -> None:
+        options = {"nodes": 3, "config": {"num.partitions": 2}, "seed": 7, "profile": "kafka", "as_release": "3.9"}
+        made = await door.ask("POST", "/brokers", options)
+        broker = made.json()
+        assert (made.status_code, made.headers["location"]) == (201, f"/brokers/{broker['broker_id']}")
+        assert len(broker["bootstrap"].split(",")) == 3
+        own = f"/brokers/{broker['broker_id']}"
+        assert await door.get(own) == broker
+        assert await door.get(f"{own}/bootstrap") == broker["bootstrap"]
+        await door.do("PUT", f"{own}/topics/orders")
+        assert await door.get("/topics") == []
+        assert (await door.get(f"{own}/healthz")) == {"status": "ok"}
+        assert "fakebroker_topics 1.0" in (await door.ask("GET", f"{own}/metrics")).text
+        await door.do("DELETE", own)
+        assert await door.get("/brokers") == []
+        assert (await door.problem("GET", f"{own}/topics"))["status"] == 404
+
+    with_door(test)
+
+
+def test_one_that_is_forgotten_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After its time without a request and a client it is stopped."""
+    monkeypatch.setattr(brokers_module, "LOOK_EVERY_S", 0)
+
+    async def test() -> None:
+        brokers = Brokers()
+        kept, forgotten = await brokers.add(), await brokers.add(idle_ttl_s=0.0)
+        while forgotten.broker.is_running:
+            await asyncio.sleep(0)
+        assert brokers.find(kept.broker_id).broker.is_running
+        with pytest.raises(UnknownThing, match="there is no broker 'b2'; there are b1"):
+            brokers.find(forgotten.broker_id)
+        await brokers.close()
+        assert not kept.broker.is_running
+
+    asyncio.run(test())
+
+
+def test_there_is_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A suite that never deletes its brokers is told."""
+    monkeypatch.setattr(brokers_module, "MOST_BROKERS", 1)
+
+    async def test(door: Client) -> None:
+        await door.do("POST", "/brokers")
+        problem = await door.problem("POST", "/brokers")
+        assert (problem["status"], "delete those" in problem["detail"]) == (409, True)
+
+    with_door(test)
+
+
+def test_an_internal_error_is_told_when_it_is_deleted() -> None:
+    """A bug of the broker fails the test that caused it, in any language."""
+
+    async def test(door: Client) -> None:
+        broker_id = (await door.do("POST", "/brokers"))["broker_id"]
+        door.broker.errors.clear()
+        await door.do("DELETE", f"/brokers/{broker_id}")
+        door.broker.errors.append(RuntimeError("a bug"))
+        assert await door.get("/errors") == ["RuntimeError('a bug')"]
+        door.broker.errors.clear()
+
+    with_door(test)

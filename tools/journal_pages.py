@@ -1,0 +1,62 @@
+"""The pages about the journal's schema: for people, and as JSON Schema."""
+
+import json
+
+from fakebroker.journal.schema import COMMON, KINDS, MEANINGS, SCHEMA_VERSION, Column, json_schema, spark_ddl
+
+_TYPES = {
+    "int": "integer", "float": "number", "string": "string", "boolean": "boolean", "strings": "list of strings",
+    "ints": "list of integers", "json": "any JSON",
+}  # fmt: skip
+
+
+def journal_schema_page(note: str) -> str:
+    """The whole page; `note` says that it is generated."""
+    lines = [
+        "# The journal's schema",
+        note,
+        "",
+        "A line of a journal file ([how to get one](journal.md)) is a JSON object of one of the kinds below. This is",
+        f"version {SCHEMA_VERSION}; as JSON Schema it is [journal.schema.json](journal.schema.json). Columns may be",
+        "added within a version: ignore those you do not know. A column has one type and one meaning in all kinds.",
+        "Integers may need 64 bits.",
+        "",
+        "## Every line",
+        "",
+        *_table(COMMON),
+        "",
+        "One entry of the journal may be several lines: a request that commits two offsets is a `request` and two",
+        "`offset_committed`. (`run`, `seq`, `part`) is unique: a line that comes twice may be dropped by it.",
+        "",
+        "Secrets are replaced by `(redacted)`: values of settings of type password and of unknown settings,",
+        "authentication bytes, tokens. Records are told by size and number. Bytes are",
+        '`{"hex": ...}`; long ones are cut, and `bytes` says how many there were.',
+    ]
+    for kind in KINDS.values():
+        lines += ["", f"## {kind.name}", "", kind.about, "", *_table(kind.columns)]
+    lines += [
+        "",
+        "## With Spark",
+        "",
+        "Inference is a pass of its own and drifts; this reads every kind, decoded messages as their JSON text:",
+        "",
+        "```sql",
+        spark_ddl().replace(", `", ",\n`"),
+        "```",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def json_schema_file() -> str:
+    """The JSON Schema as it is stored."""
+    return json.dumps(json_schema(), indent=2) + "\n"
+
+
+def _table(columns: tuple[Column, ...]) -> list[str]:
+    if not columns:
+        return ["It has no columns of its own."]
+    lines = ["| column | type | what it is |", "|---|---|---|"]
+    for column in columns:
+        kind = _TYPES[column.type] + (" or null" if column.is_nullable else "")
+        lines.append(f"| `{column.name}` | {kind} | {MEANINGS.get(column.name, '')} |")
+    return lines
