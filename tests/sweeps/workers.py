@@ -10,7 +10,8 @@ from fakebroker import FakeBroker
 AMOUNTS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 PER_ROW = 3
 ORDER_S = 0.01  # how long the work for one order takes: time for a rebalance to come in between
-PATIENCE_S = 10.0
+PATIENCE_S = 20.0
+IDLE_S = 3.0  # after the last order: what is not in the table then was lost
 QUICK: dict[str, Any] = {
     "heartbeat.interval.ms": 5,
     "fetch.wait.max.ms": 20,
@@ -40,6 +41,7 @@ class Worker:
         self._commits_first = commits_first
         self._keeps_rows = keeps_rows
         self._row: list[Any] = []
+        self.last_order_s: float | None = None  # when it last had the last of all orders
         self._consumer = self._kafka.Consumer(
             {"bootstrap.servers": bootstrap, "group.id": "billing", "client.id": "worker", "enable.auto.commit": False,
              "auto.offset.reset": "earliest", **QUICK}
@@ -52,6 +54,8 @@ class Worker:
         if order is None or order.error() is not None:
             return
         time.sleep(ORDER_S)
+        if order.offset() == len(AMOUNTS) - 1:
+            self.last_order_s = time.monotonic()
         self._row.append(order)
         if self._commits_first:
             self._commit(order)
@@ -60,6 +64,11 @@ class Worker:
             self._table[row[0].offset()] = sum(int(each.value()) for each in row)
             if not self._commits_first:
                 self._commit(order)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing has come for a time after the last of all orders."""
+        return self.last_order_s is not None and time.monotonic() > self.last_order_s + IDLE_S
 
     def close(self) -> None:
         self._consumer.close()
@@ -83,7 +92,7 @@ def every_order_is_summed_up(broker: FakeBroker, **bugs: bool) -> None:
     worker = Worker(broker.bootstrap, table, **bugs)
     try:
         deadline = time.monotonic() + PATIENCE_S
-        while sum(table.values()) < sum(AMOUNTS) and time.monotonic() < deadline:
+        while sum(table.values()) < sum(AMOUNTS) and not worker.is_idle and time.monotonic() < deadline:
             worker.work()
     finally:
         worker.close()

@@ -1,0 +1,73 @@
+"""A sweep finds real bugs, with a real client: in two consumers that lose or count twice, and in the client itself."""
+
+from functools import partial
+
+import pytest
+
+import fakebroker
+from fakebroker.sweeps.report import SweepReport
+from tests.sweeps.workers import every_order_is_summed_up
+
+pytestmark = [
+    pytest.mark.clients,
+    pytest.mark.filterwarnings("ignore"),  # what the library warns of at import is not ours to mend
+]
+
+# librdkafka asks no more for committed offsets after this answer: confluentinc/librdkafka issue 5586, open in 2.16.
+KNOWN_OF_THE_CLIENT = {"OffsetFetch#1:not-coordinator"}
+
+
+def broken(report: SweepReport) -> set[str]:
+    """The names of the cases that broke; none may have hung."""
+    assert report.hung == []
+    return {result.name for result in report.broken}
+
+
+def test_a_worker_that_commits_what_is_done_holds() -> None:
+    """Whatever happens around its fetches and commits, every order is in the table, each once."""
+    report = fakebroker.sweep(every_order_is_summed_up, apis="Fetch|OffsetCommit", budget=24)
+
+    assert report.runs == 24
+    report.check()
+
+
+def test_a_worker_that_commits_first_loses_orders() -> None:
+    """An order that was committed and is not in the table yet is gone when a rebalance takes the partition away."""
+    run = partial(every_order_is_summed_up, commits_first=True)
+
+    report = fakebroker.sweep(run, apis="OffsetCommit", faults="pause")
+
+    lost = report.broken[0]
+    assert f"broken by: worker is paused beyond its session timeout between {lost.case.previous} and" in report.text
+    assert "hit by fault 1" in lost.story
+    assert broken(fakebroker.sweep(run, only=lost.name)) == {lost.name}, "the line that repeats it repeats it"
+
+
+def test_a_worker_that_keeps_its_row_over_a_rebalance_counts_twice() -> None:
+    """It is given the orders since the last commit again, and has them already."""
+    report = fakebroker.sweep(
+        partial(every_order_is_summed_up, keeps_rows=True), apis="Fetch", faults="rebalance|pause"
+    )
+
+    assert report.broken
+    assert broken(fakebroker.sweep(every_order_is_summed_up, apis="Fetch", faults="rebalance|pause")) == set()
+
+
+@pytest.mark.slow
+def test_the_whole_sweep_of_a_correct_worker_finds_a_bug_of_its_client() -> None:
+    """All that is plausible at all it asks for: only what the client itself does wrong breaks it."""
+    report = fakebroker.sweep(every_order_is_summed_up, budget=None)
+
+    assert report.runs == report.cases > 60
+    assert broken(report) - KNOWN_OF_THE_CLIENT == set(), report.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", ["commits_first", "keeps_rows"])
+def test_the_whole_sweep_finds_each_bug(bug: str) -> None:
+    """With a rebalance or a pause, which are what takes partitions away; nothing else breaks these workers."""
+    report = fakebroker.sweep(partial(every_order_is_summed_up, **{bug: True}), budget=None)
+
+    found = broken(report) - KNOWN_OF_THE_CLIENT
+    assert found
+    assert {name.rpartition(":")[2] for name in found} <= {"rebalance", "pause"}
