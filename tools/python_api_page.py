@@ -32,6 +32,8 @@ PARTS = (
     Part("handles/coordinator.py", "CoordinatorHandle", "`broker.coordinator(group_id)`"),
     Part("handles/node.py", "NodeHandle", "`broker.node(node_id)`"),
     Part("snapshot/snapshot.py", "Snapshot", "`broker.snapshot()`, `Snapshot.load(path)`"),
+    Part("handles/fault.py", "FaultHandle", "`broker.fault(...)`, `broker.faults`"),
+    Part("engine/faults/fault.py", "IncomingRequest", "the functions `when` and `run` of `broker.fault(...)`"),
     Part("testclient/scripted_client.py", "ScriptedClient", '`broker.client("a")`'),
     Part("client/steps.py", "ClientSteps", "`client.steps`; each is also a blocking method of the client"),
     Part("testclient/scripted_client.py", "PendingStep", "`client.start(client.steps.rejoin())`"),
@@ -45,6 +47,7 @@ PARTS = (
     Part("core/events.py", "Transition", '`broker.journal.events("transition")`, `broker.group(group_id).transitions`'),
     Part("core/events.py", "CoordinatorMoved", '`broker.journal.events("coordinator_moved")`'),
     Part("core/events.py", "ClockMoved", '`broker.journal.events("clock_moved")`'),
+    Part("core/events.py", "FaultHit", '`broker.journal.events("fault_hit")`'),
     Part("core/events.py", "NodeChanged", '`broker.journal.events("node_changed")`'),
 )
 ERRORS = (
@@ -67,7 +70,8 @@ def python_api_page(note: str) -> str:
         note,
         "",
         "What a test can call, as the source declares it. The fixtures and the marker are in [pytest.md](pytest.md).",
-        "How-to pages: [groups](groups.md), [how long offsets live](expiry.md), [snapshots](snapshots.md).",
+        "How-to pages: [groups](groups.md), [how long offsets live](expiry.md), [snapshots](snapshots.md),",
+        "[faults](faults.md).",
         "",
         *(f"- [{part.name}](#{part.name.lower()}): {part.got_by}" for part in PARTS),
         "- [Errors](#errors)",
