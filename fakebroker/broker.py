@@ -129,8 +129,9 @@ class _Broker(Powers):
     ) -> "ScriptedClient":
         """A scripted client, connected to the running broker: every request is a step of the test (testclient/).
 
-        It speaks to one node, the first unless `node_id` names another. `versions` pins APIs to versions. Its steps block until the broker has answered: do not take them in the loop
-        of an AsyncFakeBroker, but with `asyncio.to_thread`. All clients of a broker belong to one thread at a time.
+        It speaks to one node, the first unless `node_id` names another. `versions` pins APIs to versions. Its steps
+        block until the broker has answered: do not take them in the loop of an AsyncFakeBroker, but with
+        `asyncio.to_thread`. All clients of a broker belong to one thread at a time.
         """
         from fakebroker.testclient.scripted_client import ScriptedClients
         from fakebroker.testclient.tcp_driver import TcpDriver
