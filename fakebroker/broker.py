@@ -124,11 +124,14 @@ class _Broker(Powers):
         """Its sockets; to be used inside `call`."""
         return self._server
 
-    def client(self, client_id: str | None = "client", versions: Mapping[str, int] | None = None) -> "ScriptedClient":
+    def client(
+        self, client_id: str | None = "client", versions: Mapping[str, int] | None = None, node_id: int | None = None
+    ) -> "ScriptedClient":
         """A scripted client, connected to the running broker: every request is a step of the test (testclient/).
 
-        `versions` pins APIs to versions. Its steps block until the broker has answered: do not take them in the loop
-        of an AsyncFakeBroker, but with `asyncio.to_thread`. All clients of a broker belong to one thread at a time.
+        It speaks to one node, the first unless `node_id` names another. `versions` pins APIs to versions. Its steps
+        block until the broker has answered: do not take them in the loop of an AsyncFakeBroker, but with
+        `asyncio.to_thread`. All clients of a broker belong to one thread at a time.
         """
         from fakebroker.testclient.scripted_client import ScriptedClients
         from fakebroker.testclient.tcp_driver import TcpDriver
@@ -136,7 +139,8 @@ class _Broker(Powers):
         if self._scripted_clients is None:
             listener = self._listeners[0]
             self._scripted_clients = ScriptedClients(TcpDriver(listener.host, listener.port))
-        return self._scripted_clients.client(client_id, versions)
+        address = None if node_id is None else self.node(node_id).address
+        return self._scripted_clients.client(client_id, versions, address)
 
     def reset(self) -> None:
         """Make the broker as new: no topics, no groups, no history, machine's time again. Clients are disconnected.
