@@ -19,7 +19,7 @@ def restored_cluster(snapshot: "Snapshot", now: Instant) -> Cluster:
     state = snapshot.state
     options = state.options
     settings = Settings(options.config, profile=options.profile)
-    cluster = build_cluster(state.cluster, settings, release(options.as_release), now)
+    cluster = build_cluster(state.cluster, settings, release(options.as_release), now, options.seed)
     load_coordinators(cluster, now, snapshot.decoded)
     return cluster
 

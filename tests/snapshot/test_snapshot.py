@@ -149,6 +149,7 @@ def test_ids_go_on_as_they_would_have() -> None:
     assert next_ids(broker) == first
     assert next_ids(before.fork()) == first
     assert next_ids(before.fork(seed=6)) != first
+    assert (before.fork().engine.cluster.seed, before.fork(seed=6).engine.cluster.seed) == (5, 6)
     assert before.fork(seed=6).engine.cluster.cluster_id == broker.engine.cluster.cluster_id
 
 
