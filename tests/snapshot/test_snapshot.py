@@ -184,6 +184,43 @@ def test_stopped_nodes_stay_stopped() -> None:
         assert [broker.server.ports.is_refusing(place) for place in (0, 1)] == [False, True]
 
 
+@pytest.mark.parametrize("is_running", [True, False])
+def test_nodes_that_were_added_or_removed(is_running: bool) -> None:
+    """The nodes are those of the snapshot: each has a port where it takes clients, or refuses them if it is gone."""
+    broker = FakeBroker(nodes=2, racks=["a", "b"])
+    if is_running:
+        broker.start()
+    two = broker.snapshot()
+    broker.add_node(rack="c")
+    three = broker.snapshot()
+    ports = broker.bootstrap
+    broker.node(2).stop()
+    broker.node(2).remove()
+    one_and_three = broker.snapshot()
+    broker.add_node()
+
+    def nodes(one: FakeBroker) -> dict[int, str | None]:
+        return {node.node_id: node.rack for node in one.nodes}
+
+    for snapshot, expected in (
+        (two, {1: "a", 2: "b"}),
+        (one_and_three, {1: "a", 3: "c"}),
+        (three, {1: "a", 2: "b", 3: "c"}),
+    ):
+        broker.restore(snapshot)
+        assert nodes(broker) == expected
+        with snapshot.fork() as fork:
+            assert nodes(fork) == expected
+            fork.reset()
+            assert nodes(fork) == {1: "a", 2: "b"}
+        assert broker.snapshot().state.cluster.nodes == snapshot.state.cluster.nodes
+        refusing = {each.node_id for n, each in enumerate(broker.listeners) if broker.server.ports.is_refusing(n)}
+        assert {each.node_id for each in broker.listeners} - refusing == set(expected)
+    assert broker.bootstrap.split(",")[:2] == ports.split(",")[:2]
+    assert Snapshot.from_bytes(one_and_three.to_bytes()) == one_and_three
+    broker.stop()
+
+
 def test_what_is_due_by_other_rules_goes_at_the_next_cleanup() -> None:
     """The same history under a retention of one day: the offsets go within the interval of the cleanup."""
     broker = new_broker()
