@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fakebroker.errors import WaitTimeout as WaitTimeout
     from fakebroker.errors import WireError as WireError
     from fakebroker.snapshot.snapshot import Snapshot as Snapshot
+    from fakebroker.sweeps.runner import sweep as sweep
 
 __all__ = [
     "AsyncFakeBroker",
@@ -34,12 +35,14 @@ __all__ = [
     "UnknownThing",
     "WaitTimeout",
     "WireError",
+    "sweep",
 ]
 
 _HOMES = {
     "AsyncFakeBroker": "fakebroker.broker",
     "FakeBroker": "fakebroker.broker",
     "Snapshot": "fakebroker.snapshot.snapshot",
+    "sweep": "fakebroker.sweeps.runner",
 }
 
 

@@ -5,13 +5,14 @@
     def test_two(fakebroker_factory):                      as many as one likes: fakebroker_factory(nodes=3)
     def test_cheap(fakebroker_session): ...                one broker for the whole run
     @pytest.mark.fakebroker(nodes=3, config={"num.partitions": 3}, seed=7)
+    @pytest.mark.fakebroker_sweep(apis="OffsetCommit|Fetch")    once more for each fault that is plausible there
 
 An internal error of the broker fails the test that caused it, in its teardown. Every run of pytest loads this file, so
 it imports nothing; what it does is in `fakebroker/plugin`.
 """
 
 from collections.abc import Callable, Generator, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,20 +26,58 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--fakebroker-seed", metavar="N", help="the seed of the ids that brokers hand out")
     group.addoption("--fakebroker-profile", metavar="NAME", help='the default settings of brokers: "test" or "kafka"')
     group.addoption("--fakebroker-journal", metavar="DIR", help="write what each broker does to files in DIR/TEST")
+    group.addoption(
+        "--fakebroker-fault",
+        metavar="[CLIENT/]API#N:FAULT",
+        help="run each test once, with one fault in its broker, e.g. OffsetCommit#3:lost-answer",
+    )
+    group.addoption(
+        "--fakebroker-sweep-budget",
+        metavar="N",
+        type=int,
+        help="at most so many runs in each test with the mark fakebroker_sweep",
+    )
     parser.addini("fakebroker_seed", "the seed of the ids that brokers hand out", default="")
     parser.addini("fakebroker_profile", 'the default settings of brokers: "test" or "kafka"', default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker; load the fixtures for the plugins that run async tests, where those are."""
+    """Declare the markers; load the fixtures for the plugins that run async tests, where those are."""
     config.addinivalue_line(
         "markers",
         "fakebroker(nodes=..., config=..., seed=..., as_release=..., profile=...): how the broker of the fixtures "
         "`fakebroker` and `fakebroker_async` is made",
     )
+    config.addinivalue_line(
+        "markers",
+        "fakebroker_sweep(apis=..., faults=..., seed=..., budget=...): run the test once more for each plausible fault "
+        "at each request of its clients",
+    )
+    if config.option.fakebroker_fault is not None or config.option.fakebroker_sweep_budget is not None:
+        from fakebroker.plugin import sweep
+
+        sweep.configure(config)
     for name in ("asyncio", "anyio"):
         if config.pluginmanager.hasplugin(name):
             config.pluginmanager.import_plugin(f"fakebroker.plugin.in_{name}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Run a test with the mark fakebroker_sweep and its sweep; with `--fakebroker-fault` it runs once, as any other."""
+    if item.get_closest_marker("fakebroker_sweep") is None or item.config.option.fakebroker_fault is not None:
+        return None
+    from fakebroker.plugin import sweep
+
+    return sweep.run_protocol(item, nextitem)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """A line for each sweep that held; the others are among the failures."""
+    for report in terminalreporter.stats.get("passed", ()):
+        for name, text in report.user_properties:
+            if name == "fakebroker_sweep":
+                terminalreporter.write_line(f"fakebroker sweep: {text}")
 
 
 @pytest.fixture

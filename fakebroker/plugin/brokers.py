@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     AnyBroker = FakeBroker | AsyncFakeBroker
 
 BROKERS = pytest.StashKey["list[AnyBroker]"]()
+FORGOTTEN = pytest.StashKey[int]()  # how many there were in earlier runs of the test
+PREPARE = pytest.StashKey["Callable[[AnyBroker], None]"]()  # called with the broker of a fixture before it starts
 
 
 def marked_options(item: pytest.Item) -> dict[str, Any]:
@@ -38,7 +40,15 @@ def made(kind: type[Any], node: pytest.Item | pytest.Session, options: dict[str,
     except (FakebrokerError, ValueError, TypeError) as error:
         _refuse(node, error)
     node.stash.setdefault(BROKERS, []).append(broker)
+    if PREPARE in node.stash:
+        node.stash[PREPARE](broker)
     return broker
+
+
+def forget(item: pytest.Item) -> None:
+    """The test runs once more: its report tells the stories of that run's brokers."""
+    item.stash[FORGOTTEN] = item.stash.get(FORGOTTEN, 0) + len(item.stash.get(BROKERS, []))
+    item.stash[BROKERS] = []
 
 
 def factory_of(item: pytest.Item, brokers: list[FakeBroker]) -> Callable[..., FakeBroker]:
@@ -63,7 +73,7 @@ def journal_option(node: pytest.Item | pytest.Session) -> dict[str, Any]:
     if not folder:
         return {}
     name = re.sub(r"[^A-Za-z0-9-]+", "_", node.nodeid or f"session-{os.environ.get('PYTEST_XDIST_WORKER', '')}")
-    count = len(node.stash.get(BROKERS, []))
+    count = len(node.stash.get(BROKERS, [])) + node.stash.get(FORGOTTEN, 0)
     return {"journal_dir": os.path.join(folder, name.strip("_-") + (f".{count + 1}" if count else ""))}
 
 

@@ -1,0 +1,29 @@
+"""The table of what can plausibly go wrong."""
+
+from fakebroker.apis.handlers import MODULES
+from fakebroker.sweeps import plausible
+from fakebroker.wire.registry import api
+
+
+def test_the_table_is_about_what_is_served() -> None:
+    """Every API of the table is served here, and every fault in it exists."""
+    assert [name for name in plausible.PLAUSIBLE if api(name).key not in MODULES] == []
+    for names in plausible.PLAUSIBLE.values():
+        assert [plausible.fault(name).name for name in names] == list(names)
+
+
+def test_what_only_reads_is_swept_when_asked_for() -> None:
+    """By default a sweep leaves out requests without consequences."""
+    assert set(plausible.PLAUSIBLE) - set(plausible.DEFAULT_APIS.split("|")) == {
+        "Heartbeat",
+        "ListOffsets",
+        "FindCoordinator",
+    }
+
+
+def test_faults_are_tried_where_they_are_plausible() -> None:
+    """A Fetch has no coordinator; an error that no row has is tried wherever it is asked for."""
+    assert plausible.plausible("Fetch", ("not-coordinator", "rebalance")) == ["rebalance"]
+    assert plausible.plausible("Fetch", ("unknown-server-error",)) == ["unknown-server-error"]
+    assert plausible.plausible("Fetch", ("drop-answer",)) == ["drop-answer"]
+    assert plausible.plausible("Metadata", None) == ["disconnect"]
