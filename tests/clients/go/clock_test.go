@@ -1,0 +1,84 @@
+// Time: eight days pass in a millisecond, under clients that stay connected.
+package stories
+
+import (
+	"testing"
+
+	"fakebroker.example/stories/fakebroker"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+var keptForEver = fakebroker.JSON{"retention.ms": "-1"}
+
+func offsets(broker *fakebroker.Broker, name string) map[string]map[string]int {
+	var group Group
+	broker.Get("/groups/"+name, &group)
+	return group.Offsets
+}
+
+func TestAConnectedConsumerKeepsItsOffsetsAndAStoppedOneIsReset(t *testing.T) {
+	broker := fakebroker.Start(t, nil)
+	broker.Put("/topics/orders", fakebroker.JSON{"config": keptForEver})
+	produce(t, broker, "orders", 0, "a", "b", "c")
+	reader := startReader(t, broker, "consumer-1", "orders", "billing")
+	allRead(t, []string{"a", "b", "c"}, reader)
+	var before, after Group
+	broker.Get("/groups/billing", &before)
+
+	broker.Post("/clock/advance", fakebroker.JSON{"days": 8}, nil)
+
+	produce(t, broker, "orders", 0, "d")
+	allRead(t, []string{"a", "b", "c", "d"}, reader)
+	broker.Get("/groups/billing", &after)
+	if after.State != "Stable" || after.Generation != before.Generation {
+		t.Errorf("nobody had to rejoin, but the group was %+v and is %+v", before, after)
+	}
+
+	reader.stop()
+	broker.Post("/groups/billing/wait", fakebroker.JSON{"state": "Empty", "timeout_s": 5}, nil)
+	if kept := offsets(broker, "billing"); kept["orders"]["0"] != 4 {
+		t.Errorf("the group that is just Empty has %v", kept)
+	}
+	broker.Post("/clock/advance", fakebroker.JSON{"days": 8}, nil)
+	if kept := offsets(broker, "billing"); len(kept) != 0 {
+		t.Errorf("after eight days without members the group has %v", kept)
+	}
+	again := startReader(t, broker, "consumer-2", "orders", "billing")
+	allRead(t, []string{"a", "b", "c", "d"}, again)
+}
+
+func TestAClientThatOnlyStoresOffsetsLosesThemWhileItIsConnected(t *testing.T) {
+	broker := fakebroker.Start(t, nil)
+	broker.Put("/topics/orders", fakebroker.JSON{"config": keptForEver})
+	produce(t, broker, "orders", 0, "a", "b", "c")
+	job := client(t, broker, "nightly", kgo.ConsumeTopics("orders")) // assigns itself: the group has no members
+	admin := kadm.NewClient(job)
+	done := kadm.OffsetsFromRecords(kgo.Record{Topic: "orders", Offset: 2})
+	if err := admin.CommitAllOffsets(t.Context(), "nightly", done); err != nil {
+		t.Fatal(err)
+	}
+
+	broker.Post("/clock/advance", fakebroker.JSON{"days": 8}, nil)
+
+	found, err := admin.FetchOffsets(t.Context(), "nightly")
+	if err != nil || len(found) != 0 {
+		t.Errorf("the job finds %v, %v", found, err)
+	}
+}
+
+func TestBeforeKafka21AConnectedConsumerLostItsOffsetsToo(t *testing.T) {
+	broker := fakebroker.Start(t, fakebroker.JSON{"config": fakebroker.JSON{"fakebroker.expiry.policy": "2.0"}})
+	broker.Put("/topics/orders", fakebroker.JSON{"partitions": 2, "config": keptForEver})
+	produce(t, broker, "orders", 0, "a", "b")
+	produce(t, broker, "orders", 1, "c")
+	first := startReader(t, broker, "consumer-1", "orders", "billing", kgo.Balancers(kgo.RangeBalancer()))
+	allRead(t, []string{"a", "b", "c"}, first)
+
+	broker.Post("/clock/advance", fakebroker.JSON{"days": 8}, nil)
+	if kept := offsets(broker, "billing"); len(kept) != 0 {
+		t.Errorf("the group with a member has %v", kept)
+	}
+	second := startReader(t, broker, "consumer-2", "orders", "billing", kgo.Balancers(kgo.RangeBalancer()))
+	allRead(t, []string{"a", "a", "b", "b", "c", "c"}, first, second)
+}

@@ -1,0 +1,64 @@
+// What the stories share about kafkajs: a client of a broker, and consumers whose records a test can wait for.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { Kafka, logLevel } from 'kafkajs'
+
+// Shorter than kafkajs's own, so that a story takes a second.
+const QUICK = { heartbeatInterval: 500, sessionTimeout: 10_000, rebalanceTimeout: 10_000, maxWaitTimeInMs: 200 }
+
+export function kafka(broker, clientId) {
+  return new Kafka({
+    clientId,
+    brokers: broker.bootstrap.split(','),
+    logLevel: logLevel[process.env.KAFKAJS_LOG_LEVEL ?? 'NOTHING'],
+    retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 20 },
+  })
+}
+
+/** Send `values` to one partition of a topic, a record each. */
+export async function produce(broker, topic, values, partition = 0) {
+  const producer = kafka(broker, 'producer').producer()
+  await producer.connect()
+  await producer.send({ topic, messages: values.map((value) => ({ value, partition })) })
+  await producer.disconnect()
+}
+
+/**
+ * A member of a group that reads `topic` and keeps the `values`; it leaves when the test is over, or by `stop`.
+ *
+ * `fromBeginning` is kafkajs's reset policy; `options` are those of its consumers. kafkajs commits after each batch.
+ */
+export async function startReader(broker, clientId, { topic, groupId, fromBeginning = true, ...options }) {
+  const consumer = kafka(broker, clientId).consumer({ groupId, ...QUICK, ...options })
+  const values = []
+  const stop = () => consumer.disconnect()
+  broker.atEnd(stop)
+  await consumer.connect()
+  await consumer.subscribe({ topics: [topic], fromBeginning })
+  await consumer.run({ eachMessage: async ({ message }) => { values.push(message.value.toString()) } })
+  return { consumer, values, stop }
+}
+
+/** Wait until the readers have read `count` values, all of them together; gives the values, sorted. */
+export function allRead(readers, count) {
+  const values = () => readers.flatMap((reader) => reader.values)
+  return eventually(values, (read) => read.length >= count && read.sort())
+}
+
+/** Wait until the group has committed just so many offsets: `{ topic: { partition: offset } }`. */
+export async function committed(broker, groupId, offsets) {
+  const stored = async () => (await broker.get(`/groups/${groupId}`)).offsets
+  await eventually(stored, (now) => isDeepStrictEqual(now, offsets))
+}
+
+async function eventually(look, isRight, timeoutMs = 20_000) {
+  const deadline = Date.now() + timeoutMs
+  for (;;) {
+    const seen = await look()
+    const right = isRight(seen)
+    if (right) return right
+    if (Date.now() > deadline) throw new Error(`after ${timeoutMs} ms there is only ${JSON.stringify(seen)}`)
+    await sleep(10)
+  }
+}
