@@ -1,4 +1,4 @@
-// What goes wrong on purpose: an answer that is lost, a member that is told to go, a rebalance that is held.
+// What goes wrong on purpose: an answer that is lost, a session that ends.
 package stories
 
 import (
@@ -33,7 +33,7 @@ func TestACommitWhoseAnswerIsLostIsRepeated(t *testing.T) {
 	}
 }
 
-func TestAMemberThatIsNoLongerKnownJoinsAgain(t *testing.T) {
+func TestAMemberWhoseSessionHasEndedJoinsAgain(t *testing.T) {
 	broker := fakebroker.Start(t, nil)
 	broker.Put("/topics/orders", nil)
 	produce(t, broker, "orders", 0, "a", "b")
@@ -42,9 +42,7 @@ func TestAMemberThatIsNoLongerKnownJoinsAgain(t *testing.T) {
 	var group Group
 	broker.Get("/groups/billing", &group)
 
-	broker.Post("/faults", fakebroker.JSON{
-		"api": "Heartbeat", "client_id": "consumer-1", "error": "UNKNOWN_MEMBER_ID", "times": 1,
-	}, nil)
+	broker.Post("/groups/billing/evict", fakebroker.JSON{"member": "consumer-1"}, nil)
 	next := fakebroker.JSON{"state": "Stable", "generation": group.Generation + 1, "timeout_s": 20}
 	broker.Post("/groups/billing/wait", next, nil)
 

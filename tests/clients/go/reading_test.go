@@ -15,6 +15,7 @@ import (
 type Group struct {
 	State      string
 	Generation int
+	Leader     string
 	Offsets    map[string]map[string]int // by topic and partition
 	Members    []struct {
 		ClientID   string `json:"client_id"`

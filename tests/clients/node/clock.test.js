@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { startBroker } from './fakebroker.js'
-import { allRead, committed, produce, startReader } from './reading.js'
+import { allRead, produce, startReader } from './reading.js'
 
 const KEPT_FOR_EVER = { config: { 'retention.ms': '-1' } }
 const billing = { groupId: 'billing', topic: 'orders' }
@@ -24,7 +24,7 @@ test('a connected consumer keeps its offsets for eight days; a stopped one loses
 
   await reader.stop()
   await broker.post('/groups/billing/wait', { state: 'Empty', timeout_s: 5 })
-  await committed(broker, 'billing', { orders: { 0: 4 } })
+  await broker.post('/groups/billing/wait', { offsets: { orders: { 0: 4 } }, timeout_s: 10 })
   await broker.post('/clock/advance', { days: 8 })
   assert.deepEqual((await broker.get('/groups/billing')).offsets, {})
 
@@ -39,7 +39,7 @@ test('before Kafka 2.1 a connected consumer lost its offsets, too: the next reba
   await produce(broker, 'orders', ['c'], 1)
   const first = await startReader(broker, 'consumer-1', billing)
   assert.deepEqual(await allRead([first], 3), ['a', 'b', 'c'])
-  await committed(broker, 'billing', { orders: { 0: 2, 1: 1 } })
+  await broker.post('/groups/billing/wait', { offsets: { orders: { 0: 2, 1: 1 } }, timeout_s: 10 })
 
   await broker.post('/clock/advance', { days: 8 })
   assert.deepEqual((await broker.get('/groups/billing')).offsets, {}, 'gone, though the group has a member')
