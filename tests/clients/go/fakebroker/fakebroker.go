@@ -37,9 +37,7 @@ func Start(t testing.TB, options JSON) *Broker {
 	broker := &Broker{strings.Split(made.Bootstrap, ","), t, "/brokers/" + made.ID}
 	t.Cleanup(func() {
 		if t.Failed() {
-			var story string
-			broker.Get("/story", &story)
-			t.Log(story)
+			t.Log(broker.text("GET", "/story", nil))
 		}
 		broker.text("DELETE", "", nil)
 	})
