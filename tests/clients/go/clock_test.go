@@ -2,6 +2,7 @@
 package stories
 
 import (
+	"slices"
 	"testing"
 
 	"fakebroker.example/stories/fakebroker"
@@ -10,6 +11,13 @@ import (
 )
 
 var keptForEver = fakebroker.JSON{"retention.ms": "-1"}
+
+// Explained is the part of an entry of GET /groups/{group}/explain that the stories look at.
+type Explained struct {
+	Offset  int
+	Expired bool
+	Rule    string
+}
 
 func offsets(broker *fakebroker.Broker, name string) map[string]map[string]int {
 	var group Group
@@ -41,9 +49,12 @@ func TestAConnectedConsumerKeepsItsOffsetsAndAStoppedOneIsReset(t *testing.T) {
 		t.Errorf("the group that is just Empty has %v", kept)
 	}
 	broker.Post("/clock/advance", fakebroker.JSON{"days": 8}, nil)
-	if kept := offsets(broker, "billing"); len(kept) != 0 {
-		t.Errorf("after eight days without members the group has %v", kept)
+	var explained struct{ Offsets []Explained }
+	broker.Get("/groups/billing/explain", &explained)
+	if lost := (Explained{Offset: 4, Expired: true, Rule: "EX-3"}); !slices.Equal(explained.Offsets, []Explained{lost}) {
+		t.Errorf("after eight days without members: %+v", explained)
 	}
+	broker.Post("/groups/billing/wait", fakebroker.JSON{"state": "Dead", "timeout_s": 5}, nil)
 	again := startReader(t, broker, "consumer-2", "orders", "billing")
 	allRead(t, []string{"a", "b", "c", "d"}, again)
 }

@@ -26,7 +26,9 @@ test('a connected consumer keeps its offsets for eight days; a stopped one loses
   await broker.post('/groups/billing/wait', { state: 'Empty', timeout_s: 5 })
   await broker.post('/groups/billing/wait', { offsets: { orders: { 0: 4 } }, timeout_s: 10 })
   await broker.post('/clock/advance', { days: 8 })
-  assert.deepEqual((await broker.get('/groups/billing')).offsets, {})
+  const [lost] = (await broker.get('/groups/billing/explain')).offsets
+  assert.deepEqual([lost.offset, lost.expired, lost.rule], [4, true, 'EX-3'])
+  await broker.post('/groups/billing/wait', { state: 'Dead', timeout_s: 5 })
 
   const again = await startReader(broker, 'consumer-2', billing)
   assert.deepEqual(await allRead([again], 4), ['a', 'b', 'c', 'd'], 'fromBeginning: everything once more')
