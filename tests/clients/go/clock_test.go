@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"fakebroker.example/stories/fakebroker"
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -59,23 +58,24 @@ func TestAConnectedConsumerKeepsItsOffsetsAndAStoppedOneIsReset(t *testing.T) {
 	allRead(t, []string{"a", "b", "c", "d"}, again)
 }
 
-func TestAClientThatOnlyStoresOffsetsLosesThemWhileItIsConnected(t *testing.T) {
+func TestATopicThatAConnectedConsumerReadsNoLongerIsResetWhenItComesBack(t *testing.T) {
 	broker := fakebroker.Start(t, nil)
 	broker.Put("/topics/orders", fakebroker.JSON{"config": keptForEver})
-	produce(t, broker, "orders", 0, "a", "b", "c")
-	job := client(t, broker, "nightly", kgo.ConsumeTopics("orders")) // assigns itself: the group has no members
-	admin := kadm.NewClient(job)
-	done := kadm.OffsetsFromRecords(kgo.Record{Topic: "orders", Offset: 2})
-	if err := admin.CommitAllOffsets(t.Context(), "nightly", done); err != nil {
-		t.Fatal(err)
-	}
+	broker.Put("/topics/audit", fakebroker.JSON{"config": keptForEver})
+	produce(t, broker, "orders", 0, "a")
+	produce(t, broker, "audit", 0, "x", "y")
+	reader := startReader(t, broker, "consumer-1", "orders", "billing", kgo.ConsumeTopics("orders", "audit"))
+	allRead(t, []string{"a", "x", "y"}, reader)
 
+	reader.PurgeTopicsFromConsuming("audit")
+	broker.Post("/groups/billing/wait", fakebroker.JSON{"generation": 2, "assigned": true, "timeout_s": 5}, nil)
 	broker.Post("/clock/advance", fakebroker.JSON{"days": 8}, nil)
-
-	found, err := admin.FetchOffsets(t.Context(), "nightly")
-	if err != nil || len(found) != 0 {
-		t.Errorf("the job finds %v, %v", found, err)
+	if kept := offsets(broker, "billing"); len(kept) != 1 || kept["orders"]["0"] != 1 {
+		t.Errorf("after eight days the group of a consumer of orders has %v", kept)
 	}
+
+	reader.AddConsumeTopics("audit")
+	allRead(t, []string{"a", "x", "x", "y", "y"}, reader)
 }
 
 func TestBeforeKafka21AConnectedConsumerLostItsOffsetsToo(t *testing.T) {
