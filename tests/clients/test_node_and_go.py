@@ -1,4 +1,4 @@
-"""kafkajs and franz-go as teams of Node.js and Go would use fakebroker: in their own test runners, over HTTP and Kafka only.
+"""kafkajs and franz-go in tests of their own languages, over Kafka and HTTP only.
 
 The stories are tests/clients/node/*.test.js and tests/clients/go/*_test.go.
 """
@@ -76,3 +76,13 @@ def test_franz_go_lives_its_stories(control: str) -> None:
     told = sum(len(re.findall(r"^func Test", file.read_text(), re.M)) for file in CLIENTS.glob("go/*_test.go"))
     assert told > 0
     assert len(re.findall(r"^--- PASS: ", output, re.M)) == told
+
+
+@pytest.mark.parametrize(("language", "stories"), [("js", "node/*.test.js"), ("go", "go/*_test.go")])
+def test_what_the_page_shows_is_run(language: str, stories: str) -> None:
+    """Every example of docs/other-languages.md is, word for word, part of a story."""
+    examples = re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / "other-languages.md").read_text(), re.S)
+    told = [file.read_text() for file in CLIENTS.glob(stories)]
+
+    assert len(examples) > 1
+    assert [example for example in examples if not any(example in story for story in told)] == []
