@@ -1,4 +1,4 @@
-// The coordinator of a group moves to another node while the group rebalances.
+// The coordinator of a group goes to another node: in the middle of a rebalance, or because its node stops.
 package stories
 
 import (
@@ -78,5 +78,25 @@ func TestConsumersThatStartTogetherGetOneRebalance(t *testing.T) {
 	}
 	if assigned := group.partitions("orders"); !slices.Equal(assigned, []int{0, 1, 2, 3}) {
 		t.Errorf("assigned are %v: %+v", assigned, group)
+	}
+}
+
+func TestWhenTheNodeOfTheCoordinatorStopsTheConsumersGoOn(t *testing.T) {
+	broker := fakebroker.Start(t, fakebroker.JSON{"nodes": 3})
+	broker.Put("/topics/orders", fakebroker.JSON{"partitions": 4, "replication_factor": 3})
+	first := startReader(t, broker, "consumer-1", "orders", "billing")
+	second := startReader(t, broker, "consumer-2", "orders", "billing")
+	broker.Post("/groups/billing/wait", fakebroker.JSON{"assigned": true, "members": 2, "timeout_s": 10}, nil)
+	var before, after Coordinator
+	broker.Get("/coordinators/billing", &before)
+
+	broker.Post(fmt.Sprintf("/nodes/%d/stop", before.NodeID), nil, nil)
+	for partition := range int32(4) {
+		produce(t, broker, "orders", partition, string("abcd"[partition]))
+	}
+
+	allRead(t, []string{"a", "b", "c", "d"}, first, second)
+	if broker.Get("/coordinators/billing", &after); after.NodeID == before.NodeID {
+		t.Errorf("the coordinator is still on node %d", after.NodeID)
 	}
 }

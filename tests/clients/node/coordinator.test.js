@@ -1,4 +1,4 @@
-// The coordinator of a group moves to another node while the group rebalances.
+// The coordinator of a group goes to another node: in the middle of a rebalance, or because its node stops.
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -41,4 +41,18 @@ test('consumers that start together get one rebalance, and the leader that the t
   assert.equal(group.generation, 1)
   assert.match(group.leader, /^consumer-2-/)
   assert.deepEqual(partitionsOf(group), [0, 1, 2, 3])
+})
+
+test('when the node of the coordinator stops, the consumers go on with another', async (t) => {
+  const broker = await startBroker(t, { nodes: 3 })
+  await broker.put('/topics/orders', { partitions: 4, replication_factor: 3 })
+  const readers = await Promise.all([1, 2].map((n) => startReader(broker, `consumer-${n}`, billing)))
+  await broker.post('/groups/billing/wait', { assigned: true, members: 2, timeout_s: 10 })
+  const { node_id: stopped } = await broker.get('/coordinators/billing')
+
+  await broker.post(`/nodes/${stopped}/stop`)
+  for (const partition of [0, 1, 2, 3]) await produce(broker, 'orders', [`to ${partition}`], partition)
+
+  assert.deepEqual(await allRead(readers, 4), ['to 0', 'to 1', 'to 2', 'to 3'])
+  assert.notEqual((await broker.get('/coordinators/billing')).node_id, stopped)
 })

@@ -24,19 +24,28 @@ export async function produce(broker, topic, values, partition = 0) {
 }
 
 /**
- * A member of a group that reads `topic` and keeps the `values`; it leaves when the test is over, or by `stop`.
+ * A member of a group that reads `topic` and keeps the `values` whose offsets it has committed, one by one; with
+ * `autoCommit` kafkajs commits after each batch. It leaves when the test is over, or by `stop`.
  *
- * `fromBeginning` is kafkajs's reset policy; `options` are those of its consumers. kafkajs commits after each batch.
+ * `fromBeginning` is kafkajs's reset policy; other options are those of its consumers.
  */
-export async function startReader(broker, clientId, { topic, groupId, fromBeginning = true, ...options }) {
-  const consumer = kafka(broker, clientId).consumer({ groupId, ...QUICK, ...options })
+export async function startReader(broker, clientId, options) {
+  const { topic, groupId, fromBeginning = true, autoCommit = false, ...others } = options
+  const consumer = kafka(broker, clientId).consumer({ groupId, ...QUICK, ...others })
   const values = []
   const stop = () => consumer.disconnect()
   broker.atEnd(stop)
   await consumer.connect()
   await consumer.subscribe({ topics: [topic], fromBeginning })
-  await consumer.run({ eachMessage: async ({ message }) => { values.push(message.value.toString()) } })
-  return { consumer, values, stop }
+  await consumer.run({
+    autoCommit,
+    eachMessage: async ({ partition, message }) => {
+      const next = String(BigInt(message.offset) + 1n)
+      if (!autoCommit) await consumer.commitOffsets([{ topic, partition, offset: next }])
+      values.push(message.value.toString())
+    },
+  })
+  return { values, stop }
 }
 
 /** Wait until the readers have read `count` values, all of them together; gives the values, sorted. */
