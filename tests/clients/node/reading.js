@@ -11,7 +11,7 @@ export function kafka(broker, clientId) {
     clientId,
     brokers: broker.bootstrap.split(','),
     logLevel: logLevel[process.env.KAFKAJS_LOG_LEVEL ?? 'NOTHING'],
-    retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 20 },
+    retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 5 },
   })
 }
 
