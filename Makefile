@@ -2,7 +2,8 @@
 # make bench   speed, written to docs/benchmarks.md make fuzz    millions of mutated frames and random bytes
 # make model   ten minutes of model testing         make random  three minutes of what depends on chance
 # make soak    clients that come and go for MINUTES=10
-# make docs    the generated pages                  make setup-java  the Java client's jars, for the Java tests
+# make docs    the generated pages
+# make setup-java, setup-node, setup-go   the clients of other languages, for their tests
 #
 # fuzz, model and random print the seed of their run: make random FAKEBROKER_SEED=123 repeats it.
 
@@ -15,10 +16,10 @@ endif
 AGAIN = the same again: make $@ FAKEBROKER_SEED=$(FAKEBROKER_SEED)
 fuzz model random: export FAKEBROKER_SEED := $(FAKEBROKER_SEED)
 
-.PHONY: help run test lint types tests clients slow bench soak fuzz model random docs setup-java clean
+.PHONY: help run test lint types tests clients slow bench soak fuzz model random docs setup-java setup-node setup-go clean
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -7
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -8
 
 .venv/.core: pyproject.toml scripts/set-up
 	@scripts/set-up core
@@ -73,6 +74,12 @@ docs: .venv/.dev
 
 setup-java:
 	@scripts/set-up-java
+
+setup-node:
+	@scripts/set-up-node
+
+setup-go:
+	@scripts/set-up-go
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

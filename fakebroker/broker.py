@@ -124,11 +124,14 @@ class _Broker(Powers):
         """Its sockets; to be used inside `call`."""
         return self._server
 
-    def client(self, client_id: str | None = "client", versions: Mapping[str, int] | None = None) -> "ScriptedClient":
+    def client(
+        self, client_id: str | None = "client", versions: Mapping[str, int] | None = None, node_id: int | None = None
+    ) -> "ScriptedClient":
         """A scripted client, connected to the running broker: every request is a step of the test (testclient/).
 
-        `versions` pins APIs to versions. Its steps block until the broker has answered: do not take them in the loop
-        of an AsyncFakeBroker, but with `asyncio.to_thread`. All clients of a broker belong to one thread at a time.
+        It speaks to one node, the first unless `node_id` names another. `versions` pins APIs to versions. Its steps
+        block until the broker has answered: do not take them in the loop of an AsyncFakeBroker, but with
+        `asyncio.to_thread`. All clients of a broker belong to one thread at a time.
         """
         from fakebroker.testclient.scripted_client import ScriptedClients
         from fakebroker.testclient.tcp_driver import TcpDriver
@@ -136,7 +139,8 @@ class _Broker(Powers):
         if self._scripted_clients is None:
             listener = self._listeners[0]
             self._scripted_clients = ScriptedClients(TcpDriver(listener.host, listener.port))
-        return self._scripted_clients.client(client_id, versions)
+        address = None if node_id is None else self.node(node_id).address
+        return self._scripted_clients.client(client_id, versions, address)
 
     def reset(self) -> None:
         """Make the broker as new: no topics, no groups, no history, machine's time again. Clients are disconnected.
@@ -155,21 +159,24 @@ class _Broker(Powers):
     def _engine_of(self, cluster: Cluster, now: Instant) -> Engine:
         engine = Engine(cluster, self._listeners, self._ring, now)
         engine.errors = self.errors
-        self._server.engine = self._server.clock.engine = engine  # the clock can be moved before the first start, too
         return engine
 
     def _reset(self) -> None:
         for node_id in self._node_ids:
             self._server.open_node(node_id)
-        self._begin_anew(self._server.clock.reset, self._new_engine)
 
-    def _begin_anew(self, set_clock: Callable[[], None], make_engine: Callable[[], Engine]) -> None:
-        """Go on with another engine, at another time, without clients and history."""
+        def change() -> None:
+            self._server.drop_listeners(self._node_ids)
+            self._server.clock.reset()
+
+        self._begin_anew(change, self._new_engine)
+
+    def _begin_anew(self, change: Callable[[], None], make_engine: Callable[[], Engine]) -> None:
+        """Go on with another engine after a change of clock and listeners, without clients and history."""
         if self.is_running:
             self._server.drop_clients()
-        self._server.drop_listeners(self._node_ids)
         self._ring.clear()
-        set_clock()
+        change()
         self._engine = make_engine()
         if self.is_running:
             self._server.use(self._engine)
@@ -180,28 +187,34 @@ class _Broker(Powers):
         from fakebroker.snapshot.snapshot import take
         from fakebroker.snapshot.state import Options, texts
 
-        options = Options(texts(self._config), self._profile, self._release.name, self._seed, self._node_ids)
+        racks = None if self._racks is None else tuple(self._racks)
+        options = Options(texts(self._config), self._profile, self._release.name, self._seed, self._node_ids, racks)
         return take(options, self._engine.cluster, self._server.clock)
 
     def _restore(self, snapshot: "Snapshot") -> None:
         """First everything that can fail, then the change."""
-        from fakebroker.snapshot.restoring import check_nodes, restored_cluster
+        from fakebroker.snapshot.restoring import check_nodes, fit_listeners, restored_cluster
 
         state, clock = snapshot.state, self._server.clock
         options = state.options
         check_nodes(options.node_ids, self._node_ids)
         now = Instant(state.clock.wall_ms, clock.now().mono_ms)
-        engine = self._engine_of(restored_cluster(snapshot, now), now)
-        for node in state.cluster.nodes:
-            if node.alive:
-                self._server.open_node(node.id)
+        cluster = restored_cluster(snapshot, now)
+        alive = [node.id for node in state.cluster.nodes if node.alive]
+        for node_id in alive:
+            self._server.open_node(node_id)
         self._config, self._profile, self._seed = dict(options.config), options.profile, options.seed
-        self._release = engine.cluster.release
-        self._begin_anew(lambda: clock.restore(*state.clock), lambda: engine)
-        for node in state.cluster.nodes:
-            if not node.alive:
-                self._server.close_node(node.id)
-        engine.drain()
+        self._release, self._racks = cluster.release, options.racks
+
+        def change() -> None:
+            fit_listeners(self._server, self._node_ids, list(cluster.nodes))
+            clock.restore(*state.clock)
+
+        self._begin_anew(change, lambda: self._engine_of(cluster, now))
+        for node_id in dict.fromkeys(listener.node_id for listener in self._listeners):
+            if node_id not in alive:
+                self._server.close_node(node_id)
+        self._engine.drain()
 
     def _run(self, function: Callable[[], T]) -> T:
         """Run something on the engine's thread, then send the answers and set the timers that it led to."""

@@ -63,6 +63,8 @@ def main() -> None:
 @click.option(
     "--profile", type=click.Choice(["test", "kafka"]), default=None, help="Set of default settings. [default: test]"
 )
+@click.option("--nodes", type=click.IntRange(1, 1000), default=None, help="How many brokers. [default: 1]")
+@click.option("--rack", "racks", multiple=True, metavar="NAME", help="The rack of each broker, in order.")
 @click.option("--config", "config", multiple=True, metavar="SETTING=VALUE", help="A broker setting by its Kafka name.")
 @click.option("--as", "as_release", default=None, metavar="RELEASE", help="Answer as that Kafka did. [default: 4.3]")
 @click.option("--seed", type=int, default=None, help="Seed of all random ids. [default: 0]")
@@ -110,7 +112,11 @@ def serve(
         signal.signal(number, lambda *_: sys.exit(0))
     try:
         snapshot = None if snapshot_path is None else _load(snapshot_path)
-        node_ids = (1,) if snapshot is None else snapshot.state.options.node_ids
+        options["racks"] = options["racks"] or None
+        if snapshot is not None and (options["nodes"] or options["racks"]):
+            raise click.UsageError("the nodes and racks are those of the snapshot: leave --nodes and --rack out")
+        nodes = range(1, (options["nodes"] or 1) + 1)
+        node_ids = tuple(nodes) if snapshot is None else snapshot.state.options.node_ids
         ports = _take_ports(node_ids, listen or (DEFAULT_LISTEN,), advertise)
         door = None if control is None else _take_door(control, control_token)
         _serve(ports, snapshot, door, **options)

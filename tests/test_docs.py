@@ -15,30 +15,43 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def examples() -> list[Any]:
-    """Every Python example that is a test function, from every page."""
+def examples(fixture: str) -> list[Any]:
+    """Every Python example that is a test function with that one argument, from every page."""
     return [
         pytest.param(source, id=f"{page.name}-{name}")
         for page in PAGES
         if page.name != "pytest.md"  # its examples are whole test files: test_pytest_plugin.py
         for source in re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
-        for name in re.findall(r"^def (test_\w+)\(fakebroker\)", source, re.M)
+        for name in re.findall(rf"^def (test_\w+)\({fixture}\)", source, re.M)
     ]
 
 
 @pytest.mark.clients
 @pytest.mark.filterwarnings("ignore")  # what the client libraries warn of at import
-@pytest.mark.parametrize("source", examples())
+@pytest.mark.parametrize("source", examples("fakebroker"))
 def test_the_examples_in_the_pages_run(fakebroker: FakeBroker, source: str) -> None:
     """An example that takes the fixture does what the page says."""
+    run(source, fakebroker)
+
+
+@pytest.mark.clients
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("source", examples("fakebroker_factory"))
+def test_the_examples_with_several_brokers_run(fakebroker_factory: Callable[..., FakeBroker], source: str) -> None:
+    """An example that makes its broker itself does what the page says, too."""
+    run(source, fakebroker_factory)
+
+
+def run(source: str, fixture: object) -> None:
+    """Run the tests of an example."""
     import confluent_kafka
 
     namespace: dict[str, Any] = {"confluent_kafka": confluent_kafka}
     exec(compile(source, "example", "exec"), namespace)
-    tests: list[Callable[[FakeBroker], None]] = [f for name, f in namespace.items() if name.startswith("test_")]
+    tests: list[Callable[[object], None]] = [f for name, f in namespace.items() if name.startswith("test_")]
 
     for test in tests:
-        test(fakebroker)
+        test(fixture)
 
 
 def on_pages(pattern: str) -> set[tuple[str, str]]:

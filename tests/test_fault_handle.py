@@ -159,6 +159,19 @@ def test_a_function_of_a_fault_has_all_powers(broker: FakeBroker) -> None:
     assert (broker.clock.now - before).days == 8
 
 
+def test_a_node_that_is_added_later_has_the_faults_too(broker: FakeBroker) -> None:
+    """And a fault of one node leaves the other alone."""
+    everywhere = broker.fault(api="Heartbeat", throttle_ms=5)
+    broker.add_node()
+    there = broker.fault(api="Heartbeat", node=2, throttle_ms=5)
+    for listener in broker.listeners:
+        with closing(socket.create_connection(("127.0.0.1", listener.port), timeout=10)) as client:
+            client.sendall(HEARTBEAT)
+            client.recv(100)
+
+    assert (everywhere.hits, there.hits) == (2, 1)
+
+
 def test_the_story_tells_of_hits(broker: FakeBroker) -> None:
     """Whoever reads why a test failed sees what the test let go wrong."""
     broker.fault(api="Heartbeat", error="NOT_COORDINATOR")

@@ -3,6 +3,7 @@
 `PAGES` maps a page to the function that makes its text; tests/test_generated_docs.py fails when a page has drifted.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import fields
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import fakebroker.release as release_module
 from fakebroker.apis.handlers import MODULES
+from fakebroker.control.openapi import document
 from fakebroker.errors import ErrorCode
 from fakebroker.release import RELEASES, Behaviours, release
 from fakebroker.settings import (
@@ -168,10 +170,16 @@ def _meanings() -> dict[str, str]:
     return dict(re.findall(r"^    (\w+): \w+ = \S+  # (.*)$", source, re.MULTILINE))
 
 
+def openapi_document() -> str:
+    """The document of the HTTP door."""
+    return json.dumps(document(), indent=1, ensure_ascii=False) + "\n"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "settings.md": settings_page,
     "releases.md": releases_page,
     "groups.md": partial(groups_page, _NOTE),
+    "openapi.json": openapi_document,
     "python-api.md": partial(python_api_page, _NOTE),
     "journal-schema.md": partial(journal_schema_page, _NOTE),
     "journal.schema.json": json_schema_file,

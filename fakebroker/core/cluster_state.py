@@ -174,6 +174,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "holds": "of a test, not of the broker",
             "_hold_count": "of a test, not of the broker",
             "_highest_node_id": "follows from the nodes that there are",
+            "seed": "an option of the broker",
             "decoded_batches": "only there while the groups are loaded",
         },
     ),
@@ -305,13 +306,15 @@ def segment_state(segment: Segment) -> SegmentState:
 # -- building --------------------------------------------------------------------------------------------------------
 
 
-def build_cluster(state: ClusterState, settings: Settings, release: Release, now: Instant) -> Cluster:
+def build_cluster(state: ClusterState, settings: Settings, release: Release, now: Instant, seed: int = 0) -> Cluster:
     """A cluster with that state at `now`, under these static settings and this release. No group is loaded yet.
+
+    `seed` is what chance of other kinds begins with, such as that of faults; ids go on as the state says.
 
     Settings that the release does not know are left out. Raises ValueError or another exception of a wrong value for a
     state that no cluster can have.
     """
-    cluster = Cluster(settings, release, 0, tuple(node.id for node in state.nodes))
+    cluster = Cluster(settings, release, seed, tuple(node.id for node in state.nodes))
     cluster.cluster_id = state.cluster_id
     for node_state in state.nodes:
         _set_up_node(cluster.nodes[node_state.id], node_state)

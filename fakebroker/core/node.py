@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class NodeState(StrEnum):
-    """What a broker's process does (CLU-80)."""
+    """What a broker's process does."""
 
     RUNNING = "running"
     STOPPED = "stopped"  # shut down cleanly

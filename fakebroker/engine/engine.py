@@ -69,6 +69,8 @@ class Engine:
     def add_listener(self, listener: Listener) -> None:
         """Clients may come in at one more place, which the driver adds to `listeners`."""
         self.dispatchers.append(Dispatcher(listener, self.cluster.release))
+        if self._faults is not None:
+            self._faults.install()
 
     def flush(self) -> None:
         """Let the drivers of all connections in `to_flush` do what there is to do; what comes up meanwhile is next."""

@@ -31,9 +31,8 @@ class HoldHandle(Handle):
     """
 
     def __init__(self, access: "EngineAccess", cluster: "Cluster", group_id: str, phase: Phase, hold_id: int) -> None:
-        """Of a hold of `cluster`, that of the moment: ids begin again in the next one, after a reset."""
         super().__init__(access)
-        self._cluster = ref(cluster)
+        self._cluster = ref(cluster)  # ids begin again in the next one, after a reset
         self.group_id = group_id
         self.phase = str(phase)  # "join" or "sync"
         self.hold_id = hold_id  # of the broker's holds, from 1

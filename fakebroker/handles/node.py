@@ -9,6 +9,7 @@ from fakebroker.errors import InvalidArgument, UnknownThing
 from fakebroker.handles.handle import Handle
 from fakebroker.instant import Instant
 from fakebroker.listener_options import check_rack
+from fakebroker.listeners import Address
 from fakebroker.net.node_links import FROZEN, HALF_OPEN, ISOLATED, REFUSES_CONNECTS, UNREACHABLE
 
 if TYPE_CHECKING:
@@ -69,10 +70,10 @@ class NodeHandle(Handle):
         return self._with_cluster(lambda cluster, _now: self._node(cluster).is_fenced)
 
     @property
-    def port(self) -> int:
-        """The port of its first listener."""
-        listeners = self._access.engine.listeners
-        return next(listener.port for listener in listeners if listener.node_id == self.node_id)
+    def address(self) -> Address:
+        """Host and port of its first listener."""
+        listener = next(each for each in self._access.engine.listeners if each.node_id == self.node_id)
+        return Address(listener.host, listener.port)
 
     @property
     def network(self) -> list[str]:

@@ -6,6 +6,7 @@ from itertools import pairwise
 from fakebroker.core.cluster_state import LogState, PartitionState, SegmentState, build_cluster
 from fakebroker.errors import FakebrokerError
 from fakebroker.instant import Instant
+from fakebroker.listener_options import MOST_NODES
 from fakebroker.net.clock import FASTEST_RATE, LATEST_WALL_MS, SLOWEST_RATE
 from fakebroker.records.layout import HEADER_BYTES
 from fakebroker.release import release
@@ -32,8 +33,11 @@ def _faults(state: BrokerState) -> Iterator[str]:
     if not SLOWEST_RATE <= state.clock.rate <= FASTEST_RATE or not 0 <= state.clock.wall_ms <= LATEST_WALL_MS:
         yield "its clock cannot be so"
     node_ids = [node.id for node in cluster.nodes]
-    if not node_ids or len(set(node_ids)) < len(node_ids) or sorted(node_ids) != sorted(state.options.node_ids):
-        yield f"its nodes are {node_ids} and {list(state.options.node_ids)}"
+    first = state.options.node_ids
+    if not node_ids or len(set(node_ids)) < len(node_ids) or min(node_ids) < 1 or max(node_ids) > MOST_NODES:
+        yield f"its nodes are {node_ids}"
+    if not first or first != tuple(range(1, len(first) + 1)) or len(first) > MOST_NODES:
+        yield f"it began with the nodes {list(first)}"
     for what, each in (("name", [x.name for x in cluster.topics]), ("id", [x.id for x in cluster.topics])):
         if len(set(each)) < len(each):
             yield f"two topics have the same {what}"

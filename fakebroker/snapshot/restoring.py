@@ -1,12 +1,15 @@
 """From the state of a snapshot to a cluster that can be served."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.cluster_state import build_cluster, load_coordinators
 from fakebroker.errors import InvalidArgument
 from fakebroker.instant import Instant
+from fakebroker.listener_options import next_listener
+from fakebroker.net.server import Server
 from fakebroker.release import release
 from fakebroker.settings import Settings
 
@@ -19,9 +22,21 @@ def restored_cluster(snapshot: "Snapshot", now: Instant) -> Cluster:
     state = snapshot.state
     options = state.options
     settings = Settings(options.config, profile=options.profile)
-    cluster = build_cluster(state.cluster, settings, release(options.as_release), now)
+    cluster = build_cluster(state.cluster, settings, release(options.as_release), now, options.seed)
     load_coordinators(cluster, now, snapshot.decoded)
     return cluster
+
+
+def fit_listeners(server: Server, first: Sequence[int], node_ids: Sequence[int]) -> None:
+    """Have listeners for the nodes `first`, which a broker began with, and for these others.
+
+    Of the listeners of nodes that were added those that come first and are wanted stay.
+    """
+    added = [listener.node_id for listener in server.ports.listeners if listener.node_id not in first]
+    server.drop_listeners([*first, *takewhile(lambda node_id: node_id in node_ids, added)])
+    for node_id in node_ids:
+        if not any(listener.node_id == node_id for listener in server.ports.listeners):
+            server.add_listener(next_listener(server.ports.listeners, node_id))
 
 
 def check_nodes(wanted: Sequence[int], present: Sequence[int]) -> None:

@@ -147,6 +147,7 @@ class Snapshot:
         options = self.state.options
         return {
             "nodes": len(options.node_ids),
+            "racks": options.racks,
             "config": options.config,
             "seed": options.seed,
             "profile": options.profile,

@@ -14,7 +14,8 @@ class Options(NamedTuple):
     profile: str
     as_release: str
     seed: int
-    node_ids: tuple[int, ...]
+    node_ids: tuple[int, ...]  # that it began with; others were added, or some removed
+    racks: tuple[str | None, ...] | None = None
 
 
 class ClockState(NamedTuple):

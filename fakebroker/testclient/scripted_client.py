@@ -17,6 +17,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from fakebroker.client.steps import ClientSteps, Flow
 from fakebroker.errors import WaitTimeout
+from fakebroker.listeners import Address
 from fakebroker.testclient.driver import Driver
 
 P = ParamSpec("P")
@@ -31,9 +32,14 @@ class ScriptedClients:
         self.driver = driver
         self._steps: list[PendingStep[Any]] = []
 
-    def client(self, client_id: str | None, versions: Mapping[str, int] | None = None) -> "ScriptedClient":
-        """A new client with a connection of its own. `versions` pins APIs, e.g. {"JoinGroup": 4}."""
-        return ScriptedClient(self, client_id, versions)
+    def client(
+        self, client_id: str | None, versions: Mapping[str, int] | None = None, address: Address | None = None
+    ) -> "ScriptedClient":
+        """A new client with a connection of its own, to `address` if there are several brokers.
+
+        `versions` pins APIs, e.g. {"JoinGroup": 4}.
+        """
+        return ScriptedClient(self, client_id, versions, address)
 
     def close(self) -> None:
         """Close every client's connection."""
@@ -117,10 +123,16 @@ def _blocking(
 class ScriptedClient:
     """One client. Its methods block until the broker has answered; `start` takes a step of `steps` without waiting."""
 
-    def __init__(self, clients: ScriptedClients, client_id: str | None, versions: Mapping[str, int] | None) -> None:
+    def __init__(
+        self,
+        clients: ScriptedClients,
+        client_id: str | None,
+        versions: Mapping[str, int] | None,
+        address: Address | None = None,
+    ) -> None:
         self.clients = clients
         self.steps = ClientSteps(client_id, versions)
-        clients.driver.open(self.steps.connection)
+        clients.driver.open(self.steps.connection, address)
 
     join = _blocking(ClientSteps.join)
     rejoin = _blocking(ClientSteps.rejoin)

@@ -47,6 +47,21 @@ def test_group_requests(make_call: Make, name: str, version: int, fields: Callab
     assert [each.error_code for each in of_groups or [answer]] == [16]
 
 
+@pytest.mark.rules("CLU-11")
+def test_what_is_checked_first(make_call: Make) -> None:
+    """A session timeout that cannot be, an empty group id, a missing protocol; not the protocols of a join."""
+    lab = GroupApis(make_call, node_ids=(1, 2), **{"group.min.session.timeout.ms": 6000})
+    elsewhere = lab.elsewhere()
+
+    assert lab.ask("JoinGroup", 9, **join(elsewhere, session_timeout_ms=1)).error_code == 26
+    assert lab.ask("JoinGroup", 9, **join("")).error_code == 24
+    answer = lab.ask("JoinGroup", 9, **join(elsewhere, "m", protocols=[]))
+    assert (answer.error_code, answer.member_id) == (16, "")
+    asked = {"group_id": elsewhere, "generation_id": 1, "member_id": "m"}
+    assert lab.ask("SyncGroup", 5, **asked).error_code == 23
+    assert lab.ask("Heartbeat", 4, **{**asked, "group_id": ""}).error_code == 24
+
+
 @pytest.mark.rules("CLU-10")
 def test_a_commit(make_call: Make) -> None:
     """16 on every partition."""

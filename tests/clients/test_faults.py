@@ -45,6 +45,18 @@ def orders(fakebroker: FakeBroker) -> FakeBroker:
     return fakebroker
 
 
+def test_librdkafka_looks_for_another_coordinator(orders: FakeBroker) -> None:
+    """A synchronous commit is tried again until it is applied, if FindCoordinator need not wait for a Fetch."""
+    consumer = confluent_consumer(orders, **{"fetch.wait.max.ms": 20})
+    read(consumer, 3)
+    fault = orders.fault(api="OffsetCommit", group="billing", error="NOT_COORDINATOR", times=2)
+    consumer.commit(asynchronous=False)
+    consumer.close()
+
+    assert fault.hits == 2
+    assert orders.group("billing").offsets == {("orders", 0): 3}
+
+
 def test_a_commit_is_done_but_the_client_never_learns_it(orders: FakeBroker) -> None:
     """The connection is closed in place of the answer: the offset is there, and the client commits again or fails."""
     consumer = confluent_consumer(orders)

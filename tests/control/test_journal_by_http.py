@@ -6,15 +6,13 @@ import json
 from fakebroker.control.app import ControlApp
 from fakebroker.control.extra import Extra
 from fakebroker.control.extras import EXTRAS
-from fakebroker.wire.messages.heartbeat import HeartbeatRequest
 from tests.support.control import Client, with_door
 
 
 async def heartbeat(door: Client, client_id: str = "svc-1") -> None:
     """A client asks once."""
     client = door.broker.client(client_id)
-    request = HeartbeatRequest(group_id="billing", generation_id=1, member_id="m")
-    await asyncio.to_thread(client.ask, request)
+    await asyncio.to_thread(client.request, "Heartbeat", 4, group_id="billing", generation_id=1, member_id="m")
 
 
 def test_requests_and_events() -> None:
@@ -23,7 +21,7 @@ def test_requests_and_events() -> None:
     async def test(door: Client) -> None:
         await heartbeat(door)
         (request,) = await door.get("/journal", params={"api": "Heartbeat", "client_id": "svc-*"})
-        assert (request["kind"], request["api"], request["group"]) == ("request", "Heartbeat", "billing")
+        assert (request["kind"], request["api"], request["client"]) == ("request", "Heartbeat", "svc-1")
         assert await door.get("/journal", params={"client_id": "other"}) == []
         assert [event["kind"] for event in await door.get("/journal/events?kind=connected")] == ["connected"]
         assert request in await door.get("/journal/lines")
@@ -81,7 +79,7 @@ def test_files_for_tools() -> None:
         )
         content = (await door.ask("GET", "/journal/file")).content
         assert (await door.ask("POST", "/journal/diff", content=content)).json() == {"is_same": True, "lines": []}
-        assert (await door.problem("POST", "/journal/diff", content=b"junk"))["status"] == 422
+        assert (await door.problem("POST", "/journal/diff", content=b"junk\njunk\n"))["status"] == 422
 
     with_door(test)
 

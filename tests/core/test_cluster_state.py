@@ -32,6 +32,7 @@ def parts(cluster: Any) -> Iterator[object]:
 def lively_cluster() -> Any:
     broker = new_broker()
     play(broker, [(kind, n) for n in (3, 12, 14) for kind in STEPS if kind != "topic"])
+    play(broker, [("produce", 15), ("produce", 16)])
     return broker.engine.cluster
 
 

@@ -14,6 +14,9 @@ QUICK = {
     "reconnect.backoff.ms": 20,
     "reconnect.backoff.max.ms": 100,
     "retry.backoff.ms": 50,
+    # On its one connection FindCoordinator waits behind a Fetch. If that takes longer than the backoff of a commit,
+    # librdkafka retries the commit into nothing, gives up the coordinator that it has just found, and begins again.
+    "fetch.wait.max.ms": 20,
 }
 
 

@@ -149,6 +149,7 @@ def test_ids_go_on_as_they_would_have() -> None:
     assert next_ids(broker) == first
     assert next_ids(before.fork()) == first
     assert next_ids(before.fork(seed=6)) != first
+    assert (before.fork().engine.cluster.seed, before.fork(seed=6).engine.cluster.seed) == (5, 6)
     assert before.fork(seed=6).engine.cluster.cluster_id == broker.engine.cluster.cluster_id
 
 
@@ -181,6 +182,43 @@ def test_stopped_nodes_stay_stopped() -> None:
 
         assert [broker.node(1).is_alive, broker.node(2).is_alive] == [True, False]
         assert [broker.server.ports.is_refusing(place) for place in (0, 1)] == [False, True]
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_nodes_that_were_added_or_removed(is_running: bool) -> None:
+    """The nodes are those of the snapshot: each has a port where it takes clients, or refuses them if it is gone."""
+    broker = FakeBroker(nodes=2, racks=["a", "b"])
+    if is_running:
+        broker.start()
+    two = broker.snapshot()
+    broker.add_node(rack="c")
+    three = broker.snapshot()
+    ports = broker.bootstrap
+    broker.node(2).stop()
+    broker.node(2).remove()
+    one_and_three = broker.snapshot()
+    broker.add_node()
+
+    def nodes(one: FakeBroker) -> dict[int, str | None]:
+        return {node.node_id: node.rack for node in one.nodes}
+
+    for snapshot, expected in (
+        (two, {1: "a", 2: "b"}),
+        (one_and_three, {1: "a", 3: "c"}),
+        (three, {1: "a", 2: "b", 3: "c"}),
+    ):
+        broker.restore(snapshot)
+        assert nodes(broker) == expected
+        with snapshot.fork() as fork:
+            assert nodes(fork) == expected
+            fork.reset()
+            assert nodes(fork) == {1: "a", 2: "b"}
+        assert broker.snapshot().state.cluster.nodes == snapshot.state.cluster.nodes
+        refusing = {each.node_id for n, each in enumerate(broker.listeners) if broker.server.ports.is_refusing(n)}
+        assert {each.node_id for each in broker.listeners} - refusing == set(expected)
+    assert broker.bootstrap.split(",")[:2] == ports.split(",")[:2]
+    assert Snapshot.from_bytes(one_and_three.to_bytes()) == one_and_three
+    broker.stop()
 
 
 def test_what_is_due_by_other_rules_goes_at_the_next_cleanup() -> None:

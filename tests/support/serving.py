@@ -1,0 +1,28 @@
+"""`fakebroker serve --control` in a process of its own."""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+TIMEOUT_S = 30
+
+
+@contextmanager
+def controlled(*options: str, control: str = "0") -> Iterator[str]:
+    """A broker that is controlled by HTTP: its URL. What it logs at the end is nothing, and its status is 0."""
+    command = [sys.executable, "-m", "fakebroker", "serve", "--listen", "127.0.0.1:0", "--control", control, *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline().startswith("fakebroker listening on ")
+        line = process.stdout.readline()
+        found = re.match(r"fakebroker control on (http://\S+)", line)
+        assert found, line
+        try:
+            yield found[1]
+        finally:
+            process.send_signal(signal.SIGTERM)
+            _, log = process.communicate(timeout=TIMEOUT_S)
+            assert (process.returncode, log) == (0, "")
