@@ -80,8 +80,11 @@ def test_the_marker_says_how_the_broker_is_made(run: Runner) -> None:
         """
         import pytest
 
-        @pytest.mark.fakebroker(nodes=3, config={"num.partitions": 5}, seed=7, profile="kafka", as_release="3.9")
+        @pytest.mark.fakebroker(
+            nodes=3, racks=["a", "b", None], config={"num.partitions": 5}, seed=7, profile="kafka", as_release="3.9"
+        )
         def test_made_so(fakebroker):
+            assert [node.rack for node in fakebroker.nodes] == ["a", "b", None]
             assert fakebroker.bootstrap.count(",") == 2
             assert fakebroker.engine.cluster.settings.get_int("num.partitions") == 5
             assert fakebroker.engine.cluster.release.name.startswith("3.9")
@@ -94,7 +97,7 @@ def test_the_marker_says_how_the_broker_is_made(run: Runner) -> None:
     )
 
     result.assert_outcomes(passed=1, errors=1)
-    listed = "It has nodes=..., config=..., seed=..., as_release=..., profile=..."
+    listed = "It has nodes=..., racks=..., config=..., seed=..., as_release=..., profile=..."
     result.stdout.fnmatch_lines([f"*::test_misspelt: * the mark has no option 'node'; did you mean 'nodes'? {listed}"])
 
 
@@ -213,6 +216,8 @@ def test_options_that_cannot_be(run: Runner) -> None:
         "nodes=0": "nodes is 0, which is not a number of brokers, from 1",
         "nodes='3'": "nodes is '3', which is not",
         "nodes=True": "nodes is True, which is not",
+        "racks='a'": "racks is 'a', which is not the rack of each broker",
+        "nodes=2, racks=['a']": "it has the rack of each node, 2 in all",
         "config=['a']": "config is [[]'a'], which is not settings by their Kafka names",
         "config={'num.partition': 3}": "unknown setting 'num.partition'; did you mean 'num.partitions'?",
         "config={'num.partitions': 'many'}": "num.partitions",
