@@ -86,7 +86,7 @@ def test_fixtures_of_wider_scopes_go_after_the_last_run(run: Runner) -> None:
     result = run(HELD, "-s")
 
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines([".wide is down"])
+    result.stdout.fnmatch_lines(["*.wide is down"])
 
 
 def test_what_breaks_fails_the_test(run: Runner) -> None:

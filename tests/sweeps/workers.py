@@ -9,8 +9,8 @@ from fakebroker import FakeBroker
 
 AMOUNTS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 PER_ROW = 3
-ORDER_S = 0.01  # how long the work for one order takes: time for a rebalance to come in between
-PATIENCE_S = 10.0
+PATIENCE_S = 20.0
+IDLE_S = 3.0  # after the last order: what is not in the table then was lost
 QUICK: dict[str, Any] = {
     "heartbeat.interval.ms": 5,
     "fetch.wait.max.ms": 20,
@@ -28,10 +28,11 @@ QUICK: dict[str, Any] = {
 
 
 class Worker:
-    """Reads orders, writes the sum of every three to `table` by the offset of the first, and commits.
+    """Reads orders, writes the sum of every three to `table` by the offset of the first, and commits after each order.
 
-    `commits_first`: it commits what it has read before it is in the table. `keeps_rows`: it keeps a row that it has
-    begun when a rebalance takes its partitions away, although it is given those orders again.
+    It commits where the row begins that is not in the table yet. `commits_first`: it commits what it has read, in the
+    table or not. `keeps_rows`: it keeps the row that it has begun when a rebalance takes its partitions away, although
+    it is given those orders again.
     """
 
     def __init__(self, bootstrap: str, table: dict[int, int], *, commits_first: bool = False, keeps_rows: bool = False):
@@ -40,6 +41,7 @@ class Worker:
         self._commits_first = commits_first
         self._keeps_rows = keeps_rows
         self._row: list[Any] = []
+        self.last_order_s: float | None = None  # when it last had the last of all orders
         self._consumer = self._kafka.Consumer(
             {"bootstrap.servers": bootstrap, "group.id": "billing", "client.id": "worker", "enable.auto.commit": False,
              "auto.offset.reset": "earliest", **QUICK}
@@ -51,23 +53,27 @@ class Worker:
         order = self._consumer.poll(0.05)
         if order is None or order.error() is not None:
             return
-        time.sleep(ORDER_S)
+        if order.offset() == len(AMOUNTS) - 1:
+            self.last_order_s = time.monotonic()
         self._row.append(order)
-        if self._commits_first:
-            self._commit(order)
         if len(self._row) == PER_ROW:
-            row, self._row = self._row, []
-            self._table[row[0].offset()] = sum(int(each.value()) for each in row)
-            if not self._commits_first:
-                self._commit(order)
+            self._table[self._row[0].offset()] = sum(int(each.value()) for each in self._row)
+            self._row.clear()
+        is_done = self._commits_first or not self._row
+        self._commit(order.offset() + 1 if is_done else self._row[0].offset())
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing has come for a time after the last of all orders."""
+        return self.last_order_s is not None and time.monotonic() > self.last_order_s + IDLE_S
 
     def close(self) -> None:
         self._consumer.close()
 
-    def _commit(self, order: Any) -> None:
+    def _commit(self, offset: int) -> None:
         """A commit that fails is no harm by itself: the orders since the last one come again."""
         with suppress(self._kafka.KafkaException):
-            self._consumer.commit(message=order, asynchronous=False)
+            self._consumer.commit(offsets=[self._kafka.TopicPartition("orders", 0, offset)], asynchronous=False)
 
     def _on_revoke(self, _consumer: Any, _partitions: Any) -> None:
         if not self._keeps_rows:
@@ -83,7 +89,7 @@ def every_order_is_summed_up(broker: FakeBroker, **bugs: bool) -> None:
     worker = Worker(broker.bootstrap, table, **bugs)
     try:
         deadline = time.monotonic() + PATIENCE_S
-        while sum(table.values()) < sum(AMOUNTS) and time.monotonic() < deadline:
+        while sum(table.values()) < sum(AMOUNTS) and not worker.is_idle and time.monotonic() < deadline:
             worker.work()
     finally:
         worker.close()
