@@ -19,13 +19,12 @@ import threading
 import weakref
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from fakebroker.core.cluster import Cluster
 from fakebroker.engine.engine import Engine
-from fakebroker.errors import BrokerStopped, WaitTimeout
+from fakebroker.errors import WaitTimeout
 from fakebroker.handles.powers import Powers
 from fakebroker.instant import Instant
 from fakebroker.journal.make import make_journal
@@ -35,7 +34,7 @@ from fakebroker.net.clock import LoopClock
 from fakebroker.net.ports import Ports
 from fakebroker.net.server import Server
 from fakebroker.net.thread import LoopThread
-from fakebroker.net.waiter import Waiter, check_timeout_s
+from fakebroker.net.waiter import Waiter, Waiters, check_timeout_s
 from fakebroker.release import release
 from fakebroker.settings import Settings
 
@@ -84,9 +83,8 @@ class _Broker(Powers):
         ports = listen if isinstance(listen, Ports) else Ports(listeners_for(self._node_ids, listen, advertise))
         self._listeners = ports.listeners
         self._ring = make_journal(journal_dir, verbose)
-        self._server = Server(ports, self._after_turn if self._ring.has_observers else self._notify_waiters)
-        self._waiters: list[Waiter] = []
-        self._is_notifying = False
+        self._waiters = Waiters()
+        self._server = Server(ports, self._after_turn if self._ring.has_observers else self._waiters.notify)
         self._scripted_clients: ScriptedClients | None = None  # made by the first `client()`
         self._life = threading.RLock()  # FakeBroker: held while starting, stopping, and in calls on a stopped broker
         self.errors: list[Exception] = []  # internal errors (bugs of the broker); `stop` raises them again
@@ -234,50 +232,13 @@ class _Broker(Powers):
     def _after_turn(self) -> None:
         """Called after everything that the engine does, if the journal has observers."""
         self._ring.tell()
-        self._notify_waiters()
-
-    def _notify_waiters(self) -> None:
-        """Try every wait; called after everything that the engine does."""
-        if self._waiters and not self._is_notifying:  # a probe may call handles, which makes the engine do something
-            self._is_notifying = True
-            try:
-                for waiter in tuple(self._waiters):
-                    self._try(waiter)
-            finally:
-                self._is_notifying = False
-
-    def _try(self, waiter: "Waiter") -> None:
-        try:
-            found = waiter.probe()
-        except Exception as error:
-            waiter.failed(error)
-        else:
-            if found is None:
-                return
-            waiter.found(found)
-        self._forget(waiter)
-
-    def _forget(self, waiter: "Waiter") -> None:
-        with suppress(ValueError):  # forgotten already, perhaps by another thread
-            self._waiters.remove(waiter)
-
-    def _await(self, waiter: "Waiter") -> None:
-        """Begin a wait: try it at once, then after each notification. On a stopped broker it is tried once only."""
-        self._waiters.append(waiter)
-        self._try(waiter)
-        if not self.is_running:
-            self._end_waits("the broker is not running, so nothing happens that could be waited for")
-
-    def _end_waits(self, reason: str) -> None:
-        for waiter in tuple(self._waiters):
-            waiter.failed(BrokerStopped(reason))
-        self._waiters.clear()
+        self._waiters.notify()
 
     async def _close(self) -> None:
         """Stop the server, then end the waits; the last thing that runs on the loop."""
         await self._server.stop()
         self._ring.end()
-        self._end_waits("the broker was stopped; what this waited for did not happen before")
+        self._waiters.end("the broker was stopped; what this waited for did not happen before")
 
     def _forked(self) -> None:
         """In a forked child: become a stopped broker, whatever the parent's was doing."""
@@ -366,7 +327,7 @@ class FakeBroker(_Broker):
         done: Future[T] = Future()
         waiter = Waiter(probe, done)
         try:
-            self.call(lambda: self._await(waiter))
+            self.call(lambda: self._waiters.add(waiter, self.is_running))
             if not done.done() and self._is_own_thread():
                 raise RuntimeError("a wait on the broker's own thread, inside call(), would keep it from happening")
             return done.result(min(timeout_s, threading.TIMEOUT_MAX))
@@ -375,7 +336,7 @@ class FakeBroker(_Broker):
                 return done.result()
             raise WaitTimeout(self.call(failure)) from None
         finally:
-            self._forget(waiter)
+            self._waiters.forget(waiter)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -456,14 +417,14 @@ class AsyncFakeBroker(_Broker):
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         waiter = Waiter(probe, future)
         try:
-            self._await(waiter)
+            self._waiters.add(waiter, self.is_running)
             return await asyncio.wait_for(future, min(timeout_s, threading.TIMEOUT_MAX))
         except TimeoutError:
             if future.done() and not future.cancelled():  # it was the probe's
                 raise
             raise WaitTimeout(failure()) from None
         finally:
-            self._forget(waiter)
+            self._waiters.forget(waiter)
 
     async def __aenter__(self) -> Self:
         return await self.start()

@@ -210,10 +210,10 @@ async def _run_until_signal(broker: "AsyncFakeBroker", door: "Door | None") -> N
         out.put(f"fakebroker control on {door.address}")
     await stop.wait()
     out.flush()
-    if door is not None:
-        await door.close()
     broker.errors.clear()  # each was logged when it happened, and a signal ends us with status 0
     await broker.stop()
+    if door is not None:  # after the broker, whose end is the end of all waits
+        await door.close()
 
 
 def _pair(text: str, separator: str, form: str) -> tuple[str, str]:

@@ -56,6 +56,7 @@ class Behaviours:
     auto_creation_error: ErrorCode = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION  # MD-2: in the Metadata that makes a topic
     describe_configs_v0_shows_defaults: bool = True  # DC-2: is_default in v0; 3.9.1 never sets it, 2.1.1 did
     has_eligible_leader_replicas: bool = True  # CLU-22: before 4.1 the last replica in sync never leaves the ISR
+    coordinator_checks_min_isr: bool = False  # CLU-65: 3.9.1 refuses its writes where 4.x makes them and waits
     high_watermark_needs_min_isr: bool = True  # CLU-62: before 3.7 it advances however few replicas are in sync
     min_isr_is_cluster_default: bool = True  # DC-6: a new cluster holds min.insync.replicas as dynamic cluster default
     list_offsets_merges_topics: bool = True  # LO-6, LO-27: 3.9.1 answers each occurrence of a topic, also empty ones
@@ -120,6 +121,7 @@ _BEHAVIOURS_3_9 = replace(
     lists_produce_from_v0=False,
     describe_configs_v0_shows_defaults=False,
     has_eligible_leader_replicas=False,
+    coordinator_checks_min_isr=True,
     min_isr_is_cluster_default=False,
     list_offsets_merges_topics=False,
 )

@@ -195,7 +195,7 @@ def test_waits_end_when_the_engine_did_something() -> None:
             broker.wait(lambda: None, 0.01, lambda: "saw nothing")
         with pytest.raises(ZeroDivisionError):
             broker.wait(lambda: 1 // 0, 1, lambda: "")
-        assert broker._waiters == []
+        assert len(broker._waiters) == 0
 
 
 def test_calls_from_any_thread_even_the_brokers_own() -> None:

@@ -147,7 +147,7 @@ def test_what_would_wait_for_itself_is_refused() -> None:
         with connect(broker) as client:
             client.sendall(ASKED)
             assert client.recv(1000)
-        assert broker._waiters == []
+        assert len(broker._waiters) == 0
 
 
 def test_a_stop_leaves_nothing_open() -> None:
@@ -252,7 +252,7 @@ def test_a_clock_that_was_asked_too_much_goes_on(kwargs: dict[str, Any]) -> None
             broker.clock.advance(**kwargs)
         with pytest.raises(ValueError, match="rate"):
             broker.clock.rate = float("inf")
-        with pytest.raises(ValueError, match="load"):
+        with pytest.raises(ValueError, match="for_s"):
             broker.coordinator("g").load(for_s=float("inf"))
         client.sendall(with_length(ASKED[4:]))
         assert client.recv(1000)

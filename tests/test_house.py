@@ -177,6 +177,17 @@ def test_a_running_broker_needs_only_the_core_dependencies() -> None:
     assert {m for m in loaded - set(sys.stdlib_module_names) if not m.startswith("_")} <= ours
 
 
+def test_without_control_nothing_of_it_is_imported() -> None:
+    """A broker that is not controlled by HTTP does not load the door, nor the libraries that it needs."""
+    serve = "from fakebroker.cli import main; main(['serve', '--help'], standalone_mode=False)"
+    for statement in ("import fakebroker.broker, fakebroker.handles.powers, fakebroker.net.server", serve):
+        loaded = loaded_by(
+            f"import sys, io; out, sys.stdout = sys.stdout, io.StringIO(); {statement}; sys.stdout = out"
+        )
+        doors = ("fakebroker.control", "fakebroker.ctl", "pydantic", "starlette", "uvicorn", "prometheus_client")
+        assert [module for module in loaded if module.startswith(doors)] == []
+
+
 def test_an_api_has_one_name_in_three_places() -> None:
     """What is answered by apis/<api>.py has its messages in wire/messages/<api>.py, its tests in test_<api>.py."""
     tests = Path(__file__).resolve().parent / "apis"

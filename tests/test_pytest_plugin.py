@@ -80,8 +80,11 @@ def test_the_marker_says_how_the_broker_is_made(run: Runner) -> None:
         """
         import pytest
 
-        @pytest.mark.fakebroker(nodes=3, config={"num.partitions": 5}, seed=7, profile="kafka", as_release="3.9")
+        @pytest.mark.fakebroker(
+            nodes=3, racks=["a", "b", None], config={"num.partitions": 5}, seed=7, profile="kafka", as_release="3.9"
+        )
         def test_made_so(fakebroker):
+            assert [node.rack for node in fakebroker.nodes] == ["a", "b", None]
             assert fakebroker.bootstrap.count(",") == 2
             assert fakebroker.engine.cluster.settings.get_int("num.partitions") == 5
             assert fakebroker.engine.cluster.release.name.startswith("3.9")
@@ -94,7 +97,7 @@ def test_the_marker_says_how_the_broker_is_made(run: Runner) -> None:
     )
 
     result.assert_outcomes(passed=1, errors=1)
-    listed = "It has nodes=..., config=..., seed=..., as_release=..., profile=..."
+    listed = "It has nodes=..., racks=..., config=..., seed=..., as_release=..., profile=..."
     result.stdout.fnmatch_lines([f"*::test_misspelt: * the mark has no option 'node'; did you mean 'nodes'? {listed}"])
 
 
@@ -188,7 +191,8 @@ def test_the_plugin_is_found_without_being_named(pytester: pytest.Pytester) -> N
     """Installing the package is enough: pytest lists the fixtures by themselves."""
     result = pytester.runpytest_subprocess("--fixtures", "-q")
 
-    result.stdout.fnmatch_lines(["fakebroker -- *", "fakebroker_factory -- *"])
+    names = ("fakebroker", "fakebroker_async", "fakebroker_factory")
+    result.stdout.fnmatch_lines_random([f"{name} -- *" for name in names])
 
 
 def test_a_broker_that_cannot_tell_does_not_spoil_the_report(run: Runner) -> None:
@@ -212,6 +216,8 @@ def test_options_that_cannot_be(run: Runner) -> None:
         "nodes=0": "nodes is 0, which is not a number of brokers, from 1",
         "nodes='3'": "nodes is '3', which is not",
         "nodes=True": "nodes is True, which is not",
+        "racks='a'": "racks is 'a', which is not the rack of each broker",
+        "nodes=2, racks=['a']": "it has the rack of each node, 2 in all",
         "config=['a']": "config is [[]'a'], which is not settings by their Kafka names",
         "config={'num.partition': 3}": "unknown setting 'num.partition'; did you mean 'num.partitions'?",
         "config={'num.partitions': 'many'}": "num.partitions",

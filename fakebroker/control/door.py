@@ -44,11 +44,6 @@ class Door:
         made = f" with the token {self.token}" if self._is_made else ""
         return f"http://{address_text(self._listener)}{made}"
 
-    @property
-    def url(self) -> str:
-        """Its URL."""
-        return f"http://{address_text(self._listener)}"
-
     async def open(self, broker: "AsyncFakeBroker") -> None:
         """Serve in the running loop."""
         from fakebroker.control.app import ControlApp

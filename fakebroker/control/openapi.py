@@ -24,13 +24,13 @@ _STATUSES = {
     400: "The body is not JSON.",
     401: "The token is missing or wrong.",
     403: "The caller is a page of another site.",
-    404: "The path names something that does not exist.",
+    404: "The path or an argument names something that does not exist.",
+    408: "A wait timed out.",
     409: "The state of the broker does not allow it.",
     413: "The body is too large.",
     415: "The body is said to be no JSON.",
     422: "An argument is wrong, or Kafka refuses.",
     503: "The broker does not serve clients.",
-    504: "A wait timed out.",
 }
 _PROBLEM: Schema = {
     "type": "object",
@@ -117,7 +117,7 @@ def _operation(row: Operation, schemas: Schemas) -> dict[str, Json]:
         "tags": [row.path.split("/")[1]],
         **_texts(row.members[-1].doc),
         "parameters": [_path_parameter(name, kind) for name, kind in endpoint.path_types.items()],
-        "responses": {**_good(row, schemas), **_errors(bool(endpoint.path_types), row.has_body)},
+        "responses": {**_good(row, schemas), **_errors(row.has_body)},
     }
     if not row.has_body:
         result["parameters"] += _query(endpoint.arguments, dict(row.example or {}))
@@ -131,7 +131,7 @@ def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
     content = {"content": {extra.media_type: {"schema": schema}}} if extra.status != 204 else {}
     good = {str(extra.status): {"description": _texts(extra.doc)["summary"], **content}}
     in_path = [part[1:-1] for part in extra.path.split("/") if part[:1] == "{"]
-    statuses = _errors(bool(in_path), extra.verb == "POST") | {str(s): _problem(_STATUSES[s]) for s in extra.errors}
+    statuses = _errors(extra.verb == "POST") | {str(s): _problem(_STATUSES[s]) for s in extra.errors}
     result: dict[str, Json] = {
         "operationId": operation_id(extra.verb, extra.path),
         "tags": [extra.path.split("/")[1]],
@@ -215,8 +215,8 @@ def _good(row: Operation, schemas: Schemas) -> dict[str, Json]:
     return {"201" if creates(row) else "200": {"description": "What it gives.", "content": content}}
 
 
-def _errors(has_path: bool, has_body: bool) -> dict[str, Json]:
-    statuses = [401, 403, 409, 422, *([404] if has_path else []), *([400, 413, 415, 504] if has_body else [])]
+def _errors(has_body: bool) -> dict[str, Json]:
+    statuses = [401, 403, 404, 409, 422, *([400, 408, 413, 415] if has_body else [])]
     return {str(status): _problem(_STATUSES[status]) for status in sorted(statuses)}
 
 

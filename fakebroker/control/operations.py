@@ -55,6 +55,8 @@ class Operation(NamedTuple):
 
 _REQUESTS = {"requests": [{"api": "JoinGroup", "error": "MEMBER_ID_REQUIRED"}, {"api": "JoinGroup", "error": "NONE"}]}
 
+_PARTITION = "/topics/{name}/partitions/{index}"
+
 OPERATIONS = (
     # Time
     Operation("GET", "/clock", "clock"),
@@ -75,6 +77,10 @@ OPERATIONS = (
     Operation("POST", "/topics/{name}/truncate", "topic.truncate", {"offset": 1}),
     Operation("POST", "/topics/{name}/advance_log_start", "topic.advance_log_start", {"offset": 1}),
     Operation("POST", "/topics/{name}/corrupt", "topic.corrupt", {"offset": 0}),
+    Operation("GET", "/topics/{name}/partitions/{index}", "topic.partition"),
+    Operation("POST", f"{_PARTITION}/move_leader", "topic.partition.move_leader", {"to": 2}),
+    Operation("POST", f"{_PARTITION}/reassign", "topic.partition.reassign", {"replicas": [2, 3]}),
+    Operation("POST", f"{_PARTITION}/set_in_sync", "topic.partition.set_in_sync", {"nodes": [1]}),
     Operation("POST", "/topics/{name}/wait", "topic.wait", {"records": 1, "timeout_s": 5.0}, gives="topic.records"),
     # Groups and their coordinators
     Operation("GET", "/groups", "groups"),
@@ -99,12 +105,24 @@ OPERATIONS = (
     Operation("DELETE", "/groups/{group_id}/holds/{hold_id}", "group.holds[].remove"),
     Operation("GET", "/coordinators/{group_id}", "coordinator"),
     Operation("POST", "/coordinators/{group_id}/move", "coordinator.move", {"to": 2}),
+    Operation("POST", "/coordinators/{group_id}/zombie", "coordinator.zombie", {"for_s": 3.0}),
     Operation("POST", "/coordinators/{group_id}/load", "coordinator.load", {"for_s": 5.0}),
     # Nodes
     Operation("GET", "/nodes", "nodes"),
+    Operation("POST", "/nodes", "add_node", {"rack": "a"}),
+    Operation("DELETE", "/nodes/{node_id}", "node.remove"),
     Operation("GET", "/nodes/{node_id}", "node"),
     Operation("POST", "/nodes/{node_id}/stop", "node.stop"),
     Operation("POST", "/nodes/{node_id}/start", "node.start"),
+    Operation("POST", "/nodes/{node_id}/kill", "node.kill"),
+    Operation("POST", "/nodes/{node_id}/restart", "node.restart"),
+    Operation("POST", "/nodes/{node_id}/freeze", "node.freeze"),
+    Operation("POST", "/nodes/{node_id}/thaw", "node.thaw"),
+    Operation("POST", "/nodes/{node_id}/unreachable", "node.unreachable"),
+    Operation("POST", "/nodes/{node_id}/isolate", "node.isolate"),
+    Operation("POST", "/nodes/{node_id}/refuse_connects", "node.refuse_connects"),
+    Operation("POST", "/nodes/{node_id}/half_open", "node.half_open"),
+    Operation("POST", "/nodes/{node_id}/heal", "node.heal"),
     Operation("PUT", "/nodes/{node_id}/rack", "node.rack", {"rack": "a"}),
     # Faults
     Operation("GET", "/faults", "faults"),
@@ -140,6 +158,7 @@ PYTHON_ONLY: dict[str, str] = {
     "Expectation.never": "as Expectation.then, with `is_never`",
     "Expectation.then": "chained calls are Python's form of `POST /journal/wait`",
     "Expectation.within": "as Expectation.then",
+    "NetworkFault.heal": "`POST /nodes/{node_id}/heal` ends what is wrong with a node's network",
     "JournalHandle.entries": "Python's form of `GET /journal/lines`",
     "JournalHandle.expect": "as Expectation.then",
     "AsyncFakeBroker.wait": "takes Python functions; groups and topics have waits of their own",

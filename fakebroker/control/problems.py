@@ -25,7 +25,7 @@ STATUSES: tuple[tuple[type[Exception], int, str], ...] = (
     (UnknownThing, 404, "unknown-thing"),
     (InvalidArgument, 422, "invalid-argument"),
     (SettingError, 422, "invalid-setting"),
-    (WaitTimeout, 504, "wait-timeout"),
+    (WaitTimeout, 408, "wait-timeout"),
     (BrokerStopped, 409, "broker-stopped"),
     (FakebrokerError, 422, "refused"),
     (OSError, 409, "port-taken"),

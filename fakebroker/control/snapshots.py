@@ -132,9 +132,9 @@ SNAPSHOTS = (
         covers=("AsyncFakeBroker.snapshot",),
     ),
     Extra("POST", "/snapshots/file", _from_file, schema="Snapshot", status=201, covers=("AsyncFakeBroker.restore",)),
-    Extra("GET", _ONE, _show, schema="Snapshot", errors=(404,)),
-    Extra("DELETE", _ONE, _remove, status=204, errors=(404,)),
-    Extra("GET", f"{_ONE}/file", _file, media_type=FILE, errors=(404,)),
+    Extra("GET", _ONE, _show, schema="Snapshot"),
+    Extra("DELETE", _ONE, _remove, status=204),
+    Extra("GET", f"{_ONE}/file", _file, media_type=FILE),
     Extra(
         "POST",
         f"{_ONE}/restore",
@@ -143,7 +143,6 @@ SNAPSHOTS = (
         of_broker=True,
         arguments=_no_arguments,
         covers=("AsyncFakeBroker.restore",),
-        errors=(404,),
     ),
     Extra(
         "POST",
@@ -153,6 +152,5 @@ SNAPSHOTS = (
         status=201,
         arguments=fork_arguments,
         example={"config": {"offsets.retention.minutes": 1440}, "lost_commits": [["billing", "orders", 0]]},
-        errors=(404,),
     ),
 )

@@ -33,7 +33,7 @@ TRANSITIONS: dict[ConnectionState, dict[ConnectionState, str]] = {
         READING: "everything was taken up",
         BUFFERED: "the turn is over (at once when much is to be sent), or the rest is no whole frame",
         PARKED: "a handler returned None and has not replied",
-        CLOSING: "the client made a mistake, asked for what is not served, or a bug of ours came up",
+        CLOSING: "the client made a mistake, asked for what is not served, a fault wants it, or a bug of ours came up",
         GONE: "the driver closed while a handler ran",
     },
     BUFFERED: {
@@ -45,7 +45,7 @@ TRANSITIONS: dict[ConnectionState, dict[ConnectionState, str]] = {
     PARKED: {
         READING: "answered, and nothing came meanwhile",
         BUFFERED: "answered, and bytes came meanwhile",
-        CLOSING: "`Call.close`, or the rest of the work raised CloseConnection",
+        CLOSING: "`Call.close`, a fault, or the rest of the work raised CloseConnection",
         GONE: "the client left, or the driver closed",
     },
     CLOSING: {

@@ -34,9 +34,14 @@ def _is_config(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
 
 
+def _is_racks(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(rack is None or isinstance(rack, str) for rack in value)
+
+
 # Each option of the marker: what is right, and how that is called.
 OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "nodes": (lambda value: _is_whole(value) and value >= 1, "a number of brokers, from 1"),
+    "racks": (_is_racks, 'the rack of each broker: ["a", "b", None]'),
     "config": (_is_config, 'settings by their Kafka names: {"num.partitions": 3}'),
     "seed": (_is_whole, "a whole number"),
     "as_release": (_is_release, 'a release of Kafka: "4.3", "3.9", "2.1"'),

@@ -89,11 +89,11 @@ def test_a_wait_is_answered_when_it_happens() -> None:
 
 
 def test_a_wait_in_vain_says_what_it_saw() -> None:
-    """504, with the text of WaitTimeout."""
+    """408, with the text of WaitTimeout."""
 
     async def test(door: Client) -> None:
         problem = await door.problem("POST", "/groups/billing/wait", {"state": "Stable", "timeout_s": 0.01})
-        assert problem["status"] == 504
+        assert problem["status"] == 408
         assert "waited 0.01 s for group billing to be Stable" in problem["detail"]
 
     with_door(test)

@@ -271,7 +271,7 @@ def test_a_bug_of_the_engines_own_ends_that_connection_only(monkeypatch: pytest.
     def fail(*_: Any) -> None:
         raise ZeroDivisionError("in the journal")
 
-    monkeypatch.setattr(lab.journal, "exchange", fail)
+    monkeypatch.setattr(lab.journal, "append", fail)
     client.socket.send(request("Heartbeat", 4, **HEARTBEAT))
     assert "in the journal" in client.close_reason
     assert ZeroDivisionError in [type(error) for error in lab.engine.errors]

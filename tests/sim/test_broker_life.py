@@ -286,6 +286,26 @@ def test_a_coordinator_without_replicas() -> None:
     assert lab.engine.errors == []
 
 
+@pytest.mark.rules("CLU-65")
+def test_before_4_a_coordinator_refuses_at_once() -> None:
+    """3.9: commits are 15 at once and not stored; heartbeats and leaving are served."""
+    lab = ClusterLab("3.9", **SETTINGS, **{"min.insync.replicas": 2})
+    lab.cluster.topics.create("t", assignments=[[lab.a]])
+    member = lab.at(lab.a)
+    member_id = stable(member)
+    partition = lab.cluster.group_partition("g")
+    end_offset = partition.log.log_end_offset
+    hold_in_sync(partition, [lab.a], lab.network.now)
+    assert commit(member, member_id, 9) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert (heartbeat(member, member_id), offsets(member)) == (0, [])
+    leave = {"group_id": "g", "members": [MemberIdentity(member_id=member_id)]}
+    assert member.ask("LeaveGroup", 4, **leave).error_code == 0
+    assert partition.log.log_end_offset == end_offset
+    hold_in_sync(partition, [lab.a, lab.b], lab.network.now)
+    assert commit(member, "", 9, generation=-1) == 0
+    assert lab.engine.errors == []
+
+
 @pytest.mark.rules("CLU-64")
 def test_a_group_deleted_without_replicas_is_gone() -> None:
     """The answer is 15, and yet it is deleted."""

@@ -17,8 +17,9 @@ from tests.support.frames import long_poll
 class ClusterLab(SimEngine):
     """Three brokers. `a` coordinates group "g", `b` is to take over."""
 
-    def __init__(self, **settings: object) -> None:
-        super().__init__({"group.initial.rebalance.delay.ms": 0, **settings}, node_ids=(1, 2, 3))
+    def __init__(self, as_release: str = "4.3", **settings: object) -> None:
+        values = {"group.initial.rebalance.delay.ms": 0, **settings}
+        super().__init__(values, as_release=as_release, node_ids=(1, 2, 3))
         first = self.cluster.group_partition("g").leader
         self.a, self.b, self.c = first, first % 3 + 1, (first + 1) % 3 + 1
 

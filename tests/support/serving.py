@@ -18,7 +18,7 @@ def controlled(*options: str, control: str = "0") -> Iterator[str]:
         assert process.stdout
         assert process.stdout.readline().startswith("fakebroker listening on ")
         line = process.stdout.readline()
-        found = re.match(r"fakebroker control on (http://\S+)", line)
+        found = re.match(r"fakebroker control on (http://.*)", line)
         assert found, line
         try:
             yield found[1]

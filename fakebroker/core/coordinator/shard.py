@@ -66,8 +66,16 @@ class Shard:
 
     @property
     def is_replicated(self) -> bool:
-        """Whether all replicas in sync have what was written; else answers wait for it (CLU-63)."""
-        return self.log.high_watermark == self.log.log_end_offset
+        """Whether all replicas in sync have what was written; else answers wait for it (CLU-63, not before 4.0)."""
+        if self.log.high_watermark == self.log.log_end_offset:
+            return True
+        return self.behaviours.coordinator_checks_min_isr and isinstance(self.log, PartitionLog)
+
+    @property
+    def has_too_few_replicas(self) -> bool:
+        """Whether a write is refused because too few replicas are in sync; from 4.0 on none is (CLU-65)."""
+        is_checked = self.behaviours.coordinator_checks_min_isr
+        return is_checked and len(self.partition.isr) < self.partition.min_isr
 
     def wait_for_replicas(self, done: Callable[[ErrorCode], None], now: Instant) -> ReplicationWait:
         """Call `done` once what is written now is replicated, or with the error if that does not come."""
@@ -192,6 +200,8 @@ class Shard:
         They all have the same timestamps, unless the client sent a commit timestamp with each (`client_timestamps`,
         v1, OC-10). Raises KafkaError, and changes nothing, if they do not fit into a batch (OC-14).
         """
+        if self.has_too_few_replicas:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "too few replicas are in sync")
         base_offset = self.log.append_records(self._records_of(group, offsets), now)
         if not self.is_replicated:
             self._apply_when_replicated(lambda now: self._replay_late(group, offsets, base_offset, now))
@@ -312,7 +322,7 @@ class Shard:
 
     def append(self, records: "DeferredRecords", now: Instant) -> None:
         """Append the records of one write other than a commit, if it has any."""
-        if len(records):
+        if len(records) and not self.has_too_few_replicas:
             self.log.append_records(records, now, base_sequence=self.behaviours.base_sequence_of_groups)
 
     # -- GroupHost -----------------------------------------------------------------------------------------------
@@ -330,6 +340,8 @@ class Shard:
         record = GroupRecord(group_id, value, self._format, self.log.log_end_offset, self._latest)
         if record.is_larger_than(self.log.config.max_message_bytes):
             return ErrorCode.MESSAGE_TOO_LARGE
+        if self.has_too_few_replicas:
+            return ErrorCode.NOT_ENOUGH_REPLICAS
         self._latest[group_id] = record.offset
         self.append(record, now)
         if value.members and not self.is_replicated:

@@ -25,6 +25,7 @@ func offsets(broker *fakebroker.Broker, name string) map[string]map[string]int {
 }
 
 func TestAConnectedConsumerKeepsItsOffsetsAndAStoppedOneIsReset(t *testing.T) {
+	t.Parallel()
 	broker := fakebroker.Start(t, nil)
 	broker.Put("/topics/orders", fakebroker.JSON{"config": keptForEver})
 	produce(t, broker, "orders", 0, "a", "b", "c")
@@ -59,6 +60,7 @@ func TestAConnectedConsumerKeepsItsOffsetsAndAStoppedOneIsReset(t *testing.T) {
 }
 
 func TestATopicThatAConnectedConsumerReadsNoLongerIsResetWhenItComesBack(t *testing.T) {
+	t.Parallel()
 	broker := fakebroker.Start(t, nil)
 	broker.Put("/topics/orders", fakebroker.JSON{"config": keptForEver})
 	broker.Put("/topics/audit", fakebroker.JSON{"config": keptForEver})
@@ -79,6 +81,7 @@ func TestATopicThatAConnectedConsumerReadsNoLongerIsResetWhenItComesBack(t *test
 }
 
 func TestBeforeKafka21AConnectedConsumerLostItsOffsetsToo(t *testing.T) {
+	t.Parallel()
 	broker := fakebroker.Start(t, fakebroker.JSON{"config": fakebroker.JSON{"fakebroker.expiry.policy": "2.0"}})
 	broker.Put("/topics/orders", fakebroker.JSON{"partitions": 2, "config": keptForEver})
 	produce(t, broker, "orders", 0, "a", "b")

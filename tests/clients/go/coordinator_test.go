@@ -29,6 +29,7 @@ func (g Group) partitions(topic string) (assigned []int) {
 }
 
 func TestTheCoordinatorMovesInTheMiddleOfARebalance(t *testing.T) {
+	t.Parallel()
 	broker := fakebroker.Start(t, fakebroker.JSON{"nodes": 3})
 	broker.Put("/topics/orders", fakebroker.JSON{"partitions": 4})
 	first := startReader(t, broker, "consumer-1", "orders", "billing")
@@ -64,6 +65,7 @@ func TestTheCoordinatorMovesInTheMiddleOfARebalance(t *testing.T) {
 }
 
 func TestConsumersThatStartTogetherGetOneRebalance(t *testing.T) {
+	t.Parallel()
 	broker := fakebroker.Start(t, nil)
 	broker.Put("/topics/orders", fakebroker.JSON{"partitions": 4})
 	broker.Post("/groups/billing/hold_joins", fakebroker.JSON{"until_members": 2, "leader": "consumer-2"}, nil)
@@ -82,6 +84,7 @@ func TestConsumersThatStartTogetherGetOneRebalance(t *testing.T) {
 }
 
 func TestWhenTheNodeOfTheCoordinatorStopsTheConsumersGoOn(t *testing.T) {
+	t.Parallel()
 	broker := fakebroker.Start(t, fakebroker.JSON{"nodes": 3})
 	broker.Put("/topics/orders", fakebroker.JSON{"partitions": 4, "replication_factor": 3})
 	first := startReader(t, broker, "consumer-1", "orders", "billing")

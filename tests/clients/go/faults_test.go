@@ -1,4 +1,4 @@
-// What goes wrong on purpose: an answer that is lost, a session that ends.
+// What goes wrong on purpose: an answer that is lost or late, a session that ends.
 package stories
 
 import (
@@ -8,13 +8,17 @@ import (
 	"fakebroker.example/stories/fakebroker"
 )
 
+// Fault is the part of a fault that names it.
+type Fault struct {
+	ID int `json:"fault_id"`
+}
+
 func TestACommitWhoseAnswerIsLostIsRepeated(t *testing.T) {
+	t.Parallel()
 	broker := fakebroker.Start(t, nil)
 	broker.Put("/topics/orders", nil)
 	produce(t, broker, "orders", 0, "a", "b", "c")
-	var fault struct {
-		ID int `json:"fault_id"`
-	}
+	var fault Fault
 	broker.Post("/faults", fakebroker.JSON{
 		"api": "OffsetCommit", "group": "billing", "after": "applied", "action": "disconnect", "times": 1,
 	}, &fault)
@@ -35,6 +39,7 @@ func TestACommitWhoseAnswerIsLostIsRepeated(t *testing.T) {
 }
 
 func TestAMemberWhoseSessionHasEndedJoinsAgain(t *testing.T) {
+	t.Parallel()
 	broker := fakebroker.Start(t, nil)
 	broker.Put("/topics/orders", nil)
 	produce(t, broker, "orders", 0, "a", "b")
@@ -49,4 +54,23 @@ func TestAMemberWhoseSessionHasEndedJoinsAgain(t *testing.T) {
 
 	produce(t, broker, "orders", 0, "c")
 	allRead(t, []string{"a", "b", "c"}, reader)
+}
+
+func TestAHeartbeatThatIsAnsweredLateDoesNotCostTheMembership(t *testing.T) {
+	t.Parallel()
+	broker := fakebroker.Start(t, nil)
+	broker.Put("/topics/orders", nil)
+	reader := startReader(t, broker, "consumer-1", "orders", "billing")
+	var fault Fault
+	broker.Post("/faults", fakebroker.JSON{
+		"api": "Heartbeat", "client_id": "consumer-*", "delay_s": 1, "times": 1,
+	}, &fault)
+	broker.Post(fmt.Sprintf("/faults/%d/wait", fault.ID), fakebroker.JSON{"hits": 1, "timeout_s": 5}, nil)
+
+	produce(t, broker, "orders", 0, "a")
+	allRead(t, []string{"a"}, reader)
+	var group Group
+	if broker.Get("/groups/billing", &group); group.Generation != 1 {
+		t.Errorf("the group is %+v", group)
+	}
 }

@@ -1,4 +1,4 @@
-// What goes wrong on purpose: an answer that is lost, a session that ends.
+// What goes wrong on purpose: an answer that is lost or late, a session that ends.
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -51,4 +51,17 @@ test('a member whose session has ended joins again and goes on where it was', as
 
   await produce(broker, 'orders', ['c'])
   assert.deepEqual(await allRead([reader], 3), ['a', 'b', 'c'])
+})
+
+test('a heartbeat that is answered late does not cost the membership', async (t) => {
+  const broker = await startBroker(t)
+  await broker.put('/topics/orders')
+  const reader = await startReader(broker, 'consumer-1', billing)
+  const slow = { api: 'Heartbeat', client_id: 'consumer-*', delay_s: 1, times: 1 }
+  const fault = await broker.post('/faults', slow)
+  await broker.post(`/faults/${fault.fault_id}/wait`, { hits: 1, timeout_s: 5 })
+
+  await produce(broker, 'orders', ['a'])
+  assert.deepEqual(await allRead([reader], 1), ['a'])
+  assert.equal((await broker.get('/groups/billing')).generation, 1)
 })

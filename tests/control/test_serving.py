@@ -1,0 +1,62 @@
+"""`serve --control`: where the door is, its token, its end."""
+
+import json
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+from tests.support.serving import controlled
+
+
+def get(url: str, token: str | None = None) -> int:
+    """The status of an answer."""
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_a_port_alone_is_on_loopback_without_a_token() -> None:
+    """The second line says where."""
+    with controlled() as url:
+        assert url.startswith("http://127.0.0.1:")
+        assert get(f"{url}/clock") == 200
+        assert get(f"{url}/healthz") == 200
+
+
+def test_elsewhere_there_is_a_token() -> None:
+    """The one that is given, or one that is made."""
+    with controlled("--control-token", "s3cret", control="0.0.0.0:0") as url:
+        assert [get(f"{url}/clock", token) for token in ("s3cret", "other", None)] == [200, 401, 401]
+        assert get(f"{url}/healthz") == 200
+    with controlled(control="0.0.0.0:0") as line:
+        url, _, token = line.partition(" with the token ")
+        assert [get(f"{url}/clock", given) for given in (token, None)] == [200, 401]
+
+
+def test_bad_addresses_and_taken_ports_are_plain_errors() -> None:
+    """One line and status 1."""
+    with controlled() as url:
+        for address in (url.removeprefix("http://"), "x:y", "70000"):
+            command = [sys.executable, "-m", "fakebroker", "serve", "--listen", "127.0.0.1:0", "--control", address]
+            shown = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+            assert (shown.returncode, shown.stderr.count("\n")) == (1, 1), shown.stderr
+
+
+def test_the_stop_ends_streams_waits_and_isolated_brokers() -> None:
+    """A signal ends the process at once, whatever is under way."""
+    with controlled() as url:
+        body = json.dumps({"state": "Stable", "timeout_s": 600}).encode()
+        headers = {"Content-Type": "application/json"}
+        urllib.request.urlopen(urllib.request.Request(f"{url}/brokers", b"{}", headers), timeout=10).close()
+        stream = urllib.request.urlopen(f"{url}/journal/stream", timeout=10)
+        code = f"import urllib.request as u; u.urlopen(u.Request({url!r} + '/groups/g/wait', {body!r}, {headers!r}))"
+        waiting = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+        began = time.monotonic()
+    assert time.monotonic() - began < 20
+    stream.close()
+    waiting.wait(20)

@@ -1,0 +1,85 @@
+"""`fakebroker ctl`: the HTTP door from a shell, with the words of the paths and the options of the methods."""
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fakebroker.cli import main
+from fakebroker.control.operations import OPERATIONS
+from fakebroker.ctl.paths import tree
+from tests.support.serving import controlled
+
+Ctl = Callable[..., Result]
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """A served broker."""
+    with controlled() as url:
+        yield url
+
+
+@pytest.fixture
+def ctl(url: str) -> Ctl:
+    """Run a command against it, as new."""
+
+    def run(*words: str) -> Result:
+        return CliRunner().invoke(main, ["ctl", "--url", url, *words])
+
+    assert run("reset").exit_code == 0
+    return run
+
+
+def test_a_session_in_a_shell(ctl: Ctl) -> None:
+    """Things are made, shown as JSON, and explained as text."""
+    assert ctl("topics", "orders", "create", "--partitions", "3", "--config", "retention.ms=1000").exit_code == 0
+    assert [topic["name"] for topic in json.loads(ctl("topics").output)] == ["orders"]
+    assert json.loads(ctl("topics", "orders").output)["partitions"] == 3
+    assert ctl("topics", "orders", "records", "produce", "--values", "a", "--values", "b").output == "0\n"
+    assert [record["value"] for record in json.loads(ctl("--json", "topics", "orders", "records").output)] == ["a", "b"]
+    assert ctl("clock", "advance", "--days", "8").output == ""
+    assert ctl("groups", "billing", "explain").output.startswith("group billing: Dead")
+    assert json.loads(ctl("--json", "groups", "billing", "explain").output)["state"] == "Dead"
+    fault = ctl("faults", "add", "--api", "OffsetCommit", "--error", "NOT_COORDINATOR", "--times", "2")
+    assert json.loads(fault.output)["fields"]["times"] == 2
+    assert ctl("groups", "a/b", "commit", "--offsets", "orders=1").exit_code == 1
+    assert ctl("faults", "1", "delete").exit_code == 0
+
+
+def test_what_goes_wrong_has_a_status(ctl: Ctl) -> None:
+    """1 what the broker refuses, 2 wrong usage, 3 nobody answers; each with one line that says what."""
+    refused = ctl("topics", "ordrs")
+    assert (refused.exit_code, refused.output) == (1, "Error: there is no topic 'ordrs'; there are none\n")
+    usage = ctl("clock", "advance", "--dayz", "8")
+    assert (usage.exit_code, "--days" in usage.output) == (2, True)
+    assert ctl("clocks").exit_code == 2
+    nobody = CliRunner().invoke(main, ["ctl", "--url", "http://127.0.0.1:1", "clock"])
+    assert (nobody.exit_code, "refused" in nobody.output) == (3, True)
+
+
+def test_every_row_is_a_command(ctl: Ctl) -> None:
+    """And tells how it is used."""
+    assert tree().words.keys() == {row.path.split("/")[1] for row in OPERATIONS}
+    for row in OPERATIONS:
+        node, words = tree(), []
+        for part in row.path.strip("/").split("/"):
+            words.append("7" if part[0] == "{" else part)
+            node = node.beyond if part[0] == "{" else node.words[part]
+        if not node.only:
+            words.append(next(word for word, each in node.commands.items() if each == row))
+        shown = ctl(*words, "--help")
+        assert (shown.exit_code, shown.output.startswith("Usage: ")) == (0, True), words
+
+
+def test_completion_knows_the_words() -> None:
+    """As click's completion asks for them."""
+    environment = {
+        "_FAKEBROKER_COMPLETE": "bash_complete",
+        "COMP_WORDS": "fakebroker ctl groups x w",
+        "COMP_CWORD": "4",
+    }
+    shown = CliRunner().invoke(main, [], env=environment, prog_name="fakebroker")
+
+    assert "plain,wait" in shown.output
