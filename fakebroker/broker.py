@@ -240,11 +240,9 @@ class _Broker(Powers):
         """Try every wait; called after everything that the engine does."""
         if self._waiters and not self._is_notifying:  # a probe may call handles, which makes the engine do something
             self._is_notifying = True
-            try:
-                for waiter in tuple(self._waiters):
-                    self._try(waiter)
-            finally:
-                self._is_notifying = False
+            for waiter in tuple(self._waiters):
+                self._try(waiter)
+            self._is_notifying = False
 
     def _try(self, waiter: "Waiter") -> None:
         try:

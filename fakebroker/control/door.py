@@ -46,7 +46,7 @@ class Door:
 
     @property
     def url(self) -> str:
-        """Its URL."""
+        """The URL of the door."""
         return f"http://{address_text(self._listener)}"
 
     async def open(self, broker: "AsyncFakeBroker") -> None:
