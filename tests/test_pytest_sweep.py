@@ -290,3 +290,73 @@ def test_each_run_is_reported_by_its_own_broker(run: Runner) -> None:
 
     text = result.stdout.str()
     assert text.count("a run\n") == text.count("svc: the last 5 of 5 requests") == 2
+
+
+def test_methods_and_parametrized_tests_are_swept(run: Runner) -> None:
+    """Each run has an instance of its own, and its own parameter."""
+    result = run(
+        """
+class TestOrders:
+    @pytest.fixture(autouse=True)
+    def fresh(self):
+        assert not hasattr(self, "seen")
+        self.seen = True
+
+    @pytest.mark.parametrize("offset", [42, 43])
+    @pytest.mark.fakebroker_sweep(apis="OffsetCommit", faults="disconnect|lost-answer")
+    def test_commits(self, fakebroker, client, offset):
+        try:
+            client.commit({("orders", 0): offset}, group_id="billing")
+        except Exception:
+            if offset == 43:
+                raise
+"""
+    )
+
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "test_commits[[]43[]]: 1 request, 2 runs, 0 held, 2 broken",
+            "    repeat: pytest 'test_orders.py::TestOrders::test_commits[[]43[]]' --fakebroker-fault *",
+            "fakebroker sweep: test_commits[[]42[]]: 1 request, 2 runs, 2 held",
+        ]
+    )
+
+
+def test_an_internal_error_of_the_broker_breaks_a_run(run: Runner) -> None:
+    """The teardown of that run fails, and with it the test."""
+    result = run(
+        """
+@pytest.mark.fakebroker_sweep(apis="OffsetCommit", faults="rebalance")
+def test_commits(fakebroker, client):
+    commits(fakebroker, client)
+    if fakebroker.faults[0].hits:
+        fakebroker.errors.append(RuntimeError("a bug in the broker"))
+"""
+    )
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["    in teardown: RuntimeError: a bug in the broker"])
+
+
+def test_the_journals_of_all_runs_are_kept(run: Runner) -> None:
+    """`--fakebroker-journal` gives each run a folder."""
+    result = run(HELD, "--fakebroker-journal", "journals")
+
+    result.assert_outcomes(passed=1)
+    assert len(list((run.pytester.path / "journals").iterdir())) == 2
+
+
+def test_a_teardown_of_a_wider_scope_that_fails_is_an_error(run: Runner) -> None:
+    """It is told once, as that of the test."""
+    result = run(
+        HELD.replace("def test", "@pytest.mark.usefixtures('bad')\ndef test")
+        + """
+@pytest.fixture(scope="module")
+def bad():
+    yield
+    raise KeyError("mine")
+"""
+    )
+
+    result.assert_outcomes(passed=1, errors=1)

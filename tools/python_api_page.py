@@ -46,12 +46,15 @@ PARTS = (
     Part("handles/expectation.py", "RequestPattern", "`broker.journal.wait(...)`"),
     Part("journal/saved.py", "SavedJournal", "`fakebroker.journal.saved.load(path)`"),
     Part("journal/diff.py", "JournalDiff", "`broker.journal.diff(path)`"),
+    Part("sweeps/report.py", "SweepReport", "`fakebroker.sweep(run)`"),
+    Part("sweeps/report.py", "CaseResult", "`fakebroker.sweep(run).results`, `.broken`"),
     Part("core/events.py", "Transition", '`broker.journal.events("transition")`, `broker.group(group_id).transitions`'),
     Part("core/events.py", "CoordinatorMoved", '`broker.journal.events("coordinator_moved")`'),
     Part("core/events.py", "ClockMoved", '`broker.journal.events("clock_moved")`'),
     Part("core/events.py", "FaultHit", '`broker.journal.events("fault_hit")`'),
     Part("core/events.py", "NodeChanged", '`broker.journal.events("node_changed")`'),
 )
+FUNCTIONS = (Part("sweeps/runner.py", "sweep", "`from fakebroker import sweep`"),)
 ERRORS = (
     "FakebrokerError",
     "KafkaError",
@@ -73,13 +76,15 @@ def python_api_page(note: str) -> str:
         "",
         "What a test can call, as the source declares it. The fixtures and the marker are in [pytest.md](pytest.md).",
         "How-to pages: [groups](groups.md), [how long offsets live](expiry.md), [snapshots](snapshots.md),",
-        "[faults](faults.md).",
+        "[faults](faults.md), [fault sweeps](sweep.md).",
         "",
-        *(f"- [{part.name}](#{part.name.lower()}): {part.got_by}" for part in PARTS),
+        *(f"- [{part.name}](#{part.name.lower()}): {part.got_by}" for part in (*PARTS, *FUNCTIONS)),
         "- [Errors](#errors)",
     ]
     for part in PARTS:
         lines += ["", f"## {part.name}", "", f"From {part.got_by}.", "", *_class_lines(part)]
+    for part in FUNCTIONS:
+        lines += ["", f"## {part.name}", "", f"From {part.got_by}.", "", *_function_lines(part)]
     return "\n".join([*lines, "", "## Errors", "", *_error_lines()]) + "\n"
 
 
@@ -89,6 +94,12 @@ def _class_lines(part: Part) -> Iterator[str]:
     for name in (*part.bases, part.name):
         for member in classes[name].body:
             yield from _member_lines(member, part.name)
+
+
+def _function_lines(part: Part) -> Iterator[str]:
+    for node in ast.parse((PACKAGE / part.module).read_text()).body:
+        if isinstance(node, ast.FunctionDef) and node.name == part.name:
+            yield from (f"`{_signature(node, part.name)}`", "", *_paragraphs(_doc(node)))
 
 
 def _member_lines(member: ast.stmt, owner: str) -> Iterator[str]:

@@ -146,12 +146,20 @@ def _run_once(item: pytest.Item, on_start: "Callable[[AnyBroker], None]") -> lis
     """Setup, call and teardown of the test alone; `on_start` is given the fixture's broker before the test has it."""
     forget(item)
     item._report_sections.clear()  # what earlier runs printed
+    _renew_instance(item)
     item.stash[PREPARE] = on_start
     try:
         # With its parent as the next, everything but the test itself stays set up.
         return runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]
     finally:
         del item.stash[PREPARE]
+
+
+def _renew_instance(item: Any) -> None:
+    """A method has a new instance of its class in each run: pytest makes one for an item, and keeps it."""
+    if getattr(item, "_instance", None) is not None and isinstance(item.parent, pytest.Class):
+        item._instance = item.parent.newinstance()
+        item._obj = getattr(item._instance, item.originalname)
 
 
 def _fail(report: pytest.TestReport, sweep: SweepReport, failures: list[tuple[CaseResult, pytest.TestReport]]) -> None:

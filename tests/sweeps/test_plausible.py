@@ -1,5 +1,8 @@
 """The table of what can plausibly go wrong."""
 
+import re
+from pathlib import Path
+
 from fakebroker.apis.handlers import MODULES
 from fakebroker.sweeps import plausible
 from fakebroker.wire.registry import api
@@ -27,3 +30,17 @@ def test_faults_are_tried_where_they_are_plausible() -> None:
     assert plausible.plausible("Fetch", ("unknown-server-error",)) == ["unknown-server-error"]
     assert plausible.plausible("Fetch", ("drop-answer",)) == ["drop-answer"]
     assert plausible.plausible("Metadata", None) == ["disconnect"]
+
+
+def test_the_page_has_the_table() -> None:
+    """docs/sweep.md lists the same faults for the same APIs, and explains each that is no plain error."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "sweep.md").read_text()
+    rows = re.findall(r"^\| ([A-Z][A-Za-z, ]+) \| ([a-z, -]+) \|$", page, re.M)
+    listed = {
+        api: tuple(faults.split(", "))
+        for apis, faults in rows
+        for api in apis.removesuffix(", when asked for").split(", ")
+    }
+
+    assert listed == plausible.PLAUSIBLE
+    assert [name for name in plausible.FAULTS if f"- `{name}`" not in page] == []
