@@ -96,8 +96,11 @@ func (b *Broker) text(method, path string, body JSON) string {
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode >= 400 {
-		b.t.Fatalf("%s %s: %s: %s %v", method, path, response.Status, text, err)
+	if err != nil {
+		b.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	if response.StatusCode >= 400 {
+		b.t.Fatalf("%s %s: %s: %s", method, path, response.Status, text)
 	}
 	return string(text)
 }
