@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench import clients, journal, scale, snapshots
+from bench import clients, control, journal, scale, snapshots
 from bench.cases import CASES, Case
 from bench.driver import Rate, load, median_and_spread
 from bench.joining import ms_to_stable
@@ -141,6 +141,7 @@ def main() -> None:
         section(
             "Set-up of a test, snapshots", ["what", "measured (spread)", "goal"], set_up_and_snapshots(options.rounds)
         ),
+        section("Control by HTTP", ["what", "measured (spread)", "goal"], control.rows(options.rounds, one_number)),
         scale.report(),
         journal.report(),
     ]

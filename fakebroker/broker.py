@@ -66,12 +66,12 @@ class _Broker(Powers):
     ) -> None:
         """A broker that is not started yet.
 
-        `nodes` is how many brokers there are, with ids from 1 on, and `racks` the rack of each, in order.
-        `config` are broker settings by their Kafka names, `profile` ("test" or "kafka") their defaults; `as_release`
-        makes it answer as that Kafka did; all random ids follow from `seed`. `listen` is "HOST:PORT",
-        or several ("node=2,HOST:PORT", "dialect=kip-17,HOST:PORT"); port 0 takes a free one. `advertise` are the
-        addresses that answers name instead, in the same order. `listen` may also be ports that are bound already.
-        `journal_dir` is where the journal is written to, `verbose` logs every request and event.
+        `nodes` is how many brokers there are, with ids from 1 on, and `racks` the rack of each, in order. `config` are
+        broker settings by their Kafka names, `profile` ("test" or "kafka") their defaults; `as_release` makes it answer
+        as that Kafka did; all random ids follow from `seed`. `listen` is "HOST:PORT", or several ("node=2,HOST:PORT",
+        "dialect=kip-17,HOST:PORT"), or ports that are bound already; port 0 takes a free one. `advertise` are the
+        addresses that answers name instead, in the same order. `journal_dir` is where the journal is written to,
+        `verbose` logs every request and event.
 
         Raises SettingError for bad settings, UnknownRelease, InvalidArgument for bad `nodes` and `racks` and for a
         directory that cannot be written, ValueError for bad addresses.
@@ -125,11 +125,10 @@ class _Broker(Powers):
     def client(
         self, client_id: str | None = "client", versions: Mapping[str, int] | None = None, node_id: int | None = None
     ) -> "ScriptedClient":
-        """A scripted client, connected to the running broker: every request is a step of the test (testclient/).
+        """A scripted client of one node, the first unless given: every request is a step of the test (testclient/).
 
-        It speaks to one node, the first unless `node_id` names another. `versions` pins APIs to versions. Its steps
-        block until the broker has answered: do not take them in the loop of an AsyncFakeBroker, but with
-        `asyncio.to_thread`. All clients of a broker belong to one thread at a time.
+        `versions` pins APIs to versions. Its steps block until the broker has answered: not for the loop of an
+        AsyncFakeBroker, but for `asyncio.to_thread`. All clients of a broker belong to one thread at a time.
         """
         from fakebroker.testclient.scripted_client import ScriptedClients
         from fakebroker.testclient.tcp_driver import TcpDriver
@@ -143,9 +142,8 @@ class _Broker(Powers):
     def reset(self) -> None:
         """Make the broker as new: no topics, no groups, no history, machine's time again. Clients are disconnected.
 
-        Works on a running and on a stopped broker. Ports, settings, seed and waits that are under way stay. Its nodes
-        are those that it was made with, all alive. Raises OSError if a port of one that was stopped was taken by
-        another process; then nothing is emptied.
+        On a running or a stopped broker. Ports, settings, seed and waits stay; its nodes are those it was made with,
+        all alive. Raises OSError if a port of a stopped one was taken by another process; then nothing is emptied.
         """
         self.call(self._reset)
 

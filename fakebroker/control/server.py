@@ -43,6 +43,8 @@ class ControlServer:
     async def start(self) -> None:
         """Serve in the running loop. Raises OSError for a port that is taken."""
         self._ports.bind()
+        for bound in self._ports.sockets:  # connections inherit it: headers and body are two writes
+            bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         config = uvicorn.Config(
             self._app,
             log_config=None,

@@ -157,9 +157,8 @@ def _run_once(item: pytest.Item, on_start: "Callable[[AnyBroker], None]") -> lis
 
 def _renew_instance(item: Any) -> None:
     """A method has a new instance of its class in each run: pytest makes one for an item, and keeps it."""
-    parent = item.parent
-    if getattr(item, "_instance", None) is not None and parent is not None:
-        item._instance = parent.newinstance()
+    if getattr(item, "_instance", None) is not None and isinstance(item.parent, pytest.Class):
+        item._instance = item.parent.newinstance()  # type: ignore[no-untyped-call]
         item._obj = getattr(item._instance, item.originalname)
 
 

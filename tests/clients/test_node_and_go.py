@@ -7,11 +7,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.support.serving import controlled
 
 CLIENTS = Path(__file__).parent
 ROOT = CLIENTS.parents[1]
@@ -32,13 +33,8 @@ needs_go = pytest.mark.skipif(
 @pytest.fixture
 def control() -> Iterator[str]:
     """The URL of the control API of a `fakebroker serve`, as a team of another language starts it."""
-    command = [sys.executable, "-m", "fakebroker", "serve", "--listen", "127.0.0.1:0", "--control", "127.0.0.1:0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as serve:
-        assert serve.stdout is not None
-        try:
-            yield next(found[1] for line in serve.stdout if (found := re.search(r"control on (http://\S+)", line)))
-        finally:
-            serve.terminate()
+    with controlled() as url:
+        yield url
 
 
 def run(control: str, folder: str, *command: str, **environment: str) -> str:
@@ -46,7 +42,7 @@ def run(control: str, folder: str, *command: str, **environment: str) -> str:
     ended = subprocess.run(
         command,
         cwd=CLIENTS / folder,
-        env={**os.environ, "FAKEBROKER_CONTROL": control, **environment},
+        env={**os.environ, "FAKEBROKER_CONTROL_URL": control, **environment},
         capture_output=True,
         text=True,
         timeout=280,

@@ -1,7 +1,8 @@
 // A Kafka broker of its own for each test, out of one running `fakebroker serve --control 127.0.0.1:8092`.
 // Copy this file into your project: it needs nothing but Node 20.12 or newer.
 
-const CONTROL = process.env.FAKEBROKER_CONTROL ?? 'http://127.0.0.1:8092'
+const CONTROL = process.env.FAKEBROKER_CONTROL_URL ?? 'http://127.0.0.1:8092'
+const TOKEN = process.env.FAKEBROKER_CONTROL_TOKEN // needed if the broker does not run on this host
 
 /** The control API refused a request: `problem` is its problem document (RFC 9457), `status` the HTTP status. */
 export class ControlError extends Error {
@@ -14,8 +15,8 @@ export class ControlError extends Error {
 }
 
 async function request(method, path, body) {
-  const json = body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
-  const response = await fetch(CONTROL + path, { method, ...json }).catch((cause) => {
+  const headers = { 'content-type': 'application/json', ...(TOKEN && { authorization: `Bearer ${TOKEN}` }) }
+  const response = await fetch(CONTROL + path, { method, headers, body: body && JSON.stringify(body) }).catch((cause) => {
     throw new Error(`nobody answers at ${CONTROL}; is "fakebroker serve --control" running there?`, { cause })
   })
   const text = await response.text()

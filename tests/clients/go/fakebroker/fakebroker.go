@@ -70,25 +70,25 @@ func (b *Broker) Delete(path string) {
 
 func (b *Broker) text(method, path string, body JSON) string {
 	b.t.Helper()
-	control := os.Getenv("FAKEBROKER_CONTROL")
+	control := os.Getenv("FAKEBROKER_CONTROL_URL")
 	if control == "" {
 		control = "http://127.0.0.1:8092"
 	}
-	if body == nil {
-		body = JSON{}
+	var sent io.Reader
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			b.t.Fatalf("%s %s: %v", method, path, err)
+		}
+		sent = bytes.NewReader(encoded)
 	}
-	encoded, err := json.Marshal(body)
-	if err != nil {
-		b.t.Fatalf("%s %s: %v", method, path, err)
-	}
-	request, err := http.NewRequest(method, control+b.path+path, bytes.NewReader(encoded))
+	request, err := http.NewRequest(method, control+b.path+path, sent)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if method == http.MethodGet || method == http.MethodDelete {
-		request.Body, request.ContentLength = http.NoBody, 0
-	} else {
-		request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Content-Type", "application/json")
+	if token := os.Getenv("FAKEBROKER_CONTROL_TOKEN"); token != "" { // if the broker does not run on this host
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -96,8 +96,11 @@ func (b *Broker) text(method, path string, body JSON) string {
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode >= 400 {
-		b.t.Fatalf("%s %s: %s: %s %v", method, path, response.Status, text, err)
+	if err != nil {
+		b.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	if response.StatusCode >= 400 {
+		b.t.Fatalf("%s %s: %s: %s", method, path, response.Status, text)
 	}
 	return string(text)
 }
