@@ -14,6 +14,7 @@ from typing import Any
 
 from fakebroker.broker import FakeBroker
 from fakebroker.errors import InvalidArgument
+from fakebroker.net.preload import Preload
 from fakebroker.sweeps.cases import Case, RequestSeen, parse_case
 from fakebroker.sweeps.inject import Injection
 from fakebroker.sweeps.recorder import Recorder
@@ -58,6 +59,7 @@ def sweep(
     if timeout_s is not None and not (isinstance(timeout_s, int | float) and timeout_s > 0):
         raise InvalidArgument("timeout_s", timeout_s, f"timeout_s is a time in seconds above 0, not {timeout_s!r}")
     sweeper = _Sweeper(run, broker_options, timeout_s)
+    _load_all()
     if only is not None:
         return sweeper.report([], 1, sweeper.run_all([parse_case(only)], 1), seed)
     seen = sweeper.first_run(chosen)
@@ -165,6 +167,21 @@ class _Sweeper:
         result = self._run(broker)
         if inspect.iscoroutine(result):
             asyncio.run(result)
+
+
+def _load_all() -> None:
+    """Import in this thread what runs would import in theirs.
+
+    Under pytest an import may parse source text for its assertions, and Python 3.11 raises SystemError when two threads
+    do that at once (cpython issue 106905).
+    """
+    preload = Preload()
+    preload.prepare()
+    preload.finish()
+    broker = FakeBroker()
+    broker.story()
+    broker.group("g")
+    broker.clear_faults()
 
 
 def _stop(broker: FakeBroker) -> Exception | None:
