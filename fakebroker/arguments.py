@@ -35,9 +35,13 @@ def check_offsets(field: str, value: object) -> None:
         raise InvalidArgument(field, value, f"{field}={value!r} has no offset by topic and partition")
     for key, offset in value.items():
         match key:
-            case (str(), int()) if isinstance(offset, int) and 0 <= offset < 1 << 63:
-                continue
-        raise InvalidArgument(field, value, f"{field}: {key!r}: {offset!r} is not (topic, partition): offset")
+            case (str(), int()):
+                pass
+            case _:
+                text = f'{field}: {key!r} is not a topic and a partition: {{("orders", 0): 42}}'
+                raise InvalidArgument(field, value, text)
+        if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset < 1 << 63:
+            raise InvalidArgument(field, value, f"{field}: {offset!r} of {key!r} is not an offset, 0 or more")
 
 
 def check_path(field: str, value: object) -> None:

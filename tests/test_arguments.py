@@ -108,6 +108,22 @@ def test_a_release_is_a_text() -> None:
 
 
 def test_the_case_of_a_sweep_is_a_text() -> None:
-    """`only` names a case as the report does."""
+    """`only` names a case as the report does; what is run is a function."""
     with pytest.raises(InvalidArgument, match="only=5 is not a text"):
         sweep(lambda _: None, only=5)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="run=5 is not a function"):
+        sweep(5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "text"),
+    [
+        ({("orders", 0): -1}, r"offsets: -1 of \('orders', 0\) is not an offset, 0 or more"),
+        ({("orders", 0): "1"}, "offsets: '1' of"),
+        ({"orders": {0: 1}}, "offsets: 'orders' is not a topic and a partition"),
+    ],
+)
+def test_wrong_offsets_are_told_from_wrong_keys(fakebroker: FakeBroker, offsets: Any, text: str) -> None:
+    """The error is about what is wrong of the two."""
+    with pytest.raises(InvalidArgument, match=text):
+        fakebroker.group("billing").commit(offsets)
