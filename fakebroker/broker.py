@@ -22,6 +22,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from fakebroker.arguments import check_settings, check_whole
 from fakebroker.core.cluster import Cluster
 from fakebroker.engine.engine import Engine
 from fakebroker.errors import WaitTimeout
@@ -73,9 +74,11 @@ class _Broker(Powers):
         addresses that answers name instead, in the same order. `journal_dir` is where the journal is written to,
         `verbose` logs every request and event.
 
-        Raises SettingError for bad settings, UnknownRelease, InvalidArgument for bad `nodes` and `racks` and for a
-        directory that cannot be written, ValueError for bad addresses.
+        Raises SettingError for bad settings, UnknownRelease, InvalidArgument for bad `nodes`, `racks` and `seed` and
+        for a directory that cannot be written, ValueError for bad addresses.
         """
+        check_settings("config", config or {})
+        check_whole("seed", seed)
         self._config: dict[str, object] = dict(config or {})
         self._profile = profile
         self._release, self._seed = release(as_release), seed

@@ -54,14 +54,14 @@ def listeners_for(
     """
     if not node_ids:
         raise ValueError("a cluster has at least one node")
-    listeners = [parse_listener(text) for text in _as_list(listen)]
+    listeners = [parse_listener(text) for text in _as_list("listen", listen)]
     for node_id in node_ids:
         if not any(listener.node_id == node_id for listener in listeners):
             listeners.append(parse_listener(f"node={node_id},{DEFAULT}"))
     unknown = [listener.node_id for listener in listeners if listener.node_id not in node_ids]
     if unknown:
         raise ValueError(f"there is no node {unknown[0]}, only {', '.join(map(str, node_ids))}")
-    advertised = [parse_advertised(text) for text in _as_list(advertise)]
+    advertised = [parse_advertised(text) for text in _as_list("advertise", advertise)]
     if len(advertised) > len(listeners):
         raise ValueError(f"{len(advertised)} addresses to advertise for {len(listeners)} listeners")
     for listener, address in zip(listeners, advertised, strict=False):
@@ -119,5 +119,8 @@ def _notes(listener: Listener) -> list[str]:
     return [*(["and on every other address"] if is_everywhere else []), *sorted(listener.dialects)]
 
 
-def _as_list(texts: str | Sequence[str] | None) -> list[str]:
-    return [texts] if isinstance(texts, str) else list(texts or ())
+def _as_list(field: str, texts: str | Sequence[str] | None) -> list[str]:
+    listed = [texts] if isinstance(texts, str) else texts or ()
+    if not isinstance(listed, list | tuple) or not all(isinstance(text, str) for text in listed):
+        raise InvalidArgument(field, texts, f'{field}={texts!r} is not "HOST:PORT" or a list of such texts')
+    return list(listed)

@@ -284,7 +284,7 @@ def release(name: str | None = None) -> Release:
 
 
 def _full_name(name: str) -> str:
-    if re.fullmatch(r"\d+\.\d+(\.\d+)?", name):
+    if isinstance(name, str) and re.fullmatch(r"\d+\.\d+(\.\d+)?", name):
         for full_name in RELEASES:
             if _line(full_name) == _line(name):
                 return full_name

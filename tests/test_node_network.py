@@ -211,6 +211,10 @@ def test_bad_arguments_change_nothing(broker: FakeBroker) -> None:
         (lambda: broker.coordinator("g").load(for_s=-1), "for_s is -1; it is a number of seconds"),
         (lambda: broker.coordinator("g").zombie(for_s=float("nan")), "for_s is nan"),
         (lambda: broker.coordinator("g").move(to="2"), "there is no node '2'"),
+        (
+            lambda: broker.coordinator("g").zombie(for_s=1, to=broker.coordinator("g").node_id),
+            rf"cannot be replaced by node {broker.coordinator('g').node_id}: other replicas in sync are",
+        ),
     ):
         with pytest.raises(InvalidArgument, match=text):
             call()

@@ -92,13 +92,19 @@ def test_the_marker_says_how_the_broker_is_made(run: Runner) -> None:
         @pytest.mark.fakebroker(node=3)
         def test_misspelt(fakebroker):
             pass
+
+        @pytest.mark.fakebroker(listen="127.0.0.1:9092")
+        def test_not_of_the_mark(fakebroker):
+            pass
         """,
         "--strict-markers",
     )
 
-    result.assert_outcomes(passed=1, errors=1)
+    result.assert_outcomes(passed=1, errors=2)
     listed = "It has nodes=..., racks=..., config=..., seed=..., as_release=..., profile=..."
     result.stdout.fnmatch_lines([f"*::test_misspelt: * the mark has no option 'node'; did you mean 'nodes'? {listed}"])
+    result.stdout.fnmatch_lines([f"*::test_not_of_the_mark: * the mark has no option 'listen'. {listed}"])
+    result.stdout.no_fnmatch_line("*During handling of the above exception*")
 
 
 def test_the_factory_makes_as_many_as_one_likes(run: Runner) -> None:

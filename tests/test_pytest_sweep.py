@@ -153,7 +153,7 @@ def test_a_fault_that_cannot_be_ends_the_run(run: Runner, fault: str, message: s
         ('faults="lost"', "*a sweep has no fault 'lost'; *"),
         ("budget=0", "*budget is a whole number from 1, not 0"),
         ("api=3", "*it has no api; it has apis, budget, faults, seed"),
-        ('"OffsetCommit"', "*it has no a positional argument; it has apis, budget, faults, seed"),
+        ('"OffsetCommit"', "*it has no place for 'OffsetCommit' without a name; it has apis, budget, faults, seed"),
     ],
 )
 def test_a_mark_that_cannot_be_fails_its_test(run: Runner, mark: str, message: str) -> None:

@@ -83,7 +83,8 @@ class CoordinatorHandle(Handle):
             self._check_alive(cluster, to)
         if old is None or not old.is_running or (to or next(iter(others), None)) not in others:
             seen = ", ".join(map(str, others)) or "none"
-            text = f"the coordinator of group {self.group_id} cannot be replaced: other replicas in sync are {seen}"
+            by = "" if to is None else f" by node {to}"
+            text = f"the coordinator of group {self.group_id} cannot be replaced{by}: other replicas in sync are {seen}"
             raise InvalidArgument("to", to, text)
         old.coordinator.shard(self.group_id, now)
         broker_life.become_zombie(cluster, old, partition, to or others[0], for_ms, now)

@@ -5,10 +5,12 @@ from fnmatch import fnmatchcase
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fakebroker.arguments import check_text, check_whole
 from fakebroker.engine.journal import Exchange
 from fakebroker.engine.unserved import MISSING
 from fakebroker.errors import ErrorCode, ExpectationFailed, UnknownThing, WaitTimeout
 from fakebroker.handles.handle import WAIT_S
+from fakebroker.net.waiter import check_timeout_s
 from fakebroker.reports.request_log import line_of
 from fakebroker.wire.registry import APIS
 
@@ -33,7 +35,13 @@ class RequestPattern(NamedTuple):
     is_never: bool = False
 
     def check(self) -> None:
-        """Raise UnknownThing for an API or error that does not exist, with the nearest that does."""
+        """Raise UnknownThing for an API or error that does not exist, InvalidArgument for what is no name or number."""
+        for field in ("client_id", "group", "topic"):
+            if (value := getattr(self, field)) is not None:
+                check_text(field, value)
+        for field in ("node", "connection"):
+            if (value := getattr(self, field)) is not None:
+                check_whole(field, value)
         if self.api is not None:
             check_name("api", self.api, [api.name for api in APIS.values()] + [name for name, _ in MISSING.values()])
         if self.error is not None:
@@ -65,6 +73,7 @@ class RequestPattern(NamedTuple):
 
 def check_name(field: str, value: str, names: Sequence[str]) -> None:
     """Raise UnknownThing if there is no such name, with the nearest one."""
+    check_text(field, value)
     if value not in names:
         import difflib
 
@@ -112,6 +121,7 @@ class Expectation:
         Raises WaitTimeout when they have not all come, saying what came, and ExpectationFailed when one came that
         never should.
         """
+        check_timeout_s(s, "s")
         progress = _Progress(self._access, self._patterns, self._since)
         try:
             found = self._access.wait(progress.probe, s, lambda: f"waited {s:g} s for {self}: {progress}")

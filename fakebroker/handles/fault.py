@@ -3,9 +3,9 @@
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from fakebroker.arguments import check_whole
 from fakebroker.engine.faults.fault import IncomingRequest
 from fakebroker.engine.faults.spec import FaultSpec
-from fakebroker.errors import InvalidArgument
 from fakebroker.handles.handle import WAIT_S, Handle
 
 if TYPE_CHECKING:
@@ -69,8 +69,7 @@ class FaultHandle(Handle):
 
     def wait(self, hits: int = 1, timeout_s: float = WAIT_S) -> Any:
         """Wait until it has hit so many requests; gives how many it has. Raises WaitTimeout."""
-        if hits < 1:
-            raise InvalidArgument("hits", hits, f"hits is a number from 1, not {hits}")
+        check_whole("hits", hits, 1)
 
         def probe() -> int | None:
             return self._fault.hits if self._fault.hits >= hits else None

@@ -183,6 +183,7 @@ class GroupHandle(Handle):
         if state is not None and state not in set(State):
             raise InvalidArgument("state", state, f"{state!r} is no state of a group; those are {', '.join(State)}")
         wanted = Wanted(state, members, generation, protocol, joined, assigned, offsets)
+        wanted.check()
         began = self._access.call(lambda: self._access.engine.journal.next_seq)
 
         def probe() -> "GroupHandle | None":

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from fakebroker.arguments import check_offsets, check_text
 from fakebroker.core.offsets.commit_rules import error_for_commit
 from fakebroker.errors import ErrorCode, InvalidArgument, KafkaError
 from fakebroker.handles.finding import find_coordinator
@@ -52,12 +53,7 @@ def _validate(
 
 
 def _check(offsets: Mapping[tuple[str, int], int], metadata: str) -> None:
-    if not isinstance(offsets, Mapping) or not offsets:
+    check_offsets("offsets", offsets)
+    if not offsets:
         raise InvalidArgument("offsets", offsets, f"offsets={offsets!r} has no offset by topic and partition")
-    for key, offset in offsets.items():
-        match key:
-            case (str(), int()) if isinstance(offset, int) and 0 <= offset < 1 << 63:
-                continue
-        raise InvalidArgument("offsets", offsets, f"offsets: {key!r}: {offset!r} is not (topic, partition): offset")
-    if not isinstance(metadata, str):
-        raise InvalidArgument("metadata", metadata, f"metadata={metadata!r} is not a text")
+    check_text("metadata", metadata)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from fakebroker.arguments import check_offsets, check_text, check_whole
 from fakebroker.core.groups.states import State
 from fakebroker.handles.finding import view_of
 
@@ -25,6 +26,17 @@ class Wanted(NamedTuple):
     joined: int | None
     assigned: bool
     offsets: Mapping[tuple[str, int], int] | None
+
+    def check(self) -> None:
+        """Raises InvalidArgument for what no group can be: a wait for it would be in vain."""
+        numbers = {"members": self.members, "generation": self.generation, "joined": self.joined}
+        for field, number in numbers.items():
+            if number is not None:
+                check_whole(field, number, 0)
+        if self.protocol is not None:
+            check_text("protocol", self.protocol)
+        if self.offsets is not None:
+            check_offsets("offsets", self.offsets)
 
     def holds(self, group: "ClassicGroup | None") -> bool:
         """Whether the group is as wanted."""

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from fakebroker.arguments import check_path, check_whole
 from fakebroker.engine.journal import Exchange, KeptEntries, Recorded
 from fakebroker.handles.expectation import Expectation, RequestPattern, check_name
 from fakebroker.handles.handle import WAIT_S, Handle
@@ -106,6 +107,7 @@ class JournalHandle(Handle):
         from fakebroker.journal.files import line_of, new_run
         from fakebroker.journal.rows import rows_of
 
+        check_path("path", path)
         run = new_run()
         lines = [line_of(row) for entry in self._kept(0) for row in rows_of(entry, run)]
         with open(path, "wb") as file:
@@ -121,12 +123,15 @@ class JournalHandle(Handle):
         from fakebroker.journal.diff import diff
         from fakebroker.journal.saved import SavedJournal, load
 
+        if not isinstance(other, SavedJournal):
+            check_path("other", other)
         return diff(SavedJournal(self.rows()), other if isinstance(other, SavedJournal) else load(other))
 
     def export_trace(self, path: str | os.PathLike[str]) -> None:
         """Write a timeline of clients and groups that https://ui.perfetto.dev and chrome://tracing open."""
         from fakebroker.journal.trace import write_trace
 
+        check_path("path", path)
         write_trace(self.rows(), path)
 
     def export_pcap(self, path: str | os.PathLike[str]) -> int:
@@ -136,7 +141,9 @@ class JournalHandle(Handle):
         """
         from fakebroker.journal.pcap import write_pcap
 
+        check_path("path", path)
         return write_pcap(self._kept(0), path)
 
     def _kept(self, since: int) -> KeptEntries:
+        check_whole("since", since)
         return self._access.call(lambda: self._access.engine.journal.kept(since))

@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Never, TypeVar
 
+from fakebroker.arguments import check_path, check_settings, check_text, check_whole
+
 if TYPE_CHECKING:
     from fakebroker.engine.engine import Engine
     from fakebroker.handles.clock import ClockHandle
@@ -70,6 +72,7 @@ class Powers(ABC):
         """One topic, which need not exist yet."""
         from fakebroker.handles.topic import TopicHandle
 
+        check_text("name", name)
         return TopicHandle(self, name)
 
     @property
@@ -87,12 +90,14 @@ class Powers(ABC):
         """One group, which need not exist yet."""
         from fakebroker.handles.group import GroupHandle
 
+        check_text("group_id", group_id)
         return GroupHandle(self, group_id)
 
     def coordinator(self, group_id: str) -> "CoordinatorHandle":
         """The coordinator of a group."""
         from fakebroker.handles.coordinator import CoordinatorHandle
 
+        check_text("group_id", group_id)
         return CoordinatorHandle(self, group_id)
 
     def node(self, node_id: int) -> "NodeHandle":
@@ -134,7 +139,12 @@ class Powers(ABC):
         replication_factor: int | None = None,
         config: Mapping[str, object] | None = None,
     ) -> "TopicHandle":
-        """Create a topic. Raises KafkaError for a bad name or one that exists, SettingError for bad settings."""
+        """Create a topic. Raises KafkaError for a bad name, one that exists, impossible numbers and bad settings."""
+        check_text("name", name)
+        check_whole("partitions", partitions)
+        if replication_factor is not None:
+            check_whole("replication_factor", replication_factor)
+        check_settings("config", config or {})
         values = {key: str(value) for key, value in (config or {}).items()}
         self.call(lambda: self.engine.cluster.topics.create(name, partitions, replication_factor, values))
         return self.topic(name)
@@ -160,7 +170,10 @@ class Powers(ABC):
         """
         from fakebroker.snapshot.snapshot import Snapshot
 
-        wanted = snapshot if isinstance(snapshot, Snapshot) else Snapshot.load(snapshot)
+        if not isinstance(snapshot, Snapshot):
+            check_path("snapshot", snapshot)
+            snapshot = Snapshot.load(snapshot)
+        wanted = snapshot
         self.call(lambda: self._restore(wanted))
 
     @abstractmethod

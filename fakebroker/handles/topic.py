@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.arguments import check_whole
+from fakebroker.errors import ErrorCode, InvalidArgument, KafkaError
 from fakebroker.handles.handle import WAIT_S, Handle
 from fakebroker.instant import Instant
 from fakebroker.records.batch import build_batch, check_crc, parse_header, read_records
@@ -89,6 +90,7 @@ class TopicHandle(Handle):
         """
         if not values:
             raise ValueError("produce() needs at least one value; a record without one has the value None")
+        _check_produced(values, key, headers, timestamp_ms)
         pairs = tuple((_bytes(name) or b"", _bytes(value)) for name, value in headers)
 
         def append(cluster: "Cluster", now: Instant) -> int:
@@ -101,16 +103,17 @@ class TopicHandle(Handle):
 
     def truncate(self, offset: int, partition: int = 0) -> None:
         """Remove the records from `offset` on, as an unclean leader election does."""
-        if offset < 0:
-            raise ValueError(f"a log cannot be truncated to offset {offset}")
+        check_whole("offset", offset, 0)
         self._with_cluster(lambda cluster, now: self._partition(cluster, partition).log.truncate(offset, now))
 
     def advance_log_start(self, offset: int, partition: int = 0) -> None:
         """Move the log start to `offset`, as retention and DeleteRecords do. Raises KafkaError beyond the log's end."""
+        check_whole("offset", offset)
         self._with_cluster(lambda cluster, now: self._partition(cluster, partition).log.advance_log_start(offset, now))
 
     def corrupt(self, offset: int, partition: int = 0) -> None:
         """Make the CRC of the batch that holds `offset` wrong, so that a client that checks it must notice."""
+        check_whole("offset", offset)
         self._with_cluster(lambda cluster, _: self._partition(cluster, partition).log.corrupt(offset))
 
     def delete(self) -> None:
@@ -122,6 +125,7 @@ class TopicHandle(Handle):
 
         Raises WaitTimeout.
         """
+        check_whole("records", records, 0)
 
         def probe() -> list[StoredRecord] | None:
             cluster = self._access.engine.cluster
@@ -151,6 +155,7 @@ class TopicHandle(Handle):
         return topic
 
     def _partition(self, cluster: "Cluster", index: int) -> "Partition":
+        check_whole("partition", index)
         topic = self._topic(cluster)
         partition = topic.partition(index)
         if partition is None:
@@ -174,6 +179,26 @@ def _records_of(partition: "Partition") -> list[StoredRecord]:
 
 def _texts(record: Record) -> tuple[tuple[str, bytes | None], ...]:
     return tuple((name.decode("utf-8", "replace"), value) for name, value in record.headers)
+
+
+def _check_produced(values: Sequence[Text], key: Text, headers: object, timestamp_ms: int | None) -> None:
+    """Raises InvalidArgument for what cannot be in a record."""
+    for field, value in [*(("values", value) for value in values), ("key", key)]:
+        if not isinstance(value, str | bytes | None):
+            raise InvalidArgument(field, value, f"{field}: {value!r} is not text, bytes or None")
+    if not isinstance(headers, list | tuple) or not all(map(_is_header, headers)):
+        raise InvalidArgument(
+            "headers", headers, f'headers={headers!r} is not a list of names and values: [("a", "b")]'
+        )
+    if timestamp_ms is not None:
+        check_whole("timestamp_ms", timestamp_ms, -1)
+
+
+def _is_header(pair: object) -> bool:
+    match pair:
+        case [str() | bytes(), str() | bytes() | None]:
+            return True
+    return False
 
 
 def _bytes(text: Text) -> bytes | None:

@@ -8,6 +8,7 @@ import click
 from fakebroker.errors import InvalidArgument
 from fakebroker.journal.lines import row_text
 from fakebroker.journal.saved import SavedJournal, load
+from fakebroker.journal.schema import KINDS
 
 _files = click.argument("files", nargs=-1, required=True, metavar="FILES...")
 _output = click.option("--out", "out", required=True, metavar="FILE", help="The file to write.")
@@ -26,6 +27,8 @@ def journal() -> None:
 def show(files: tuple[str, ...], kind: str | None, client: str | None, group: str | None) -> None:
     """Print each line in words, with its number, its time of day and its client."""
     saved = _load(files)
+    if kind is not None:
+        _check_kind(kind)
     for row in saved.rows:
         is_wanted = (
             (kind is None or row["kind"] == kind)
@@ -70,6 +73,12 @@ def pcap(files: tuple[str, ...], out: str) -> None:
     from fakebroker.journal.pcap import write_pcap
 
     _write(lambda: write_pcap(entries_of(_one_run(_load(files))), out))
+
+
+def _check_kind(kind: str) -> None:
+    """Say which kinds there are: a misspelt one would look like a journal without such lines."""
+    if kind not in KINDS:
+        raise click.ClickException(f"--kind {kind!r}: there is no such kind, only {', '.join(sorted(KINDS))}")
 
 
 def _load(files: Any) -> SavedJournal:

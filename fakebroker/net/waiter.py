@@ -79,8 +79,8 @@ class Waiters:
         self.forget(waiter)
 
 
-def check_timeout_s(timeout_s: float) -> None:
+def check_timeout_s(timeout_s: float, field: str = "timeout_s") -> None:
     """Raises InvalidArgument for what is no number of seconds, 0 or more; infinite is for ever."""
     if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not timeout_s >= 0:
-        text = f"timeout_s={timeout_s!r} is not a number of seconds, 0 or more"
-        raise InvalidArgument("timeout_s", timeout_s, text)
+        text = f"{field}={timeout_s!r} is not a number of seconds, 0 or more"
+        raise InvalidArgument(field, timeout_s, text)

@@ -124,4 +124,5 @@ def _raise(errors: list[Exception]) -> None:
 
 
 def _refuse(node: pytest.Item | pytest.Session, error: Exception) -> NoReturn:
-    pytest.fail(f"{node.nodeid or 'fakebroker_session'}: mark fakebroker: {error}", pytrace=False)
+    text = f"{node.nodeid or 'fakebroker_session'}: mark fakebroker: {error}"
+    raise pytest.fail.Exception(text, pytrace=False) from None  # the cause's traceback says nothing to the user

@@ -87,7 +87,7 @@ def checked(mark: pytest.Mark) -> dict[str, Any]:
 def _check(option: str, value: object, called: str) -> None:
     if option not in OPTIONS:
         close = get_close_matches(option, OPTIONS, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = f"; did you mean {close[0]!r}?" if close else "."
         raise InvalidArgument(option, value, f"the mark has no option {option!r}{hint} It has {_listed()}")
     is_right, what = OPTIONS[option]
     if not is_right(value):

@@ -81,8 +81,8 @@ def _asked(item: pytest.Item) -> tuple[str, Selection | None]:
     assert marker is not None
     unknown = sorted(marker.kwargs.keys() - set(MARKER_OPTIONS))
     if unknown or marker.args:
-        wrong = ", ".join(unknown) or "a positional argument"
-        return f"it has no {wrong}; it has {', '.join(MARKER_OPTIONS)}", None
+        wrong = f"no {', '.join(unknown)}" if unknown else f"no place for {marker.args[0]!r} without a name"
+        return f"it has {wrong}; it has {', '.join(MARKER_OPTIONS)}", None
     if not any(name in FIXTURES for name in getattr(item, "fixturenames", ())):
         return f"the test uses neither of the fixtures whose broker is swept, {' and '.join(FIXTURES)}", None
     options = {"budget": DEFAULT_BUDGET, **marker.kwargs}

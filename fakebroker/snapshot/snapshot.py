@@ -14,6 +14,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from fakebroker.arguments import check_path, check_settings, check_whole
 from fakebroker.core.cluster_state import ClusterState, cluster_state, random_state
 from fakebroker.errors import InvalidArgument
 from fakebroker.snapshot.lost_commits import Commit, without_latest_commit
@@ -49,6 +50,7 @@ class Snapshot:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, which is whole or not there. Raises OSError."""
+        check_path("path", path)
         path = os.fspath(path)
         unfinished = f"{path}.open"
         try:
@@ -67,6 +69,7 @@ class Snapshot:
         Raises OSError, and InvalidArgument that says what is wrong with a file that is no snapshot, is cut off or
         damaged, or was written by a newer fakebroker.
         """
+        check_path("path", path)
         with open(path, "rb") as file:
             return cls.from_bytes(file.read(), os.fspath(path))
 
@@ -163,6 +166,9 @@ class Snapshot:
         lost_commits: Sequence[Commit],
     ) -> "Snapshot":
         """The snapshot of a broker to which these differences apply."""
+        check_settings("config", config or {})
+        if seed is not None:
+            check_whole("seed", seed)
         options, changes, cluster = self.state.options, texts(config or {}), self.state.cluster
         for commit in lost_commits:
             cluster = without_latest_commit(cluster, _commit(commit))

@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+from fakebroker.arguments import check_text
 from fakebroker.errors import InvalidArgument
 from fakebroker.sweeps import plausible
 from fakebroker.sweeps.plausible import Fault
@@ -50,6 +51,7 @@ class Case(NamedTuple):
 
 def parse_case(text: str, field: str = "only") -> Case:
     """The case of that name. Raises InvalidArgument, about `field`, for what is none."""
+    check_text(field, text)
     found = re.fullmatch(r"(?:(?P<client>.*)/)?(?P<api>[^/#]+)#(?P<nth>\d+):(?P<fault>[\w-]+)", text, re.S)
     if found is None:
         raise InvalidArgument(field, text, f"{field} is {FORM}; not {text!r}")

@@ -108,6 +108,8 @@ class SweepReport:
             yield f"  not reached, the request did not come in that run: {_names(self.not_reached)}"
 
     def _summary(self) -> str:
+        if not self.cases:
+            return f"{self.name}: nothing was swept: no client sent a request at which one of the faults is plausible"
         counts = [_counted(self.requests, "request")] if self.requests else []
         counts += [_counted(self.runs, "run"), f"{self.held} held"]
         others = ((self.broken, BROKEN), (self.hung, HUNG), (self.not_reached, NOT_REACHED))

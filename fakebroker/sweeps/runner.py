@@ -54,6 +54,8 @@ def sweep(
     Returns a SweepReport. What the first run raises, without any fault, is raised. Raises InvalidArgument for names
     that do not exist and numbers that cannot be.
     """
+    if not callable(run):
+        raise InvalidArgument("run", run, f"run={run!r} is not a function, which is given a broker")
     chosen = selection(apis, faults, seed, budget)
     check_whole("jobs", jobs, 1)
     if timeout_s is not None and not (isinstance(timeout_s, int | float) and timeout_s > 0):
@@ -145,7 +147,7 @@ class _Sweeper:
         error = error or internal
         if error is not None:
             return CaseResult(case, BROKEN, error, self._described(error), story, injection.was_reached)
-        return CaseResult(case, HELD if injection.was_reached else NOT_REACHED)
+        return CaseResult(case, HELD if injection.was_reached else NOT_REACHED, was_reached=injection.was_reached)
 
     def _described(self, error: BaseException) -> str:
         """The exception on one line, with the place in the swept function's file that it came by."""

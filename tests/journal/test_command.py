@@ -34,6 +34,12 @@ def test_show_prints_lines_in_words(saved: str) -> None:
     assert "JoinGroup" in run("show", "--group", "billing", saved).output
 
 
+def test_show_knows_the_kinds(saved: str) -> None:
+    """A misspelt one is an error that lists them."""
+    found = run("show", "--kind", "transitions", saved)
+    assert (found.exit_code, "'transitions': there is no such kind, only" in found.output) == (1, True)
+
+
 def test_diff_has_a_status(saved: str, tmp_path: Path) -> None:
     """0 without differences, 1 with."""
     assert run("diff", saved, saved).exit_code == 0

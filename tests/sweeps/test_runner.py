@@ -51,9 +51,15 @@ def test_one_case_can_be_repeated() -> None:
         report = fakebroker.sweep(commit_once, only=name)
 
         assert (report.runs, names(report.broken)) == (1, [name])
-    assert names(fakebroker.sweep(commit_once, only="other/OffsetCommit#1:lost-answer").not_reached) == [
-        "other/OffsetCommit#1:lost-answer"
-    ]
+    (missed,) = fakebroker.sweep(commit_once, only="other/OffsetCommit#1:lost-answer").not_reached
+    assert (missed.name, missed.was_reached) == ("other/OffsetCommit#1:lost-answer", False)
+
+
+def test_a_sweep_of_nothing_says_so() -> None:
+    """Without a request of the swept APIs nothing has been tried, which looks like a sweep that held."""
+    report = fakebroker.sweep(commit_once, apis="LeaveGroup")
+    wanted = "commit_once: nothing was swept: no client sent a request at which one of the faults is plausible"
+    assert (report.cases, report.text) == (0, wanted)
 
 
 def test_each_fault_does_what_it_says() -> None:

@@ -1,0 +1,50 @@
+"""Checks of arguments whose wrong type would go unnoticed, or fail far from the call and about something else.
+
+Each raises InvalidArgument, which names the argument and its value. Limits that the broker knows are checked there.
+"""
+
+import os
+from collections.abc import Mapping
+
+from fakebroker.errors import InvalidArgument
+
+
+def check_text(field: str, value: object) -> None:
+    """A text."""
+    if not isinstance(value, str):
+        raise InvalidArgument(field, value, f"{field}={value!r} is not a text")
+
+
+def check_whole(field: str, value: object, least: int | None = None) -> None:
+    """A whole number, not below `least`; True and False are none."""
+    if isinstance(value, bool) or not isinstance(value, int) or (least is not None and value < least):
+        limit = "" if least is None else f", {least} or more"
+        raise InvalidArgument(field, value, f"{field}={value!r} is not a whole number{limit}")
+
+
+def check_settings(field: str, value: object) -> None:
+    """Settings by their names."""
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        what = 'settings by their Kafka names: {"retention.ms": 1000}'
+        raise InvalidArgument(field, value, f"{field}={value!r} is not {what}")
+
+
+def check_offsets(field: str, value: object) -> None:
+    """Offsets by topic and partition; there may be none."""
+    if not isinstance(value, Mapping):
+        raise InvalidArgument(field, value, f"{field}={value!r} has no offset by topic and partition")
+    for key, offset in value.items():
+        match key:
+            case (str(), int()):
+                pass
+            case _:
+                text = f'{field}: {key!r} is not a topic and a partition: {{("orders", 0): 42}}'
+                raise InvalidArgument(field, value, text)
+        if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset < 1 << 63:
+            raise InvalidArgument(field, value, f"{field}: {offset!r} of {key!r} is not an offset, 0 or more")
+
+
+def check_path(field: str, value: object) -> None:
+    """The path of a file. `open` takes a number for an open file and closes it, perhaps a socket of the broker."""
+    if not isinstance(value, str | os.PathLike):
+        raise InvalidArgument(field, value, f"{field}={value!r} is not the path of a file")
