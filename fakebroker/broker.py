@@ -22,6 +22,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from fakebroker.core import broker_life
 from fakebroker.core.cluster import Cluster
 from fakebroker.engine.engine import Engine
 from fakebroker.errors import WaitTimeout
@@ -158,8 +159,7 @@ class _Broker(Powers):
         return engine
 
     def _reset(self) -> None:
-        for node_id in self._node_ids:
-            self._server.open_node(node_id)
+        self._server.open_nodes(self._node_ids)
 
         def change() -> None:
             self._server.drop_listeners(self._node_ids)
@@ -197,8 +197,7 @@ class _Broker(Powers):
         now = Instant(state.clock.wall_ms, clock.now().mono_ms)
         cluster = restored_cluster(snapshot, now)
         alive = [node.id for node in state.cluster.nodes if node.alive]
-        for node_id in alive:
-            self._server.open_node(node_id)
+        self._server.open_nodes(alive)
         self._config, self._profile, self._seed = dict(options.config), options.profile, options.seed
         self._release, self._racks = cluster.release, options.racks
 
@@ -215,7 +214,10 @@ class _Broker(Powers):
     def _run(self, function: Callable[[], T]) -> T:
         """Run something on the engine's thread, then send the answers and set the timers that it led to."""
         if not self.is_running:
-            return function()
+            try:
+                return function()
+            finally:
+                self._ring.end()  # perhaps nothing else is ever told
         self._engine.tick(self._server.clock.now())
         try:
             return function()
@@ -223,9 +225,7 @@ class _Broker(Powers):
             self._server.flush()
 
     def _restart_nodes(self) -> None:
-        now = self._server.clock.now()
-        for node in self._engine.cluster.nodes.values():
-            node.restart(now)
+        broker_life.restart_all(self._engine.cluster, self._server.clock.now())
 
     def _after_turn(self) -> None:
         """Called after everything that the engine does, if the journal has observers."""

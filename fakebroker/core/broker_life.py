@@ -64,6 +64,16 @@ def start(cluster: "Cluster", node: "Node", now: Instant) -> None:
     _unfence(cluster, node, now)
 
 
+def restart_all(cluster: "Cluster", now: Instant) -> None:
+    """The whole was stopped and starts again: groups are loaded from their logs. What a broker was it is again."""
+    for node in cluster.nodes.values():
+        if node.has_process:
+            node.coordinator.restart(now)
+        if node.state is NodeState.FROZEN:
+            node.held_timers.clear()  # of the groups before
+            _hold_timers(cluster, node)
+
+
 def freeze(cluster: "Cluster", node: "Node", now: Instant) -> None:
     """Its process stands still: nothing is answered, its timers do not run, the controller hears nothing (CLU-40)."""
     _changed(cluster, node, "frozen")
@@ -137,8 +147,13 @@ def become_zombie(cluster: "Cluster", node: "Node", partition: "Partition", to: 
     node.is_unaware = True
     partition.lead(to, now)
     node.is_unaware = was_unaware
-    deadline = Deadline(lambda now: partition.forget_view(node.id, now), owner=node)
-    cluster.timers.mono.arm(deadline, now.mono_ms + for_ms)
+    view = partition.stale_views[node.id]
+
+    def hear(now: Instant) -> None:
+        if partition.stale_views.get(node.id) is view:  # else it heard sooner, and may be a zombie once more
+            partition.forget_view(node.id, now)
+
+    cluster.timers.mono.arm(Deadline(hear, owner=node), now.mono_ms + for_ms)
 
 
 def settle(cluster: "Cluster", came_back: Sequence[int], now: Instant) -> None:

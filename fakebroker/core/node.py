@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.logs.fetch_sessions import FetchSessions
     from fakebroker.core.topics import Partition
-    from fakebroker.instant import Instant
 
 
 class NodeState(StrEnum):
@@ -86,11 +85,6 @@ class Node:
         """Its process ends: its fetch sessions are lost; settings and logs are on its disk."""
         self.state = state
         self._fetch_sessions = None
-
-    def restart(self, now: "Instant") -> None:
-        """The broker was stopped and starts again: its groups are loaded from their logs."""
-        if self.has_process:
-            self.coordinator.restart(now)
 
     @property
     def fetch_sessions(self) -> "FetchSessions":

@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from fakebroker.core import broker_life
-from fakebroker.core.elections import hold_in_sync
+from fakebroker.core.coordinator.shard import Shard
+from fakebroker.core.elections import hold_in_sync, move_leader
+from fakebroker.core.groups.members import Member
+from fakebroker.core.node import Node
 from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
@@ -198,6 +201,38 @@ def test_a_zombie_answers_and_cannot_write(lab: ClusterLab) -> None:
     assert coordinator(member) == lab.b
     assert lab.at(lab.b).ask("DescribeGroups", 5, groups=["g"]).groups[0].group_state == "Empty"
     assert offsets(lab.at(lab.b)) == [7]
+
+
+def test_a_zombie_that_heard_sooner_may_be_one_again(lab: ClusterLab) -> None:
+    """It is one for as long as was said the second time: what was left of the first time does not count."""
+    node, partition = lab.cluster.nodes[lab.a], lab.cluster.group_partition("g")
+    stable(lab.at(lab.a))
+    broker_life.become_zombie(lab.cluster, node, partition, lab.b, 10_000, lab.network.now)
+    lab.network.stop_node(lab.a)
+    lab.network.start_node(lab.a)
+    move_leader(partition, lab.a, lab.network.now)
+    broker_life.become_zombie(lab.cluster, node, partition, lab.b, 60_000, lab.network.now)
+    lab.network.advance(59_999)
+    assert coordinator(lab.at(lab.a)) == lab.a
+    lab.network.advance(1)
+    assert coordinator(lab.at(lab.a)) == lab.b
+
+
+def test_a_frozen_broker_is_frozen_over_a_restart_of_all(lab: ClusterLab) -> None:
+    """Its groups come from the log, and none of their timers runs before it is thawed: the load neither."""
+    member = lab.at(lab.a)
+    member_id = stable(member)
+    node, index = lab.cluster.nodes[lab.a], lab.cluster.group_partition("g").index
+    node.coordinator.load(index, lab.network.now, for_ms=60_000)
+    lab.network.freeze_node(lab.a)
+    broker_life.restart_all(lab.cluster, lab.network.now)
+    assert [type(each.owner) for each in lab.cluster.timers.mono.armed()] == [Node]  # its session at the controller
+    lab.network.thaw_node(lab.a)
+    shards = {id(shard) for each in lab.cluster.nodes.values() for shard in each.coordinator.shards.values()}
+    owners = [each.owner for each in lab.cluster.timers.mono.armed()]
+    assert [type(owner) for owner in owners] == [Member]
+    assert not [owner for owner in owners if isinstance(owner, Shard) and id(owner) not in shards]
+    assert heartbeat(member, member_id) == 0
 
 
 @pytest.mark.rules("CLU-61", "CLU-62")
