@@ -226,6 +226,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "coordinator": "its groups are loaded from the log",
             "_fetch_sessions": "of clients, which are disconnected",
             "state": "`alive`: stopped, or running and reached by all",
+            "incarnation": "its process is another after a restore",
             "is_cut_off": "nobody is after a restore",
             "is_unaware": "nobody is after a restore",
             "session": "begins at the restore",

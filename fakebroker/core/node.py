@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.coordinator.coordinator import GroupCoordinator
 from fakebroker.core.deadlines import Deadline
+from fakebroker.instant import Instant
 from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Node:
 
     `is_fenced`: the cluster takes it for dead, so it is not listed, leads nothing and is in sync nowhere (CLU-21).
     `is_cut_off`: it and the other brokers do not reach each other. `is_unaware`: it does not hear of new leaders.
+    `incarnation` counts its processes: what one of them had in hand is nothing to the next.
     `log_ends` has for each partition where its replica stopped fetching, while it does not fetch.
     """
 
@@ -36,6 +38,7 @@ class Node:
         "coordinator",
         "held_timers",
         "id",
+        "incarnation",
         "is_cut_off",
         "is_fenced",
         "is_unaware",
@@ -51,6 +54,7 @@ class Node:
         self.id = node_id
         self.settings = settings
         self.state = NodeState.RUNNING
+        self.incarnation = 1
         self.is_fenced = False
         self.is_cut_off = False
         self.is_unaware = False
@@ -84,7 +88,12 @@ class Node:
     def end_process(self, state: NodeState) -> None:
         """Its process ends: its fetch sessions are lost; settings and logs are on its disk."""
         self.state = state
+        self.incarnation += 1
         self._fetch_sessions = None
+
+    def run_when_thawed(self, deadline: Deadline, now: Instant) -> None:
+        """A frozen one: a timer of its process came up, which stands still."""
+        self.held_timers.append((False, now.mono_ms, deadline))
 
     @property
     def fetch_sessions(self) -> "FetchSessions":
