@@ -81,6 +81,7 @@ class _Broker(Powers):
         self._profile = profile
         self._release, self._seed = release(as_release), seed
         self._node_ids, self._racks = checked_nodes(nodes, racks)
+        self._first_options = self._config, self._profile, self._release, self._seed, self._racks
         ports = listen if isinstance(listen, Ports) else Ports(listeners_for(self._node_ids, listen, advertise))
         self._listeners = ports.listeners
         self._ring = make_journal(journal_dir, verbose)
@@ -143,8 +144,9 @@ class _Broker(Powers):
     def reset(self) -> None:
         """Make the broker as new: no topics, no groups, no history, machine's time again. Clients are disconnected.
 
-        On a running or a stopped broker. Ports, settings, seed and waits stay; its nodes are those it was made with,
-        all alive. Raises OSError if a port of a stopped one was taken by another process; then nothing is emptied.
+        On a running or a stopped broker. Ports and waits stay; its options and nodes are those it was made with, also
+        after a `restore` of others, and all nodes are alive. Raises OSError if a port of a stopped one was taken by
+        another process; then nothing is emptied.
         """
         self.call(self._reset)
 
@@ -160,6 +162,7 @@ class _Broker(Powers):
 
     def _reset(self) -> None:
         self._server.open_nodes(self._node_ids)
+        self._config, self._profile, self._release, self._seed, self._racks = self._first_options
 
         def change() -> None:
             self._server.drop_listeners(self._node_ids)
