@@ -109,8 +109,9 @@ def test_a_request_that_does_not_come_is_said() -> None:
     assert "  not reached, the request did not come in that run: OffsetCommit#1:disconnect" in report.text
 
 
-def test_a_run_that_hangs_is_given_up() -> None:
+def test_a_run_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """After its time limit its broker is stopped, and the story is kept."""
+    monkeypatch.setattr("fakebroker.sweeps.runner.GRACE_S", 0.1)
     waits = threading.Event()
 
     def waits_for_ever(broker: FakeBroker) -> None:

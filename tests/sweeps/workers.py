@@ -10,7 +10,7 @@ from fakebroker import FakeBroker
 AMOUNTS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 PER_ROW = 3
 PATIENCE_S = 20.0
-IDLE_S = 3.0  # after the last order: what is not in the table then was lost
+IDLE_S = 0.5  # after the last order, which ends a row: what is not in the table by then was lost
 QUICK: dict[str, Any] = {
     "heartbeat.interval.ms": 5,
     "fetch.wait.max.ms": 20,
