@@ -232,7 +232,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "is_unaware": "nobody is after a restore",
             "session": "begins at the restore",
             "learns": "nothing is left to be heard after a restore",
-            "held_timers": "no broker is frozen after a restore",
+            "stopped_timers": "no broker is frozen after a restore",
             "log_ends": "replicas that did not fetch have everything after a restore",
         },
     ),

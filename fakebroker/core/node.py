@@ -36,7 +36,6 @@ class Node:
         "_fetch_sessions",
         "cluster",
         "coordinator",
-        "held_timers",
         "id",
         "incarnation",
         "is_cut_off",
@@ -47,6 +46,7 @@ class Node:
         "session",
         "settings",
         "state",
+        "stopped_timers",
     )
 
     def __init__(self, cluster: "Cluster", node_id: int, settings: Settings) -> None:
@@ -60,7 +60,7 @@ class Node:
         self.is_unaware = False
         self.session: Deadline | None = None  # runs out when the controller has not heard of it for too long
         self.learns: Deadline | None = None  # when it hears again
-        self.held_timers: list[tuple[bool, int, Deadline]] = []  # of a frozen one: of wall time?, due when, which
+        self.stopped_timers: list[tuple[bool, int, Deadline]] = []  # of a frozen one: of wall time?, due when, which
         self.log_ends: dict[Partition, int] = {}
         self.coordinator = GroupCoordinator(cluster, self)
         self._fetch_sessions: FetchSessions | None = None
@@ -93,7 +93,7 @@ class Node:
 
     def run_when_thawed(self, deadline: Deadline, now: Instant) -> None:
         """A frozen one: a timer of its process came up, which stands still."""
-        self.held_timers.append((False, now.mono_ms, deadline))
+        self.stopped_timers.append((False, now.mono_ms, deadline))
 
     @property
     def fetch_sessions(self) -> "FetchSessions":

@@ -7,7 +7,7 @@ import pytest
 
 from fakebroker.core import broker_life
 from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.elections import hold_in_sync, move_leader
+from fakebroker.core.elections import move_leader, set_in_sync
 from fakebroker.core.groups.members import Member
 from fakebroker.core.node import Node
 from fakebroker.errors import ErrorCode
@@ -259,10 +259,10 @@ def test_too_few_in_sync() -> None:
     config = {"min.insync.replicas": "2"}
     partition = lab.cluster.topics.create("t", config=config, assignments=[[lab.a, lab.b]]).partitions[0]
     writer = lab.at(lab.a)
-    hold_in_sync(partition, [lab.a], lab.network.now)
+    set_in_sync(partition, [lab.a], lab.network.now)
     assert produce(writer, -1) == (ErrorCode.NOT_ENOUGH_REPLICAS, -1)
     assert (produce(writer, 1), latest(writer)) == ((0, 0), (0, 0))
-    hold_in_sync(partition, [lab.a, lab.b], lab.network.now)
+    set_in_sync(partition, [lab.a, lab.b], lab.network.now)
     assert (latest(writer), produce(writer, -1)) == ((0, 1), (0, 1))
 
 
@@ -305,7 +305,7 @@ def test_a_coordinator_without_replicas() -> None:
     member, other = lab.at(lab.a), lab.at(lab.a)
     member_id = stable(member)
     partition = lab.cluster.group_partition("g")
-    hold_in_sync(partition, [lab.a], lab.network.now)
+    set_in_sync(partition, [lab.a], lab.network.now)
     assert heartbeat(member, member_id) == 0
     assert commit(member, member_id, 9) is None
     assert heartbeat(other, member_id, 5) == ErrorCode.ILLEGAL_GENERATION
@@ -314,7 +314,7 @@ def test_a_coordinator_without_replicas() -> None:
     assert code_of_commit(member.answer("OffsetCommit", 8)) == ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert other.answer("Heartbeat", 4).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert heartbeat_of(member, member_id) is None
-    hold_in_sync(partition, [lab.a, lab.b], lab.network.now)
+    set_in_sync(partition, [lab.a, lab.b], lab.network.now)
     lab.network.flush()
     assert member.answer("Heartbeat", 4).error_code == 0
     assert (offsets(other), commit(member, member_id, 10)) == ([9], 0)
@@ -330,13 +330,13 @@ def test_before_4_a_coordinator_refuses_at_once() -> None:
     member_id = stable(member)
     partition = lab.cluster.group_partition("g")
     end_offset = partition.log.log_end_offset
-    hold_in_sync(partition, [lab.a], lab.network.now)
+    set_in_sync(partition, [lab.a], lab.network.now)
     assert commit(member, member_id, 9) == ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert (heartbeat(member, member_id), offsets(member)) == (0, [])
     leave = {"group_id": "g", "members": [MemberIdentity(member_id=member_id)]}
     assert member.ask("LeaveGroup", 4, **leave).error_code == 0
     assert partition.log.log_end_offset == end_offset
-    hold_in_sync(partition, [lab.a, lab.b], lab.network.now)
+    set_in_sync(partition, [lab.a, lab.b], lab.network.now)
     assert commit(member, "", 9, generation=-1) == 0
     assert lab.engine.errors == []
 
@@ -349,12 +349,12 @@ def test_a_group_deleted_without_replicas_is_gone() -> None:
     client = lab.at(lab.a)
     assert commit(client, "", 5, generation=-1) == 0
     partition = lab.cluster.group_partition("g")
-    hold_in_sync(partition, [lab.a], lab.network.now)
+    set_in_sync(partition, [lab.a], lab.network.now)
     assert client.ask("DeleteGroups", 2, groups_names=["g"]) is None
     lab.network.advance(5000)
     results: list[DeletableGroupResult] = client.answer("DeleteGroups", 2).results
     assert [result.error_code for result in results] == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
-    hold_in_sync(partition, [lab.a, lab.b], lab.network.now)
+    set_in_sync(partition, [lab.a, lab.b], lab.network.now)
     assert offsets(client) == []
 
 
