@@ -191,7 +191,7 @@ class _Broker(Powers):
         return take(options, self._engine.cluster, self._server.clock)
 
     def _restore(self, snapshot: "Snapshot") -> None:
-        """First everything that can fail, then the change."""
+        """First everything that can fail, then the change; but for the ports of added nodes, which are free ones."""
         from fakebroker.snapshot.restoring import check_nodes, fit_listeners, restored_cluster
 
         state, clock = snapshot.state, self._server.clock
