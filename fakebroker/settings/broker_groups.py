@@ -130,7 +130,7 @@ ROWS = (
     Setting("offset.metadata.max.bytes", INT, 4096, None, READ_ONLY,
             "the longest text that may be committed beside an offset (OC-11)", has_effect=True),
     Setting("offsets.commit.timeout.ms", INT, 5000, Range(1), READ_ONLY,
-            "how long a write of the coordinator waits for its replicas"),
+            "how long a write of the coordinator waits for its replicas", has_effect=True),
     Setting("offsets.load.buffer.size", INT, 5_242_880, Range(1), READ_ONLY,
             "batch size when reading offsets into the cache"),
     Setting("offsets.retention.check.interval.ms", LONG, 600_000, Range(1), READ_ONLY,
