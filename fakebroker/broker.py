@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from fakebroker.arguments import check_settings, check_whole
+from fakebroker.core import broker_life
 from fakebroker.core.cluster import Cluster
 from fakebroker.engine.engine import Engine
 from fakebroker.errors import WaitTimeout
@@ -83,6 +84,7 @@ class _Broker(Powers):
         self._profile = profile
         self._release, self._seed = release(as_release), seed
         self._node_ids, self._racks = checked_nodes(nodes, racks)
+        self._first_options = self._config, self._profile, self._release, self._seed, self._racks
         ports = listen if isinstance(listen, Ports) else Ports(listeners_for(self._node_ids, listen, advertise))
         self._listeners = ports.listeners
         self._ring = make_journal(journal_dir, verbose)
@@ -145,8 +147,9 @@ class _Broker(Powers):
     def reset(self) -> None:
         """Make the broker as new: no topics, no groups, no history, machine's time again. Clients are disconnected.
 
-        On a running or a stopped broker. Ports, settings, seed and waits stay; its nodes are those it was made with,
-        all alive. Raises OSError if a port of a stopped one was taken by another process; then nothing is emptied.
+        On a running or a stopped broker. Ports and waits stay; its options and nodes are those it was made with, also
+        after a `restore` of others, and all nodes are alive. Raises OSError if a port of a stopped one was taken by
+        another process; then nothing is emptied.
         """
         self.call(self._reset)
 
@@ -161,8 +164,8 @@ class _Broker(Powers):
         return engine
 
     def _reset(self) -> None:
-        for node_id in self._node_ids:
-            self._server.open_node(node_id)
+        self._server.open_nodes(self._node_ids)
+        self._config, self._profile, self._release, self._seed, self._racks = self._first_options
 
         def change() -> None:
             self._server.drop_listeners(self._node_ids)
@@ -191,7 +194,7 @@ class _Broker(Powers):
         return take(options, self._engine.cluster, self._server.clock)
 
     def _restore(self, snapshot: "Snapshot") -> None:
-        """First everything that can fail, then the change."""
+        """First everything that can fail, then the change; but for the ports of added nodes, which are free ones."""
         from fakebroker.snapshot.restoring import check_nodes, fit_listeners, restored_cluster
 
         state, clock = snapshot.state, self._server.clock
@@ -200,8 +203,7 @@ class _Broker(Powers):
         now = Instant(state.clock.wall_ms, clock.now().mono_ms)
         cluster = restored_cluster(snapshot, now)
         alive = [node.id for node in state.cluster.nodes if node.alive]
-        for node_id in alive:
-            self._server.open_node(node_id)
+        self._server.open_nodes(alive)
         self._config, self._profile, self._seed = dict(options.config), options.profile, options.seed
         self._release, self._racks = cluster.release, options.racks
 
@@ -218,7 +220,10 @@ class _Broker(Powers):
     def _run(self, function: Callable[[], T]) -> T:
         """Run something on the engine's thread, then send the answers and set the timers that it led to."""
         if not self.is_running:
-            return function()
+            try:
+                return function()
+            finally:
+                self._ring.end()  # perhaps nothing else is ever told
         self._engine.tick(self._server.clock.now())
         try:
             return function()
@@ -226,9 +231,7 @@ class _Broker(Powers):
             self._server.flush()
 
     def _restart_nodes(self) -> None:
-        now = self._server.clock.now()
-        for node in self._engine.cluster.nodes.values():
-            node.restart(now)
+        broker_life.restart_all(self._engine.cluster, self._server.clock.now())
 
     def _after_turn(self) -> None:
         """Called after everything that the engine does, if the journal has observers."""

@@ -244,6 +244,28 @@ def test_a_forked_child_has_a_stopped_copy() -> None:
         os.close(reads)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_that_was_forked_in_the_middle_of_something_can_start() -> None:
+    """Its waits end, and long requests are answered, although the parent's thread was about such things."""
+    with FakeBroker() as broker:
+
+        def fork() -> int | None:
+            if not broker._waiters._is_notifying:
+                return None
+            broker.engine.on_work()  # the next step of long work is scheduled
+            child = os.fork()
+            if child == 0:
+                os._exit(broker._waiters._is_notifying or broker.server._has_turn)
+            return child
+
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(broker.wait, fork, SOON_S, str)
+            while not waiting.done():
+                broker.call(lambda: None)
+        assert os.waitpid(waiting.result(), 0)[1] == 0
+
+
 @pytest.mark.parametrize("kwargs", [{"days": float("inf")}, {"ms": 2**63}, {"hours": float("nan")}, {"ms": 10**400}])
 def test_a_clock_that_was_asked_too_much_goes_on(kwargs: dict[str, Any]) -> None:
     """An error of the caller's, after which the broker serves as before."""

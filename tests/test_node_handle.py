@@ -211,3 +211,19 @@ def poll_until(consumer: Any, got: list[bytes], count: int) -> None:
         if message is not None and message.error() is None:
             got.append(message.value())
     raise AssertionError(f"{len(got)} of {count} records came")
+
+
+def test_a_reset_that_cannot_have_a_port_changes_nothing(broker: FakeBroker) -> None:
+    """Of several stopped nodes none is opened if one cannot be: the broker is as before."""
+    for node_id in (2, 3):
+        broker.node(node_id).stop()
+    [port] = [listener.port for listener in broker.listeners if listener.node_id == 3]
+    with socket.socket() as thief:
+        thief.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        thief.bind(("127.0.0.1", port))
+        thief.listen()
+        with pytest.raises(OSError, match=f"cannot listen on 127.0.0.1:{port}: "):
+            broker.reset()
+        assert not broker.call(lambda: [place for place in (1, 2) if not broker.server.ports.is_refusing(place)])
+        with pytest.raises(ConnectionRefusedError):
+            connected(broker, 2)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterator
+from inspect import Parameter
 from time import monotonic
 from typing import Any
 
@@ -123,3 +124,8 @@ class Brokers:
             await isolated.broker.stop()
         except Exception as error:
             log.error("broker %s had an internal error: %r", isolated.broker_id, error)
+
+
+def idle_ttl() -> Parameter:
+    """The argument that says after which time a broker counts as forgotten."""
+    return Parameter("idle_ttl_s", Parameter.KEYWORD_ONLY, default=IDLE_TTL_S, annotation=float)

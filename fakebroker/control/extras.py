@@ -1,13 +1,11 @@
 """What the HTTP door has beside the powers: health, metrics, the OpenAPI document, isolated brokers."""
 
-import inspect
-
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from fakebroker.broker import AsyncFakeBroker
 from fakebroker.control.arguments import Arguments
-from fakebroker.control.brokers import IDLE_TTL_S
+from fakebroker.control.brokers import idle_ttl
 from fakebroker.control.endpoint import body_of
 from fakebroker.control.extra import Extra, Served
 from fakebroker.control.journal import JOURNAL
@@ -19,9 +17,7 @@ from fakebroker.control.snapshots import SNAPSHOTS
 def broker_arguments() -> Arguments:
     """The options of an isolated broker: those of AsyncFakeBroker and the time after which it counts as forgotten."""
     options = Member(AsyncFakeBroker, "__init__", AsyncFakeBroker.__init__, is_property=False).parameters
-    kind = inspect.Parameter.KEYWORD_ONLY
-    ttl = inspect.Parameter("idle_ttl_s", kind, default=IDLE_TTL_S, annotation=float)
-    return Arguments([*options, ttl], "BrokerOptions")
+    return Arguments([*options, idle_ttl()], "BrokerOptions")
 
 
 async def _health(served: Served, request: Request) -> Response:

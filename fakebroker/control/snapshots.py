@@ -1,6 +1,5 @@
 """Snapshots by HTTP: they are kept under an id, restored, forked into isolated brokers, sent and taken as files."""
 
-import inspect
 from typing import Any
 
 from starlette.requests import Request
@@ -8,7 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from fakebroker.control.answers import to_json
 from fakebroker.control.arguments import Arguments
-from fakebroker.control.brokers import IDLE_TTL_S
+from fakebroker.control.brokers import IDLE_TTL_S, idle_ttl
 from fakebroker.control.endpoint import body_of, read_body
 from fakebroker.control.extra import Extra, Served
 from fakebroker.control.members import Member
@@ -24,9 +23,7 @@ def fork_arguments() -> Arguments:
     """Those of `Snapshot.async_fork`, and the time after which the broker counts as forgotten."""
     options = Member(Snapshot, "async_fork", Snapshot.async_fork, is_property=False).parameters
     named = [option for option in options if option.kind is not option.VAR_KEYWORD]
-    kind = inspect.Parameter.KEYWORD_ONLY
-    ttl = inspect.Parameter("idle_ttl_s", kind, default=IDLE_TTL_S, annotation=float)
-    return Arguments([*named, ttl], "ForkOptions")
+    return Arguments([*named, idle_ttl()], "ForkOptions")
 
 
 def _no_arguments() -> Arguments:

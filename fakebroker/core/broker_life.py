@@ -64,12 +64,22 @@ def start(cluster: "Cluster", node: "Node", now: Instant) -> None:
     _unfence(cluster, node, now)
 
 
+def restart_all(cluster: "Cluster", now: Instant) -> None:
+    """The whole was stopped and starts again: groups are loaded from their logs. What a broker was it is again."""
+    for node in cluster.nodes.values():
+        if node.has_process:
+            node.coordinator.restart(now)
+        if node.state is NodeState.FROZEN:
+            node.stopped_timers.clear()  # of the groups before
+            _stop_timers(cluster, node)
+
+
 def freeze(cluster: "Cluster", node: "Node", now: Instant) -> None:
     """Its process stands still: nothing is answered, its timers do not run, the controller hears nothing (CLU-40)."""
     _changed(cluster, node, "frozen")
     _stop_fetching(cluster, node)
     node.state = NodeState.FROZEN
-    _hold_timers(cluster, node)
+    _stop_timers(cluster, node)
     _become_unaware(node)
     _start_session(cluster, node, now)
     _update_high_watermarks(cluster, node, now)
@@ -82,8 +92,8 @@ def thaw(cluster: "Cluster", node: "Node", now: Instant) -> None:
     """
     _changed(cluster, node, "thawed")
     node.state = NodeState.RUNNING
-    held, node.held_timers = node.held_timers, []
-    for is_wall, due_ms, deadline in held:
+    stopped, node.stopped_timers = node.stopped_timers, []
+    for is_wall, due_ms, deadline in stopped:
         if deadline.due_ms is None and deadline.owner is not None:  # not ended, nor armed anew, meanwhile
             (cluster.timers.wall if is_wall else cluster.timers.mono).arm(deadline, due_ms)
     if not node.is_cut_off:
@@ -137,8 +147,13 @@ def become_zombie(cluster: "Cluster", node: "Node", partition: "Partition", to: 
     node.is_unaware = True
     partition.lead(to, now)
     node.is_unaware = was_unaware
-    deadline = Deadline(lambda now: partition.forget_view(node.id, now), owner=node)
-    cluster.timers.mono.arm(deadline, now.mono_ms + for_ms)
+    view = partition.stale_views[node.id]
+
+    def hear(now: Instant) -> None:
+        if partition.stale_views.get(node.id) is view:  # else it heard sooner, and may be a zombie once more
+            partition.forget_view(node.id, now)
+
+    cluster.timers.mono.arm(Deadline(hear, owner=node), now.mono_ms + for_ms)
 
 
 def settle(cluster: "Cluster", came_back: Sequence[int], now: Instant) -> None:
@@ -217,7 +232,7 @@ def _update_high_watermarks(cluster: "Cluster", node: "Node", now: Instant) -> N
         partition.update_high_watermark(now)
 
 
-def _hold_timers(cluster: "Cluster", node: "Node") -> None:
+def _stop_timers(cluster: "Cluster", node: "Node") -> None:
     """Disarm the timers of its groups, and remember when they are due."""
     owners: dict[int, None] = {}
     for shard in node.coordinator.shards.values():
@@ -229,12 +244,12 @@ def _hold_timers(cluster: "Cluster", node: "Node") -> None:
         for deadline in sorted(queue.armed(), key=lambda each: each.due_ms or 0):
             if id(deadline.owner) in owners:
                 assert deadline.due_ms is not None
-                node.held_timers.append((queue is cluster.timers.wall, deadline.due_ms, deadline))
+                node.stopped_timers.append((queue is cluster.timers.wall, deadline.due_ms, deadline))
                 deadline.disarm()
 
 
 def _end_timers(node: "Node") -> None:
-    node.held_timers.clear()
+    node.stopped_timers.clear()
     if node.learns is not None:
         node.learns.end()
         node.learns = None

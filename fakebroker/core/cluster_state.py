@@ -147,6 +147,7 @@ class ClusterState(NamedTuple):
     client_metrics: dict[str, dict[str, str]]
     jobs: JobsState
     expirations: tuple[OffsetsExpired, ...]
+    highest_node_id: int = 0  # that there ever was; 0 in older files: of those that there are
 
 
 class Durable(NamedTuple):
@@ -173,7 +174,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "log_jobs": "`jobs`",
             "holds": "of a test, not of the broker",
             "_hold_count": "of a test, not of the broker",
-            "_highest_node_id": "follows from the nodes that there are",
+            "_highest_node_id": "`highest_node_id`",
             "seed": "an option of the broker",
             "decoded_batches": "only there while the groups are loaded",
         },
@@ -226,11 +227,12 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "coordinator": "its groups are loaded from the log",
             "_fetch_sessions": "of clients, which are disconnected",
             "state": "`alive`: stopped, or running and reached by all",
+            "incarnation": "its process is another after a restore",
             "is_cut_off": "nobody is after a restore",
             "is_unaware": "nobody is after a restore",
             "session": "begins at the restore",
             "learns": "nothing is left to be heard after a restore",
-            "held_timers": "no broker is frozen after a restore",
+            "stopped_timers": "no broker is frozen after a restore",
             "log_ends": "replicas that did not fetch have everything after a restore",
         },
     ),
@@ -263,6 +265,7 @@ def cluster_state(cluster: Cluster) -> ClusterState:
         being_deleted=tuple(cluster.topics.being_deleted),
         jobs=JobsState(*[job.start_ms for job in cluster.log_jobs.all()]),
         expirations=tuple(cluster.expirations),
+        highest_node_id=cluster._highest_node_id,
     )
 
 
@@ -330,6 +333,7 @@ def build_cluster(state: ClusterState, settings: Settings, release: Release, now
         job.start(now.wall_ms if start_ms is None else start_ms)
     cluster.log_jobs.settings_changed(now)
     settle(cluster, [node.id for node in state.nodes if node.alive and not node.is_replicating], now)
+    cluster._highest_node_id = max(cluster._highest_node_id, state.highest_node_id)
     cluster._next_producer_id = state.next_producer_id
     cluster.random.setstate(tuple(state.random))  # last: making the parts took ids
     return cluster

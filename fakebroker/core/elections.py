@@ -98,7 +98,7 @@ def reassign(partition: "Partition", replicas: Sequence[int], now: Instant) -> N
     partition.update_high_watermark(now)
 
 
-def hold_in_sync(partition: "Partition", in_sync: Sequence[int], now: Instant) -> None:
+def set_in_sync(partition: "Partition", in_sync: Sequence[int], now: Instant) -> None:
     """A test says which replicas are in sync; the others stay out until it says something else."""
     partition.out_of_sync = [node_id for node_id in partition.replicas if node_id not in in_sync]
     _set_isr(partition, list(in_sync))

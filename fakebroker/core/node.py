@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.coordinator.coordinator import GroupCoordinator
 from fakebroker.core.deadlines import Deadline
+from fakebroker.instant import Instant
 from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.logs.fetch_sessions import FetchSessions
     from fakebroker.core.topics import Partition
-    from fakebroker.instant import Instant
 
 
 class NodeState(StrEnum):
@@ -28,6 +28,7 @@ class Node:
 
     `is_fenced`: the cluster takes it for dead, so it is not listed, leads nothing and is in sync nowhere (CLU-21).
     `is_cut_off`: it and the other brokers do not reach each other. `is_unaware`: it does not hear of new leaders.
+    `incarnation` counts its processes: what one of them had in hand is nothing to the next.
     `log_ends` has for each partition where its replica stopped fetching, while it does not fetch.
     """
 
@@ -35,8 +36,8 @@ class Node:
         "_fetch_sessions",
         "cluster",
         "coordinator",
-        "held_timers",
         "id",
+        "incarnation",
         "is_cut_off",
         "is_fenced",
         "is_unaware",
@@ -45,6 +46,7 @@ class Node:
         "session",
         "settings",
         "state",
+        "stopped_timers",
     )
 
     def __init__(self, cluster: "Cluster", node_id: int, settings: Settings) -> None:
@@ -52,12 +54,13 @@ class Node:
         self.id = node_id
         self.settings = settings
         self.state = NodeState.RUNNING
+        self.incarnation = 1
         self.is_fenced = False
         self.is_cut_off = False
         self.is_unaware = False
         self.session: Deadline | None = None  # runs out when the controller has not heard of it for too long
         self.learns: Deadline | None = None  # when it hears again
-        self.held_timers: list[tuple[bool, int, Deadline]] = []  # of a frozen one: of wall time?, due when, which
+        self.stopped_timers: list[tuple[bool, int, Deadline]] = []  # of a frozen one: of wall time?, due when, which
         self.log_ends: dict[Partition, int] = {}
         self.coordinator = GroupCoordinator(cluster, self)
         self._fetch_sessions: FetchSessions | None = None
@@ -85,12 +88,12 @@ class Node:
     def end_process(self, state: NodeState) -> None:
         """Its process ends: its fetch sessions are lost; settings and logs are on its disk."""
         self.state = state
+        self.incarnation += 1
         self._fetch_sessions = None
 
-    def restart(self, now: "Instant") -> None:
-        """The broker was stopped and starts again: its groups are loaded from their logs."""
-        if self.has_process:
-            self.coordinator.restart(now)
+    def run_when_thawed(self, deadline: Deadline, now: Instant) -> None:
+        """A frozen one: a timer of its process came up, which stands still."""
+        self.stopped_timers.append((False, now.mono_ms, deadline))
 
     @property
     def fetch_sessions(self) -> "FetchSessions":

@@ -119,7 +119,7 @@ class PartitionHandle(Handle):
             if partition.leader >= 0 and partition.leader not in ids:
                 text = f"nodes are {_listed(ids)}: the leader, node {partition.leader}, is always in sync"
                 raise InvalidArgument("nodes", ids, text)
-            elections.hold_in_sync(partition, ids, now)
+            elections.set_in_sync(partition, ids, now)
 
         self._with_cluster(change)
 

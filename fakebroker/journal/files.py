@@ -113,8 +113,8 @@ class JournalFile(Observer):
 
     def _close(self) -> None:
         """An empty file goes; any other gets its name."""
-        os.close(self._fd)
-        self._fd = -1
+        fd, self._fd = self._fd, -1  # also if closing fails: the number may be another file's after that
+        os.close(fd)
         if self._bytes:
             os.rename(self._path, self._path.with_suffix(""))
         else:

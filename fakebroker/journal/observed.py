@@ -75,6 +75,7 @@ class ObservedJournal(Journal):
             except Exception:
                 log.exception("%s failed and gets no more of the journal", type(observer).__name__)
                 self._observers.remove(observer)
+                observer.end()
 
     def end(self) -> None:
         """The broker was stopped: tell what is untold, and that this is the end for now."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from fakebroker.engine.connection import Connection
 from fakebroker.engine.connection_state import READING
-from fakebroker.engine.hold import Hold
+from fakebroker.engine.withheld import Withheld
 from fakebroker.listeners import Address, Listener
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class ClientConnection(asyncio.Protocol):
         self._is_slow = False
         self._unsent: deque[bytes | memoryview] = deque()
         self._is_turn_scheduled = False
-        self._hold: Hold | None = None  # while nothing gets through (node_links.py)
+        self._withheld: Withheld | None = None  # while nothing gets through (node_links.py)
         host, port = accepted.getsockname()[:2]
         self._connection: Connection = server.engine.connect(
             listener, "/" + _plain(peer_host), Address(_plain(host), port), server.clock.now(), peer_port
@@ -123,8 +123,8 @@ class ClientConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         server = self._server
-        if self._hold is not None:
-            self._hold.receive(data)
+        if self._withheld is not None:
+            self._withheld.receive(data)
             self._update_flow_control()
             return
         self._connection.receive(data, server.clock.now())
@@ -134,7 +134,7 @@ class ClientConnection(asyncio.Protocol):
         if self._state is not CLOSED:
             self._move(HALF_CLOSED)
         return (
-            self._hold is not None or self._connection.wants_turn or bool(self._unsent)
+            self._withheld is not None or self._connection.wants_turn or bool(self._unsent)
         )  # what it sent before is still answered
 
     def pause_writing(self) -> None:
@@ -162,8 +162,8 @@ class ClientConnection(asyncio.Protocol):
         connection, transport = self._connection, self._transport
         if transport is None:
             return
-        if self._hold is not None:
-            if self._hold.loses:
+        if self._withheld is not None:
+            if self._withheld.loses:
                 connection.data_to_send()
             return
         is_much = connection.out_bytes > JOINED_BYTES
@@ -232,27 +232,27 @@ class ClientConnection(asyncio.Protocol):
 
     def leave(self, reason: str) -> None:
         """Close after what was handed to the transport; a client that is slow to read does not get it."""
-        if self._transport is None or self._is_slow or self._unsent or self._hold is not None:
+        if self._transport is None or self._is_slow or self._unsent or self._withheld is not None:
             self.abort(reason)
         else:
             self._connection.closed(self._server.clock.now(), reason)
             self._transport.close()
 
-    def hold(self, *, loses: bool = False) -> None:
+    def withhold(self, *, loses: bool = False) -> None:
         """Let nothing through in either direction: what is sent waits, or with `loses` vanishes from now on."""
-        if self._hold is None or loses:
-            self._hold = Hold(loses=loses)
+        if self._withheld is None or loses:
+            self._withheld = Withheld(loses=loses)
 
     @property
     def has_lost(self) -> bool:
         """Whether bytes vanish, so that nothing more can come of this connection."""
-        return self._hold is not None and self._hold.loses
+        return self._withheld is not None and self._withheld.loses
 
     def release(self) -> None:
         """What has waited arrives."""
-        hold, self._hold = self._hold, None
-        if hold is not None and self._state is not CLOSED:
-            for data in hold.take():
+        withheld, self._withheld = self._withheld, None
+        if withheld is not None and self._state is not CLOSED:
+            for data in withheld.take():
                 self._connection.receive(data, self._server.clock.now())
             self.flush()
 
@@ -283,8 +283,8 @@ class ClientConnection(asyncio.Protocol):
         connection, transport = self._connection, self._transport
         if transport is None or transport.is_closing():
             return
-        if self._hold is not None:
-            if self._state is OPEN and self._hold.size_bytes >= MOST_WAITING_BYTES:
+        if self._withheld is not None:
+            if self._state is OPEN and self._withheld.size_bytes >= MOST_WAITING_BYTES:
                 self._move(PAUSED)
                 transport.pause_reading()
             return
@@ -310,7 +310,7 @@ class ClientConnection(asyncio.Protocol):
     def _take_turn(self) -> None:
         self._is_turn_scheduled = False
         if (
-            not self._is_slow and self._state is not CLOSED and self._hold is None
+            not self._is_slow and self._state is not CLOSED and self._withheld is None
         ):  # after a reset the connection is another engine's
             self._connection.resume(self._server.clock.now())
             self._server.flush()

@@ -40,7 +40,7 @@ class NodeLinks:
             server.stop_accepting(node_id)
         if fault != REFUSES_CONNECTS:
             for client in server.clients_of(node_id):
-                client.hold(loses=fault == HALF_OPEN)
+                client.withhold(loses=fault == HALF_OPEN)
 
     def end(self, node_id: int, fault: str, *, has_process: bool = True) -> None:
         """Let a fault end; nothing happens if it is not there.

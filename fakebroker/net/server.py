@@ -51,8 +51,7 @@ class Server:
         try:
             self.use(engine)
             for place in range(len(engine.listeners)):
-                if self._is_accepting(place):
-                    self._accept_at(place)
+                self._accept_at(place)
         except BaseException:
             self.abandon()
             raise
@@ -130,8 +129,7 @@ class Server:
         """Take up the clients that wait, and all that come."""
         if self.is_serving:
             for place in self._places_of(node_id):
-                if self._is_accepting(place):
-                    self._accept_at(place)
+                self._accept_at(place)
 
     def add_listener(self, listener: Listener) -> None:
         """Listen at one more place, which the engine knows. Raises OSError, and listens there not, if that fails."""
@@ -151,12 +149,13 @@ class Server:
             for place in range(count):
                 self._accept_at(place)
 
-    def _is_accepting(self, place: int) -> bool:
-        return not self.ports.is_refusing(place) and not self.links.is_silent(self.ports.listeners[place].node_id)
-
     def open_node(self, node_id: int) -> None:
         """Take clients there again. Raises OSError, and goes on refusing, if another process has a port."""
-        places = self._places_of(node_id)
+        self.open_nodes([node_id])
+
+    def open_nodes(self, node_ids: Sequence[int]) -> None:
+        """The same for several: all of them, or none."""
+        places = [place for node_id in node_ids for place in self._places_of(node_id)]
         refusing = [place for place in places if self.ports.is_refusing(place)]
         try:
             for place in refusing:
@@ -167,8 +166,7 @@ class Server:
             raise
         if self.is_serving:
             for place in refusing:
-                if self._is_accepting(place):
-                    self._accept_at(place)
+                self._accept_at(place)
 
     def _places_of(self, node_id: int) -> list[int]:
         """The node's listeners by their places in the list, those that refuse clients as well."""
@@ -208,6 +206,7 @@ class Server:
         for client in self._clients:
             client.close_copy()
         self._clients.clear()
+        self._has_turn = False  # it was the parent's loop that would have taken it
 
     def _close_own(self) -> None:
         """What is not a client's: timer, ports, what was to be loaded."""
@@ -276,10 +275,12 @@ class Server:
             client.abandon("the event loop did not take the connection")
 
     def _accept_at(self, place: int) -> None:
-        self._accept_on(self.ports.sockets[place], self.ports.listeners[place])
+        """Take up the clients of one listener, unless it refuses them or nobody gets through to its node."""
+        if not self.ports.is_refusing(place):
+            self._accept_on(self.ports.sockets[place], self.ports.listeners[place])
 
     def _accept_on(self, bound: socket.socket, listener: Listener) -> None:
-        if bound in self.ports.sockets:
+        if bound in self.ports.sockets and not self.links.is_silent(listener.node_id):
             self._loop.add_reader(bound, self._accept, bound, listener)
 
     def _accept(self, bound: socket.socket, listener: Listener) -> None:

@@ -64,8 +64,9 @@ class Waiters:
         self._waiters.clear()
 
     def clear(self) -> None:
-        """Forget all without a word: in a forked child they are the parent's."""
+        """Forget all without a word: in a forked child they are the parent's, as a `notify` is that was under way."""
         self._waiters.clear()
+        self._is_notifying = False
 
     def _try(self, waiter: Waiter) -> None:
         try:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from fakebroker.engine.connection import Connection
 from fakebroker.engine.engine import Engine
-from fakebroker.engine.hold import Hold
+from fakebroker.engine.withheld import Withheld
 from fakebroker.instant import Instant
 from fakebroker.listeners import Address, Listener
 
@@ -19,26 +19,26 @@ class SimSocket:
         self.connection = connection
         self._network = network
         self._inbox: list[bytes] = []
-        self._hold: Hold | None = None
+        self._withheld: Withheld | None = None
 
     def send(self, data: bytes) -> None:
         """Send bytes; whatever the broker answers at once is here when this returns."""
-        if self._hold is None:
+        if self._withheld is None:
             self.connection.receive(data, self._network.now)
             self._network.flush()
         else:
-            self._hold.receive(data)
+            self._withheld.receive(data)
 
-    def hold(self) -> None:
+    def withhold(self) -> None:
         """What is sent from now on waits on the way, in both directions."""
-        if self._hold is None:
-            self._hold = Hold()
+        if self._withheld is None:
+            self._withheld = Withheld()
 
     def release(self) -> None:
         """It arrives."""
-        hold, self._hold = self._hold, None
-        if hold is not None:
-            for data in hold.take():
+        withheld, self._withheld = self._withheld, None
+        if withheld is not None:
+            for data in withheld.take():
                 self.connection.receive(data, self._network.now)
             self._network.engine.to_flush[self.connection] = None
 
@@ -60,7 +60,7 @@ class SimSocket:
 
     def flush(self) -> None:
         """The broker has something for this client, or a turn is wanted, or the broker closes."""
-        if self._hold is not None:
+        if self._withheld is not None:
             return
         connection = self.connection
         self._inbox += connection.data_to_send()
@@ -93,7 +93,7 @@ class SimNetwork:
         connection = self.engine.connect(listener, client_host, Address(listener.host, listener.port), self.now)
         connection.driver = socket = SimSocket(self, connection)
         if not node.is_running:
-            socket.hold()
+            socket.withhold()
         return socket
 
     def stop_node(self, node_id: int) -> None:
@@ -124,7 +124,7 @@ class SimNetwork:
         self.engine.cluster.freeze_node(node_id, self.now)
         self.flush()
         for socket in self._sockets_of(node_id):
-            socket.hold()
+            socket.withhold()
 
     def thaw_node(self, node_id: int) -> None:
         """Wake a frozen broker: it takes up what waits in its sockets first, then its timers run (CLU-40)."""

@@ -160,6 +160,44 @@ def test_a_full_disk_ends_the_journal_and_not_the_broker(
     ]
 
 
+def test_a_stopped_broker_leaves_no_file_open(tmp_path: Path) -> None:
+    """What a test does to it after the stop is in a file that has its name as well."""
+    with FakeBroker(journal_dir=tmp_path) as broker:
+        broker.client("svc-1").join("billing")
+    broker.clock.advance(days=1)
+    assert names(tmp_path) == ["00001.jsonl", "00002.jsonl"]
+    assert [row["kind"] for row in load(tmp_path / sorted(os.listdir(tmp_path))[1]).rows][:1] == ["clock_moved"]
+
+
+def test_an_error_in_writing_the_journal_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a bug of ours: the file gets its name with what was written before, and the broker goes on."""
+    with FakeBroker(journal_dir=tmp_path) as broker:
+        broker.client("svc-1").join("billing")
+        with monkeypatch.context() as patch:
+            patch.setattr("fakebroker.journal.files.rows_of", lambda *_: 1 // 0)
+            broker.clock.advance(days=1)
+        assert names(tmp_path) == ["00001.jsonl"]
+        assert broker.client("svc-2").request("Heartbeat", 4, group_id="g", member_id="m").error_code
+    assert [row["client"] for row in load(tmp_path).of_kind("request")][:1] == ["svc-1"]
+
+
+def test_a_file_that_cannot_be_closed_is_closed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A number that was closed may be another file's: it is not closed a second time."""
+    file = JournalFile(tmp_path)
+    file.tell(exchanges(1))
+    closed: list[int] = []
+
+    def full(fd: int) -> None:
+        closed.append(fd)
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fakebroker.journal.files.os.close", full)
+        file.end()
+    assert len(closed) == 1
+    os.close(closed[0])
+
+
 def _any_exchange() -> tuple[Peer, bytes, None, Instant, Instant]:
     return Peer(1, "/127.0.0.1", 1), HEARTBEAT[4:], None, Instant(0, 0), Instant(0, 0)
 

@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from fakebroker.core import broker_life
-from fakebroker.core.elections import hold_in_sync
+from fakebroker.core.coordinator.shard import Shard
+from fakebroker.core.elections import move_leader, set_in_sync
+from fakebroker.core.groups.members import Member
+from fakebroker.core.node import Node
 from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
@@ -200,6 +203,38 @@ def test_a_zombie_answers_and_cannot_write(lab: ClusterLab) -> None:
     assert offsets(lab.at(lab.b)) == [7]
 
 
+def test_a_zombie_that_heard_sooner_may_be_one_again(lab: ClusterLab) -> None:
+    """It is one for as long as was said the second time: what was left of the first time does not count."""
+    node, partition = lab.cluster.nodes[lab.a], lab.cluster.group_partition("g")
+    stable(lab.at(lab.a))
+    broker_life.become_zombie(lab.cluster, node, partition, lab.b, 10_000, lab.network.now)
+    lab.network.stop_node(lab.a)
+    lab.network.start_node(lab.a)
+    move_leader(partition, lab.a, lab.network.now)
+    broker_life.become_zombie(lab.cluster, node, partition, lab.b, 60_000, lab.network.now)
+    lab.network.advance(59_999)
+    assert coordinator(lab.at(lab.a)) == lab.a
+    lab.network.advance(1)
+    assert coordinator(lab.at(lab.a)) == lab.b
+
+
+def test_a_frozen_broker_is_frozen_over_a_restart_of_all(lab: ClusterLab) -> None:
+    """Its groups come from the log, and none of their timers runs before it is thawed: the load neither."""
+    member = lab.at(lab.a)
+    member_id = stable(member)
+    node, index = lab.cluster.nodes[lab.a], lab.cluster.group_partition("g").index
+    node.coordinator.load(index, lab.network.now, for_ms=60_000)
+    lab.network.freeze_node(lab.a)
+    broker_life.restart_all(lab.cluster, lab.network.now)
+    assert [type(each.owner) for each in lab.cluster.timers.mono.armed()] == [Node]  # its session at the controller
+    lab.network.thaw_node(lab.a)
+    shards = {id(shard) for each in lab.cluster.nodes.values() for shard in each.coordinator.shards.values()}
+    owners = [each.owner for each in lab.cluster.timers.mono.armed()]
+    assert [type(owner) for owner in owners] == [Member]
+    assert not [owner for owner in owners if isinstance(owner, Shard) and id(owner) not in shards]
+    assert heartbeat(member, member_id) == 0
+
+
 @pytest.mark.rules("CLU-61", "CLU-62")
 def test_acks_all_waits_for_a_dead_replica(lab: ClusterLab) -> None:
     """7 at the timeout, with the base offset; 0 as soon as the replica is out of sync; then all of it is visible."""
@@ -224,10 +259,10 @@ def test_too_few_in_sync() -> None:
     config = {"min.insync.replicas": "2"}
     partition = lab.cluster.topics.create("t", config=config, assignments=[[lab.a, lab.b]]).partitions[0]
     writer = lab.at(lab.a)
-    hold_in_sync(partition, [lab.a], lab.network.now)
+    set_in_sync(partition, [lab.a], lab.network.now)
     assert produce(writer, -1) == (ErrorCode.NOT_ENOUGH_REPLICAS, -1)
     assert (produce(writer, 1), latest(writer)) == ((0, 0), (0, 0))
-    hold_in_sync(partition, [lab.a, lab.b], lab.network.now)
+    set_in_sync(partition, [lab.a, lab.b], lab.network.now)
     assert (latest(writer), produce(writer, -1)) == ((0, 1), (0, 1))
 
 
@@ -270,7 +305,7 @@ def test_a_coordinator_without_replicas() -> None:
     member, other = lab.at(lab.a), lab.at(lab.a)
     member_id = stable(member)
     partition = lab.cluster.group_partition("g")
-    hold_in_sync(partition, [lab.a], lab.network.now)
+    set_in_sync(partition, [lab.a], lab.network.now)
     assert heartbeat(member, member_id) == 0
     assert commit(member, member_id, 9) is None
     assert heartbeat(other, member_id, 5) == ErrorCode.ILLEGAL_GENERATION
@@ -279,7 +314,7 @@ def test_a_coordinator_without_replicas() -> None:
     assert code_of_commit(member.answer("OffsetCommit", 8)) == ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert other.answer("Heartbeat", 4).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert heartbeat_of(member, member_id) is None
-    hold_in_sync(partition, [lab.a, lab.b], lab.network.now)
+    set_in_sync(partition, [lab.a, lab.b], lab.network.now)
     lab.network.flush()
     assert member.answer("Heartbeat", 4).error_code == 0
     assert (offsets(other), commit(member, member_id, 10)) == ([9], 0)
@@ -295,13 +330,13 @@ def test_before_4_a_coordinator_refuses_at_once() -> None:
     member_id = stable(member)
     partition = lab.cluster.group_partition("g")
     end_offset = partition.log.log_end_offset
-    hold_in_sync(partition, [lab.a], lab.network.now)
+    set_in_sync(partition, [lab.a], lab.network.now)
     assert commit(member, member_id, 9) == ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert (heartbeat(member, member_id), offsets(member)) == (0, [])
     leave = {"group_id": "g", "members": [MemberIdentity(member_id=member_id)]}
     assert member.ask("LeaveGroup", 4, **leave).error_code == 0
     assert partition.log.log_end_offset == end_offset
-    hold_in_sync(partition, [lab.a, lab.b], lab.network.now)
+    set_in_sync(partition, [lab.a, lab.b], lab.network.now)
     assert commit(member, "", 9, generation=-1) == 0
     assert lab.engine.errors == []
 
@@ -314,12 +349,12 @@ def test_a_group_deleted_without_replicas_is_gone() -> None:
     client = lab.at(lab.a)
     assert commit(client, "", 5, generation=-1) == 0
     partition = lab.cluster.group_partition("g")
-    hold_in_sync(partition, [lab.a], lab.network.now)
+    set_in_sync(partition, [lab.a], lab.network.now)
     assert client.ask("DeleteGroups", 2, groups_names=["g"]) is None
     lab.network.advance(5000)
     results: list[DeletableGroupResult] = client.answer("DeleteGroups", 2).results
     assert [result.error_code for result in results] == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
-    hold_in_sync(partition, [lab.a, lab.b], lab.network.now)
+    set_in_sync(partition, [lab.a, lab.b], lab.network.now)
     assert offsets(client) == []
 
 

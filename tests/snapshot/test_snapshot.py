@@ -117,6 +117,17 @@ def test_members_of_the_last_stable_generation_come_back() -> None:
     assert broker.group("billing").state == "Empty"
 
 
+def test_a_reset_after_a_restore_is_of_the_broker_itself() -> None:
+    """The options of the snapshot are forgotten: what one test restores is nothing to the next."""
+    with FakeBroker(config={"num.partitions": 5}, seed=3, as_release="3.9") as other, FakeBroker() as broker:
+        new = broker.snapshot().state.options
+        broker.restore(other.snapshot())
+        assert broker.snapshot().state.options.config == {"num.partitions": "5"}
+        broker.reset()
+        assert broker.snapshot().state.options == new
+        assert broker.engine.cluster.settings.get_int("num.partitions") == 1
+
+
 def test_the_clock_is_as_it_was() -> None:
     """Time of day, rate, and whether it stands still; also when the machine's time has gone on."""
     broker = FakeBroker()
@@ -170,7 +181,7 @@ def test_what_had_expired_is_still_explained() -> None:
     assert "expired" not in str(broker.group("new").explain())
 
 
-def test_stopped_nodes_stay_stopped() -> None:
+def test_stopped_nodes_stay_stopped(caplog: pytest.LogCaptureFixture) -> None:
     """A node that was down at the snapshot refuses clients after the restore, one that was up takes them."""
     with FakeBroker(nodes=2) as broker:
         broker.node(2).stop()
@@ -182,6 +193,10 @@ def test_stopped_nodes_stay_stopped() -> None:
 
         assert [broker.node(1).is_alive, broker.node(2).is_alive] == [True, False]
         assert [broker.server.ports.is_refusing(place) for place in (0, 1)] == [False, True]
+        broker.restore(before)  # node 2 is down already
+        for _ in range(3):  # turns of the loop
+            broker.call(lambda: None)
+        assert not caplog.records  # who watched a socket that does not listen would say so every second
 
 
 @pytest.mark.parametrize("is_running", [True, False])
@@ -197,7 +212,14 @@ def test_nodes_that_were_added_or_removed(is_running: bool) -> None:
     broker.node(2).stop()
     broker.node(2).remove()
     one_and_three = broker.snapshot()
-    broker.add_node()
+    assert broker.add_node().node_id == 4
+    broker.restore(one_and_three)
+    assert broker.add_node().node_id == 4
+    broker.node(4).stop()
+    broker.node(4).remove()
+    only_two_left = broker.snapshot()
+    broker.restore(only_two_left)
+    assert broker.add_node().node_id == 5  # an id is not given again
 
     def nodes(one: FakeBroker) -> dict[int, str | None]:
         return {node.node_id: node.rack for node in one.nodes}

@@ -25,4 +25,4 @@ def controlled(*options: str, control: str = "0") -> Iterator[str]:
         finally:
             process.send_signal(signal.SIGTERM)
             _, log = process.communicate(timeout=TIMEOUT_S)
-            assert (process.returncode, log) == (0, "")
+            assert (process.returncode, log) == (0, ""), f"status {process.returncode}; it logged:\n{log}"

@@ -115,7 +115,7 @@ class GroupCoordinator:
         """Forget a partition, if it is loaded, because another broker coordinates it now (ST-14, `Shard.unload`)."""
         load = self._loads.pop(partition, None)
         if load is not None:
-            load.disarm()
+            load.end()  # not only disarmed: those of a frozen broker are armed again when it is thawed
         shard = self.shards.pop(partition, None)
         if shard is not None:
             shard.unload(now, reason)

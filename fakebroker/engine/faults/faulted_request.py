@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from fakebroker.apis.call import Call, Steps
 from fakebroker.core.deadlines import Deadline
+from fakebroker.core.node import NodeState
 from fakebroker.engine.closed_connection import ClosedConnection
 from fakebroker.engine.connection_state import ENDED
 from fakebroker.engine.faults.entries import ASKED_WHOLE, Parts, layout_of, merge, with_session
@@ -80,6 +81,7 @@ class FaultedRequest:
         self._plan = plan
         self._connection: Connection | ClosedConnection = call.connection  # type: ignore[assignment]
         self._call = _copied(call, self)  # the handler's
+        self._incarnation = call.node.incarnation
         self._is_applied = False
         self._response: Any = None
         self._errors: list[Any] = []  # entries to be merged into the answer
@@ -175,9 +177,9 @@ class FaultedRequest:
         self._apply(rest)
 
     def _apply(self, request: Any) -> None:
-        """Let the handler have it, unless the node was stopped while the request waited."""
+        """Let the handler have it, unless the process that received it ended while it waited."""
         call = self._call
-        if not call.node.has_process:
+        if call.node.incarnation != self._incarnation:
             return
         call.now = self._engine.now
         try:
@@ -311,8 +313,16 @@ class FaultedRequest:
     def _after(self, delay_ms: int, then: Callable[[], None]) -> None:
         """Go on after a time; at once if there is none."""
         if delay_ms:
-            self._deadline.action = lambda _now: self._guarded(then)
+            self._deadline.action = lambda now: self._awoken(then, now)
             self._engine.cluster.timers.mono.arm(self._deadline, self._engine.now.mono_ms + delay_ms)
+        else:
+            self._guarded(then)
+
+    def _awoken(self, then: Callable[[], None], now: Instant) -> None:
+        """The time is over; on a node that is frozen, when it is thawed."""
+        node = self._call.node
+        if node.state is NodeState.FROZEN:
+            node.run_when_thawed(self._deadline, now)
         else:
             self._guarded(then)
 

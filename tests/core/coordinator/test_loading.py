@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fakebroker.core import broker_life
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.coordinator.loading import load_groups
 from fakebroker.core.coordinator.shard import Shard
@@ -255,7 +256,7 @@ def test_a_restart() -> None:
     lab.commit(member_id=member, generation_id_or_member_epoch=1)
     lab.join(session_ms=10_000)
     lab.ms += MINUTE  # nothing runs while it is stopped
-    lab.cluster.nodes[1].restart(lab.now)
+    broker_life.restart_all(lab.cluster, lab.now)
 
     assert (lab.group().state, list(lab.group().members)) == (State.STABLE, [member])
     assert lab.offsets() == {("t", 0): 5}

@@ -221,6 +221,37 @@ def test_a_delayed_request_is_applied_although_its_client_has_left() -> None:
     assert no_errors(sim)
 
 
+@pytest.mark.parametrize("ending", ["stop_node", "kill_node"])
+def test_what_waits_to_be_applied_ends_with_the_process_that_received_it(ending: str) -> None:
+    """The node that is started again has never heard of it."""
+    sim = started()
+    fault(sim, api="OffsetCommit", delay_s=1)
+    commit(sim.client(), 0)
+    getattr(sim.network, ending)(1)
+    sim.network.start_node(1)
+    sim.network.advance(1000)
+
+    assert committed(sim, 0) == [-1]
+    assert no_errors(sim)
+
+
+def test_a_delay_on_a_frozen_node_ends_when_it_is_thawed() -> None:
+    """Nothing is applied while the process stands still."""
+    sim = started()
+    fault(sim, api="OffsetCommit", delay_s=1)
+    client = sim.client()
+    commit(client, 0)
+    sim.network.freeze_node(1)
+    sim.network.advance(1500)
+    shard = sim.cluster.nodes[1].coordinator.shard("g", sim.network.now)
+    assert shard.group("g") is None
+    sim.network.thaw_node(1)
+    sim.network.advance(1)
+
+    assert committed(sim, 0) == [5]
+    assert client.answer("OffsetCommit", 7).topics[0].partitions == [(0, 0)]
+
+
 def test_jitter_and_probability_follow_the_seed() -> None:
     """The same requests have the same delays and hits in every run, and not all the same."""
 

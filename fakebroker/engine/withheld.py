@@ -1,7 +1,7 @@
 """What waits on the way to a broker that is frozen or cannot be reached, or is lost there."""
 
 
-class Hold:
+class Withheld:
     """The bytes of one client, kept in order until they are let through; with `loses` they vanish instead."""
 
     __slots__ = ("_kept", "loses", "size_bytes")
