@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.errors import ErrorCode, InvalidArgument, KafkaError
 from fakebroker.handles.handle import WAIT_S, Handle
 from fakebroker.instant import Instant
 from fakebroker.records.batch import build_batch, check_crc, parse_header, read_records
@@ -88,7 +88,8 @@ class TopicHandle(Handle):
         Raises KafkaError when the topic's settings do not allow the batch.
         """
         if not values:
-            raise ValueError("produce() needs at least one value; a record without one has the value None")
+            needed = "produce() needs at least one value; a record without one has the value None"
+            raise InvalidArgument("values", [], needed)
         pairs = tuple((_bytes(name) or b"", _bytes(value)) for name, value in headers)
 
         def append(cluster: "Cluster", now: Instant) -> int:
@@ -102,7 +103,7 @@ class TopicHandle(Handle):
     def truncate(self, offset: int, partition: int = 0) -> None:
         """Remove the records from `offset` on, as an unclean leader election does."""
         if offset < 0:
-            raise ValueError(f"a log cannot be truncated to offset {offset}")
+            raise InvalidArgument("offset", offset, f"a log cannot be truncated to offset {offset}")
         self._with_cluster(lambda cluster, now: self._partition(cluster, partition).log.truncate(offset, now))
 
     def advance_log_start(self, offset: int, partition: int = 0) -> None:
@@ -157,6 +158,7 @@ class TopicHandle(Handle):
             raise KafkaError(
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
                 f"topic {self.name!r} has {len(topic.partitions)} partitions, not one numbered {index}",
+                "partition",
             )
         return partition
 
