@@ -154,7 +154,7 @@ def test_a_port_that_is_taken() -> None:
         ("/journal/wait", {"requests": [{"apis": "Fetch"}]}, "requests[0]: has no field 'apis'"),
         ("/topics/there/records", {"values": ["a", None, 3]}, "values[2]: should be a valid string, not 3"),
         ("/topics/there/records", {"values": []}, "values: should have at least one element, not []"),
-        ("/brokers", {"config": {"num.partitions": [1]}}, "config['num.partitions']: should be a valid string, not [1]"),
+        ("/brokers", {"config": {"a.b": [1]}}, "config['a.b']: should be a valid string, not [1]"),
         ("/clock/advance", {"days": None}, "days: should be a valid number, not null"),
     ],
 )
