@@ -75,8 +75,8 @@ class _Broker(Powers):
         addresses that answers name instead, in the same order. `journal_dir` is where the journal is written to,
         `verbose` logs every request and event.
 
-        Raises SettingError for bad settings, UnknownRelease, InvalidArgument for bad `nodes`, `racks` and `seed` and
-        for a directory that cannot be written, ValueError for bad addresses.
+        Raises SettingError for bad settings, UnknownRelease, InvalidArgument for bad nodes, racks, seed and addresses
+        and for a directory that cannot be written.
         """
         check_settings("config", config or {})
         check_whole("seed", seed)

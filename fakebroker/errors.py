@@ -226,12 +226,16 @@ class AnswerTooLong(WireError):
 
 
 class KafkaError(FakebrokerError):
-    """Something that Kafka answers with an error code. `message` is the text some responses carry beside it."""
+    """Something that Kafka answers with an error code. `message` is the text some responses carry beside it.
 
-    def __init__(self, code: ErrorCode, message: str | None = None) -> None:
+    `field` names the argument of a power that is wrong, where the code does not tell.
+    """
+
+    def __init__(self, code: ErrorCode, message: str | None = None, field: str | None = None) -> None:
         super().__init__(f"{code.name}: {message}" if message else code.name)
         self.code = code
         self.message = message
+        self.field = field
 
     @property
     def content(self) -> "ErrorContent":
@@ -255,7 +259,13 @@ class CloseConnection(FakebrokerError):
 
 
 class SettingError(FakebrokerError):
-    """A setting that does not exist or a value it cannot have; the message names the nearest right one."""
+    """A setting that does not exist or a value it cannot have; the message names the nearest right one.
+
+    `field` names the argument that it came in, `value` is what is wrong of it, None where it is not known.
+    """
+
+    field = "config"
+    value: object = None
 
 
 class InvalidArgument(FakebrokerError, ValueError):

@@ -11,26 +11,27 @@ MOST_NODES = 1000
 _EVERYWHERE = ("", "0.0.0.0")
 
 
-def parse_address(text: str) -> Address:
-    """HOST:PORT, an IPv6 host in brackets or not. Raises ValueError."""
+def parse_address(text: str, field: str = "listen") -> Address:
+    """HOST:PORT, an IPv6 host in brackets or not. Raises InvalidArgument, for the argument `field`."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65535:
-        raise ValueError(f"{text!r} is not HOST:PORT with a port from 0 to 65535")
+        raise InvalidArgument(field, text, f"{text!r} is not HOST:PORT with a port from 0 to 65535")
     return Address(host.removeprefix("[").removesuffix("]"), int(port))
 
 
 def parse_advertised(text: str) -> Address:
-    """HOST:PORT that clients can connect to: no empty host, not every address, not any port. Raises ValueError."""
-    address = parse_address(text)
+    """HOST:PORT that clients can connect to: no empty host, not every address, not any port. Raises InvalidArgument."""
+    address = parse_address(text, "advertise")
     if not address.host.strip() or address.host in (*_EVERYWHERE, EVERY_ADDRESS):
-        raise ValueError(f"{text!r} cannot be advertised: clients need the name or address of a host to connect to")
+        wrong = "clients need the name or address of a host to connect to"
+        raise InvalidArgument("advertise", text, f"{text!r} cannot be advertised: {wrong}")
     if not address.port:
-        raise ValueError(f"{text!r} cannot be advertised: clients cannot connect to port 0")
+        raise InvalidArgument("advertise", text, f"{text!r} cannot be advertised: clients cannot connect to port 0")
     return address
 
 
 def parse_listener(text: str) -> Listener:
-    """One listener. Raises ValueError."""
+    """One listener. Raises InvalidArgument."""
     *options, address = text.split(",")
     node_id, dialects = 1, set[str]()
     for option in options:
@@ -40,7 +41,7 @@ def parse_listener(text: str) -> Listener:
         elif key == "dialect" and value:
             dialects.add(value)
         else:
-            raise ValueError(f"{option!r} in {text!r} is neither node=NUMBER nor dialect=NAME")
+            raise InvalidArgument("listen", text, f"{option!r} in {text!r} is neither node=NUMBER nor dialect=NAME")
     host, port = parse_address(address)
     return Listener(node_id, host, port, dialects=frozenset(dialects))
 
@@ -50,20 +51,22 @@ def listeners_for(
 ) -> list[Listener]:
     """The listeners that `listen` names, and one on a free port for each node that it does not name.
 
-    `advertise` are their advertised addresses in the same order. Raises ValueError.
+    `advertise` are their advertised addresses in the same order. Raises InvalidArgument.
     """
     if not node_ids:
-        raise ValueError("a cluster has at least one node")
+        raise InvalidArgument("nodes", 0, "a cluster has at least one node")
     listeners = [parse_listener(text) for text in _as_list("listen", listen)]
     for node_id in node_ids:
         if not any(listener.node_id == node_id for listener in listeners):
             listeners.append(parse_listener(f"node={node_id},{DEFAULT}"))
     unknown = [listener.node_id for listener in listeners if listener.node_id not in node_ids]
     if unknown:
-        raise ValueError(f"there is no node {unknown[0]}, only {', '.join(map(str, node_ids))}")
+        there = ", ".join(map(str, node_ids))
+        raise InvalidArgument("listen", listen, f"there is no node {unknown[0]}, only {there}")
     advertised = [parse_advertised(text) for text in _as_list("advertise", advertise)]
     if len(advertised) > len(listeners):
-        raise ValueError(f"{len(advertised)} addresses to advertise for {len(listeners)} listeners")
+        wrong = f"{len(advertised)} addresses to advertise for {len(listeners)} listeners"
+        raise InvalidArgument("advertise", advertise, wrong)
     for listener, address in zip(listeners, advertised, strict=False):
         listener.advertised = address
     return listeners

@@ -53,6 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "fakebroker_sweep(apis=..., faults=..., seed=..., budget=...): run the test once more for each plausible fault "
         "at each request of its clients",
     )
+    _spare_the_rewriting(config)
     if config.option.fakebroker_fault is not None or config.option.fakebroker_sweep_budget is not None:
         from fakebroker.plugin import sweep
 
@@ -60,6 +61,15 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in ("asyncio", "anyio"):
         if config.pluginmanager.hasplugin(name):
             config.pluginmanager.import_plugin(f"fakebroker.plugin.in_{name}")
+
+
+def _spare_the_rewriting(config: pytest.Config) -> None:
+    """Import fakebroker as any other library. pytest rewrites the `assert`s of a plugin's whole package: of no use
+    here, slow at the first import, and CPython 3.11's parser may fail where two threads import at once.
+    """
+    names = getattr(getattr(config.pluginmanager, "rewrite_hook", None), "_must_rewrite", None)
+    if isinstance(names, set):
+        names.discard("fakebroker")
 
 
 @pytest.hookimpl(tryfirst=True)

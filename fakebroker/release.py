@@ -11,7 +11,7 @@ Behaviours exist for 4.3 (default), 3.9, 2.1 and 2.0; another release gets those
 import re
 from dataclasses import dataclass, replace
 
-from fakebroker.errors import ErrorCode, FakebrokerError
+from fakebroker.errors import ErrorCode, InvalidArgument
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Behaviours:
     list_offsets_merges_topics: bool = True  # LO-6, LO-27: 3.9.1 answers each occurrence of a topic, also empty ones
 
 
-class UnknownRelease(FakebrokerError):
+class UnknownRelease(InvalidArgument):
     """A release we have no version table for; the message lists the known ones."""
 
 
@@ -288,7 +288,7 @@ def _full_name(name: str) -> str:
         for full_name in RELEASES:
             if _line(full_name) == _line(name):
                 return full_name
-    raise UnknownRelease(f"unknown release {name!r}; known are: {', '.join(RELEASES)}")
+    raise UnknownRelease("as_release", name, f"unknown release {name!r}; known are: {', '.join(RELEASES)}")
 
 
 def _line(name: str) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from fakebroker.broker import AsyncFakeBroker
 from fakebroker.control.brokers import Brokers
 from fakebroker.control.door import is_loopback
-from fakebroker.control.endpoint import Endpoint
+from fakebroker.control.endpoint import Endpoint, only_query
 from fakebroker.control.extra import Extra, Served
 from fakebroker.control.extras import EXTRAS
 from fakebroker.control.operations import OPERATIONS
@@ -111,6 +111,7 @@ class _Path:
                 raise problem.with_headers(Allow=allowed)
             if isinstance(takes, Endpoint):
                 return await takes.answer(self._served.broker_of(request), request)
+            only_query(request, takes.query)
             return await takes.function(self._served, request)
         except CloseConnection:
             raise

@@ -20,9 +20,10 @@ from pydantic import (
     ValidationError,
     create_model,
 )
+from pydantic_core import from_json
 
 from fakebroker.control.members import Member
-from fakebroker.control.problems import Problem, shown_value, unknown_field
+from fakebroker.control.problems import Problem, quoted, shown_value, unknown_field
 
 STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 Long = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
@@ -60,7 +61,7 @@ class Arguments:
         types = {name: input_type(p.annotation) for name, p in found.items()}
         self.parameters = {name: p for name, p in found.items() if types[name] is not None}
         self._types = {name: _of_name(name, types[name]) for name in self.parameters}
-        self._many = [p.name for p in self.parameters.values() if p.kind is p.VAR_POSITIONAL]
+        self.many = [p.name for p in self.parameters.values() if p.kind is p.VAR_POSITIONAL]
         self.model: type[BaseModel] = create_model(title, __config__=STRICT, **self._fields())
 
     def from_body(self, body: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -68,7 +69,7 @@ class Arguments:
         try:
             model = self.model.model_validate_json(body or b"{}")
         except ValidationError as error:
-            raise _problem(error, list(self.parameters), "the body") from None
+            raise _problem(error, list(self.parameters), body) from None
         return self._call(_given(model))
 
     def from_query(self, query: Sequence[tuple[str, str]]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -77,14 +78,14 @@ class Arguments:
         for name, text in query:
             if name not in self.parameters:
                 raise unknown_field(name, list(self.parameters), "the query")
-            if name in self._many:
+            if name in self.many:
                 given.setdefault(name, []).append(text)
             elif name in given:
                 raise Problem(422, "invalid-argument", f"{name} is given twice", field=name, value=shown_value(text))
             else:
                 given[name] = from_text(name, self._types[name], text)
         for name, parameter in self.parameters.items():
-            if name not in given and parameter.default is parameter.empty and name not in self._many:
+            if name not in given and parameter.default is parameter.empty and name not in self.many:
                 raise Problem(422, "missing-field", f"the query needs the field {name!r}", field=name)
         return self._call(given)
 
@@ -98,7 +99,7 @@ class Arguments:
         fields: dict[str, Any] = {}
         for name, parameter in self.parameters.items():
             kind = self._types[name]
-            if name in self._many:
+            if name in self.many:
                 fields[name] = (list[kind], Field(min_length=1))  # type: ignore[valid-type]
             elif parameter.default is parameter.empty:
                 fields[name] = (kind, ...)
@@ -107,7 +108,7 @@ class Arguments:
         return fields
 
     def _call(self, given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        many = [each for name in self._many for each in given.pop(name, ())]
+        many = [each for name in self.many for each in given.pop(name, ())]
         return tuple(many), given
 
 
@@ -117,7 +118,7 @@ def from_text(name: str, kind: Any, text: str) -> Any:
         return TypeAdapter(kind, config=ConfigDict(strict=True, allow_inf_nan=False)).validate_strings(text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        detail = f"{name}: {_sentence(first)}, not {shown_value(text)!r}"
+        detail = f"{name}: {_sentence(first)}, not {quoted(text)}"
         raise Problem(422, "invalid-argument", detail, field=name, value=shown_value(text)) from None
 
 
@@ -172,7 +173,7 @@ def _tuple_model(kind: type) -> type[BaseModel]:
 
 
 def _of_name(name: str, kind: Any) -> Any:
-    return Duration if name == "timeout_s" else kind
+    return Duration if name in ("timeout_s", "idle_ttl_s") else kind
 
 
 def parameters_of(member: Member) -> list[inspect.Parameter]:
@@ -198,27 +199,55 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _problem(error: ValidationError, known: list[str], where: str) -> Problem:
+def _problem(error: ValidationError, known: list[str], body: bytes) -> Problem:
     """The first thing that is wrong with a body."""
-    first = error.errors(include_url=False)[0]
-    path = [str(part) for part in first["loc"]]
-    field = path[0] if path else None
+    first = _first(error)
+    path, where = first["loc"], "the body"
     if first["type"] == "json_invalid":
         return Problem(400, "malformed-json", f"{where} is not JSON: {first.get('ctx', {}).get('error', first['msg'])}")
+    if not path:
+        fields = ", ".join(known) or "none"
+        return Problem(422, "invalid-argument", f"{where} is not an object with the fields {fields}")
+    field, last = str(path[0]), str(path[-1])
     if first["type"] == "extra_forbidden" and len(path) == 1:
-        return unknown_field(path[0], known, where)
+        return unknown_field(field, known, where)
     if first["type"] == "missing" and len(path) == 1:
-        return Problem(422, "missing-field", f"{where} needs the field {path[0]!r}", field=path[0])
-    if field is None:
-        return Problem(
-            422, "invalid-argument", f"{where} is not an object with the fields {', '.join(known) or 'none'}"
+        return Problem(422, "missing-field", f"{where} needs the field {field!r}", field=field)
+    is_extra = first["type"] == "extra_forbidden"
+    value, place = first.get("input"), _place(path[:-1] if is_extra else path, from_json(body))
+    if is_extra:
+        value, wrong = {last: value}, f"has no field {last!r}"
+    elif first["type"] == "missing":
+        wrong = f"something is missing in {quoted(value)}"
+    else:
+        wrong = f"{_sentence(first)}, not {quoted(value)}"
+    return Problem(422, "invalid-argument", f"{place}: {wrong}", field=field, value=shown_value(value))
+
+
+def _first(error: ValidationError) -> Any:
+    """The first error; where one of several types would be right, that of the type which was most nearly given."""
+    found = error.errors(include_url=False)
+    place = found[0]["loc"][:-1]
+    return max((each for each in found if each["loc"][: len(place)] == place), key=lambda each: len(each["loc"]))
+
+
+def _place(path: Sequence[str | int], data: Any) -> str:
+    """Where in the body: requests[0]. The names of types that a path of pydantic has are left out."""
+    place = str(path[0])
+    data = data.get(place)
+    for part in path[1:]:
+        is_there = (isinstance(data, list) and isinstance(part, int) and part < len(data)) or (
+            isinstance(data, dict) and part in data
         )
-    value = shown_value(first.get("input"))
-    detail = f"{field}: {_sentence(first)}, not {value!r}"
-    return Problem(422, "invalid-argument", detail, field=field, value=value)
+        if not is_there:
+            break
+        place, data = f"{place}[{part!r}]", data[part]
+    return place
 
 
 def _sentence(error: Any) -> str:
     """What pydantic says should be there, as a clause."""
+    if error["type"] == "too_short":
+        return "should have at least one element"
     text: str = error["msg"]
     return text.removeprefix("Input ").removeprefix("Value error, ")

@@ -65,7 +65,7 @@ class Brokers:
     async def add(self, *, idle_ttl_s: float = IDLE_TTL_S, **options: Any) -> Isolated:
         """Make and start one; `options` are those of AsyncFakeBroker.
 
-        Raises Problem when there are too many, OSError for a port that is taken, and what AsyncFakeBroker raises.
+        Raises Problem when there are too many and for a port that is taken, and what AsyncFakeBroker raises.
         """
         if not 1 <= (nodes := options.get("nodes", 1)) <= MOST_NODES:
             raise InvalidArgument("nodes", nodes, f"a broker has 1 to {MOST_NODES} nodes, not {nodes}")
@@ -76,7 +76,12 @@ class Brokers:
         if len(self._brokers) >= MOST_BROKERS:
             raise Problem(409, "refused", f"there are {MOST_BROKERS} brokers already; delete those that are not used")
         broker = make()
-        await broker.start()
+        try:
+            await broker.start()
+        except OSError as error:
+            listen = [f"{listener.host}:{listener.port}" for listener in broker.listeners]
+            taken = Problem(409, "port-taken", error.strerror or str(error), field="listen", value=shown_value(listen))
+            raise taken from error
         self._count += 1
         isolated = Isolated(f"b{self._count}", broker, idle_ttl_s)
         self._brokers[isolated.broker_id] = isolated

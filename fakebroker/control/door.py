@@ -24,13 +24,13 @@ class Door:
     def __init__(self, address: str, token: str | None) -> None:
         """`address` is [HOST:]PORT. A port that is open to other hosts has a token, a new one if `token` is None.
 
-        Raises FakebrokerError without the extra, ValueError for a bad address, OSError for a port that is taken.
+        Raises FakebrokerError without the extra, InvalidArgument for a bad address, OSError for a port that is taken.
         """
         missing = [name for name in NEEDS if find_spec(name) is None]
         if missing:
             names = ", ".join(missing)
             raise FakebrokerError(f"--control needs {names}: pip install 'fakebroker[control]'")
-        host, port = parse_address(address if ":" in address else f"{LOOPBACK}:{address}")
+        host, port = parse_address(address if ":" in address else f"{LOOPBACK}:{address}", "control")
         self._listener = Listener(1, host, port)
         self._ports = Ports([self._listener])
         self._ports.bind()

@@ -1,7 +1,7 @@
 """One operation of the table as an endpoint: arguments in, the power called, its answer out."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -13,8 +13,8 @@ from fakebroker.control.answers import identity, to_json
 from fakebroker.control.arguments import Arguments, from_text, input_type, parameters_of
 from fakebroker.control.members import Member, handles_in, is_handle
 from fakebroker.control.operations import OPERATIONS, Operation, separate_properties
-from fakebroker.control.problems import Problem, nearest, shown_value
-from fakebroker.errors import UnknownThing
+from fakebroker.control.problems import Problem, kafka_problem, nearest, shown_value, unknown_field
+from fakebroker.errors import KafkaError, UnknownThing
 
 if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker
@@ -56,7 +56,10 @@ class Endpoint:
             _no_query(request)
         else:
             many, given = self.arguments.from_query(request.query_params.multi_items())
-        result = await self._call(broker, in_path, many, given)
+        try:
+            result = await self._call(broker, in_path, many, given)
+        except KafkaError as error:
+            raise kafka_problem(error, {**in_path, **dict.fromkeys(self.arguments.many, many), **given}) from error
         return self._response(broker, result, request)
 
     async def _call(self, broker: Any, in_path: dict[str, Any], many: tuple[Any, ...], given: dict[str, Any]) -> Any:
@@ -152,6 +155,13 @@ def _no_query(request: Request) -> None:
     for name in request.query_params:
         detail = f"{request.method} takes its fields in a JSON body, not {shown_value(name)!r} in the query"
         raise Problem(422, "unknown-field", detail, field=shown_value(name))
+
+
+def only_query(request: Request, known: Sequence[str]) -> None:
+    """Raises Problem for a field of the query that is not `known`."""
+    for name in request.query_params:
+        if name not in known:
+            raise unknown_field(name, list(known), "the query")
 
 
 def _path_value(name: str, kind: Any, request: Request) -> Any:

@@ -47,6 +47,7 @@ class Extra(NamedTuple):
     arguments: Callable[[], Arguments] | None = None  # of its body
     example: Mapping[str, Any] | None = None
     covers: tuple[str, ...] = ()  # the powers that it gives, as "Snapshot.taken"
+    query: tuple[str, ...] = ()  # the fields of its query
     errors: tuple[int, ...] = ()  # statuses beside those of every operation
 
     @property

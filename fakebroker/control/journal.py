@@ -14,7 +14,7 @@ from fakebroker.control.answers import to_json
 from fakebroker.control.endpoint import read_body, wants_text
 from fakebroker.control.extra import Extra, Served
 from fakebroker.control.problems import Problem, problem_of, shown_value
-from fakebroker.errors import BrokerStopped, WaitTimeout
+from fakebroker.errors import BrokerStopped, InvalidArgument, WaitTimeout
 from fakebroker.handles.journal import JournalHandle
 
 SILENCE_S = 10.0  # after so long a comment is sent, so that both sides notice a dead connection
@@ -88,7 +88,10 @@ async def _diff(served: Served, request: Request) -> Response:
     with TemporaryDirectory() as folder:
         path = Path(folder, "the body")
         path.write_bytes(body)
-        found = journal.diff(path)
+        try:
+            found = journal.diff(path)
+        except InvalidArgument as error:
+            raise Problem(422, "invalid-argument", str(error).replace(str(path), path.name)) from None
     return PlainTextResponse(f"{found}\n") if wants_text(request) else JSONResponse(to_json(found, frozenset()))
 
 
@@ -105,7 +108,7 @@ def _covers(name: str) -> tuple[str, ...]:
 
 
 JOURNAL = (
-    Extra("GET", "/journal/stream", _stream, media_type="text/event-stream", of_broker=True),
+    Extra("GET", "/journal/stream", _stream, media_type="text/event-stream", of_broker=True, query=("since",)),
     Extra("GET", "/journal/file", _file, media_type=LINES, of_broker=True, covers=_covers("save")),
     Extra("GET", "/journal/trace", _trace, schema="Trace", of_broker=True, covers=_covers("export_trace")),
     Extra("GET", "/journal/pcap", _pcap, media_type=PCAP, of_broker=True, covers=_covers("export_pcap")),

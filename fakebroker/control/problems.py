@@ -1,6 +1,10 @@
 """Errors as problem documents (RFC 9457): what was wrong, in which field, with which value, and what would be right."""
 
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from difflib import get_close_matches
+from math import isfinite
 from typing import Any
 
 from starlette.responses import JSONResponse
@@ -32,6 +36,26 @@ STATUSES: tuple[tuple[type[Exception], int, str], ...] = (
     (ValueError, 422, "invalid-argument"),
 )
 NOT_FOUND = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNKNOWN_TOPIC_ID}
+# The arguments that Kafka's errors are about: of several the first that was given.
+FIELDS: dict[ErrorCode, tuple[str, ...]] = {
+    ErrorCode.INVALID_PARTITIONS: ("partitions",),
+    ErrorCode.POLICY_VIOLATION: ("partitions",),
+    ErrorCode.INVALID_REPLICATION_FACTOR: ("replication_factor",),
+    ErrorCode.INVALID_REPLICA_ASSIGNMENT: ("replicas",),
+    ErrorCode.INVALID_CONFIG: ("config",),
+    ErrorCode.INVALID_TOPIC_EXCEPTION: ("name",),
+    ErrorCode.TOPIC_ALREADY_EXISTS: ("name",),
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ("offsets", "name"),
+    ErrorCode.OFFSET_OUT_OF_RANGE: ("offset",),
+    ErrorCode.OFFSET_METADATA_TOO_LARGE: ("metadata",),
+    ErrorCode.MESSAGE_TOO_LARGE: ("values",),
+    ErrorCode.INVALID_RECORD: ("values",),
+    ErrorCode.INVALID_TIMESTAMP: ("timestamp_ms",),
+    ErrorCode.INVALID_GROUP_ID: ("group_id",),
+    ErrorCode.GROUP_ID_NOT_FOUND: ("group_id",),
+    ErrorCode.NON_EMPTY_GROUP: ("group_id",),
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: ("group_id",),
+}
 CONFLICTS = {ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.NON_EMPTY_GROUP, ErrorCode.COORDINATOR_NOT_AVAILABLE}
 TITLES = {
     "unknown-thing": "There is no such thing",
@@ -88,25 +112,61 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, Problem):
         return error
     if isinstance(error, KafkaError):
-        status = 404 if error.code in NOT_FOUND else 409 if error.code in CONFLICTS else 422
-        members = {"error": error.code.name, "error_code": int(error.code)}
-        return Problem(status, "kafka-error", error.message or error.code.name, **members)
+        return kafka_problem(error, {})
     for kind, status, name in STATUSES:
         if isinstance(error, kind):
             text = (error.strerror if isinstance(error, OSError) else None) or str(error)
             members = {}
-            if isinstance(error, InvalidArgument):
+            if isinstance(error, InvalidArgument | SettingError):
                 members = {"field": error.field, "value": shown_value(error.value)}
             return Problem(status, name, text, **members)
     return Problem(500, "internal-error", f"{type(error).__name__}: {error}")
 
 
+def kafka_problem(error: KafkaError, given: Mapping[str, Any]) -> Problem:
+    """What Kafka refuses, with the argument of those `given` that it is about."""
+    status = 404 if error.code in NOT_FOUND else 409 if error.code in CONFLICTS else 422
+    members: dict[str, Any] = {"error": error.code.name, "error_code": int(error.code)}
+    names = (error.field,) if error.field else FIELDS.get(error.code, ())
+    for name in [name for name in names if name in given][:1]:
+        members |= {"field": name, "value": shown_value(given[name])}
+    return Problem(status, "kafka-error", error.message or error.code.name, **members)
+
+
 def shown_value(value: Any) -> Any:
-    """A value as a problem repeats it: itself if it is short and JSON, else the beginning of its text."""
-    if value is None or isinstance(value, bool) or (isinstance(value, int | float) and abs(value) < 2**53):
+    """A value as a problem repeats it: as JSON if it is short, else the beginning of its text."""
+    data = _as_json(value)
+    text = data if isinstance(data, str) else json.dumps(data)
+    return data if len(text) <= MOST_VALUE_CHARS else text[:MOST_VALUE_CHARS] + "..."
+
+
+def quoted(value: Any) -> str:
+    """The same in a sentence: texts in quotes, all else as JSON."""
+    shown = shown_value(value)
+    return repr(shown) if isinstance(value, str) else shown if isinstance(shown, str) else json.dumps(shown)
+
+
+def _as_json(value: Any) -> Any:
+    """A value as data of JSON; a table by tuples as a table of tables."""
+    if value is None or isinstance(value, bool | str):
         return value
-    text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= MOST_VALUE_CHARS else text[:MOST_VALUE_CHARS] + "..."
+    if isinstance(value, int | float):
+        is_exact = isfinite(value) if isinstance(value, float) else abs(value) < 2**53
+        return value if is_exact else repr(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        table: dict[str, Any] = {}
+        for key, each in value.items():
+            *above, last = key if isinstance(key, tuple) else (key,)
+            inner = table
+            for part in above:
+                inner = inner.setdefault(str(part), {})
+            inner[str(last)] = _as_json(each)
+        return table
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [_as_json(each) for each in value]
+    return repr(value)
 
 
 def unknown_field(name: str, known: list[str], where: str) -> Problem:

@@ -1,1 +1,2 @@
-"""`fakebroker ctl`: the HTTP door from a shell. The commands are the rows of `control/operations.py`."""
+"""`fakebroker ctl`: the HTTP door from a shell. The commands are the rows of `control/operations.py` and
+of `ctl/extras.py`."""

@@ -1,11 +1,12 @@
 """Requests to the HTTP door with what the standard library has."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http.client import HTTPException
 from typing import Any, NamedTuple
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 from urllib.request import ProxyHandler, Request, build_opener
 
 import click
@@ -18,20 +19,48 @@ class Door(NamedTuple):
 
     url: str
     token: str | None
+    broker_id: str | None = None
+
+    def path(self, path: str, of_broker: bool) -> str:
+        """The path for the isolated broker, if there is one and the path has a form for it."""
+        return f"/brokers/{quote(self.broker_id, safe='')}{path}" if self.broker_id and of_broker else path
 
     def ask(self, verb: str, path: str, given: Mapping[str, Any], has_body: bool, accept: str) -> tuple[str, str]:
         """The answer's media type and text. Raises CtlError for a problem and for a door that does not answer."""
-        url, data = self.url.rstrip("/") + path, None
+        if not has_body and given:
+            path += "?" + urlencode(given, doseq=True)
+        sent = ("application/json", json.dumps(given).encode()) if has_body else None
+        media_type, data = self.send(verb, path, sent, accept)
+        return media_type, data.decode()
+
+    def send(self, verb: str, path: str, body: tuple[str, bytes] | None, accept: str = "*/*") -> tuple[str, bytes]:
+        """The media type and the bytes of the answer to a body of some media type. Raises as `ask`."""
+        with self._reached(), self._open(verb, path, body, accept) as answer:
+            return answer.headers.get_content_type(), answer.read()
+
+    def lines(self, path: str, given: Mapping[str, Any]) -> Iterator[str]:
+        """The lines of an answer that has no end, as they come. Raises as `ask`."""
+        with self._reached():
+            answer = self._open("GET", path + ("?" + urlencode(given) if given else ""), None, "text/event-stream")
+        with answer:
+            while True:
+                with self._reached():
+                    line: bytes = answer.readline()
+                if not line:
+                    return
+                yield line.decode().rstrip("\n")
+
+    def _open(self, verb: str, path: str, body: tuple[str, bytes] | None, accept: str) -> Any:
         headers = {"Accept": accept, **({"Authorization": f"Bearer {self.token}"} if self.token else {})}
-        if has_body:
-            data = json.dumps(given).encode()
-            headers["Content-Type"] = "application/json"
-        elif given:
-            url += "?" + urlencode(given, doseq=True)
+        if body:
+            headers["Content-Type"] = body[0]
+        request = Request(self.url.rstrip("/") + path, body[1] if body else None, headers, method=verb)
+        return build_opener(ProxyHandler({})).open(request, timeout=LONGEST_S)
+
+    @contextmanager
+    def _reached(self) -> Iterator[None]:
         try:
-            request = Request(url, data, headers, method=verb)
-            with build_opener(ProxyHandler({})).open(request, timeout=LONGEST_S) as answer:
-                return answer.headers.get_content_type(), answer.read().decode()
+            yield
         except HTTPError as error:
             raise CtlError(_problem(error), 1) from None
         except (URLError, OSError, HTTPException, ValueError) as error:

@@ -1,8 +1,11 @@
-"""The table of the HTTP door as a tree of words: /groups/{group_id}/explain is `groups GROUP_ID explain`."""
+"""The paths of the HTTP door as a tree of words: /groups/{group_id}/explain is `groups GROUP_ID explain`."""
 
 from collections.abc import Mapping
 
 from fakebroker.control.operations import OPERATIONS, Operation
+from fakebroker.ctl.extras import EXTRAS, Extra
+
+Row = Operation | Extra
 
 # What a method is called on a path that is not a command by itself.
 WORDS_OF_LISTS = {"GET": "list", "POST": "add", "PUT": "set", "DELETE": "clear"}
@@ -14,19 +17,19 @@ class Node:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.operations: dict[str, Operation] = {}  # by verb
+        self.operations: dict[str, Row] = {}  # by verb
         self.words: dict[str, Node] = {}
         self.placeholder: str | None = None
         self.beyond: Node | None = None  # after the placeholder
 
     @property
-    def commands(self) -> Mapping[str, Operation]:
+    def commands(self) -> Mapping[str, Row]:
         """What can be done here, by word. None if the place is itself the one thing to do."""
         words = WORDS_OF_THINGS if self.path.endswith("}") else WORDS_OF_LISTS
         return {row.word or words[verb]: row for verb, row in self.operations.items()}
 
     @property
-    def only(self) -> Operation | None:
+    def only(self) -> Row | None:
         """The operation that the last word itself stands for: there is no other, and nothing goes on."""
         is_end = not self.words and self.beyond is None and len(self.operations) == 1
         return next(iter(self.operations.values())) if is_end and not self.path.endswith("}") else None
@@ -35,7 +38,7 @@ class Node:
 def tree() -> Node:
     """All rows."""
     root = Node("")
-    for row in OPERATIONS:
+    for row in (*OPERATIONS, *EXTRAS):
         node = root
         for part in row.path.strip("/").split("/"):
             node = _step(node, part)

@@ -178,10 +178,14 @@ class GroupHandle(Handle):
         members whose JoinGroup waits (`joined`); Stable, with partitions for every member (`assigned`); with these
         committed `offsets`, perhaps among others.
         Gives this handle (AsyncFakeBroker: an awaitable of it). Raises InvalidArgument for a state that does not exist
-        and WaitTimeout, which says what the group is instead: members, what waits, holds, transitions.
+        and for negative numbers, and WaitTimeout, which says what the group is instead: members, what waits, holds,
+        transitions.
         """
         if state is not None and state not in set(State):
             raise InvalidArgument("state", state, f"{state!r} is no state of a group; those are {', '.join(State)}")
+        for field, value in (("members", members), ("generation", generation), ("joined", joined)):
+            if value is not None and value < 0:
+                raise InvalidArgument(field, value, f"{field}={value} is not a number from 0 on")
         wanted = Wanted(state, members, generation, protocol, joined, assigned, offsets)
         wanted.check()
         began = self._access.call(lambda: self._access.engine.journal.next_seq)

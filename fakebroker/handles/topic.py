@@ -89,7 +89,8 @@ class TopicHandle(Handle):
         Raises KafkaError when the topic's settings do not allow the batch.
         """
         if not values:
-            raise ValueError("produce() needs at least one value; a record without one has the value None")
+            needed = "produce() needs at least one value; a record without one has the value None"
+            raise InvalidArgument("values", [], needed)
         _check_produced(values, key, headers, timestamp_ms)
         pairs = tuple((_bytes(name) or b"", _bytes(value)) for name, value in headers)
 
@@ -162,6 +163,7 @@ class TopicHandle(Handle):
             raise KafkaError(
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
                 f"topic {self.name!r} has {len(topic.partitions)} partitions, not one numbered {index}",
+                "partition",
             )
         return partition
 

@@ -37,7 +37,7 @@ def load(*paths: str | os.PathLike[str]) -> SavedJournal:
             if not line.strip():
                 continue
             row = _row(line)
-            if row is None and number == len(lines):  # without its end
+            if row is None and number == len(lines) and line.startswith(b"{"):  # without its end
                 torn += 1
                 continue
             _check(row, path, number)

@@ -111,7 +111,9 @@ class Settings(Reader):
 
     def __init__(self, values: Mapping[str, object] | None = None, *, profile: str = "kafka") -> None:
         if profile not in PROFILES:
-            raise SettingError(f"unknown profile {profile!r}; there are: {', '.join(PROFILES)}")
+            error = SettingError(f"unknown profile {profile!r}; there are: {', '.join(PROFILES)}")
+            error.field, error.value = "profile", profile
+            raise error
         self._defaults: dict[str, str] = {}
         self._static: dict[str, str] = dict(PROFILES[profile])
         self._own: dict[str, str] = {}
@@ -120,11 +122,7 @@ class Settings(Reader):
         self.topic_table = TOPIC  # the topic settings that the release knows
         self.generation = 0  # grows with every change; lets others keep what they derived from the values
         for name, value in (values or {}).items():
-            if value is None:
-                raise SettingError(f"{name} has no value")
-            text = to_text(value)
-            parse(find(name), text)
-            self._static[name] = text.strip()
+            self._static[name] = _static_text(name, value)
         self._compute()
 
     def for_broker(self) -> "Settings":
@@ -260,6 +258,19 @@ def is_secret(name: str) -> bool:
     """Whether the value of a broker setting is never shown: a password, or a name we know nothing of (DC-4)."""
     setting = lookup(name)
     return setting is None or setting.type == PASSWORD
+
+
+def _static_text(name: str, value: object) -> str:
+    """The text of a value that a broker starts with. Raises SettingError."""
+    try:
+        if value is None:
+            raise SettingError(f"{name} has no value")
+        text = to_text(value)
+        parse(find(name), text)
+    except SettingError as error:
+        error.value = {name: value}
+        raise
+    return text.strip()
 
 
 def find(name: str) -> Setting:

@@ -67,11 +67,27 @@ def test_an_internal_error_is_told_when_it_is_deleted() -> None:
     """A bug of the broker fails the test that caused it, in any language."""
 
     async def test(door: Client) -> None:
-        broker_id = (await door.do("POST", "/brokers"))["broker_id"]
-        door.broker.errors.clear()
-        await door.do("DELETE", f"/brokers/{broker_id}")
-        door.broker.errors.append(RuntimeError("a bug"))
-        assert await door.get("/errors") == ["RuntimeError('a bug')"]
-        door.broker.errors.clear()
+        made = await door.do("POST", "/brokers")
+        own = f"/brokers/{made['broker_id']}"
+        broker = next(iter(door.app.brokers)).broker
+        broker.errors.append(RuntimeError("a bug"))
+        assert await door.get(f"{own}/errors") == ["RuntimeError('a bug')"]
+        problem = await door.problem("DELETE", own)
+        assert (problem["status"], problem["detail"]) == (500, "RuntimeError: a bug")
+        assert not broker.is_running
+        assert await door.get("/brokers") == []
+        assert await door.get("/errors") == []
+
+    with_door(test)
+
+
+def test_it_listens_where_it_is_told() -> None:
+    """`listen` is where, `advertise` what clients are told: for a container, whose ports are published."""
+
+    async def test(door: Client) -> None:
+        made = await door.do("POST", "/brokers", {"listen": "0.0.0.0:0", "advertise": "localhost:19092"})
+        (listener,) = next(iter(door.app.brokers)).broker.listeners
+        assert (listener.host, listener.advertised) == ("0.0.0.0", ("localhost", 19092))
+        assert made["bootstrap"] == f"127.0.0.1:{listener.port}"
 
     with_door(test)

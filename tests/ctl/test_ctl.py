@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 
 from fakebroker.cli import main
 from fakebroker.control.operations import OPERATIONS
+from fakebroker.ctl.extras import EXTRAS
 from fakebroker.ctl.paths import tree
 from tests.support.serving import controlled
 
@@ -44,7 +45,7 @@ def test_a_session_in_a_shell(ctl: Ctl) -> None:
     assert json.loads(ctl("--json", "groups", "billing", "explain").output)["state"] == "Dead"
     fault = ctl("faults", "add", "--api", "OffsetCommit", "--error", "NOT_COORDINATOR", "--times", "2")
     assert json.loads(fault.output)["fields"]["times"] == 2
-    assert ctl("groups", "a/b", "commit", "--offsets", "orders=1").exit_code == 1
+    assert ctl("groups", "a/b", "commit", "--offsets", "nope-0=1").exit_code == 1
     assert ctl("faults", "1", "delete").exit_code == 0
 
 
@@ -61,8 +62,9 @@ def test_what_goes_wrong_has_a_status(ctl: Ctl) -> None:
 
 def test_every_row_is_a_command(ctl: Ctl) -> None:
     """And tells how it is used."""
-    assert tree().words.keys() == {row.path.split("/")[1] for row in OPERATIONS}
-    for row in OPERATIONS:
+    rows = (*OPERATIONS, *EXTRAS)
+    assert tree().words.keys() == {row.path.split("/")[1] for row in rows}
+    for row in rows:
         node, words = tree(), []
         for part in row.path.strip("/").split("/"):
             words.append("7" if part[0] == "{" else part)

@@ -16,8 +16,9 @@ PROBLEM = "application/problem+json"
 class Client:
     """A caller of the door; `problem` expects a problem document."""
 
-    def __init__(self, broker: AsyncFakeBroker, http: httpx.AsyncClient) -> None:
+    def __init__(self, broker: AsyncFakeBroker, app: ControlApp, http: httpx.AsyncClient) -> None:
         self.broker = broker
+        self.app = app
         self.http = http
 
     async def ask(self, verb: str, path: str, body: object = None, **more: Any) -> httpx.Response:
@@ -54,7 +55,7 @@ def with_door(test: Callable[[Client], Awaitable[None]], *, token: str | None = 
         async with AsyncFakeBroker(**options) as broker:
             app = ControlApp(broker, token)
             async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=URL) as http:
-                await test(Client(broker, http))
+                await test(Client(broker, app, http))
             await app.close()
 
     asyncio.run(run())

@@ -227,6 +227,7 @@ print(*figures)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_million_commits_and_the_memory_of_the_process() -> None:
     """The process grows until the bound is reached, by no more than the bound and some, and not after that."""

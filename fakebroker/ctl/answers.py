@@ -1,0 +1,45 @@
+"""Answers of the HTTP door in a shell: texts, JSON, files, streams."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from fakebroker.ctl.http import CtlError
+
+
+def show(media_type: str, text: str, as_json: bool) -> None:
+    """Print an answer: JSON indented, or on one line if it is for a program."""
+    if media_type == "application/json":
+        data = json.loads(text)
+        text = json.dumps(data) if as_json or not isinstance(data, dict | list) else json.dumps(data, indent=2)
+    if text:
+        click.echo(text.rstrip("\n"))
+
+
+def put_file(data: bytes, out: str | None) -> None:
+    """Write an answer as it is to the file `out`, or to standard output. Raises CtlError if that cannot be written."""
+    if out is None:
+        click.echo(data, nl=False)
+        return
+    try:
+        Path(out).write_bytes(data)
+    except OSError as error:
+        raise CtlError(f"{out} cannot be written: {error.strerror}", 2) from None
+
+
+def follow(lines: Iterable[str]) -> None:
+    """Print the data of server-sent events as they come, until Ctrl-C. Raises CtlError when the broker has stopped."""
+    event = ""
+    try:
+        for line in lines:
+            key, _, value = line.partition(": ")
+            if key == "event":
+                event = value
+            elif key == "data" and event == "end":
+                raise CtlError(json.loads(value), 1)
+            elif key == "data":
+                click.echo(value)
+    except KeyboardInterrupt:
+        return

@@ -1,0 +1,105 @@
+"""What `fakebroker ctl` has beside the powers: isolated brokers, snapshots, the journal as stream and files, health.
+
+The paths are those of `control/extras.py`, which needs packages that a shell need not have; tests/ctl/test_extras.py
+compares the two.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import NamedTuple
+
+from fakebroker.broker import AsyncFakeBroker
+from fakebroker.control.members import Member
+from fakebroker.snapshot.snapshot import Snapshot
+
+
+class Answer(Enum):
+    """What is done with an answer."""
+
+    SHOWN = "printed"
+    FILE = "written to a file, or to standard output as it is"
+    STREAM = "printed line by line while it comes"
+
+
+class Extra(NamedTuple):
+    """A command that is no power."""
+
+    verb: str
+    path: str
+    about: str
+    parameters: Callable[[], Iterable[inspect.Parameter]] = tuple
+    answer: Answer = Answer.SHOWN
+    sends_file: bool = False
+    of_broker: bool = False  # whether --broker is for it
+    word: str = ""
+
+    @property
+    def in_path(self) -> list[str]:
+        """The names of the path's placeholders."""
+        return [part[1:-1] for part in self.path.split("/") if part[:1] == "{"]
+
+    @property
+    def has_body(self) -> bool:
+        """Whether its arguments come in a body."""
+        return self.verb == "POST"
+
+
+def _keyword(name: str, kind: type) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+
+
+def _broker_options() -> list[inspect.Parameter]:
+    made = Member(AsyncFakeBroker, "__init__", AsyncFakeBroker.__init__, is_property=False).parameters
+    return [*made, _keyword("idle_ttl_s", float)]
+
+
+def _fork_options() -> list[inspect.Parameter]:
+    made = Member(Snapshot, "async_fork", Snapshot.async_fork, is_property=False).parameters
+    return [*(p for p in made if p.kind is not p.VAR_KEYWORD), _keyword("idle_ttl_s", float)]
+
+
+def _stream_options() -> list[inspect.Parameter]:
+    return [_keyword("since", int)]
+
+
+_BROKER = "/brokers/{broker_id}"
+_SNAPSHOT = "/snapshots/{snapshot_id}"
+_FORK = """Start an isolated broker with the history of a snapshot.
+
+It may have other settings, be another release, and `--lost-commits '[["GROUP", "TOPIC", 0]]'` lets commits never
+have happened. `fakebroker ctl --broker ID` then controls it.
+"""
+_ADD = """Start an isolated broker with ports and state of its own; `fakebroker ctl --broker ID` controls it.
+
+It listens on 127.0.0.1 unless `--listen HOST:PORT` says otherwise. It is removed after `--idle-ttl-s` seconds (900)
+without a request and a client.
+"""
+_STREAM = """Print what happens while it happens, a JSON line for each entry of the journal; Ctrl-C ends it.
+
+It begins with what happens next, or with the entry of the sequence number `--since`.
+"""
+
+EXTRAS = (
+    Extra("GET", "/brokers", "The isolated brokers."),
+    Extra("POST", "/brokers", _ADD, _broker_options),
+    Extra("GET", _BROKER, "One isolated broker: its bootstrap address and nodes."),
+    Extra("DELETE", _BROKER, "Stop an isolated broker; fails if it had an internal error, a bug, meanwhile."),
+    Extra("GET", "/snapshots", "The snapshots that were taken."),
+    Extra("POST", "/snapshots", "Keep all that the broker has durably, as it is now, time included.", of_broker=True),
+    Extra("GET", _SNAPSHOT, "One snapshot: when it was taken, its topics and nodes."),
+    Extra("DELETE", _SNAPSHOT, "Forget a snapshot."),
+    Extra("POST", f"{_SNAPSHOT}/restore", "Make the broker what it was then; disconnects clients.", of_broker=True),
+    Extra("POST", f"{_SNAPSHOT}/fork", _FORK, _fork_options),
+    Extra("GET", f"{_SNAPSHOT}/file", "A snapshot as a file, for `fakebroker serve --from`.", answer=Answer.FILE),
+    Extra("POST", "/snapshots/file", "Keep a snapshot that was saved as FILE (- is standard input).", sends_file=True),
+    Extra("GET", "/journal/stream", _STREAM, _stream_options, Answer.STREAM, of_broker=True),
+    Extra("GET", "/journal/file", "The journal as a file (JSON lines).", answer=Answer.FILE, of_broker=True),
+    Extra("GET", "/journal/trace", "A timeline for https://ui.perfetto.dev.", answer=Answer.FILE, of_broker=True),
+    Extra("GET", "/journal/pcap", "The frames as a capture for Wireshark.", answer=Answer.FILE, of_broker=True),
+    Extra("POST", "/journal/diff", "How the journal FILE differs from the journal.", sends_file=True, of_broker=True),
+    Extra("GET", "/errors", "The internal errors (bugs) of the broker so far.", of_broker=True),
+    Extra("GET", "/healthz", "Whether the broker serves clients; fails if it does not.", of_broker=True),
+    Extra("GET", "/metrics", "Prometheus metrics.", answer=Answer.FILE, of_broker=True),
+    Extra("GET", "/openapi.json", "The OpenAPI document of the HTTP paths."),
+)

@@ -1,0 +1,105 @@
+"""The options of `fakebroker ctl`: the arguments of a power as a shell can say them."""
+
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import click
+
+from fakebroker.ctl.extras import Extra
+from fakebroker.ctl.paths import Row
+
+TABLE, OFFSETS, JSON = "KEY=VALUE", "TOPIC-PARTITION=OFFSET", "JSON"
+FILE = click.Argument(["file"], type=click.File("rb"), metavar="FILE")
+OUT = click.Option(["--out", "out"], metavar="FILE", help="The file to write. [default: standard output]")
+
+
+def options_of(row: Row) -> list[click.Option]:
+    """The options of a row, which are the arguments of its power."""
+    if isinstance(row, Extra):
+        return [_option(p) for p in row.parameters() if _is_sayable(p.annotation)]
+    member = row.members[-1]
+    if member.is_property and not row.is_setting:
+        return []
+    if member.is_property:
+        kind = inspect.Parameter.KEYWORD_ONLY
+        return [_option(inspect.Parameter(member.name, kind, annotation=member.returns))]
+    return [_option(p) for p in member.parameters if p.name not in row.in_path and _is_sayable(p.annotation)]
+
+
+def _option(parameter: inspect.Parameter) -> click.Option:
+    """One argument: numbers and words by themselves, tables as KEY=VALUE, what is more complicated as JSON."""
+    name, hint = parameter.name, _without_none(parameter.annotation)
+    flag = f"--{name.replace('_', '-')}"
+    required = parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL
+    if hint is bool:
+        return click.Option([f"{flag}/--no-{flag[2:]}", name], default=None)
+    if parameter.kind is parameter.VAR_POSITIONAL or Sequence[str] in get_args(parameter.annotation)[1:]:
+        return click.Option([flag, name], multiple=True, metavar="TEXT", help="May be repeated.")
+    origin = get_origin(hint)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        metavar = OFFSETS if get_origin(get_args(hint)[0]) is tuple else TABLE
+        return click.Option([flag, name], multiple=True, metavar=metavar, help="May be repeated.")
+    if hint in (int, float):
+        return click.Option([flag, name], type=hint, required=required)
+    if origin is Literal:
+        return click.Option([flag, name], type=click.Choice([str(each) for each in get_args(hint)]), required=required)
+    if isinstance(origin, type) and origin not in (Union, UnionType):
+        return click.Option([flag, name], metavar=JSON, required=required)
+    return click.Option([flag, name], metavar="TEXT", required=required)
+
+
+def value_of(option: click.Option, value: Any) -> Any:
+    """What is sent of an option's value. Raises UsageError."""
+    if option.metavar == TABLE:
+        return dict(_pair(each) for each in value)
+    if option.metavar == OFFSETS:
+        return _offsets(value)
+    if option.metavar == JSON:
+        try:
+            return json.loads(value)
+        except ValueError as error:
+            raise click.UsageError(f"--{option.name}: {error}") from None
+    return list(value) if option.multiple else value
+
+
+def _offsets(texts: Iterable[str]) -> dict[str, dict[str, int]]:
+    """orders-0=42 as a table by topic and partition. Raises UsageError."""
+    table: dict[str, dict[str, int]] = {}
+    for text in texts:
+        place, _, offset = text.rpartition("=")
+        topic, _, partition = place.rpartition("-")
+        if not topic or not _is_number(partition) or not _is_number(offset):
+            raise click.UsageError(f"{text!r} is not {OFFSETS}, such as orders-0=42")
+        table.setdefault(topic, {})[partition] = int(offset)
+    return table
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 20
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, found, value = text.partition("=")
+    if not found:
+        raise click.UsageError(f"{text!r} is not KEY=VALUE")
+    return key, value
+
+
+def _without_none(hint: Any) -> Any:
+    """A type without None; of several the first that a shell can say."""
+    if get_origin(hint) not in (Union, UnionType):
+        return hint
+    parts = [part for part in get_args(hint) if part is not type(None)]
+    return str if str in parts else parts[0]
+
+
+def _is_sayable(hint: Any) -> bool:
+    """Whether a value of the type can be written in a shell: functions and objects of Python cannot."""
+    hint = _without_none(hint)
+    if get_origin(hint) is not None:
+        return get_origin(hint) is not Callable
+    return hint in (bool, int, float, str, bytes, datetime, object, Any)
