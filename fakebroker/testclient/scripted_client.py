@@ -15,10 +15,12 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
+from fakebroker.arguments import check_text, check_whole
 from fakebroker.client.steps import ClientSteps, Flow
-from fakebroker.errors import WaitTimeout
+from fakebroker.errors import InvalidArgument, WaitTimeout
 from fakebroker.listeners import Address
 from fakebroker.testclient.driver import Driver
+from fakebroker.wire.registry import APIS
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -37,8 +39,14 @@ class ScriptedClients:
     ) -> "ScriptedClient":
         """A new client with a connection of its own, to `address` if there are several brokers.
 
-        `versions` pins APIs, e.g. {"JoinGroup": 4}.
+        `versions` pins APIs, e.g. {"JoinGroup": 4}. Raises InvalidArgument for one that there is not.
         """
+        if client_id is not None:
+            check_text("client_id", client_id)
+        for name, version in (versions or {}).items():
+            if name not in {api.name for api in APIS.values()}:
+                raise InvalidArgument("versions", versions, f"versions: there is no API {name!r}")
+            check_whole("versions", version, 0)
         return ScriptedClient(self, client_id, versions, address)
 
     def close(self) -> None:
