@@ -32,7 +32,8 @@ class Endpoint:
     def arguments(self) -> Arguments:
         """The arguments in query or body."""
         operation = self.operation
-        title = "".join(word.title() for word in operation.power.replace("_", ".").split(".")) + "Arguments"
+        words = operation.power.replace("[]", "").replace("_", ".").split(".")
+        title = "".join(word.title() for word in words) + "Arguments"
         member = operation.members[-1]
         if member.is_property and not operation.is_setting:
             return Arguments((), title)

@@ -170,8 +170,8 @@ def test_the_journal_is_asked_for_an_api(http: Http) -> None:
     joins = http("GET", "/journal?api=JoinGroup").data
 
     assert {join["api"] for join in joins} == {"JoinGroup"}
-    assert {join["client_id"] for join in joins} == {"svc-1"}
-    assert [join["error"] for join in joins] == ["MEMBER_ID_REQUIRED", "NONE"]
+    assert {join["client"] for join in joins} == {"svc-1"}
+    assert [join["errors"] for join in joins] == [["MEMBER_ID_REQUIRED"], []]
 
 
 def test_an_error_names_the_field(http: Http) -> None:
