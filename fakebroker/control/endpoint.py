@@ -1,7 +1,8 @@
 """One operation of the table as an endpoint: arguments in, the power called, its answer out."""
 
+import asyncio
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -14,7 +15,7 @@ from fakebroker.control.arguments import Arguments, from_text, input_type, param
 from fakebroker.control.members import Member, handles_in, is_handle
 from fakebroker.control.operations import OPERATIONS, Operation, separate_properties
 from fakebroker.control.problems import Problem, kafka_problem, nearest, shown_value, unknown_field
-from fakebroker.errors import KafkaError, UnknownThing
+from fakebroker.errors import KafkaError, UnknownThing, WaitTimeout
 
 if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker
@@ -58,12 +59,14 @@ class Endpoint:
         else:
             many, given = self.arguments.from_query(request.query_params.multi_items())
         try:
-            result = await self._call(broker, in_path, many, given)
+            result = self._call(broker, in_path, many, given)
+            if inspect.isawaitable(result):
+                result = await _while_connected(result, request)
         except KafkaError as error:
             raise kafka_problem(error, {**in_path, **dict.fromkeys(self.arguments.many, many), **given}) from error
         return self._response(broker, result, request)
 
-    async def _call(self, broker: Any, in_path: dict[str, Any], many: tuple[Any, ...], given: dict[str, Any]) -> Any:
+    def _call(self, broker: Any, in_path: dict[str, Any], many: tuple[Any, ...], given: dict[str, Any]) -> Any:
         target = broker
         *way, last = self.operation.members
         for member in way:
@@ -81,7 +84,7 @@ class Endpoint:
         if not last.is_property:
             given |= {p.name: in_path[p.name] for p in last.parameters if p.name in in_path}
             result = result(*many, **given)
-        return await result if inspect.isawaitable(result) else result
+        return result
 
     def _response(self, broker: "AsyncFakeBroker", result: Any, request: Request) -> Response:
         if self.operation.verb == "GET" and is_handle(type(result)) and getattr(result, "exists", True) is False:
@@ -94,6 +97,25 @@ class Endpoint:
             return PlainTextResponse(f"{result}\n")
         content = to_json(result, separate_properties())
         return JSONResponse(content, 201 if creates(self.operation) else 200)
+
+
+async def _while_connected(waiting: Awaitable[Any], request: Request) -> Any:
+    """What is waited for, unless the caller hangs up first: then nobody is there to read what this raises."""
+    waits, leaves = asyncio.ensure_future(waiting), asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait((waits, leaves), return_when=asyncio.FIRST_COMPLETED)
+        if waits.done():
+            return waits.result()
+        raise WaitTimeout("the caller hung up")
+    finally:
+        waits.cancel()
+        leaves.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    """Returns when the caller has hung up; its request was read before."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def _picked(member: Member, handles: list[Any], in_path: dict[str, Any]) -> Any:

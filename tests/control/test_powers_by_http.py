@@ -1,8 +1,12 @@
 """What a test in another language does with a broker: the same as in Python, with the same words."""
 
 import asyncio
+import json
 from datetime import UTC, datetime
+from typing import Any
 
+from fakebroker import AsyncFakeBroker
+from fakebroker.control.app import ControlApp
 from tests.support.control import Client, with_door
 
 DAY_MS = 86_400_000
@@ -167,3 +171,37 @@ def test_snapshots() -> None:
         assert (await door.problem("POST", "/snapshots/file", content=b"junk"))["status"] == 422
 
     with_door(test)
+
+
+def test_a_wait_ends_when_its_caller_hangs_up() -> None:
+    """Nothing waits on for a caller who has gone."""
+
+    async def wait_and_hang_up() -> None:
+        body = json.dumps({"state": "Stable", "timeout_s": 1e9}).encode()
+        said = iter([{"type": "http.request", "body": body}, {"type": "http.disconnect"}])
+        async with AsyncFakeBroker() as broker:
+            app = ControlApp(broker)
+            scope = {
+                "type": "http",
+                "method": "POST",
+                "path": "/groups/billing/wait",
+                "raw_path": b"/groups/billing/wait",
+                "query_string": b"",
+                "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")],
+                "client": ("127.0.0.1", 1),
+                "server": ("127.0.0.1", 2),
+            }
+
+            async def receive() -> dict[str, Any]:
+                await asyncio.sleep(0)
+                return next(said)
+
+            async def send(_message: Any) -> None:
+                """Nobody reads it."""
+
+            await asyncio.wait_for(app(scope, receive, send), 10)
+            await asyncio.sleep(0)
+            assert len(broker._waiters) == 0
+            await app.close()
+
+    asyncio.run(wait_and_hang_up())
