@@ -194,8 +194,8 @@ class _Broker(Powers):
         return take(options, self._engine.cluster, self._server.clock)
 
     def _restore(self, snapshot: "Snapshot") -> None:
-        """First everything that can fail, then the change; but for the ports of added nodes, which are free ones."""
-        from fakebroker.snapshot.restoring import check_nodes, fit_listeners, restored_cluster
+        """First everything that can fail, then the change."""
+        from fakebroker.snapshot.restoring import FittedListeners, check_nodes, restored_cluster
 
         state, clock = snapshot.state, self._server.clock
         options = state.options
@@ -203,12 +203,17 @@ class _Broker(Powers):
         now = Instant(state.clock.wall_ms, clock.now().mono_ms)
         cluster = restored_cluster(snapshot, now)
         alive = [node.id for node in state.cluster.nodes if node.alive]
-        self._server.open_nodes(alive)
+        fitted = FittedListeners(self._server, self._node_ids, list(cluster.nodes))
+        try:
+            self._server.open_nodes(alive)
+        except OSError:
+            fitted.close()
+            raise
         self._config, self._profile, self._seed = dict(options.config), options.profile, options.seed
         self._release, self._racks = cluster.release, options.racks
 
         def change() -> None:
-            fit_listeners(self._server, self._node_ids, list(cluster.nodes))
+            fitted.use()
             clock.restore(*state.clock)
 
         self._begin_anew(change, lambda: self._engine_of(cluster, now))

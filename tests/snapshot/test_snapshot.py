@@ -1,6 +1,8 @@
 """Snapshots of brokers: what comes back, what stays apart, what a fork may change."""
 
 import asyncio
+import errno
+import socket
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -11,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakebroker import AsyncFakeBroker, FakeBroker, InvalidArgument, SettingError, Snapshot, UnknownThing
+from fakebroker.net import ports
 from fakebroker.release import UnknownRelease
 from tests.snapshot.histories import STEPS, commit, join, new_broker, play
 
@@ -241,6 +244,73 @@ def test_nodes_that_were_added_or_removed(is_running: bool) -> None:
     assert broker.bootstrap.split(",")[:2] == ports.split(",")[:2]
     assert Snapshot.from_bytes(one_and_three.to_bytes()) == one_and_three
     broker.stop()
+
+
+@pytest.mark.parametrize("refused_at", [0, 1])
+def test_a_restore_whose_ports_cannot_be_had_changes_nothing(refused_at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients stay connected; history, options, nodes and ports are as before; none of the new ports stays bound."""
+    with FakeBroker(nodes=2, config={RETENTION: 60}) as other:
+        other.add_node()
+        other.add_node()
+        four = other.snapshot()
+    with FakeBroker(nodes=2) as broker:
+        broker.clock.freeze()
+        broker.node(2).stop()
+        broker.create_topic("t")
+        client = broker.client()
+        client.produce("t", 0, [(None, b"first")])
+        before, history, bootstrap = broker.snapshot(), len(broker.journal.entries()), broker.bootstrap
+        connections = broker.engine.connections.copy()
+        real, made = ports._bound_socket, list[socket.socket]()
+
+        def bound_socket(host: str, port: int) -> socket.socket:
+            if port == 0 and len(made) == refused_at:
+                raise OSError(errno.EMFILE, "no more sockets")
+            made.append(real(host, port))
+            return made[-1]
+
+        monkeypatch.setattr(ports, "_bound_socket", bound_socket)
+        with pytest.raises(OSError, match="no more sockets"):
+            broker.restore(four)
+
+        assert [each.fileno() for each in made] == [-1] * refused_at
+        assert len(broker.journal.entries()) == history > 0
+        assert (broker.snapshot(), broker.bootstrap) == (before, bootstrap)
+        assert [broker.server.ports.is_refusing(place) for place in (0, 1)] == [False, True]
+        assert broker.engine.connections == connections
+        monkeypatch.undo()
+        broker.restore(four)
+        assert len(broker.nodes) == len(broker.listeners) == 4
+
+
+def test_a_restore_that_cannot_open_a_stopped_node_gives_up_the_new_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ports of added nodes are had first; when another port is taken they are closed, and nothing has changed."""
+    with FakeBroker(nodes=2) as broker:
+        broker.clock.freeze()
+        broker.add_node()
+        three = broker.snapshot()
+        broker.reset()
+        broker.clock.freeze()
+        broker.node(2).stop()
+        before, made = broker.snapshot(), list[socket.socket]()
+        real = ports._bound_socket
+
+        def bound_socket(host: str, port: int) -> socket.socket:
+            made.append(real(host, port))
+            return made[-1]
+
+        def accept(_ports: ports.Ports, _place: int) -> None:
+            raise OSError(errno.EADDRINUSE, "taken")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(ports, "_bound_socket", bound_socket)
+            patched.setattr(ports.Ports, "accept", accept)
+            with pytest.raises(OSError, match="taken"):
+                broker.restore(three)
+
+        assert made[0].fileno() == -1
+        assert broker.snapshot() == before
+        assert len(broker.listeners) == 2
 
 
 def test_what_is_due_by_other_rules_goes_at_the_next_cleanup() -> None:
