@@ -288,10 +288,10 @@ class FakeBroker(_Broker):
         if self._is_own_thread():
             return self
         with self._life:
-            if self._running_thread() is None:
+            if self._running_thread(or_failed=False) is None:
                 self._server.ports.bind()
                 self._restart_nodes()
-                thread = LoopThread(lambda: self._server.serve(self._engine), self._close)
+                thread = LoopThread(lambda: self._server.serve(self._engine), self._close, self._give_up)
                 thread.start()
                 self._thread = thread
         return self
@@ -300,7 +300,7 @@ class FakeBroker(_Broker):
         """Close everything: ports, connections, thread; none is left when this returns. Again does no harm.
 
         Calls that other threads have begun are done first; their waits end with BrokerStopped. Raises again what the
-        broker's own code raised: a bug of ours. Raises RuntimeError on the broker's own thread, which goes on.
+        broker's own code raised: a bug of ours, and the error by which its thread has ended. Raises RuntimeError on the broker's own thread, which goes on.
         """
         if self._is_own_thread():
             raise RuntimeError("stop() on the broker's own thread, inside call(), would wait for itself")
@@ -314,7 +314,8 @@ class FakeBroker(_Broker):
     def call(self, function: Callable[[], T]) -> T:
         """Run `function` on the broker's thread; returns what it returns and raises what it raises.
 
-        While the broker is not running: on the caller's thread, one at a time.
+        While the broker is not running: on the caller's thread, one at a time. Raises BrokerStopped with the cause if
+        its thread has ended by an error, until the next `start` or `stop`.
         """
         if self._is_own_thread():
             return self._run(function)
@@ -364,12 +365,22 @@ class FakeBroker(_Broker):
         thread = self._thread
         return thread is not None and thread.is_current
 
-    def _running_thread(self) -> LoopThread | None:
-        """The thread, which is forgotten if it ended by itself or a stop was interrupted. Needs `_life`."""
-        if self._thread is not None and not self._thread.is_open:
-            self._thread.stop()
+    def _running_thread(self, *, or_failed: bool = True) -> LoopThread | None:
+        """The thread, which is forgotten if it ended by itself or a stop was interrupted, and also if it ended by an
+        error unless `or_failed`. Needs `_life`.
+        """
+        thread = self._thread
+        if thread is not None and not (thread.is_open or (or_failed and thread.has_failed)):
+            thread.stop()
             self._thread = None
         return self._thread
+
+    def _give_up(self, error: BaseException, text: str) -> None:
+        """The loop has failed: close everything without it. `stop` raises the error, also after another `start`."""
+        self.errors.append(error if isinstance(error, Exception) else RuntimeError(text))
+        self._server.abandon()
+        self._ring.end()
+        self._waiters.end(text)
 
     def _forked(self) -> None:
         super()._forked()
