@@ -300,7 +300,8 @@ class FakeBroker(_Broker):
         """Close everything: ports, connections, thread; none is left when this returns. Again does no harm.
 
         Calls that other threads have begun are done first; their waits end with BrokerStopped. Raises again what the
-        broker's own code raised: a bug of ours, and the error by which its thread has ended. Raises RuntimeError on the broker's own thread, which goes on.
+        broker's own code raised: a bug of ours, and the error by which its thread has ended. Raises RuntimeError on the
+        broker's own thread, which goes on.
         """
         if self._is_own_thread():
             raise RuntimeError("stop() on the broker's own thread, inside call(), would wait for itself")

@@ -337,7 +337,7 @@ def test_a_loop_that_fails_ends_the_broker_and_says_why() -> None:
 
 
 def test_starting_again_after_the_loop_has_failed() -> None:
-    """`start` needs no `stop` before: the broker runs again, and the error is not lost but raised by the next `stop`."""
+    """`start` needs no `stop` before: the broker runs again, and the error is raised by the next `stop`."""
     broker = FakeBroker().start()
     listeners = [(each.host, each.port) for each in broker.listeners]
     broker.call(fail_selecting)

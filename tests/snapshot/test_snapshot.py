@@ -313,6 +313,40 @@ def test_a_restore_that_cannot_open_a_stopped_node_gives_up_the_new_ports(monkey
         assert len(broker.listeners) == 2
 
 
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda broker: broker.group("nope").state,
+        lambda broker: broker.group("nope").explain(),
+        lambda broker: broker.group("nope").members,
+        lambda broker: broker.groups,
+        lambda broker: broker.coordinator("nope").node_id,
+        lambda broker: broker.topic("b").end_offsets,
+        lambda broker: broker.topic("b").records(),
+        lambda broker: broker.topic("b").partition(1).high_watermark,
+        lambda broker: broker.topic("__consumer_offsets").end_offsets,
+        lambda broker: broker.story(),
+    ],
+)
+def test_a_look_changes_nothing_durable(look: Callable[[FakeBroker], object]) -> None:
+    """A snapshot after looking at what was never used, while the clock stands still, equals the one before."""
+    broker = new_broker()
+    commit(broker, "billing", 3)
+    before = broker.snapshot()
+    look(broker)
+    assert broker.snapshot() == before
+
+
+def test_a_look_at_a_group_makes_no_log() -> None:
+    """The partition of `__consumer_offsets` where the group would be is as unused as it was."""
+    broker = new_broker()
+    commit(broker, "billing", 3)
+    partition = broker.engine.cluster.group_partition("nope")
+    assert not partition.has_log
+    assert broker.group("nope").state == "Dead"
+    assert not partition.has_log
+
+
 def test_what_is_due_by_other_rules_goes_at_the_next_cleanup() -> None:
     """The same history under a retention of one day: the offsets go within the interval of the cleanup."""
     broker = new_broker()
