@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fakebroker import AsyncFakeBroker, FakeBroker, InvalidArgument, SettingError, Snapshot, UnknownThing
 from fakebroker.net import ports
 from fakebroker.release import UnknownRelease
-from tests.snapshot.histories import STEPS, commit, join, new_broker, play
+from tests.snapshot.histories import STEPS, commit, commit_in_transaction, join, new_broker, play
 
 steps = st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 40)), max_size=25)
 RETENTION = "offsets.retention.minutes"
@@ -423,6 +423,24 @@ def test_a_lost_commit_of_several_partitions() -> None:
     assert fork.group("billing").offsets == {("orders", 0): 6, ("orders", 1): 5}
     commit(fork, "billing", 7, "orders", 1)
     assert fork.snapshot().fork().group("billing").offsets == {("orders", 0): 6, ("orders", 1): 7}
+
+
+@pytest.mark.parametrize("commits", [False, None])
+def test_an_offset_of_a_transaction_that_was_not_committed_cannot_be_lost(commits: bool | None) -> None:
+    """What was aborted or is open never counted: the latest committed offset is lost, in a transaction or not."""
+    broker = new_broker()
+    commit(broker, "billing", 1)
+    commit_in_transaction(broker, "billing", 2, commits=True)
+    commit_in_transaction(broker, "billing", 3, commits=commits)
+    commit_in_transaction(broker, "billing", 4, commits=True, producer_id=8, partition=1)
+    before = broker.snapshot()
+    lost = ("billing", "a", 0)
+
+    assert before.fork().group("billing").offsets == {("a", 0): 2, ("a", 1): 4}
+    assert before.fork(lost_commits=[lost]).group("billing").offsets == {("a", 0): 1, ("a", 1): 4}
+    assert before.fork(lost_commits=[lost, lost]).group("billing").offsets == {("a", 1): 4}
+    with pytest.raises(UnknownThing, match="has none for it"):
+        before.fork(lost_commits=[lost] * 3)
 
 
 def bad_forks() -> list[Any]:
