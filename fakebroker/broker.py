@@ -194,8 +194,8 @@ class _Broker(Powers):
         return take(options, self._engine.cluster, self._server.clock)
 
     def _restore(self, snapshot: "Snapshot") -> None:
-        """First everything that can fail, then the change; but for the ports of added nodes, which are free ones."""
-        from fakebroker.snapshot.restoring import check_nodes, fit_listeners, restored_cluster
+        """First everything that can fail, then the change."""
+        from fakebroker.snapshot.restoring import FittedListeners, check_nodes, restored_cluster
 
         state, clock = snapshot.state, self._server.clock
         options = state.options
@@ -203,12 +203,17 @@ class _Broker(Powers):
         now = Instant(state.clock.wall_ms, clock.now().mono_ms)
         cluster = restored_cluster(snapshot, now)
         alive = [node.id for node in state.cluster.nodes if node.alive]
-        self._server.open_nodes(alive)
+        fitted = FittedListeners(self._server, self._node_ids, list(cluster.nodes))
+        try:
+            self._server.open_nodes(alive)
+        except OSError:
+            fitted.close()
+            raise
         self._config, self._profile, self._seed = dict(options.config), options.profile, options.seed
         self._release, self._racks = cluster.release, options.racks
 
         def change() -> None:
-            fit_listeners(self._server, self._node_ids, list(cluster.nodes))
+            fitted.use()
             clock.restore(*state.clock)
 
         self._begin_anew(change, lambda: self._engine_of(cluster, now))
@@ -283,10 +288,10 @@ class FakeBroker(_Broker):
         if self._is_own_thread():
             return self
         with self._life:
-            if self._running_thread() is None:
+            if self._running_thread(or_failed=False) is None:
                 self._server.ports.bind()
                 self._restart_nodes()
-                thread = LoopThread(lambda: self._server.serve(self._engine), self._close)
+                thread = LoopThread(lambda: self._server.serve(self._engine), self._close, self._give_up)
                 thread.start()
                 self._thread = thread
         return self
@@ -295,7 +300,8 @@ class FakeBroker(_Broker):
         """Close everything: ports, connections, thread; none is left when this returns. Again does no harm.
 
         Calls that other threads have begun are done first; their waits end with BrokerStopped. Raises again what the
-        broker's own code raised: a bug of ours. Raises RuntimeError on the broker's own thread, which goes on.
+        broker's own code raised: a bug of ours, and the error by which its thread has ended. Raises RuntimeError on the
+        broker's own thread, which goes on.
         """
         if self._is_own_thread():
             raise RuntimeError("stop() on the broker's own thread, inside call(), would wait for itself")
@@ -309,7 +315,8 @@ class FakeBroker(_Broker):
     def call(self, function: Callable[[], T]) -> T:
         """Run `function` on the broker's thread; returns what it returns and raises what it raises.
 
-        While the broker is not running: on the caller's thread, one at a time.
+        While the broker is not running: on the caller's thread, one at a time. Raises BrokerStopped with the cause if
+        its thread has ended by an error, until the next `start` or `stop`.
         """
         if self._is_own_thread():
             return self._run(function)
@@ -359,12 +366,22 @@ class FakeBroker(_Broker):
         thread = self._thread
         return thread is not None and thread.is_current
 
-    def _running_thread(self) -> LoopThread | None:
-        """The thread, which is forgotten if it ended by itself or a stop was interrupted. Needs `_life`."""
-        if self._thread is not None and not self._thread.is_open:
-            self._thread.stop()
+    def _running_thread(self, *, or_failed: bool = True) -> LoopThread | None:
+        """The thread, which is forgotten if it ended by itself or a stop was interrupted, and also if it ended by an
+        error unless `or_failed`. Needs `_life`.
+        """
+        thread = self._thread
+        if thread is not None and not (thread.is_open or (or_failed and thread.has_failed)):
+            thread.stop()
             self._thread = None
         return self._thread
+
+    def _give_up(self, error: BaseException, text: str) -> None:
+        """The loop has failed: close everything without it. `stop` raises the error, also after another `start`."""
+        self.errors.append(error if isinstance(error, Exception) else RuntimeError(text))
+        self._server.abandon()
+        self._ring.end()
+        self._waiters.end(text)
 
     def _forked(self) -> None:
         super()._forked()

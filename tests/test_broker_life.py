@@ -278,3 +278,77 @@ def test_a_clock_that_was_asked_too_much_goes_on(kwargs: dict[str, Any]) -> None
             broker.coordinator("g").load(for_s=float("inf"))
         client.sendall(with_length(ASKED[4:]))
         assert client.recv(1000)
+
+
+def fail_selecting() -> None:
+    """Let the running loop fail by itself at its next look for what is ready."""
+
+    def select(_timeout: float | None = None) -> list[Any]:
+        raise OSError("the selector is gone")
+
+    loop: Any = asyncio.get_running_loop()
+    loop._selector.select = select
+
+
+def test_a_loop_that_fails_ends_the_broker_and_says_why() -> None:
+    """Calls and waits, those under way too, raise BrokerStopped with the cause at once; clients are disconnected;
+    `stop` raises the error, once, and `start` goes on with what was there.
+    """
+    broker = FakeBroker().start()
+    broker.create_topic("t")
+    before = descriptors()
+    client = connect(broker)
+    waiting = Future[Any]()
+
+    def wait() -> None:
+        try:
+            broker.group("g").wait(state="Stable", timeout_s=LONG_S)
+        except BrokerStopped as error:
+            waiting.set_result(str(error))
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    while not broker.call(lambda: len(broker._waiters)):
+        pass
+
+    def fail() -> Any:
+        """Returns what became of a function that was handed over and had not run when the loop failed."""
+        assert broker._thread is not None
+        fail_selecting()
+        return broker._thread.hand_over(lambda: None)
+
+    with pytest.raises(BrokerStopped, match="the selector is gone"):
+        broker.call(fail).result(SOON_S)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(BrokerStopped, match="the selector is gone"):
+        pool.submit(broker.call, lambda: None).result(SOON_S)
+    assert "the selector is gone" in waiting.result(SOON_S)
+    waiter.join(SOON_S)
+    with pytest.raises(BrokerStopped, match="the selector is gone"):
+        broker.group("g").wait(state="Stable", timeout_s=LONG_S)
+    assert client.recv(1) == b""
+    client.close()
+    with pytest.raises(OSError, match="the selector is gone"):
+        broker.stop()
+    broker.stop()
+    assert [topic.name for topic in broker.topics] == ["t"]
+    with broker:
+        assert broker.call(lambda: broker.is_running)
+        assert descriptors() == before
+
+
+def test_starting_again_after_the_loop_has_failed() -> None:
+    """`start` needs no `stop` before: the broker runs again, and the error is raised by the next `stop`."""
+    broker = FakeBroker().start()
+    listeners = [(each.host, each.port) for each in broker.listeners]
+    broker.call(fail_selecting)
+    with pytest.raises(BrokerStopped, match="the selector is gone"):
+        broker.group("g").wait(state="Stable", timeout_s=LONG_S)
+
+    broker.start()
+
+    assert [(each.host, each.port) for each in broker.listeners] == listeners
+    with connect(broker) as client:
+        client.sendall(ASKED)
+        assert client.recv(4)
+    with pytest.raises(OSError, match="the selector is gone"):
+        broker.stop()

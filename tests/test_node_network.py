@@ -150,6 +150,23 @@ def test_half_open(broker: FakeBroker) -> None:
             assert is_answered(during)
 
 
+def test_half_open_again(broker: FakeBroker) -> None:
+    """Connections that were made since the first time go silent, too; healed once, all of them end."""
+    with closing(connected(broker, 2)) as first:
+        assert is_answered(first)
+        broker.node(2).half_open()
+        with closing(connected(broker, 2)) as second:
+            assert is_answered(second)
+            broker.node(2).half_open()
+            assert broker.node(2).network == ["half-open"]
+            second.sendall(ASK)
+            assert is_silent(second, broker)
+            broker.node(2).heal()
+            for each in (first, second):
+                with suppress(ConnectionResetError):
+                    assert each.recv(65536) == b""
+
+
 def test_everything_is_new_after_a_reset(broker: FakeBroker) -> None:
     """Frozen, unreachable, killed, added and removed nodes: the broker has its three again, and they serve."""
     broker.add_node(rack="r4")

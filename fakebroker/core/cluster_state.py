@@ -82,7 +82,7 @@ class LogState(NamedTuple):
 
 
 class PartitionState(NamedTuple):
-    """A partition; `log` is None as long as it was never used."""
+    """A partition; `log` is None if nothing was ever written there."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -283,7 +283,10 @@ def _partition_state(partition: Partition) -> PartitionState:
     return _read(PartitionState, partition, log=_log_state(partition.log) if partition.has_log else None)
 
 
-def _log_state(log: PartitionLog) -> LogState:
+def _log_state(log: PartitionLog) -> LogState | None:
+    """None for a log as it is when it is made, because making one is no more than a look at it."""
+    if not log.log_end_offset and not log.cleaned_until and not any(True for _ in log.producers):
+        return None
     log.materialize_pending()
     return _read(
         LogState,

@@ -40,11 +40,14 @@ def find_coordinator(cluster: "Cluster", group_id: str) -> "Node":
 def find_group(cluster: "Cluster", group_id: str, now: Instant) -> "ClassicGroup | None":
     """The group where its coordinator has it; None without a coordinator, too, and while it is loading.
 
-    A look makes no internal topic: clients could see it.
+    A look makes no internal topic, which clients could see, and no log.
     """
     if CONSUMER_OFFSETS not in cluster.topics:
         return None
-    node = cluster.nodes.get(cluster.group_partition(group_id).leader)
+    partition = cluster.group_partition(group_id)
+    if not partition.has_log:
+        return None
+    node = cluster.nodes.get(partition.leader)
     try:
         return None if node is None else node.coordinator.shard(group_id, now).group(group_id)
     except KafkaError:

@@ -171,7 +171,7 @@ class NodeHandle(Handle):
     def half_open(self) -> NetworkFault:
         """The connections that are there go silent: bytes vanish both ways, and nobody is told. New ones are served.
 
-        Healed, they are reset.
+        A second call takes those that were made since. Healed, they are reset.
         """
         return self._disturb(HALF_OPEN)
 

@@ -29,8 +29,8 @@ class NodeLinks:
         return any(fault in _SILENT for fault in self._faults.get(node_id, ()))
 
     def begin(self, node_id: int, fault: str) -> None:
-        """Let a fault begin; nothing happens if it is there."""
-        if fault in self._faults.get(node_id, ()):
+        """Let a fault begin; nothing happens if it is there, but that half-open takes the connections made since."""
+        if fault in self._faults.get(node_id, ()) and fault != HALF_OPEN:
             return
         server = self._server
         if fault == REFUSES_CONNECTS:

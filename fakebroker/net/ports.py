@@ -44,18 +44,17 @@ class Ports:
             self.close()
             raise
 
-    def add(self, listener: "Listener") -> None:
-        """One more listener; bound at once if the others are. Raises OSError, and is as before then."""
+    def more(self, listeners: "Sequence[Listener]") -> "Ports":
+        """Listeners for `extend`, bound if these are. Raises OSError, and leaves none of them bound then."""
+        more = Ports(listeners)
         if self.sockets:
-            bound = _bound_socket(listener.host, listener.port)
-            try:
-                _listen(bound, listener)
-            except OSError:
-                bound.close()
-                raise
-            listener.port = bound.getsockname()[1]
-            self.sockets.append(bound)
-        self.listeners.append(listener)
+            more.bind()
+        return more
+
+    def extend(self, more: "Ports") -> None:
+        """Take over the listeners and the sockets of others, which `more` has made."""
+        self.listeners += more.listeners
+        self.sockets += more.sockets
 
     def drop(self, count: int) -> None:
         """Give up all listeners but the first `count`; none of them accepts clients any more."""

@@ -133,9 +133,15 @@ class Server:
 
     def add_listener(self, listener: Listener) -> None:
         """Listen at one more place, which the engine knows. Raises OSError, and listens there not, if that fails."""
-        self.ports.add(listener)
+        self.extend_ports(self.ports.more([listener]))
+
+    def extend_ports(self, more: Ports) -> None:
+        """Listen at more places, which the engine knows; `Ports.more` has bound them."""
+        first = len(self.ports.listeners)
+        self.ports.extend(more)
         if self.is_serving:
-            self._accept_at(len(self.ports.listeners) - 1)
+            for place in range(first, len(self.ports.listeners)):
+                self._accept_at(place)
 
     def drop_listeners(self, node_ids: Sequence[int]) -> None:
         """Links are as new, and there are only the listeners of these nodes, which are the first."""

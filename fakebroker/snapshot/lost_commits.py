@@ -10,6 +10,7 @@ from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.errors import UnknownThing, WireError
 from fakebroker.records.batch import parse_header, read_records
 from fakebroker.records.faults import InvalidRecord
+from fakebroker.records.markers import ControlRecordType, control_record_type
 from fakebroker.records.offsets_codec import read_entry
 from fakebroker.records.offsets_topic import OffsetEntry
 from fakebroker.records.record_codec import Record
@@ -40,12 +41,16 @@ def without_latest_commit(state: ClusterState, commit: Commit) -> ClusterState:
 
 
 def _without_latest(log: LogState, commit: Commit) -> LogState:
-    """Look from the end of the log for the latest record about the partition."""
+    """Look from the end of the log for the latest record about the partition that counts.
+
+    Of a transaction only what was committed counts. On the way back a transaction's marker comes before its records.
+    """
+    is_committed: dict[int, bool] = {}  # by producer id; one whose transaction is open is not there
     for place in reversed(range(len(log.segments))):
         segment = log.segments[place]
         for index in reversed(range(len(segment.batches))):
             batch = segment.batches[index]
-            found = _latest_in(batch, commit)
+            found = _latest_in(batch, commit) if _counts(batch, is_committed) else None
             if found is not None:
                 record, is_tombstone = found
                 if is_tombstone:
@@ -55,16 +60,27 @@ def _without_latest(log: LogState, commit: Commit) -> LogState:
     raise _unknown(commit, "the group has none for it")
 
 
+def _counts(batch: bytes, is_committed: dict[int, bool]) -> bool:
+    """Whether the records of a batch are in no transaction, or in one that was committed; notes what a marker says."""
+    try:
+        header = parse_header(batch)
+        if header.is_control:
+            for record in read_records(batch):
+                is_committed[header.producer_id] = control_record_type(record.key) == ControlRecordType.COMMIT
+            return False
+    except (WireError, InvalidRecord):  # a batch that a test corrupted; a load says so
+        return False
+    return not header.is_transactional or is_committed.get(header.producer_id, False)
+
+
 def _latest_in(batch: bytes, commit: Commit) -> tuple[Record, bool] | None:
     """The last record of a batch that is about the partition, and whether it is a tombstone."""
     try:
-        if parse_header(batch).is_control:
-            return None
         for record in reversed(list(read_records(batch))):
             entry = read_entry(record.key, record.value)
             if isinstance(entry, OffsetEntry) and entry[:3] == commit:
                 return record, entry.value is None
-    except (WireError, InvalidRecord):  # a batch that a test corrupted; a load says so
+    except (WireError, InvalidRecord):
         pass
     return None
 

@@ -27,16 +27,29 @@ def restored_cluster(snapshot: "Snapshot", now: Instant) -> Cluster:
     return cluster
 
 
-def fit_listeners(server: Server, first: Sequence[int], node_ids: Sequence[int]) -> None:
-    """Have listeners for the nodes `first`, which a broker began with, and for these others.
+class FittedListeners:
+    """The listeners for the nodes `first`, which a broker began with, and for these others.
 
-    Of the listeners of nodes that were added those that come first and are wanted stay.
+    Of the listeners of nodes that were added those that come first and are wanted stay. Ports can be refused by the
+    system, so making this binds the missing ones, beside all that there are; `use` cannot fail.
     """
-    added = [listener.node_id for listener in server.ports.listeners if listener.node_id not in first]
-    server.drop_listeners([*first, *takewhile(lambda node_id: node_id in node_ids, added)])
-    for node_id in node_ids:
-        if not any(listener.node_id == node_id for listener in server.ports.listeners):
-            server.add_listener(next_listener(server.ports.listeners, node_id))
+
+    def __init__(self, server: Server, first: Sequence[int], node_ids: Sequence[int]) -> None:
+        """Raises OSError if a port cannot be had; then none is bound."""
+        self._server, ports = server, server.ports
+        added = [listener.node_id for listener in ports.listeners if listener.node_id not in first]
+        self._kept = [*first, *takewhile(lambda node_id: node_id in node_ids, added)]
+        missing = [node_id for node_id in node_ids if node_id not in self._kept]
+        self._new = ports.more([next_listener(ports.listeners, node_id) for node_id in missing])
+
+    def use(self) -> None:
+        """Drop the listeners that are not wanted, and accept clients at the new ones."""
+        self._server.drop_listeners(self._kept)
+        self._server.extend_ports(self._new)
+
+    def close(self) -> None:
+        """Give up the new ports, which are not used."""
+        self._new.close()
 
 
 def check_nodes(wanted: Sequence[int], present: Sequence[int]) -> None:

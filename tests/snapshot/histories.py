@@ -45,6 +45,23 @@ def commit(broker: FakeBroker, group_id: str, offset: int, topic: str = "a", par
     broker.call(act)
 
 
+def commit_in_transaction(
+    broker: FakeBroker, group_id: str, offset: int, *, commits: bool | None, producer_id: int = 7, partition: int = 0
+) -> None:
+    """A commit of topic "a" in a transaction that is committed or aborted then, or stays open with None."""
+
+    def act() -> None:
+        shard, now = shard_of(broker, group_id)
+        group = shard.group(group_id) or shard.create_group(group_id, now)
+        stored = stored_offset("a", partition, offset, commit_ms=now.wall_ms)
+        shard.commit_pending(group, (producer_id, 0), [stored], now)
+        if commits is not None:
+            shard.partition.log.append_marker(producer_id, 0, now, commit=commits, coordinator_epoch=1)
+            shard.replay_end_transaction_marker(producer_id, commits, now)
+
+    broker.call(act)
+
+
 def join(broker: FakeBroker, group_id: str) -> str:
     """A consumer joins and is assigned something; its member id."""
     answers: list[Any] = []

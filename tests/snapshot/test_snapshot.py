@@ -1,6 +1,8 @@
 """Snapshots of brokers: what comes back, what stays apart, what a fork may change."""
 
 import asyncio
+import errno
+import socket
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -11,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakebroker import AsyncFakeBroker, FakeBroker, InvalidArgument, SettingError, Snapshot, UnknownThing
+from fakebroker.net import ports
 from fakebroker.release import UnknownRelease
-from tests.snapshot.histories import STEPS, commit, join, new_broker, play
+from tests.snapshot.histories import STEPS, commit, commit_in_transaction, join, new_broker, play
 
 steps = st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 40)), max_size=25)
 RETENTION = "offsets.retention.minutes"
@@ -243,6 +246,107 @@ def test_nodes_that_were_added_or_removed(is_running: bool) -> None:
     broker.stop()
 
 
+@pytest.mark.parametrize("refused_at", [0, 1])
+def test_a_restore_whose_ports_cannot_be_had_changes_nothing(refused_at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients stay connected; history, options, nodes and ports are as before; none of the new ports stays bound."""
+    with FakeBroker(nodes=2, config={RETENTION: 60}) as other:
+        other.add_node()
+        other.add_node()
+        four = other.snapshot()
+    with FakeBroker(nodes=2) as broker:
+        broker.clock.freeze()
+        broker.node(2).stop()
+        broker.create_topic("t")
+        client = broker.client()
+        client.produce("t", 0, [(None, b"first")])
+        before, history, bootstrap = broker.snapshot(), len(broker.journal.entries()), broker.bootstrap
+        connections = broker.engine.connections.copy()
+        real, made = ports._bound_socket, list[socket.socket]()
+
+        def bound_socket(host: str, port: int) -> socket.socket:
+            if port == 0 and len(made) == refused_at:
+                raise OSError(errno.EMFILE, "no more sockets")
+            made.append(real(host, port))
+            return made[-1]
+
+        monkeypatch.setattr(ports, "_bound_socket", bound_socket)
+        with pytest.raises(OSError, match="no more sockets"):
+            broker.restore(four)
+
+        assert [each.fileno() for each in made] == [-1] * refused_at
+        assert len(broker.journal.entries()) == history > 0
+        assert (broker.snapshot(), broker.bootstrap) == (before, bootstrap)
+        assert [broker.server.ports.is_refusing(place) for place in (0, 1)] == [False, True]
+        assert broker.engine.connections == connections
+        monkeypatch.undo()
+        broker.restore(four)
+        assert len(broker.nodes) == len(broker.listeners) == 4
+
+
+def test_a_restore_that_cannot_open_a_stopped_node_gives_up_the_new_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ports of added nodes are had first; when another port is taken they are closed, and nothing has changed."""
+    with FakeBroker(nodes=2) as broker:
+        broker.clock.freeze()
+        broker.add_node()
+        three = broker.snapshot()
+        broker.reset()
+        broker.clock.freeze()
+        broker.node(2).stop()
+        before, made = broker.snapshot(), list[socket.socket]()
+        real = ports._bound_socket
+
+        def bound_socket(host: str, port: int) -> socket.socket:
+            made.append(real(host, port))
+            return made[-1]
+
+        def accept(_ports: ports.Ports, _place: int) -> None:
+            raise OSError(errno.EADDRINUSE, "taken")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(ports, "_bound_socket", bound_socket)
+            patched.setattr(ports.Ports, "accept", accept)
+            with pytest.raises(OSError, match="taken"):
+                broker.restore(three)
+
+        assert made[0].fileno() == -1
+        assert broker.snapshot() == before
+        assert len(broker.listeners) == 2
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda broker: broker.group("nope").state,
+        lambda broker: broker.group("nope").explain(),
+        lambda broker: broker.group("nope").members,
+        lambda broker: broker.groups,
+        lambda broker: broker.coordinator("nope").node_id,
+        lambda broker: broker.topic("b").end_offsets,
+        lambda broker: broker.topic("b").records(),
+        lambda broker: broker.topic("b").partition(1).high_watermark,
+        lambda broker: broker.topic("__consumer_offsets").end_offsets,
+        lambda broker: broker.story(),
+    ],
+)
+def test_a_look_changes_nothing_durable(look: Callable[[FakeBroker], object]) -> None:
+    """A snapshot after looking at what was never used, while the clock stands still, equals the one before."""
+    broker = new_broker()
+    commit(broker, "billing", 3)
+    before = broker.snapshot()
+    look(broker)
+    assert broker.snapshot() == before
+
+
+def test_a_look_at_a_group_makes_no_log() -> None:
+    """The partition of `__consumer_offsets` where the group would be is as unused as it was."""
+    broker = new_broker()
+    commit(broker, "billing", 3)
+    partition = broker.engine.cluster.group_partition("nope")
+    assert not partition.has_log
+    assert broker.group("nope").state == "Dead"
+    assert not partition.has_log
+
+
 def test_what_is_due_by_other_rules_goes_at_the_next_cleanup() -> None:
     """The same history under a retention of one day: the offsets go within the interval of the cleanup."""
     broker = new_broker()
@@ -319,6 +423,24 @@ def test_a_lost_commit_of_several_partitions() -> None:
     assert fork.group("billing").offsets == {("orders", 0): 6, ("orders", 1): 5}
     commit(fork, "billing", 7, "orders", 1)
     assert fork.snapshot().fork().group("billing").offsets == {("orders", 0): 6, ("orders", 1): 7}
+
+
+@pytest.mark.parametrize("commits", [False, None])
+def test_an_offset_of_a_transaction_that_was_not_committed_cannot_be_lost(commits: bool | None) -> None:
+    """What was aborted or is open never counted: the latest committed offset is lost, in a transaction or not."""
+    broker = new_broker()
+    commit(broker, "billing", 1)
+    commit_in_transaction(broker, "billing", 2, commits=True)
+    commit_in_transaction(broker, "billing", 3, commits=commits)
+    commit_in_transaction(broker, "billing", 4, commits=True, producer_id=8, partition=1)
+    before = broker.snapshot()
+    lost = ("billing", "a", 0)
+
+    assert before.fork().group("billing").offsets == {("a", 0): 2, ("a", 1): 4}
+    assert before.fork(lost_commits=[lost]).group("billing").offsets == {("a", 0): 1, ("a", 1): 4}
+    assert before.fork(lost_commits=[lost, lost]).group("billing").offsets == {("a", 1): 4}
+    with pytest.raises(UnknownThing, match="has none for it"):
+        before.fork(lost_commits=[lost] * 3)
 
 
 def bad_forks() -> list[Any]:
