@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fakebroker.arguments import check_text, check_whole
 from fakebroker.engine.journal import Exchange
 from fakebroker.engine.unserved import MISSING
-from fakebroker.errors import ErrorCode, ExpectationFailed, UnknownThing, WaitTimeout
+from fakebroker.errors import WHERE_ERRORS, ErrorCode, ExpectationFailed, UnknownThing, WaitTimeout, nearest
 from fakebroker.handles.handle import WAIT_S
 from fakebroker.net.waiter import check_timeout_s
 from fakebroker.reports.request_log import line_of
@@ -45,7 +45,7 @@ class RequestPattern(NamedTuple):
         if self.api is not None:
             check_name("api", self.api, [api.name for api in APIS.values()] + [name for name, _ in MISSING.values()])
         if self.error is not None:
-            check_name("error", self.error, [code.name for code in ErrorCode])
+            check_name("error", self.error, [code.name for code in ErrorCode], WHERE_ERRORS)
 
     def matches(self, exchange: Exchange) -> bool:
         """Whether a request is meant; what costs least is looked at first."""
@@ -71,15 +71,11 @@ class RequestPattern(NamedTuple):
         return f"never {text}" if self.is_never else text
 
 
-def check_name(field: str, value: str, names: Sequence[str]) -> None:
-    """Raise UnknownThing if there is no such name, with the nearest one."""
+def check_name(field: str, value: str, names: Sequence[str], where: str = "") -> None:
+    """Raise UnknownThing if there is no such name, with the nearest ones; `where` says where all are."""
     check_text(field, value)
     if value not in names:
-        import difflib
-
-        close = difflib.get_close_matches(value, names, n=1, cutoff=0.4)
-        hint = f"; did you mean {close[0]!r}?" if close else f", only {', '.join(names)}"
-        raise UnknownThing(field, value, f"{field}: there is no {value!r}{hint}")
+        raise UnknownThing(field, value, f"{field}: there is no {value!r}; {nearest(value, names, where)}")
 
 
 class Expectation:

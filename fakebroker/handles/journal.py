@@ -61,7 +61,7 @@ class JournalHandle(Handle):
         from fakebroker.journal.schema import KIND_OF_EVENT
 
         if kind is not None:
-            check_name("kind", kind, sorted(set(KIND_OF_EVENT.values())))
+            check_name("kind", kind, sorted(set(KIND_OF_EVENT.values())), "docs/journal-schema.md lists them")
         found = (e for e in self._kept(since) if isinstance(e, Recorded))
         return [e for e in found if kind is None or KIND_OF_EVENT.get(type(e.event)) == kind]
 
@@ -78,7 +78,7 @@ class JournalHandle(Handle):
         from fakebroker.journal.schema import KINDS
 
         if kind is not None:
-            check_name("kind", kind, sorted(KINDS))
+            check_name("kind", kind, sorted(KINDS), "docs/journal-schema.md lists them")
         rows = [row for entry in self._kept(since) for row in rows_of(entry, RUN_IN_MEMORY)]
         return [row for row in rows if kind is None or row["kind"] == kind]
 

@@ -7,11 +7,11 @@ Of several marks (on the module, the class, the function) the nearest that has a
 """
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import pytest
 
+from fakebroker.arguments import check_options
 from fakebroker.errors import InvalidArgument
 from fakebroker.release import UnknownRelease, release
 from fakebroker.settings import PROFILES
@@ -85,10 +85,7 @@ def checked(mark: pytest.Mark) -> dict[str, Any]:
 
 
 def _check(option: str, value: object, called: str) -> None:
-    if option not in OPTIONS:
-        close = get_close_matches(option, OPTIONS, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise InvalidArgument(option, value, f"the mark has no option {option!r}{hint} It has {_listed()}")
+    check_options("the mark", {option: value}, OPTIONS)
     is_right, what = OPTIONS[option]
     if not is_right(value):
         raise InvalidArgument(called, value, f"{called} is {value!r}, which is not {what}")

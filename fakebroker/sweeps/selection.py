@@ -5,8 +5,7 @@ from fnmatch import fnmatchcase
 from random import Random
 from typing import Any, NamedTuple
 
-from fakebroker.engine.faults.fields import nearest
-from fakebroker.errors import InvalidArgument
+from fakebroker.errors import WHERE_APIS, InvalidArgument, nearest
 from fakebroker.sweeps import plausible
 from fakebroker.sweeps.cases import Case, RequestSeen
 from fakebroker.sweeps.plausible import DEFAULT_APIS
@@ -83,7 +82,9 @@ def _api_names(pattern: str) -> tuple[str, ...]:
     for part in _parts("apis", pattern):
         matching = [name for name in known if fnmatchcase(name.casefold(), part.casefold())]
         if not matching:
-            raise InvalidArgument("apis", pattern, f"apis: there is no API {part!r}; {nearest(part, known)}")
+            raise InvalidArgument(
+                "apis", pattern, f"apis: there is no API {part!r}; {nearest(part, known, WHERE_APIS)}"
+            )
         found |= dict.fromkeys(matching)
     return tuple(found)
 

@@ -15,10 +15,10 @@ from fakebroker.engine.dispatch import Route
 from fakebroker.engine.faults.entries import with_session
 from fakebroker.engine.faults.fault import Fault, IncomingRequest
 from fakebroker.engine.faults.faulted_request import FaultedRequest, Plan
-from fakebroker.engine.faults.fields import nearest, version_range
+from fakebroker.engine.faults.fields import version_range
 from fakebroker.engine.faults.naming import nameable, names_of, transactional_ids_of
 from fakebroker.engine.faults.spec import FaultSpec
-from fakebroker.errors import InvalidArgument, UnknownThing
+from fakebroker.errors import WHERE_APIS, InvalidArgument, UnknownThing, nearest
 from fakebroker.wire.registry import APIS
 
 if TYPE_CHECKING:
@@ -150,9 +150,8 @@ class Faults:
         for pattern in [part.strip() for part in (spec.api or "*").split("|")]:
             found = [key for name, key in by_name.items() if name == pattern or _fits(name, pattern)]
             if not found:
-                raise InvalidArgument(
-                    "api", spec.api, f"no API {pattern!r} is served here: {nearest(pattern, by_name)}"
-                )
+                hint = nearest(pattern, by_name, WHERE_APIS)
+                raise InvalidArgument("api", spec.api, f"no API {pattern!r} is served here: {hint}")
             keys += found
         if spec.version is not None:
             first, last = version_range(spec.version)

@@ -2,23 +2,13 @@
 
 import math
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from typing import Any
 
 from fakebroker.errors import InvalidArgument
+from fakebroker.errors import nearest as nearest  # also for those that check names by these functions
 
 Check = Callable[[str, Any], None]
 LONGEST_S = 10**9
-
-
-def nearest(name: object, names: Iterable[str]) -> str:
-    """The ending of a message: the names that are nearest to a wrong one, or all of them."""
-    names = list(names)
-    by_folded = {one.casefold(): one for one in names}
-    close = get_close_matches(str(name).casefold(), by_folded, n=3, cutoff=0.5)
-    if close:
-        return f"did you mean {' or '.join(by_folded[one] for one in close)}?"
-    return f"there are {', '.join(names)}"
 
 
 def text(field: str, value: Any) -> None:
