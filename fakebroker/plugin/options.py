@@ -6,6 +6,7 @@
 Of several marks (on the module, the class, the function) the nearest that has an option counts for it.
 """
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -60,17 +61,35 @@ def options_of(item: pytest.Item) -> dict[str, Any]:
 def options_of_run(config: pytest.Config) -> dict[str, Any]:
     """What the command line and the ini file say. Raises InvalidArgument."""
     options: dict[str, Any] = {}
-    seed = _given(config, "fakebroker_seed")
+    seed, called = _given(config, "fakebroker_seed")
     if seed:
         try:
             options["seed"] = int(seed)
         except ValueError:
-            raise InvalidArgument("fakebroker_seed", seed, f"fakebroker_seed is {seed!r}, not a whole number") from None
-    profile = _given(config, "fakebroker_profile")
+            raise InvalidArgument("seed", seed, f"{called} is {seed!r}, which is not a whole number") from None
+    profile, called = _given(config, "fakebroker_profile")
     if profile:
-        _check("profile", profile, "fakebroker_profile")
+        _check("profile", profile, called)
         options["profile"] = profile
     return options
+
+
+def check_run(config: pytest.Config) -> None:
+    """Raises UsageError, which ends the run, for options of the command line and the ini file that cannot be."""
+    try:
+        options_of_run(config)
+    except InvalidArgument as error:
+        raise pytest.UsageError(str(error)) from None
+    folder = config.getoption("fakebroker_journal", None)
+    if folder and not _can_have_folders(folder):
+        raise pytest.UsageError(f"--fakebroker-journal is {folder!r}, where no folder can be made")
+
+
+def _can_have_folders(path: str) -> bool:
+    """Whether it is a folder that can be written to, or one that can be made."""
+    while not os.path.lexists(path) and path != os.path.dirname(path):
+        path = os.path.dirname(path) or os.curdir
+    return os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK)
 
 
 def checked(mark: pytest.Mark) -> dict[str, Any]:
@@ -95,6 +114,9 @@ def _listed() -> str:
     return ", ".join(f"{option}=..." for option in OPTIONS)
 
 
-def _given(config: pytest.Config, name: str) -> str:
-    """The option of the command line, else that of the ini file; empty without both."""
-    return str(config.getoption(name, None) or config.getini(name) or "")
+def _given(config: pytest.Config, name: str) -> tuple[str, str]:
+    """The option of the command line, else that of the ini file, empty without both; and what it is called there."""
+    given = config.getoption(name, None)
+    if given:
+        return str(given), f"--{name.replace('_', '-')}"
+    return str(config.getini(name) or ""), name
