@@ -70,6 +70,20 @@ def test_a_query_for_what_does_not_exist_is_an_error(
         assert {raised.value.field: raised.value.value} == arguments
 
 
+def test_patterns_name_several_apis(broker: FakeBroker) -> None:
+    """As those of faults and sweeps do, in queries and in expectations."""
+    live(broker)
+    journal = broker.journal
+    apis = [each.api for each in journal.requests() if each.api in ("JoinGroup", "SyncGroup")]
+
+    assert set(apis) == {"JoinGroup", "SyncGroup"}
+    assert [each.api for each in journal.requests("Sync*|joingroup")] == apis
+    came = journal.expect("Join*").then("Heartbeat | SyncGroup").within(s=1)
+    assert [each.api for each in came] == ["JoinGroup", "SyncGroup"]
+    with pytest.raises(UnknownThing, match=r"api: there is no API 'Foo\*'; there are \d+: .*docs/releases.md"):
+        journal.requests("Fetch|Foo*")
+
+
 def test_events_are_found_by_kind(broker: FakeBroker) -> None:
     """Kinds are those of the schema; requests and events have one order."""
     live(broker)

@@ -45,8 +45,9 @@ class JournalHandle(Handle):
     ) -> list[Exchange]:  # fmt: skip
         """The requests with their answers, decoded when looked at, in the order in which they were answered.
 
-        `api` and `error` are names ("NONE": answered without an error), `client_id` may have wildcards. Raises
-        UnknownThing for an API or error that does not exist.
+        `api` is the name of an API, or several as "Heartbeat|OffsetCommit", with wildcards; `error` is a name ("NONE":
+        answered without an error), `client_id` may have wildcards. Raises UnknownThing for an API or error that does
+        not exist.
         """
         pattern = RequestPattern(api, error, client_id, group, topic, node, connection)
         pattern.check()
