@@ -4,15 +4,23 @@ Each raises InvalidArgument, which names the argument and its value. Limits that
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from fakebroker.errors import InvalidArgument
+from fakebroker.errors import InvalidArgument, nearest
 
 
 def check_text(field: str, value: object) -> None:
     """A text."""
     if not isinstance(value, str):
         raise InvalidArgument(field, value, f"{field}={value!r} is not a text")
+
+
+def check_options(what: str, given: Mapping[str, object], known: Iterable[str]) -> None:
+    """Options by their names."""
+    known = tuple(known)
+    for name, value in given.items():
+        if name not in known:
+            raise InvalidArgument(name, value, f"{what} has no option {name!r}; {nearest(name, known)}")
 
 
 def check_whole(field: str, value: object, least: int | None = None) -> None:

@@ -20,9 +20,9 @@ import weakref
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Never, Self, TypeVar
 
-from fakebroker.arguments import check_settings, check_whole
+from fakebroker.arguments import check_options, check_settings, check_whole
 from fakebroker.core import broker_life
 from fakebroker.core.cluster import Cluster
 from fakebroker.engine.engine import Engine
@@ -65,6 +65,7 @@ class _Broker(Powers):
         advertise: str | Sequence[str] | None = None,
         journal_dir: str | os.PathLike[str] | None = None,
         verbose: bool = False,
+        **unknown: Never,
     ) -> None:
         """A broker that is not started yet.
 
@@ -75,9 +76,11 @@ class _Broker(Powers):
         addresses that answers name instead, in the same order. `journal_dir` is where the journal is written to,
         `verbose` logs every request and event.
 
-        Raises SettingError for bad settings, UnknownRelease, InvalidArgument for bad nodes, racks, seed and addresses
-        and for a directory that cannot be written.
+        Raises SettingError for bad settings, UnknownRelease, InvalidArgument for bad nodes, racks, seed and addresses,
+        for an option that does not exist, and for a directory that cannot be written.
         """
+        if unknown:
+            check_options("a broker", unknown, broker_options())
         check_settings("config", config or {})
         check_whole("seed", seed)
         self._config: dict[str, object] = dict(config or {})
@@ -269,6 +272,11 @@ class _Broker(Powers):
             raise errors[0]
         if errors:
             raise ExceptionGroup("internal errors of the broker", errors)
+
+
+def broker_options() -> tuple[str, ...]:
+    """The names of the options that a broker is made with."""
+    return tuple(_Broker.__init__.__kwdefaults__ or ())
 
 
 class FakeBroker(_Broker):

@@ -15,6 +15,7 @@ Every other exception is a bug of the broker: the request is answered with UNKNO
 is kept, and raised again in the test.
 """
 
+from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -208,6 +209,29 @@ MOST_NAME_CHARS = 200  # of a client's name in a text
 def shown(name: str) -> str:
     """A name as texts quote it; the beginning of a long one, so that the text can always be written."""
     return repr(name) if len(name) <= MOST_NAME_CHARS else f"{name[:MOST_NAME_CHARS]!r}..."
+
+
+MOST_LISTED, FIRST_LISTED = 12, 5  # names in a message: all of so many, else the first
+WHERE_APIS, WHERE_ERRORS = "docs/releases.md lists them", "fakebroker.ErrorCode has them"
+
+
+def nearest(name: object, names: Iterable[str], where: str = "") -> str:
+    """The ending of a message about a wrong name: the up to three that are spelt most like it, else what there is.
+
+    Of many names the first are listed, and `where` says where all are: "docs/releases.md lists them".
+    """
+    from difflib import get_close_matches
+
+    names = list(names)
+    by_folded = {one.casefold(): one for one in names}
+    close = get_close_matches(str(name).casefold(), by_folded, n=3, cutoff=0.5)
+    if close:
+        return f"did you mean {' or '.join(by_folded[one] for one in close)}?"
+    if not names:
+        return "there are none"
+    if len(names) <= MOST_LISTED:
+        return f"there are {', '.join(names)}"
+    return f"there are {len(names)}: {', '.join(names[:FIRST_LISTED])}, ...{f' ({where})' if where else ''}"
 
 
 class FakebrokerError(Exception):

@@ -54,6 +54,12 @@ def pytest_configure(config: pytest.Config) -> None:
         "at each request of its clients",
     )
     _spare_the_rewriting(config)
+    if any(config.getoption(name) for name in ("fakebroker_seed", "fakebroker_profile", "fakebroker_journal")) or any(
+        config.getini(name) for name in ("fakebroker_seed", "fakebroker_profile")
+    ):
+        from fakebroker.plugin import options
+
+        options.check_run(config)
     if config.option.fakebroker_fault is not None or config.option.fakebroker_sweep_budget is not None:
         from fakebroker.plugin import sweep
 
@@ -88,6 +94,15 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         for name, text in report.user_properties:
             if name == "fakebroker_sweep":
                 terminalreporter.write_line(f"fakebroker sweep: {text}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Refuse a mark that nothing would heed."""
+    if item.get_closest_marker("fakebroker") is not None:
+        from fakebroker.plugin import brokers
+
+        brokers.check_marked(item)
 
 
 @pytest.fixture

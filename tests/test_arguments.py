@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fakebroker import FakeBroker, InvalidArgument, sweep
+from fakebroker import AsyncFakeBroker, FakeBroker, InvalidArgument, sweep
 from fakebroker.release import UnknownRelease
 
 
@@ -62,6 +62,16 @@ def test_a_wrong_type_is_an_error_that_names_the_argument(fakebroker: FakeBroker
         ask(fakebroker)
     assert (refused.value.field, field in str(refused.value)) == (field, True)
     assert fakebroker.snapshot() == before
+
+
+def test_an_option_that_there_is_not(fakebroker_factory: Any) -> None:
+    """Whoever makes a broker is told the nearest option."""
+    for make in (FakeBroker, AsyncFakeBroker, fakebroker_factory, lambda **options: sweep(lambda _: None, **options)):
+        with pytest.raises(InvalidArgument, match="has no option 'node'; did you mean nodes") as refused:
+            make(node=3)
+        assert (refused.value.field, refused.value.value) == ("node", 3)
+    with pytest.raises(InvalidArgument, match="a sweep has no option 'api'; did you mean apis"):
+        sweep(lambda _: None, api="Fetch")
 
 
 @pytest.mark.parametrize("open_file", [True, False])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.errors import ErrorCode, KafkaError, nearest
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,17 @@ def test_an_error_says_its_code_and_its_text() -> None:
         == "UNKNOWN_TOPIC_OR_PARTITION: no topic 'x'"
     )
     assert str(KafkaError(ErrorCode.NOT_COORDINATOR)) == "NOT_COORDINATOR"
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "ending"),
+    [
+        ("Ordrs", ["orders", "payments"], "did you mean orders?"),
+        ("x", ["orders", "payments"], "there are orders, payments"),
+        ("x", [], "there are none"),
+        ("x", map(str, range(100, 120)), "there are 20: 100, 101, 102, 103, 104, ... (the page has them)"),
+    ],
+)
+def test_a_wrong_name_has_a_short_ending(name: object, names: list[str], ending: str) -> None:
+    """The nearest names; without one all that there are, but of many the first and where the others are."""
+    assert nearest(name, names, "the page has them") == ending

@@ -55,8 +55,8 @@ def test_requests_are_found_by_what_they_are_about(broker: FakeBroker) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"api": "JoinGrop"}, "did you mean 'JoinGroup'?"),
-        ({"error": "MEMBER_ID_REQUIERD"}, "did you mean 'MEMBER_ID_REQUIRED'?"),
+        ({"api": "JoinGrop"}, "did you mean JoinGroup"),
+        ({"error": "MEMBER_ID_REQUIERD"}, "did you mean MEMBER_ID_REQUIRED"),
     ],
 )
 def test_a_query_for_what_does_not_exist_is_an_error(
@@ -68,6 +68,20 @@ def test_a_query_for_what_does_not_exist_is_an_error(
             ask(**arguments)  # type: ignore[operator]
         assert message in str(raised.value)
         assert {raised.value.field: raised.value.value} == arguments
+
+
+def test_patterns_name_several_apis(broker: FakeBroker) -> None:
+    """As those of faults and sweeps do, in queries and in expectations."""
+    live(broker)
+    journal = broker.journal
+    apis = [each.api for each in journal.requests() if each.api in ("JoinGroup", "SyncGroup")]
+
+    assert set(apis) == {"JoinGroup", "SyncGroup"}
+    assert [each.api for each in journal.requests("Sync*|joingroup")] == apis
+    came = journal.expect("Join*").then("Heartbeat | SyncGroup").within(s=1)
+    assert [each.api for each in came] == ["JoinGroup", "SyncGroup"]
+    with pytest.raises(UnknownThing, match=r"api: there is no API 'Foo\*'; there are \d+: .*docs/releases.md"):
+        journal.requests("Fetch|Foo*")
 
 
 def test_events_are_found_by_kind(broker: FakeBroker) -> None:
@@ -85,7 +99,7 @@ def test_events_are_found_by_kind(broker: FakeBroker) -> None:
     assert [entry.seq for entry in journal.entries()] == list(range(journal.next_seq))
     assert (len(journal), journal.forgotten) == (journal.next_seq, 0)
     assert len(journal.events()) + len(journal.requests()) == len(journal)
-    with pytest.raises(UnknownThing, match="did you mean 'transition'"):
+    with pytest.raises(UnknownThing, match="did you mean transition"):
         journal.events("transitions")
 
 

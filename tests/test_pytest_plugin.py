@@ -101,9 +101,9 @@ def test_the_marker_says_how_the_broker_is_made(run: Runner) -> None:
     )
 
     result.assert_outcomes(passed=1, errors=2)
-    listed = "It has nodes=..., racks=..., config=..., seed=..., as_release=..., profile=..."
-    result.stdout.fnmatch_lines([f"*::test_misspelt: * the mark has no option 'node'; did you mean 'nodes'? {listed}"])
-    result.stdout.fnmatch_lines([f"*::test_not_of_the_mark: * the mark has no option 'listen'. {listed}"])
+    listed = "there are nodes, racks, config, seed, as_release, profile"
+    result.stdout.fnmatch_lines(["*::test_misspelt: * the mark has no option 'node'; did you mean nodes?"])
+    result.stdout.fnmatch_lines([f"*::test_not_of_the_mark: * the mark has no option 'listen'; {listed}"])
     result.stdout.no_fnmatch_line("*During handling of the above exception*")
 
 
@@ -277,9 +277,42 @@ def test_options_of_the_whole_run(run: Runner) -> None:
     run(source, "--fakebroker-seed", "7", "--fakebroker-profile", "kafka").assert_outcomes(passed=2)
     run.pytester.makeini(INI + "fakebroker_seed = 7\nfakebroker_profile = kafka\n")
     run(source).assert_outcomes(passed=2)
-    result = run("def test_one(fakebroker): pass", "--fakebroker-seed", "seven")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*fakebroker_seed is 'seven', not a whole number"])
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--fakebroker-seed=seven", "--fakebroker-seed is 'seven', which is not a whole number"),
+        ("--fakebroker-profile=fast", "--fakebroker-profile is 'fast', which is not 'kafka' or 'test'"),
+        ("--fakebroker-journal=tox.ini/j", "--fakebroker-journal is 'tox.ini/j', where no folder can be made"),
+        ("-ofakebroker_seed=seven", "fakebroker_seed is 'seven', which is not a whole number"),
+    ],
+)
+def test_options_of_the_run_that_cannot_be(run: Runner, option: str, message: str) -> None:
+    """They end the run before its first test, as pytest's own do."""
+    run.pytester.makepyfile("def test_one(fakebroker): pass")
+    result = run.pytester.runpytest_inprocess(option)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {message}"])
+
+
+def test_a_mark_without_its_broker(run: Runner) -> None:
+    """A mark of the test itself that no broker is made by is an error; that of a module is for those who use one."""
+    result = run(
+        """
+        import pytest
+        pytestmark = pytest.mark.fakebroker(seed=7)
+
+        def test_plain(): pass
+
+        @pytest.mark.fakebroker(nodes=2)
+        def test_none(fakebroker_factory): pass
+        """
+    )
+
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*::test_none: mark fakebroker: the test uses neither of * fakebroker_async"])
 
 
 def test_an_internal_error_of_the_sessions_broker_fails_its_test(run: Runner) -> None:

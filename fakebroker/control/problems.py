@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from difflib import get_close_matches
 from math import isfinite
 from typing import Any
 
@@ -18,10 +17,10 @@ from fakebroker.errors import (
     SettingError,
     UnknownThing,
     WaitTimeout,
+    nearest,
 )
 
 TYPE = "urn:fakebroker:problem:"
-MOST_NAMES = 20  # that a problem lists
 MOST_VALUE_CHARS = 200  # of a value in a problem
 
 # The first class that an exception is of gives its status and the name of its type.
@@ -173,12 +172,3 @@ def unknown_field(name: str, known: list[str], where: str) -> Problem:
     """A field that does not exist, with the nearest that does."""
     detail = f"{where} has no field {shown_value(name)!r}; {nearest(name, known)}"
     return Problem(422, "unknown-field", detail, field=shown_value(name))
-
-
-def nearest(name: str, known: list[str]) -> str:
-    """What would be right instead of a name: the one that is spelt most like it, else the first of them."""
-    near = get_close_matches(name, known, 1)
-    if near:
-        return f"did you mean {near[0]!r}?"
-    more = ", ..." if len(known) > MOST_NAMES else ""
-    return f"there are {', '.join(known[:MOST_NAMES])}{more}" if known else "there are none"

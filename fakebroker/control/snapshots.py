@@ -11,8 +11,8 @@ from fakebroker.control.brokers import IDLE_TTL_S, idle_ttl
 from fakebroker.control.endpoint import body_of, read_body
 from fakebroker.control.extra import Extra, Served
 from fakebroker.control.members import Member
-from fakebroker.control.problems import Problem, nearest, shown_value
-from fakebroker.errors import UnknownThing
+from fakebroker.control.problems import Problem, shown_value
+from fakebroker.errors import UnknownThing, nearest
 from fakebroker.snapshot.snapshot import Snapshot
 
 MOST_SNAPSHOTS = 256

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fakebroker.arguments import check_text, check_whole
+from fakebroker.engine.faults.fields import api_names
 from fakebroker.engine.journal import Exchange
 from fakebroker.engine.unserved import MISSING
-from fakebroker.errors import ErrorCode, ExpectationFailed, UnknownThing, WaitTimeout
+from fakebroker.errors import WHERE_ERRORS, ErrorCode, ExpectationFailed, UnknownThing, WaitTimeout, nearest
 from fakebroker.handles.handle import WAIT_S
 from fakebroker.net.waiter import check_timeout_s
 from fakebroker.reports.request_log import line_of
@@ -21,8 +23,9 @@ LAST_SHOWN = 8
 
 
 class RequestPattern(NamedTuple):
-    """Which requests are meant; None is any. `error` is a name, "NONE" for an answer without errors; `client_id` may
-    have wildcards. With `is_never` no such request may come before the next one that is expected.
+    """Which requests are meant; None is any. `api` is a name, or several as "Heartbeat|Offset*"; `error` is a name,
+    "NONE" for an answer without errors; `client_id` may have wildcards. With `is_never` no such request may come before
+    the next one that is expected.
     """
 
     api: str | None = None
@@ -43,14 +46,15 @@ class RequestPattern(NamedTuple):
             if (value := getattr(self, field)) is not None:
                 check_whole(field, value)
         if self.api is not None:
-            check_name("api", self.api, [api.name for api in APIS.values()] + [name for name, _ in MISSING.values()])
+            check_text("api", self.api)
+            _apis(self.api)
         if self.error is not None:
-            check_name("error", self.error, [code.name for code in ErrorCode])
+            check_name("error", self.error, [code.name for code in ErrorCode], WHERE_ERRORS)
 
     def matches(self, exchange: Exchange) -> bool:
         """Whether a request is meant; what costs least is looked at first."""
         return (
-            (self.api is None or exchange.api == self.api)
+            (self.api is None or exchange.api in _apis(self.api))
             and (self.node is None or exchange.node_id == self.node)
             and (self.connection is None or exchange.connection_id == self.connection)
             and (self.client_id is None or fnmatchcase(exchange.client_id or "", self.client_id))
@@ -71,15 +75,18 @@ class RequestPattern(NamedTuple):
         return f"never {text}" if self.is_never else text
 
 
-def check_name(field: str, value: str, names: Sequence[str]) -> None:
-    """Raise UnknownThing if there is no such name, with the nearest one."""
+@lru_cache(maxsize=256)
+def _apis(pattern: str) -> frozenset[str]:
+    """The APIs that a pattern names: of those that are served, and of those that clients ask for in vain."""
+    known = [*(api.name for api in APIS.values()), *(name for name, _ in MISSING.values())]
+    return frozenset(api_names("api", pattern, known, UnknownThing))
+
+
+def check_name(field: str, value: str, names: Sequence[str], where: str = "") -> None:
+    """Raise UnknownThing if there is no such name, with the nearest ones; `where` says where all are."""
     check_text(field, value)
     if value not in names:
-        import difflib
-
-        close = difflib.get_close_matches(value, names, n=1, cutoff=0.4)
-        hint = f"; did you mean {close[0]!r}?" if close else f", only {', '.join(names)}"
-        raise UnknownThing(field, value, f"{field}: there is no {value!r}{hint}")
+        raise UnknownThing(field, value, f"{field}: there is no {value!r}; {nearest(value, names, where)}")
 
 
 class Expectation:

@@ -183,9 +183,6 @@ class GroupHandle(Handle):
         """
         if state is not None and state not in set(State):
             raise InvalidArgument("state", state, f"{state!r} is no state of a group; those are {', '.join(State)}")
-        for field, value in (("members", members), ("generation", generation), ("joined", joined)):
-            if value is not None and value < 0:
-                raise InvalidArgument(field, value, f"{field}={value} is not a number from 0 on")
         wanted = Wanted(state, members, generation, protocol, joined, assigned, offsets)
         wanted.check()
         began = self._access.call(lambda: self._access.engine.journal.next_seq)

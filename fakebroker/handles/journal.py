@@ -45,8 +45,9 @@ class JournalHandle(Handle):
     ) -> list[Exchange]:  # fmt: skip
         """The requests with their answers, decoded when looked at, in the order in which they were answered.
 
-        `api` and `error` are names ("NONE": answered without an error), `client_id` may have wildcards. Raises
-        UnknownThing for an API or error that does not exist.
+        `api` is the name of an API, or several as "Heartbeat|OffsetCommit", with wildcards; `error` is a name ("NONE":
+        answered without an error), `client_id` may have wildcards. Raises UnknownThing for an API or error that does
+        not exist.
         """
         pattern = RequestPattern(api, error, client_id, group, topic, node, connection)
         pattern.check()
@@ -61,7 +62,7 @@ class JournalHandle(Handle):
         from fakebroker.journal.schema import KIND_OF_EVENT
 
         if kind is not None:
-            check_name("kind", kind, sorted(set(KIND_OF_EVENT.values())))
+            check_name("kind", kind, sorted(set(KIND_OF_EVENT.values())), "docs/journal-schema.md lists them")
         found = (e for e in self._kept(since) if isinstance(e, Recorded))
         return [e for e in found if kind is None or KIND_OF_EVENT.get(type(e.event)) == kind]
 
@@ -78,7 +79,7 @@ class JournalHandle(Handle):
         from fakebroker.journal.schema import KINDS
 
         if kind is not None:
-            check_name("kind", kind, sorted(KINDS))
+            check_name("kind", kind, sorted(KINDS), "docs/journal-schema.md lists them")
         rows = [row for entry in self._kept(since) for row in rows_of(entry, RUN_IN_MEMORY)]
         return [row for row in rows if kind is None or row["kind"] == kind]
 

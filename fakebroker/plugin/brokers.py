@@ -27,6 +27,18 @@ def marked_options(item: pytest.Item) -> dict[str, Any]:
         _refuse(item, error)
 
 
+MARKED_FIXTURES = ("fakebroker", "fakebroker_async")
+
+
+def check_marked(item: pytest.Item) -> None:
+    """Fail a test with the mark whose own mark no broker will be made by. One of a class or module is for those in it
+    that use a broker.
+    """
+    uses_one = any(name in MARKED_FIXTURES for name in getattr(item, "fixturenames", ()))
+    if not uses_one and any(mark.name == "fakebroker" for mark in item.own_markers):
+        _refuse(item, f"the test uses neither of the fixtures that it is for, {' and '.join(MARKED_FIXTURES)}")
+
+
 def start(node: pytest.Item | pytest.Session, options: dict[str, Any]) -> FakeBroker:
     """A running broker, whose story is told when the test fails. Options that cannot be fail the test."""
     broker: FakeBroker = made(FakeBroker, node, options)
@@ -123,6 +135,7 @@ def _raise(errors: list[Exception]) -> None:
         raise ExceptionGroup("internal errors of brokers", errors)
 
 
-def _refuse(node: pytest.Item | pytest.Session, error: Exception) -> NoReturn:
-    text = f"{node.nodeid or 'fakebroker_session'}: mark fakebroker: {error}"
+def _refuse(node: pytest.Item | pytest.Session, error: Exception | str) -> NoReturn:
+    marked = "mark fakebroker: " if isinstance(node, pytest.Item) and node.get_closest_marker("fakebroker") else ""
+    text = f"{node.nodeid or 'fakebroker_session'}: {marked}{error}"
     raise pytest.fail.Exception(text, pytrace=False) from None  # the cause's traceback says nothing to the user

@@ -6,12 +6,13 @@
 Of several marks (on the module, the class, the function) the nearest that has an option counts for it.
 """
 
+import os
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import pytest
 
+from fakebroker.arguments import check_options
 from fakebroker.errors import InvalidArgument
 from fakebroker.release import UnknownRelease, release
 from fakebroker.settings import PROFILES
@@ -60,17 +61,35 @@ def options_of(item: pytest.Item) -> dict[str, Any]:
 def options_of_run(config: pytest.Config) -> dict[str, Any]:
     """What the command line and the ini file say. Raises InvalidArgument."""
     options: dict[str, Any] = {}
-    seed = _given(config, "fakebroker_seed")
+    seed, called = _given(config, "fakebroker_seed")
     if seed:
         try:
             options["seed"] = int(seed)
         except ValueError:
-            raise InvalidArgument("fakebroker_seed", seed, f"fakebroker_seed is {seed!r}, not a whole number") from None
-    profile = _given(config, "fakebroker_profile")
+            raise InvalidArgument("seed", seed, f"{called} is {seed!r}, which is not a whole number") from None
+    profile, called = _given(config, "fakebroker_profile")
     if profile:
-        _check("profile", profile, "fakebroker_profile")
+        _check("profile", profile, called)
         options["profile"] = profile
     return options
+
+
+def check_run(config: pytest.Config) -> None:
+    """Raises UsageError, which ends the run, for options of the command line and the ini file that cannot be."""
+    try:
+        options_of_run(config)
+    except InvalidArgument as error:
+        raise pytest.UsageError(str(error)) from None
+    folder = config.getoption("fakebroker_journal", None)
+    if folder and not _can_have_folders(folder):
+        raise pytest.UsageError(f"--fakebroker-journal is {folder!r}, where no folder can be made")
+
+
+def _can_have_folders(path: str) -> bool:
+    """Whether it is a folder that can be written to, or one that can be made."""
+    while not os.path.lexists(path) and path != os.path.dirname(path):
+        path = os.path.dirname(path) or os.curdir
+    return os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK)
 
 
 def checked(mark: pytest.Mark) -> dict[str, Any]:
@@ -85,10 +104,7 @@ def checked(mark: pytest.Mark) -> dict[str, Any]:
 
 
 def _check(option: str, value: object, called: str) -> None:
-    if option not in OPTIONS:
-        close = get_close_matches(option, OPTIONS, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise InvalidArgument(option, value, f"the mark has no option {option!r}{hint} It has {_listed()}")
+    check_options("the mark", {option: value}, OPTIONS)
     is_right, what = OPTIONS[option]
     if not is_right(value):
         raise InvalidArgument(called, value, f"{called} is {value!r}, which is not {what}")
@@ -98,6 +114,9 @@ def _listed() -> str:
     return ", ".join(f"{option}=..." for option in OPTIONS)
 
 
-def _given(config: pytest.Config, name: str) -> str:
-    """The option of the command line, else that of the ini file; empty without both."""
-    return str(config.getoption(name, None) or config.getini(name) or "")
+def _given(config: pytest.Config, name: str) -> tuple[str, str]:
+    """The option of the command line, else that of the ini file, empty without both; and what it is called there."""
+    given = config.getoption(name, None)
+    if given:
+        return str(given), f"--{name.replace('_', '-')}"
+    return str(config.getini(name) or ""), name

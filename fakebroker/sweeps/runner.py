@@ -12,7 +12,9 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from fakebroker.arguments import check_options
 from fakebroker.broker import FakeBroker
+from fakebroker.broker import broker_options as options_of_brokers
 from fakebroker.errors import InvalidArgument
 from fakebroker.net.preload import Preload
 from fakebroker.sweeps.cases import Case, RequestSeen, parse_case
@@ -56,6 +58,7 @@ def sweep(
     """
     if not callable(run):
         raise InvalidArgument("run", run, f"run={run!r} is not a function, which is given a broker")
+    check_options("a sweep", broker_options, (*(sweep.__kwdefaults__ or ()), *options_of_brokers()))
     chosen = selection(apis, faults, seed, budget)
     check_whole("jobs", jobs, 1)
     if timeout_s is not None and not (isinstance(timeout_s, int | float) and timeout_s > 0):

@@ -1,11 +1,10 @@
 """Which cases a sweep runs: the plausible faults of the requests that were seen, sampled when they are too many."""
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from random import Random
 from typing import Any, NamedTuple
 
-from fakebroker.engine.faults.fields import nearest
+from fakebroker.engine.faults.fields import api_names
 from fakebroker.errors import InvalidArgument
 from fakebroker.sweeps import plausible
 from fakebroker.sweeps.cases import Case, RequestSeen
@@ -78,14 +77,7 @@ def check_whole(field: str, value: Any, least: int) -> None:
 
 def _api_names(pattern: str) -> tuple[str, ...]:
     """The APIs that a pattern as "OffsetCommit|Fetch|*Group" names."""
-    known = [each.name for each in APIS.values()]
-    found: dict[str, None] = {}
-    for part in _parts("apis", pattern):
-        matching = [name for name in known if fnmatchcase(name.casefold(), part.casefold())]
-        if not matching:
-            raise InvalidArgument("apis", pattern, f"apis: there is no API {part!r}; {nearest(part, known)}")
-        found |= dict.fromkeys(matching)
-    return tuple(found)
+    return api_names("apis", pattern, [each.name for each in APIS.values()])
 
 
 def _parts(field: str, value: Any) -> list[str]:

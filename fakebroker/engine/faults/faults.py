@@ -5,7 +5,6 @@ throttle times the longest counts, and every `run` is run. What becomes of the a
 say: the first that is due; later ones pass that request over, and have no hit.
 """
 
-from fnmatch import fnmatchcase
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from fakebroker.engine.dispatch import Route
 from fakebroker.engine.faults.entries import with_session
 from fakebroker.engine.faults.fault import Fault, IncomingRequest
 from fakebroker.engine.faults.faulted_request import FaultedRequest, Plan
-from fakebroker.engine.faults.fields import nearest, version_range
+from fakebroker.engine.faults.fields import api_names, version_range
 from fakebroker.engine.faults.naming import nameable, names_of, transactional_ids_of
 from fakebroker.engine.faults.spec import FaultSpec
 from fakebroker.errors import InvalidArgument, UnknownThing
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 
     from fakebroker.apis.call import Call
     from fakebroker.engine.engine import Engine
-
-_WILDCARDS = "*?["
 
 
 class Faults:
@@ -146,14 +143,7 @@ class Faults:
             for key, versions in sorted(dispatcher.listener.versions.items())
         }
         by_name = {APIS[key].name: key for key in served}
-        keys: list[int] = []
-        for pattern in [part.strip() for part in (spec.api or "*").split("|")]:
-            found = [key for name, key in by_name.items() if name == pattern or _fits(name, pattern)]
-            if not found:
-                raise InvalidArgument(
-                    "api", spec.api, f"no API {pattern!r} is served here: {nearest(pattern, by_name)}"
-                )
-            keys += found
+        keys = [by_name[name] for name in api_names("api", spec.api or "*", by_name, here=" served here")]
         if spec.version is not None:
             first, last = version_range(spec.version)
             ranges = {key: served[key] for key in keys}
@@ -161,11 +151,7 @@ class Faults:
             if not keys:
                 have = ", ".join(f"{APIS[key].name} v{low} to v{high}" for key, (low, high) in ranges.items())
                 raise InvalidArgument("version", spec.version, f"no version {spec.version} is served here: {have}")
-        return tuple(dict.fromkeys(keys))
-
-
-def _fits(name: str, pattern: str) -> bool:
-    return any(sign in pattern for sign in _WILDCARDS) and fnmatchcase(name, pattern)
+        return tuple(keys)
 
 
 def _check_nameable(spec: FaultSpec, keys: tuple[int, ...]) -> None:

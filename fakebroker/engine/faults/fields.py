@@ -2,23 +2,35 @@
 
 import math
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import Any
 
-from fakebroker.errors import InvalidArgument
+from fakebroker.errors import WHERE_APIS, InvalidArgument
+from fakebroker.errors import nearest as nearest  # also for those that check names by these functions
 
 Check = Callable[[str, Any], None]
 LONGEST_S = 10**9
 
 
-def nearest(name: object, names: Iterable[str]) -> str:
-    """The ending of a message: the names that are nearest to a wrong one, or all of them."""
-    names = list(names)
-    by_folded = {one.casefold(): one for one in names}
-    close = get_close_matches(str(name).casefold(), by_folded, n=3, cutoff=0.5)
-    if close:
-        return f"did you mean {' or '.join(by_folded[one] for one in close)}?"
-    return f"there are {', '.join(names)}"
+def api_names(
+    field: str, pattern: str, known: Iterable[str], kind: type[InvalidArgument] = InvalidArgument, here: str = ""
+) -> tuple[str, ...]:
+    """The APIs of those `known` that a pattern as "OffsetCommit|Fetch|*Group" names, in the order of the pattern.
+
+    Raises `kind` for a part that names none; `here` ends what the message says that there is not.
+    """
+    known = tuple(known)
+    parts = [part.strip() for part in pattern.split("|")] if isinstance(pattern, str) else []
+    if not parts or not all(parts):
+        raise InvalidArgument(field, pattern, f"{field} is a text such as 'A|B', not {pattern!r}")
+    found: dict[str, None] = {}
+    for part in parts:
+        matching = [name for name in known if fnmatchcase(name.casefold(), part.casefold())]
+        if not matching:
+            hint = nearest(part, known, WHERE_APIS)
+            raise kind(field, pattern, f"{field}: there is no API {part!r}{here}; {hint}")
+        found |= dict.fromkeys(matching)
+    return tuple(found)
 
 
 def text(field: str, value: Any) -> None:

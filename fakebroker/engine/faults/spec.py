@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fakebroker.engine.faults.fields import (
     Check,
     function,
-    nearest,
     one_of,
     seconds,
     share,
@@ -15,7 +14,7 @@ from fakebroker.engine.faults.fields import (
     versions,
     whole,
 )
-from fakebroker.errors import ErrorCode, InvalidArgument
+from fakebroker.errors import WHERE_ERRORS, ErrorCode, InvalidArgument, nearest
 
 if TYPE_CHECKING:
     from fakebroker.engine.faults.fault import IncomingRequest
@@ -62,7 +61,9 @@ def error_name(name: str, value: Any) -> None:
         code = error_code(value) if isinstance(value, str | int) and not isinstance(value, bool) else ErrorCode.NONE
     except (KeyError, ValueError):
         names = [each.name for each in ErrorCode if each]
-        raise InvalidArgument(name, value, f"Kafka has no error {value!r}: {nearest(value, names)}") from None
+        raise InvalidArgument(
+            name, value, f"Kafka has no error {value!r}: {nearest(value, names, WHERE_ERRORS)}"
+        ) from None
     if code is ErrorCode.NONE:
         raise InvalidArgument(name, value, f"{name} is the name of one of Kafka's errors or its number, not {value!r}")
 
@@ -132,7 +133,8 @@ class FaultSpec:
         """The fault that these fields declare. Raises InvalidArgument, for a field that does not exist, too."""
         for name, value in declared.items():
             if name not in _CHECKS:
-                raise InvalidArgument(name, value, f"a fault has no field {name!r}: {nearest(name, _CHECKS)}")
+                hint = nearest(name, _CHECKS, "docs/faults.md lists them")
+                raise InvalidArgument(name, value, f"a fault has no field {name!r}: {hint}")
         return cls(**declared)  # type: ignore[arg-type]
 
     def given(self) -> dict[str, object]:
