@@ -14,13 +14,8 @@ from fakebroker.control.answers import identity, to_json
 from fakebroker.control.arguments import Arguments, from_text, input_type, parameters_of
 from fakebroker.control.members import Member, handles_in, is_handle
 from fakebroker.control.operations import OPERATIONS, Operation, separate_properties
-<<<<<<< HEAD
-from fakebroker.control.problems import Problem, kafka_problem, nearest, shown_value, unknown_field
-from fakebroker.errors import KafkaError, UnknownThing, WaitTimeout
-=======
 from fakebroker.control.problems import Problem, kafka_problem, shown_value, unknown_field
-from fakebroker.errors import KafkaError, UnknownThing, nearest
->>>>>>> h/mendb
+from fakebroker.errors import KafkaError, UnknownThing, WaitTimeout, nearest
 
 if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker
