@@ -97,8 +97,9 @@ class _Path:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        response = await self._answer(request)
-        await response(scope, receive, send)
+        with self._served.brokers.in_use(request.path_params.get("broker_id")):
+            response = await self._answer(request)
+            await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
         try:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from inspect import Parameter
 from time import monotonic
 from typing import Any
@@ -21,23 +22,35 @@ log = logging.getLogger("fakebroker")
 
 
 class Isolated:
-    """A broker that was made through the door. It is idle while nobody asks for it here and no client is connected."""
+    """A broker that was made through the door. It is idle without a request for it under way and a client connected."""
 
     def __init__(self, broker_id: str, broker: AsyncFakeBroker, idle_ttl_s: float) -> None:
         self.broker_id = broker_id
         self.broker = broker
         self.idle_ttl_s = idle_ttl_s
         self._used_s = monotonic()
+        self._requests = 0  # under way at the door
 
     def touch(self) -> None:
         """Somebody uses it."""
         self._used_s = monotonic()
 
+    @contextlib.contextmanager
+    def in_use(self) -> Iterator[None]:
+        """A request for it is under way, perhaps a long wait or a stream."""
+        self._requests += 1
+        try:
+            yield
+        finally:
+            self._requests -= 1
+            self.touch()
+
     @property
     def is_forgotten(self) -> bool:
         """Whether it was idle for longer than it may."""
-        if self.broker.engine.connections:
+        if self._requests or self.broker.engine.connections:
             self.touch()
+            return False
         return monotonic() - self._used_s > self.idle_ttl_s
 
     def shown(self) -> dict[str, Any]:
@@ -98,6 +111,11 @@ class Brokers:
             raise UnknownThing("broker_id", broker_id, detail)
         isolated.touch()
         return isolated
+
+    def in_use(self, broker_id: str | None) -> AbstractContextManager[None]:
+        """A request for the broker of that id, if there is one, is under way."""
+        isolated = None if broker_id is None else self._brokers.get(broker_id)
+        return contextlib.nullcontext() if isolated is None else isolated.in_use()
 
     async def remove(self, broker_id: str) -> None:
         """Stop it and forget it. Raises UnknownThing, and what the broker's own code raised: a bug of ours."""

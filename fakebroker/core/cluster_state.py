@@ -22,8 +22,7 @@ from fakebroker.core.logs.leader_epochs import LeaderEpochs
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.logs.producers import Producers, ProducerState, WrittenBatch
 from fakebroker.core.logs.segment import Segment
-from fakebroker.core.node import Node
-from fakebroker.core.node import NodeState as ProcessState
+from fakebroker.core.node import Node, NodeState
 from fakebroker.core.offsets.expirations import OffsetsExpired
 from fakebroker.core.topic_config import TopicConfig
 from fakebroker.core.topics import CONSUMER_OFFSETS, Partition, Topic, Topics
@@ -103,7 +102,7 @@ class TopicState(NamedTuple):
     partitions: tuple[PartitionState, ...]
 
 
-class NodeState(NamedTuple):
+class NodeValues(NamedTuple):
     """A broker; `own` are its static settings that others do not have, `dynamic` those set at run time.
 
     `alive`: it has a process, which runs after a restore. One that was frozen or cut off is not any more.
@@ -139,7 +138,7 @@ class ClusterState(NamedTuple):
     cluster_id: str
     next_producer_id: int
     random: RandomState
-    nodes: tuple[NodeState, ...]
+    nodes: tuple[NodeValues, ...]
     dynamic: dict[str, str]
     topics: tuple[TopicState, ...]
     being_deleted: tuple[str, ...]
@@ -220,7 +219,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
     Producers: Durable(LogState, {"_states": "`producers`", "_open": _DERIVED}),
     ProducerState: Durable(ProducerValues, {}),
     Node: Durable(
-        NodeState,
+        NodeValues,
         {
             "cluster": _KNOWN,
             "settings": "`own` and `dynamic`, and the options of the broker",
@@ -259,7 +258,7 @@ def cluster_state(cluster: Cluster) -> ClusterState:
         cluster,
         next_producer_id=cluster._next_producer_id,
         random=RandomState(*cluster.random.getstate()),
-        nodes=tuple(map(_node_state, cluster.nodes.values())),
+        nodes=tuple(map(_node_values, cluster.nodes.values())),
         dynamic=cluster.settings.dynamic(cluster=True),
         topics=tuple(map(_topic_state, cluster.topics)),
         being_deleted=tuple(cluster.topics.being_deleted),
@@ -269,9 +268,9 @@ def cluster_state(cluster: Cluster) -> ClusterState:
     )
 
 
-def _node_state(node: Node) -> NodeState:
+def _node_values(node: Node) -> NodeValues:
     own, dynamic = node.settings.own(), node.settings.dynamic(cluster=False)
-    return _read(NodeState, node, alive=node.has_process, own=own, dynamic=dynamic)
+    return _read(NodeValues, node, alive=node.has_process, own=own, dynamic=dynamic)
 
 
 def _topic_state(topic: Topic) -> TopicState:
@@ -362,8 +361,8 @@ def random_state(seed: int) -> RandomState:
     return RandomState(*Random(seed).getstate())
 
 
-def _set_up_node(node: Node, state: NodeState) -> None:
-    node.state = ProcessState.RUNNING if state.alive else ProcessState.STOPPED
+def _set_up_node(node: Node, state: NodeValues) -> None:
+    node.state = NodeState.RUNNING if state.alive else NodeState.STOPPED
     node.is_fenced = state.is_fenced
     for name, text in state.own.items():
         if node.settings.own().get(name) != text:

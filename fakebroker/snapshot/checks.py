@@ -14,11 +14,11 @@ from fakebroker.settings import Settings
 from fakebroker.snapshot.state import BrokerState
 
 
-def fault_of(state: BrokerState) -> str | None:
+def what_is_wrong(state: BrokerState) -> str | None:
     """What is wrong with a state, None if nothing is: first what the parts say, then whether a cluster can be made."""
-    fault = next(_faults(state), None)
-    if fault is not None:
-        return fault
+    problem = next(_problems(state), None)
+    if problem is not None:
+        return problem
     options = state.options
     try:
         settings = Settings(options.config, profile=options.profile)
@@ -28,7 +28,7 @@ def fault_of(state: BrokerState) -> str | None:
     return None
 
 
-def _faults(state: BrokerState) -> Iterator[str]:
+def _problems(state: BrokerState) -> Iterator[str]:
     cluster = state.cluster
     if not SLOWEST_RATE <= state.clock.rate <= FASTEST_RATE or not 0 <= state.clock.wall_ms <= LATEST_WALL_MS:
         yield "its clock cannot be so"
@@ -45,19 +45,19 @@ def _faults(state: BrokerState) -> Iterator[str]:
         if len(topic.id) != 16 or not topic.partitions:
             yield f"topic {topic.name!r:.60} has no id or no partitions"
         for index, partition in enumerate(topic.partitions):
-            for fault in _faults_of_partition(partition, node_ids):
-                yield f"partition {topic.name}-{index} {fault}"
+            for problem in _problems_of_partition(partition, node_ids):
+                yield f"partition {topic.name}-{index} {problem}"
 
 
-def _faults_of_partition(partition: PartitionState, node_ids: Sequence[int]) -> Iterator[str]:
+def _problems_of_partition(partition: PartitionState, node_ids: Sequence[int]) -> Iterator[str]:
     unknown = [each for each in (*partition.replicas, *partition.isr, *partition.elr) if each not in node_ids]
     if unknown or not partition.replicas or partition.leader not in (-1, *node_ids):
         yield f"has nodes {[*partition.replicas, *unknown, partition.leader]} of {list(node_ids)}"
     if partition.log is not None:
-        yield from _faults_of_log(partition.log)
+        yield from _problems_of_log(partition.log)
 
 
-def _faults_of_log(log: LogState) -> Iterator[str]:
+def _problems_of_log(log: LogState) -> Iterator[str]:
     offsets = (0, log.log_start_offset, log.last_stable_offset, log.high_watermark, log.log_end_offset)
     if any(after < before for before, after in pairwise((0, log.log_start_offset, log.log_end_offset))):
         yield f"has the offsets {offsets[1:]}, which are not in order"
@@ -65,10 +65,10 @@ def _faults_of_log(log: LogState) -> Iterator[str]:
     if not bases or any(after <= before for before, after in pairwise(bases)):
         yield f"has segments at {bases[:10]}"
     for segment in log.segments:
-        yield from _faults_of_segment(segment)
+        yield from _problems_of_segment(segment)
 
 
-def _faults_of_segment(segment: SegmentState) -> Iterator[str]:
+def _problems_of_segment(segment: SegmentState) -> Iterator[str]:
     count = len(segment.batches)
     if {len(segment.offsets), len(segment.ends), len(segment.times)} != {count}:
         yield f"has a segment at {segment.base_offset} whose arrays are not of one length"

@@ -82,13 +82,13 @@ class Snapshot:
     @classmethod
     def from_bytes(cls, content: bytes, source: str = "the snapshot") -> "Snapshot":
         """Read what `to_bytes` gave; `source` names it in errors. Raises InvalidArgument as `load` does."""
-        from fakebroker.snapshot.checks import fault_of
+        from fakebroker.snapshot.checks import what_is_wrong
         from fakebroker.snapshot.file_format import decode
 
         state = decode(content, source)
-        fault = fault_of(state)
-        if fault is not None:
-            raise InvalidArgument("path", source, f"{source} is damaged: {fault}")
+        wrong = what_is_wrong(state)
+        if wrong is not None:
+            raise InvalidArgument("path", source, f"{source} is damaged: {wrong}")
         return cls(state)
 
     def fork(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from fakebroker.arguments import check_text
 from fakebroker.errors import InvalidArgument
 from fakebroker.sweeps import plausible
-from fakebroker.sweeps.plausible import Fault
+from fakebroker.sweeps.plausible import PlausibleFault
 
 FORM = "[CLIENT/]API#N:FAULT, e.g. OffsetCommit#3:lost-answer"
 
@@ -30,7 +30,7 @@ class Case(NamedTuple):
 
     api: str
     nth: int
-    fault: Fault
+    fault: PlausibleFault
     client_id: str | None = None
     previous: str = ""
     is_named: bool = False  # whether the name must say which client

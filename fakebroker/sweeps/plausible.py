@@ -9,7 +9,7 @@ from fakebroker.errors import ErrorCode, InvalidArgument
 from fakebroker.wire.registry import APIS
 
 
-class Fault(NamedTuple):
+class PlausibleFault(NamedTuple):
     """A fault that a sweep knows. `happens` says it about {request}, which {client} sends after {previous}.
 
     `fields` are those of `broker.fault(...)`. `disturbs` is what happens to the client's groups before the request is
@@ -31,17 +31,18 @@ FAULTS = {
     fault.name: fault
     for fault in (
         # A client that loses an answer sees its connection end: at once, or after its own request timeout.
-        Fault(LOST_ANSWER, "the answer to {request} is lost after it was applied",
-              {"action": "disconnect", "after": "applied"}),
-        Fault(DROP_ANSWER, "{request} is applied and never answered, and the connection stays open",
-              {"action": "drop-answer", "after": "applied"}),
-        Fault(DISCONNECT, "the connection is closed at {request}, before it is applied",
-              {"action": "disconnect", "after": "received"}),
-        Fault(REBALANCE, "a rebalance between {previous} and {request}", disturbs=REBALANCE),
-        Fault(PAUSE, "{client} is paused beyond its session timeout between {previous} and {request}", disturbs=PAUSE),
+        PlausibleFault(LOST_ANSWER, "the answer to {request} is lost after it was applied",
+                       {"action": "disconnect", "after": "applied"}),
+        PlausibleFault(DROP_ANSWER, "{request} is applied and never answered, and the connection stays open",
+                       {"action": "drop-answer", "after": "applied"}),
+        PlausibleFault(DISCONNECT, "the connection is closed at {request}, before it is applied",
+                       {"action": "disconnect", "after": "received"}),
+        PlausibleFault(REBALANCE, "a rebalance between {previous} and {request}", disturbs=REBALANCE),
+        PlausibleFault(PAUSE, "{client} is paused beyond its session timeout between {previous} and {request}",
+                       disturbs=PAUSE),
         # After min.insync.replicas could not be reached in time; the leader has appended the records (acks=all).
-        Fault(TIMED_OUT, "{request} is applied and answered with REQUEST_TIMED_OUT",
-              {"error": "REQUEST_TIMED_OUT", "after": "applied"}),
+        PlausibleFault(TIMED_OUT, "{request} is applied and answered with REQUEST_TIMED_OUT",
+                       {"error": "REQUEST_TIMED_OUT", "after": "applied"}),
     )
 }  # fmt: skip
 
@@ -73,7 +74,7 @@ DEFAULT_APIS = "|".join(api for api in PLAUSIBLE if api not in WITHOUT_CONSEQUEN
 _IN_TABLE = frozenset(name for names in PLAUSIBLE.values() for name in names) | FAULTS.keys()
 
 
-def fault(name: str, field: str = "faults") -> Fault:
+def fault(name: str, field: str = "faults") -> PlausibleFault:
     """The fault of that name: one of FAULTS, or any error of Kafka's ("not-coordinator", also "NOT_COORDINATOR").
 
     Raises InvalidArgument, about `field`, with the nearest names.
@@ -83,7 +84,7 @@ def fault(name: str, field: str = "faults") -> Fault:
         return FAULTS[name]
     error = name.upper().replace("-", "_")
     if error in ErrorCode.__members__ and error != ErrorCode.NONE.name:
-        return Fault(name, f"{{request}} is answered with {error}, and not applied", {"error": error})
+        return PlausibleFault(name, f"{{request}} is answered with {error}, and not applied", {"error": error})
     names = [*FAULTS, *(each.name.lower().replace("_", "-") for each in ErrorCode if each)]
     raise InvalidArgument(field, name, f"{field}: a sweep has no fault {name!r}; {nearest(name, names)}")
 

@@ -51,6 +51,34 @@ def test_one_that_is_forgotten_is_removed(monkeypatch: pytest.MonkeyPatch) -> No
     asyncio.run(test())
 
 
+@pytest.mark.parametrize(
+    ("verb", "path", "body"),
+    [("POST", "/groups/g/wait", {"state": "Stable", "timeout_s": 1000}), ("GET", "/journal/stream", None)],
+)
+def test_one_with_a_request_under_way_is_not_idle(
+    verb: str, path: str, body: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wait or a stream that takes longer than `idle_ttl_s` goes on; after it the broker is idle."""
+    monkeypatch.setattr(brokers_module, "LOOK_EVERY_S", 0)
+
+    async def test(door: Client) -> None:
+        isolated = await door.app.brokers.add()
+        broker = isolated.broker
+        request = asyncio.create_task(door.ask(verb, f"/brokers/{isolated.broker_id}{path}", body))
+        while not len(broker._waiters):
+            await asyncio.sleep(0)
+        isolated.idle_ttl_s = 0.0
+        for _ in range(50):  # looks for those that are idle
+            await asyncio.sleep(0)
+        assert broker.is_running
+        request.cancel()
+        await asyncio.wait([request])
+        while broker.is_running:
+            await asyncio.sleep(0)
+
+    with_door(test)
+
+
 def test_there_is_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """A suite that never deletes its brokers is told."""
     monkeypatch.setattr(brokers_module, "MOST_BROKERS", 1)
