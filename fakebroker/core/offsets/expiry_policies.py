@@ -97,7 +97,7 @@ def configured_policy(settings: "Settings", behaviours: "Behaviours") -> str:
 
 def policy_named(name: str) -> "Policy":
     """The policy of that name. Raises UnknownThing, about `policy`, for any other name."""
-    policy = EXPIRY_POLICIES.get(name)
+    policy = EXPIRY_POLICIES.get(str(name))
     if policy is None:
         raise UnknownThing(
             "policy", name, f"policy: there is no expiry policy {name!r}; {nearest(name, EXPIRY_POLICIES)}"
