@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.groups.states import State
 from fakebroker.core.offsets.expiry import Aging
-from fakebroker.errors import UnknownThing, nearest
+from fakebroker.errors import InvalidArgument, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,10 +96,10 @@ def configured_policy(settings: "Settings", behaviours: "Behaviours") -> str:
 
 
 def policy_named(name: str) -> "Policy":
-    """The policy of that name. Raises UnknownThing, about `policy`, for any other name."""
+    """The policy of that name. Raises InvalidArgument, about `policy`, for any other name."""
     policy = EXPIRY_POLICIES.get(str(name))
     if policy is None:
-        raise UnknownThing(
+        raise InvalidArgument(
             "policy", name, f"policy: there is no expiry policy {name!r}; {nearest(name, EXPIRY_POLICIES)}"
         )
     return policy
