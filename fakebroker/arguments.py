@@ -37,17 +37,24 @@ def check_settings(field: str, value: object) -> None:
         raise InvalidArgument(field, value, f"{field}={value!r} is not {what}")
 
 
+def check_partitions(field: str, value: object) -> None:
+    """Partitions, each as its topic and number; or a mapping of such."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise InvalidArgument(field, value, f'{field}={value!r} is no list of topics and partitions: [("orders", 0)]')
+    for each in value:
+        match each:
+            case (str(), int()):
+                pass
+            case _:
+                raise InvalidArgument(field, value, f'{field}: {each!r} is not a topic and a partition: ("orders", 0)')
+
+
 def check_offsets(field: str, value: object) -> None:
     """Offsets by topic and partition; there may be none."""
     if not isinstance(value, Mapping):
         raise InvalidArgument(field, value, f"{field}={value!r} has no offset by topic and partition")
+    check_partitions(field, value)
     for key, offset in value.items():
-        match key:
-            case (str(), int()):
-                pass
-            case _:
-                text = f'{field}: {key!r} is not a topic and a partition: {{("orders", 0): 42}}'
-                raise InvalidArgument(field, value, text)
         if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset < 1 << 63:
             raise InvalidArgument(field, value, f"{field}: {offset!r} of {key!r} is not an offset, 0 or more")
 

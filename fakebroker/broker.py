@@ -135,7 +135,9 @@ class _Broker(Powers):
     ) -> "ScriptedClient":
         """A scripted client of one node, the first unless given: every request is a step of the test (testclient/).
 
-        `versions` pins APIs to versions. Its steps block until the broker has answered: not for the loop of an
+        `versions` pins APIs to versions. It does not look for coordinators and leaders: with several nodes
+        `node_id=broker.coordinator("billing").node_id` is the node that serves the group; others answer
+        NOT_COORDINATOR (16). Its steps block until the broker has answered: not for the loop of an
         AsyncFakeBroker, but for `asyncio.to_thread`. All clients of a broker belong to one thread at a time.
         """
         from fakebroker.testclient.scripted_client import ScriptedClients

@@ -288,7 +288,7 @@ def _full_name(name: str) -> str:
         for full_name in RELEASES:
             if _line(full_name) == _line(name):
                 return full_name
-    raise UnknownRelease("as_release", name, f"unknown release {name!r}; known are: {', '.join(RELEASES)}")
+    raise UnknownRelease("as_release", name, f"as_release: unknown release {name!r}; known are: {', '.join(RELEASES)}")
 
 
 def _line(name: str) -> tuple[int, int]:

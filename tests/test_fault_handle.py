@@ -198,6 +198,8 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"api": "Heartbeat", "topic": "t", "delay_s": 1}, "topic", "name no topic; those of Produce"),
     ({"api": "Fetch", "group": "g", "delay_s": 1}, "group", "name no group"),
     ({"api": "Fetch", "transactional_id": "g", "delay_s": 1}, "transactional_id", "name no transactional_id"),
+    ({"principal": "User:bob", "delay_s": 1}, "principal", "every client is User:ANONYMOUS"),
+    ({"topic": "[z-a]*", "delay_s": 1}, "topic", "an empty range of characters"),
     ({"nth": 0, "delay_s": 1}, "nth", "from 1"),
     ({"nth": True, "delay_s": 1}, "nth", "from 1"),
     ({"nth": 1, "every": 2, "delay_s": 1}, "every", "exclude each other"),

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeVar
 
+from fakebroker.arguments import check_partitions, check_text, check_whole
 from fakebroker.client.connection import ClientConnection, Pending
-from fakebroker.errors import ErrorCode, FakebrokerError
+from fakebroker.errors import WHERE_APIS, ErrorCode, FakebrokerError, InvalidArgument, UnknownThing, nearest
 from fakebroker.records.batch import build_batch, read_records, split_batches
 from fakebroker.records.consumer_protocol import (
     ConsumerProtocolAssignment,
@@ -33,7 +34,7 @@ from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCo
 from fakebroker.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from fakebroker.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from fakebroker.wire.registry import api
+from fakebroker.wire.registry import APIS, api
 
 T = TypeVar("T")
 Flow = Generator[Pending, Message, T]
@@ -79,10 +80,16 @@ class ClientSteps:
     def request(self, api_name: str, version: int | None = None, /, **fields: Any) -> Flow[Any]:
         """Send a request given by its API's name and its fields, e.g. request("JoinGroup", 4, group_id="g").
 
-        A struct in it may be a mapping: topics=[{"name": "orders", "partition_indexes": [0]}]. Raises KeyError for an
-        API that does not exist, InvalidArgument for a field that it does not have.
+        A struct in it may be a mapping: topics=[{"name": "orders", "partition_indexes": [0]}]. Raises UnknownThing for
+        an API that does not exist, InvalidArgument for a field that it does not have.
         """
-        return self.ask(built(api(api_name).request, fields), version)
+        check_text("api_name", api_name)
+        try:
+            declared = api(api_name)
+        except KeyError:
+            hint = nearest(api_name, [each.name for each in APIS.values()], WHERE_APIS)
+            raise UnknownThing("api_name", api_name, f"api_name: there is no API {api_name!r}; {hint}") from None
+        return self.ask(built(declared.request, fields), version)
 
     def version_of(self, request: Message) -> Flow[int]:
         """The pinned version for a request of this kind, or the newest that both sides speak."""
@@ -181,7 +188,11 @@ class ClientSteps:
         return answer
 
     def commit(self, offsets: Offsets, metadata: str = "", group_id: str | None = None) -> Flow[Any]:
-        """Commit offsets as the member this client is; with `group_id`, as no member (generation -1, no member id)."""
+        """Commit offsets as the member this client is; with `group_id`, as no member (generation -1, no member id).
+
+        Raises InvalidArgument for what is no offset by topic and partition: {("orders", 0): 42}.
+        """
+        _check_commit(offsets)
         topics = [
             OffsetCommitRequestTopic(
                 name=topic, partitions=[(index, offset, -1, -1, metadata) for index, offset in rows]
@@ -202,9 +213,13 @@ class ClientSteps:
         )
 
     def committed(self, group_id: str, partitions: Sequence[tuple[str, int]] | None = None) -> Flow[Any]:
-        """The OffsetFetch answer for these partitions, or for everything the group has committed."""
+        """The OffsetFetch answer for these partitions, or for everything the group has committed.
+
+        Raises InvalidArgument for what is no list of topics and partitions: [("orders", 0)].
+        """
         topics = None
         if partitions is not None:
+            check_partitions("partitions", partitions)
             wanted = _by_topic(dict.fromkeys(partitions, 0))
             topics = [
                 OffsetFetchRequestTopic(name=topic, partition_indexes=[index for index, _ in rows])
@@ -215,7 +230,11 @@ class ClientSteps:
     def produce(
         self, topic: str, partition: int, records: Sequence[tuple[bytes | None, bytes | None]], timestamp_ms: int = -1
     ) -> Flow[Any]:
-        """Append key-value pairs to a partition, as one batch."""
+        """Append key-value pairs to a partition, as one batch: [(b"key", b"value"), (None, b"value")].
+
+        Raises InvalidArgument for what is no such pair.
+        """
+        _check_records(records)
         rows = [Record(index, timestamp_ms, key, value) for index, (key, value) in enumerate(records)]
         data = PartitionProduceData(index=partition, records=build_batch(rows, leader_epoch=-1))
         request = ProduceRequest(acks=-1, timeout_ms=30_000)
@@ -254,6 +273,28 @@ class ClientSteps:
         if self.membership is None:
             raise FakebrokerError("this client has joined no group")
         return self.membership
+
+
+def _check_commit(offsets: object) -> None:
+    """As `check_offsets`, but any number that a request can carry: what is wrong with it, the broker is to answer."""
+    if not isinstance(offsets, Mapping):
+        text = f'offsets={offsets!r} has no offset by topic and partition: {{("orders", 0): 42}}'
+        raise InvalidArgument("offsets", offsets, text)
+    check_partitions("offsets", offsets)
+    for offset in offsets.values():
+        check_whole("offsets", offset)
+
+
+def _check_records(records: object) -> None:
+    if isinstance(records, str | bytes) or not isinstance(records, Sequence):
+        raise InvalidArgument("records", records, f"records={records!r} is no list of keys with values")
+    for each in records:
+        match each:
+            case (bytes() | None, bytes() | None):
+                pass
+            case _:
+                text = f'records: {each!r} is not a key and a value, bytes or None: (b"key", b"value")'
+                raise InvalidArgument("records", records, text)
 
 
 def _assignment_bytes(partitions: Mapping[str, Sequence[int]]) -> bytes:

@@ -3,7 +3,7 @@
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from traceback import format_exception
+from traceback import format_exception, walk_tb
 from typing import TYPE_CHECKING
 
 from fakebroker.core.events import ClockMoved
@@ -39,6 +39,7 @@ class Engine:
         self.now = now  # of what is being done, or was done last
         self.connections: dict[int, Connection] = {}
         self.errors: list[Exception] = []  # bugs of ours: what handlers and timers raised
+        self._failures: dict[tuple[str, str], tuple[Exception, int]] = {}  # the first of each kind, how many
         self.unserved = Unserved(self)
         self.outbox = cluster.outbox
         self._timers = cluster.timers
@@ -171,7 +172,8 @@ class Engine:
         self.outbox.clear()
 
     def failed(self, error: Exception) -> None:
-        """A bug of ours: logged with its traceback and kept for the test, unless there are too many already.
+        """A bug of ours, or of a function of the test's: logged with its traceback and kept for the test, unless there
+        are too many already. Others of its type by the same lines of code are counted in a note of the first.
 
         The traceback becomes a note, text that `stop()` shows with the exception: the frames themselves would hold
         on to the request and all that came of it. An answer too long for the protocol is no bug: it is logged only.
@@ -179,13 +181,22 @@ class Engine:
         if isinstance(error, AnswerTooLong):
             log.warning("answered with an error in place of the answer: %s", error)
             return
-        log.error("internal error", exc_info=error)
         self.journal.event(InternalError(type(error).__name__, str(error)), self.now)
+        kind = _kind_of(error)
+        first, count = self._failures.get(kind, (None, 0))
+        if first is not None and any(each is first for each in self.errors):
+            self._failures[kind] = first, count + 1
+            first.__notes__[1:] = [f"and {count} more of this kind"]
+            log.error("internal error, as before: %r", error)
+            _drop_frames(error)
+            return
+        log.error("internal error", exc_info=error)
         trace = "".join(format_exception(error))
         _drop_frames(error)
         if len(self.errors) < MOST_ERRORS:
             error.add_note(f"in the broker:\n{trace[-MOST_TRACE_CHARS:]}")
             self.errors.append(error)
+            self._failures[kind] = error, 1
 
     def _topic_name(self, topic_id: bytes) -> str | None:
         topic = self.cluster.topics.by_id(topic_id)
@@ -203,6 +214,12 @@ class Engine:
         place = [x for x in alike if x.node_id == listener.node_id].index(listener)
         candidates = [x for x in alike if x.node_id == node_id]
         return candidates[min(place, len(candidates) - 1)] if candidates else None
+
+
+def _kind_of(error: Exception) -> tuple[str, str]:
+    """The type of an exception, and the lines of code that it came by."""
+    lines = [f"{frame.f_code.co_filename}:{number}" for frame, number in walk_tb(error.__traceback__)]
+    return type(error).__name__, "\n".join(lines)
 
 
 def _drop_frames(error: BaseException) -> None:

@@ -82,7 +82,7 @@ class GroupHandle(Handle):
 
         `policy` asks the expiry rules of another release about the group as it is: "2.0", "2.1", "3.9", "4.3" or
         "kip-211".
-        Raises FakebrokerError for any other, KafkaError while the group has no coordinator.
+        Raises InvalidArgument for any other, KafkaError while the group has no coordinator.
         """
         return self._with_cluster(
             lambda cluster, now: explain(find_coordinator(cluster, self.group_id), self.group_id, now, policy)

@@ -17,7 +17,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from fakebroker.arguments import check_text, check_whole
 from fakebroker.client.steps import ClientSteps, Flow
-from fakebroker.errors import InvalidArgument, WaitTimeout
+from fakebroker.errors import WHERE_APIS, InvalidArgument, WaitTimeout, nearest
 from fakebroker.listeners import Address
 from fakebroker.testclient.driver import Driver
 from fakebroker.wire.registry import APIS
@@ -45,7 +45,8 @@ class ScriptedClients:
             check_text("client_id", client_id)
         for name, version in (versions or {}).items():
             if name not in {api.name for api in APIS.values()}:
-                raise InvalidArgument("versions", versions, f"versions: there is no API {name!r}")
+                hint = nearest(name, [api.name for api in APIS.values()], WHERE_APIS)
+                raise InvalidArgument("versions", versions, f"versions: there is no API {name!r}; {hint}")
             check_whole("versions", version, 0)
         return ScriptedClient(self, client_id, versions, address)
 

@@ -10,7 +10,7 @@ from fakebroker.client.connection import ConnectionLost
 from fakebroker.core.cluster import Cluster
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
-from fakebroker.errors import ErrorCode, FakebrokerError, InvalidArgument, WaitTimeout
+from fakebroker.errors import ErrorCode, FakebrokerError, InvalidArgument, UnknownThing, WaitTimeout
 from fakebroker.instant import Instant
 from fakebroker.listeners import Listener
 from fakebroker.release import release
@@ -101,10 +101,31 @@ def test_any_request_in_any_version(clients: ScriptedClients) -> None:
     assert described.groups[0].group_state == "Dead"
     assert joined.error_code == 0  # v0 knows no handshake
     assert client.request("Heartbeat", group_id="old", member_id="?").error_code == ErrorCode.UNKNOWN_MEMBER_ID
-    with pytest.raises(KeyError, match="Hartbeat"):
+    with pytest.raises(UnknownThing, match="there is no API 'Hartbeat'; did you mean Heartbeat"):
         client.request("Hartbeat")
     with pytest.raises(InvalidArgument, match="no field 'group'"):
         client.request("Heartbeat", group="old")
+
+
+@pytest.mark.parametrize(
+    ("ask", "field"),
+    [
+        (lambda c: c.commit({"orders": 1}, group_id="g"), "offsets"),
+        (lambda c: c.commit([("orders", 0)], group_id="g"), "offsets"),
+        (lambda c: c.commit({("orders", 0): "1"}, group_id="g"), "offsets"),
+        (lambda c: c.committed("g", ["orders"]), "partitions"),
+        (lambda c: c.committed("g", "orders"), "partitions"),
+        (lambda c: c.produce("orders", 0, ["x"]), "records"),
+        (lambda c: c.produce("orders", 0, b"xy"), "records"),
+        (lambda c: c.produce("orders", 0, [("k", "v")]), "records"),
+        (lambda c: c.request(3), "api_name"),
+    ],
+)
+def test_a_step_with_a_wrong_value_is_not_taken(clients: ScriptedClients, ask: Any, field: str) -> None:
+    """The error names the argument and shows what is right."""
+    with pytest.raises(InvalidArgument, match=field) as refused:
+        ask(clients.client("c"))
+    assert refused.value.field == field
 
 
 @pytest.mark.rules("TM-8")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.groups.states import State
 from fakebroker.core.offsets.expiry import Aging
-from fakebroker.errors import FakebrokerError
+from fakebroker.errors import InvalidArgument, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,8 +96,10 @@ def configured_policy(settings: "Settings", behaviours: "Behaviours") -> str:
 
 
 def policy_named(name: str) -> "Policy":
-    """The policy of that name. Raises FakebrokerError, listing those there are, for any other name."""
-    policy = EXPIRY_POLICIES.get(name)
+    """The policy of that name. Raises InvalidArgument, about `policy`, for any other name."""
+    policy = EXPIRY_POLICIES.get(str(name))
     if policy is None:
-        raise FakebrokerError(f"no expiry policy {name!r}; there are: {', '.join(EXPIRY_POLICIES)}")
+        raise InvalidArgument(
+            "policy", name, f"policy: there is no expiry policy {name!r}; {nearest(name, EXPIRY_POLICIES)}"
+        )
     return policy

@@ -69,7 +69,7 @@ def explain(node: "Node", group_id: str, now: "Instant", policy_name: str | None
         node: the broker that coordinates the group.
         policy_name: a key of `EXPIRY_POLICIES`; None: the policy in force.
 
-    Raises FakebrokerError for a policy that does not exist, KafkaError if `node` cannot tell
+    Raises InvalidArgument for a policy that does not exist, KafkaError if `node` cannot tell
     (COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR).
     """
     cluster = node.cluster

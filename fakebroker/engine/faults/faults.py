@@ -5,6 +5,7 @@ throttle times the longest counts, and every `run` is run. What becomes of the a
 say: the first that is due; later ones pass that request over, and have no hit.
 """
 
+from fnmatch import fnmatchcase
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fakebroker.core.events import FaultHit
 from fakebroker.engine.dispatch import Route
 from fakebroker.engine.faults.entries import with_session
-from fakebroker.engine.faults.fault import Fault, IncomingRequest
+from fakebroker.engine.faults.fault import ANONYMOUS, Fault, IncomingRequest
 from fakebroker.engine.faults.faulted_request import FaultedRequest, Plan
 from fakebroker.engine.faults.fields import api_names, version_range
 from fakebroker.engine.faults.naming import nameable, names_of, transactional_ids_of
@@ -46,6 +47,7 @@ class Faults:
         keys = self._api_keys(spec)
         _check_nameable(spec, keys)
         _check_throttle(spec, keys)
+        _check_principal(spec)
         nodes = self._engine.cluster.nodes
         if spec.node is not None and spec.node not in nodes:
             raise UnknownThing("node", spec.node, f"there is no node {spec.node}, only {', '.join(map(str, nodes))}")
@@ -168,6 +170,12 @@ def _check_throttle(spec: FaultSpec, keys: tuple[int, ...]) -> None:
     if spec.throttle_ms is not None and not any(has_throttle_time(APIS[key].response) for key in keys):
         text = f"answers to {spec.api} have no throttle time"
         raise InvalidArgument("throttle_ms", spec.throttle_ms, text)
+
+
+def _check_principal(spec: FaultSpec) -> None:
+    if spec.principal is not None and not fnmatchcase(ANONYMOUS, spec.principal):
+        text = f"principal={spec.principal!r} matches no client: without authentication every client is {ANONYMOUS}"
+        raise InvalidArgument("principal", spec.principal, text)
 
 
 def has_throttle_time(response: Any) -> bool:

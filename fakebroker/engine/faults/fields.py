@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 from typing import Any
 
 from fakebroker.errors import WHERE_APIS, InvalidArgument
@@ -37,6 +37,13 @@ def text(field: str, value: Any) -> None:
     """A text that is not empty."""
     if not isinstance(value, str) or not value:
         raise InvalidArgument(field, value, f"{field} is a text, not {value!r}")
+
+
+def name_pattern(field: str, value: Any) -> None:
+    """A name, perhaps with wildcards, that something can have."""
+    text(field, value)
+    if "(?!)" in translate(value):  # what an empty range of characters, such as [z-a], becomes
+        raise InvalidArgument(field, value, f"{field}={value!r} matches no name: it has an empty range of characters")
 
 
 def function(field: str, value: Any) -> None:

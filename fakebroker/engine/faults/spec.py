@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fakebroker.engine.faults.fields import (
     Check,
     function,
+    name_pattern,
     one_of,
     seconds,
     share,
@@ -84,12 +85,16 @@ class FaultSpec:
     api: str | None = _field(text, 'the API by name; several as "Heartbeat|OffsetCommit"; wildcards', "match")
     version: int | str | None = _field(versions, 'the version of the request: 3, "3-5" or "3+"', "match")
     node: int | None = _field(whole(0), "the node that was asked", "match")
-    topic: str | None = _field(text, "the topic, where a request names topics; wildcards", "match")
+    topic: str | None = _field(name_pattern, "the topic, where a request names topics; wildcards", "match")
     partition: int | None = _field(whole(0), "the number of a partition that the request names", "match")
-    group: str | None = _field(text, "the group that the request names; wildcards", "match")
-    client_id: str | None = _field(text, "what the client calls itself; wildcards", "match")
-    transactional_id: str | None = _field(text, "the transactional id that the request names; wildcards", "match")
-    principal: str | None = _field(text, "as whom the client is authenticated; today always User:ANONYMOUS", "match")
+    group: str | None = _field(name_pattern, "the group that the request names; wildcards", "match")
+    client_id: str | None = _field(name_pattern, "what the client calls itself; wildcards", "match")
+    transactional_id: str | None = _field(
+        name_pattern, "the transactional id that the request names; wildcards", "match"
+    )
+    principal: str | None = _field(
+        name_pattern, "as whom the client is authenticated; today always User:ANONYMOUS", "match"
+    )
     connection: int | None = _field(whole(1), "the connection, by its number in the journal", "match")
     when: "Callable[[IncomingRequest], object] | None" = _field(  # noqa: RUF009
         function, "a function that is given the request (IncomingRequest) and says whether it is meant", "match", True
