@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from fakebroker.engine.faults.fields import nearest
-from fakebroker.errors import ErrorCode, InvalidArgument
+from fakebroker.errors import ErrorCode, InvalidArgument, nearest
 from fakebroker.wire.registry import APIS
 
 

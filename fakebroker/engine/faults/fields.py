@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase, translate
 from typing import Any
 
-from fakebroker.errors import WHERE_APIS, InvalidArgument
-from fakebroker.errors import nearest as nearest  # also for those that check names by these functions
+from fakebroker.errors import WHERE_APIS, InvalidArgument, nearest
 
 Check = Callable[[str, Any], None]
 LONGEST_S = 10**9
