@@ -126,6 +126,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.5)
     parser.add_argument("--kafka", help="HOST:PORT of a real Kafka to measure the clients against, too")
+    parser.add_argument("--remark", default="", help="what a reader of the page should know about this run")
     parser.add_argument("--kafka-is", default="4.3.1", help="what it is, for the page")
     options = parser.parse_args()
     wanted = [case for case in CASES if options.only.lower() in case.name.lower()]
@@ -145,7 +146,7 @@ def main() -> None:
         scale.report(),
         journal.report(),
     ]
-    REPORT.write_text("\n".join(["# Benchmarks", "", about(), "", *sections]))
+    REPORT.write_text("\n".join(["# Benchmarks", "", f"{about()} {options.remark}".rstrip(), "", *sections]))
 
 
 if __name__ == "__main__":
