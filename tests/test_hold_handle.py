@@ -11,6 +11,7 @@ from fakebroker.broker import AsyncFakeBroker, FakeBroker
 from fakebroker.errors import ErrorCode, InvalidArgument, UnknownThing, WaitTimeout
 from fakebroker.handles.group import GroupHandle
 from fakebroker.testclient.scripted_client import PendingStep, ScriptedClient
+from tests.support.librdkafka import close
 
 V3 = {"JoinGroup": 3}  # joins without a handshake: one request
 
@@ -253,5 +254,4 @@ def test_real_consumers_get_into_one_generation(leader: str) -> None:
         assert group.generation == 1, [t.reason for t in group.transitions]
         assert group.leader == next(m.member_id for m in group.members if m.client_id == leader)
         for consumer in consumers:
-            consumer.poll(1)  # takes its assignment: `close` would, holding the lock that the broker's thread needs
-            consumer.close()
+            close(consumer, poll_s=1)

@@ -11,6 +11,7 @@ import pytest
 
 from fakebroker.broker import AsyncFakeBroker, FakeBroker
 from tests.support.frames import JOIN, frames, request
+from tests.support.librdkafka import close
 
 Broker = FakeBroker | AsyncFakeBroker
 
@@ -191,7 +192,7 @@ def test_real_clients_go_on() -> None:
         assert sorted(got) == sorted(sent)
         assert broker.coordinator("billing").node_id != first
         assert sum(broker.group("billing").offsets.values()) == len(sent)
-        consumer.close()
+        close(consumer)
 
 
 def produce(producer: Any, values: list[bytes]) -> None:

@@ -11,6 +11,7 @@ import pytest
 from fakebroker.broker import FakeBroker
 from fakebroker.errors import InvalidArgument, KafkaError, UnknownThing
 from tests.support.frames import request
+from tests.support.librdkafka import close
 from tests.test_node_handle import connected, poll_until, produce, read_all, serving
 
 ASK = request("ApiVersions", 0)
@@ -295,4 +296,4 @@ def test_real_clients_survive_a_kill() -> None:
         assert sorted(set(got)) == sorted(sent)
         assert broker.coordinator("billing").node_id != first
         assert sum(broker.group("billing").offsets.values()) == len(sent)
-        consumer.close()
+        close(consumer)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from tests.clients.story import Polled, Sent
+from tests.support.librdkafka import close
 
 # A rebalance overtook the commit: the records come again to whoever gets the partition.
 OVERTAKEN = ("REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "_NO_OFFSET")
@@ -72,7 +73,7 @@ class ConfluentConsumer:
                 raise
 
     def close(self) -> None:
-        self._consumer.close()
+        close(self._consumer)
 
 
 class KafkaPython:

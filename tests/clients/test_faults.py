@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from fakebroker import FakeBroker
+from tests.support.librdkafka import close
 
 pytestmark = [pytest.mark.clients, pytest.mark.filterwarnings("ignore")]
 
@@ -51,7 +52,7 @@ def test_librdkafka_looks_for_another_coordinator(orders: FakeBroker) -> None:
     read(consumer, 3)
     fault = orders.fault(api="OffsetCommit", group="billing", error="NOT_COORDINATOR", times=2)
     consumer.commit(asynchronous=False)
-    consumer.close()
+    close(consumer)
 
     assert fault.hits == 2
     assert orders.group("billing").offsets == {("orders", 0): 3}
@@ -67,7 +68,7 @@ def test_a_commit_is_done_but_the_client_never_learns_it(orders: FakeBroker) -> 
         assert orders.group("billing").offsets == {("orders", 0): 3}
         read_nothing = consumer.poll(0.5)
     assert read_nothing is None or read_nothing.error() is not None
-    consumer.close()
+    close(consumer)
     assert fault.hits == 1
     assert not fault.is_set
 
@@ -79,7 +80,7 @@ def test_half_an_answer_and_a_reset_make_the_client_fetch_again(orders: FakeBrok
 
     assert read(consumer, 3) == [b"one", b"two", b"three"]
     assert fault.hits == 2
-    consumer.close()
+    close(consumer)
 
 
 def test_heartbeats_are_late_by_chance(orders: FakeBroker) -> None:
@@ -91,7 +92,7 @@ def test_heartbeats_are_late_by_chance(orders: FakeBroker) -> None:
     consumer.poll(0.1)
 
     assert orders.group("billing").state == "Stable"
-    consumer.close()
+    close(consumer)
 
 
 def test_kafka_python_reads_on_after_a_lost_answer(orders: FakeBroker) -> None:

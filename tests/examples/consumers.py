@@ -6,6 +6,8 @@ from typing import Any
 
 import confluent_kafka
 
+from tests.support.librdkafka import close
+
 QUICK = {
     "auto.offset.reset": "earliest",
     "enable.auto.commit": False,
@@ -29,7 +31,7 @@ def consumer(bootstrap: str, group: str, *topics: str, **options: Any) -> Iterat
     try:
         yield made
     finally:
-        made.close()
+        close(made)
 
 
 def read(source: confluent_kafka.Consumer, count: int, timeout_s: float = 20) -> list[bytes | None]:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from fakebroker import FakeBroker
+from tests.support.librdkafka import close
 
 AMOUNTS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 PER_ROW = 3
@@ -68,7 +69,7 @@ class Worker:
         return self.last_order_s is not None and time.monotonic() > self.last_order_s + IDLE_S
 
     def close(self) -> None:
-        self._consumer.close()
+        close(self._consumer)
 
     def _commit(self, offset: int) -> None:
         """A commit that fails is no harm by itself: the orders since the last one come again."""
