@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 
 from fakebroker.errors import InvalidArgument, nearest
 
+LONGEST_S = 10**9  # of times in seconds, some thirty years: what is longer was meant to be milliseconds
+
 
 def check_text(field: str, value: object) -> None:
     """A text."""

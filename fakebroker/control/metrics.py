@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector, CollectorRegistry
 
 from fakebroker.broker import AsyncFakeBroker
 from fakebroker.engine.journal import Exchange
-from fakebroker.errors import ErrorCode
+from fakebroker.engine.subjects import error_name
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _COUNTS: "WeakKeyDictionary[AsyncFakeBroker, _Counts]" = WeakKeyDictionary()
@@ -31,7 +31,7 @@ class _Counts:
         self.uncounted += max(0, journal.forgotten - self._seq)
         for entry in journal.entries(self._seq):
             if isinstance(entry, Exchange):
-                names = dict.fromkeys(_name(code) for code in entry.errors) or {"NONE": None}
+                names = dict.fromkeys(error_name(code) for code in entry.errors) or {"NONE": None}
                 self.requests.update((entry.api, name) for name in names)
         self._seq = journal.next_seq
 
@@ -79,7 +79,3 @@ def metrics(broker: AsyncFakeBroker) -> bytes:
 
 def _gauge(name: str, about: str, value: float) -> Metric:
     return GaugeMetricFamily(f"fakebroker_{name}", about, value=value)
-
-
-def _name(code: int) -> str:
-    return ErrorCode(code).name if code in ErrorCode._value2member_map_ else str(code)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from fakebroker.errors import ErrorCode
+from fakebroker.schema.message import made
 from fakebroker.schema.types import ArrayOf, Primitive
 
 ITSELF = ""  # in place of a field's name, where the request's entry is a bare value
@@ -141,7 +142,7 @@ def _mirrored(
             values["error_code"] = int(code)
         if mirror.inner:
             values[mirror.inner.answered] = _mirrored(mirror.inner, element, request, [entry], version, code)
-        entries.append(entry_with(element, values))
+        entries.append(made(element, values))
     return entries
 
 
@@ -159,10 +160,3 @@ def value_of(declaration: Any, entry: Any, name: str) -> Any:
     if declaration.is_row:
         return entry[[spec.name for spec in declaration.fields].index(name)]
     return getattr(entry, name)
-
-
-def entry_with(declaration: Any, values: dict[str, Any]) -> Any:
-    """An entry that has these values, and the defaults for all others."""
-    if declaration.is_row:
-        return tuple(values.get(spec.name, spec.fresh_default()) for spec in declaration.fields)
-    return declaration(**values)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from fakebroker.arguments import LONGEST_S
 from fakebroker.core import broker_life, elections
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.errors import InvalidArgument
@@ -13,9 +14,6 @@ if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.topics import Partition
     from fakebroker.handles.access import EngineAccess
-
-
-LONGEST_S = 10**9
 
 
 class CoordinatorHandle(Handle):

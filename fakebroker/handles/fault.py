@@ -1,12 +1,11 @@
 """A fault as a test sees it: how often it hit, waiting for that, removing it."""
 
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from fakebroker.arguments import check_whole
 from fakebroker.engine.faults.fault import IncomingRequest
 from fakebroker.engine.faults.spec import FaultSpec
-from fakebroker.handles.handle import WAIT_S, Handle
+from fakebroker.handles.handle import WAIT_S, EndsWithBlock, Handle
 
 if TYPE_CHECKING:
     from fakebroker.engine.faults.fault import Fault
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["FaultHandle", "FaultSpec", "IncomingRequest"]
 
 
-class FaultHandle(Handle):
+class FaultHandle(Handle, EndsWithBlock):
     """A fault that was set. It is removed by `remove`, at the end of a `with`, by `clear_faults` and by `reset`.
 
     What it counted can be read after that, too.
@@ -28,12 +27,7 @@ class FaultHandle(Handle):
     def __repr__(self) -> str:
         return f"<{self._fault}, {self._fault.hits} hits>"
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def _end_block(self) -> None:
         self.remove()
 
     @property

@@ -1,7 +1,8 @@
 """What the handles of the object model share."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from fakebroker.instant import Instant
 
@@ -22,3 +23,18 @@ class Handle:
     def _with_cluster(self, function: Callable[["Cluster", Instant], T]) -> T:
         """Run `function(cluster, now)` on the engine's thread; returns what it returns and raises what it raises."""
         return self._access.call(lambda: function(self._access.engine.cluster, self._access.engine.now))
+
+
+class EndsWithBlock:
+    """Something that a test sets, and that ends at the end of a `with` block: `_end_block` is called there."""
+
+    def _end_block(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end_block()

@@ -1,15 +1,14 @@
 """A hold of a group's joins or syncs as a test sees it: who waits, and releasing them in an order, under a leader."""
 
 from collections.abc import Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from fakebroker.core.groups.holds import Hold, Phase, waiting_members
 from fakebroker.core.groups.states import State
 from fakebroker.errors import InvalidArgument
 from fakebroker.handles.finding import MemberView, find_group, member_named, view_of
-from fakebroker.handles.handle import WAIT_S, Handle
+from fakebroker.handles.handle import WAIT_S, EndsWithBlock, Handle
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 _STATES = {Phase.JOIN: State.PREPARING, Phase.SYNC: State.COMPLETING}
 
 
-class HoldHandle(Handle):
+class HoldHandle(Handle, EndsWithBlock):
     """A hold of one phase of a group's rebalances, made by `hold_joins` or `hold_syncs` of its handle.
 
     It ends with the phase that it held: when so many members have sent their request as it was made for, or when it is
@@ -82,12 +81,7 @@ class HoldHandle(Handle):
         """End the hold if it has not ended, without any choice: the group goes on as Kafka's would."""
         self._with_cluster(lambda cluster, now: self._remove(cluster, now))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def _end_block(self) -> None:
         self.remove()
 
     # On the engine's thread

@@ -1,12 +1,11 @@
 """One broker of the cluster as a test sees it: stopping, killing, freezing it, and what is wrong with its network."""
 
-from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 from fakebroker.core import broker_life
 from fakebroker.core.cluster import Cluster
 from fakebroker.errors import InvalidArgument, UnknownThing
-from fakebroker.handles.handle import Handle
+from fakebroker.handles.handle import EndsWithBlock, Handle
 from fakebroker.instant import Instant
 from fakebroker.listener_options import check_rack
 from fakebroker.listeners import Address
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 NodeStateName = Literal["running", "stopped", "killed", "frozen"]
 
 
-class NetworkFault:
+class NetworkFault(EndsWithBlock):
     """Something that is wrong with a node's network, until `heal` or the end of a `with` block."""
 
     def __init__(self, node: "NodeHandle", kind: str) -> None:
@@ -34,12 +33,7 @@ class NetworkFault:
         """End it; does nothing if it has ended. See `NodeHandle.heal`."""
         self._node._heal(self.kind)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def _end_block(self) -> None:
         self.heal()
 
 

@@ -3,6 +3,7 @@
 The fixtures are in `in_asyncio.py` and `in_anyio.py`, which are loaded only where pytest-asyncio or anyio is.
 """
 
+from collections.abc import AsyncIterator
 from inspect import iscoroutinefunction
 from typing import Any
 
@@ -10,6 +11,15 @@ import pytest
 
 ASYNCIO_FIXTURE = "_fakebroker_in_asyncio_{}"
 ANYIO_FIXTURE = "_fakebroker_in_anyio"
+
+
+async def fresh_broker(request: pytest.FixtureRequest) -> AsyncIterator[Any]:
+    """An AsyncFakeBroker with the options that the test's marker says, running in the test's loop."""
+    from fakebroker.broker import AsyncFakeBroker
+    from fakebroker.plugin import brokers
+
+    async with brokers.made(AsyncFakeBroker, request.node, brokers.marked_options(request.node)) as broker:
+        yield broker
 
 
 def fixture_for(request: pytest.FixtureRequest) -> str:

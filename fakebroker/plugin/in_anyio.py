@@ -5,14 +5,11 @@ from typing import Any
 
 import pytest
 
-from fakebroker.plugin.async_brokers import ANYIO_FIXTURE
+from fakebroker.plugin.async_brokers import ANYIO_FIXTURE, fresh_broker
 
 
 @pytest.fixture(name=ANYIO_FIXTURE)
 async def in_anyio(request: pytest.FixtureRequest) -> AsyncIterator[Any]:
     """A fresh AsyncFakeBroker, running in the test's loop."""
-    from fakebroker.broker import AsyncFakeBroker
-    from fakebroker.plugin import brokers
-
-    async with brokers.made(AsyncFakeBroker, request.node, brokers.marked_options(request.node)) as broker:
+    async for broker in fresh_broker(request):
         yield broker

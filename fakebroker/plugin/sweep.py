@@ -19,9 +19,10 @@ from _pytest.runner import runtestprotocol
 
 from fakebroker.broker import FakeBroker
 from fakebroker.errors import InvalidArgument
-from fakebroker.plugin.brokers import BROKERS, PREPARE, forget
+from fakebroker.plugin.brokers import BROKERS, MARKED_FIXTURES, PREPARE, forget
 from fakebroker.sweeps.cases import Case, RequestSeen, parse_case
 from fakebroker.sweeps.inject import Injection
+from fakebroker.sweeps.limit import limit_s
 from fakebroker.sweeps.recorder import Recorder
 from fakebroker.sweeps.report import BROKEN, HELD, HUNG, NOT_REACHED, CaseResult, SweepReport
 from fakebroker.sweeps.selection import DEFAULT_BUDGET, Selection, cases_of, sample, selection
@@ -29,10 +30,8 @@ from fakebroker.sweeps.selection import DEFAULT_BUDGET, Selection, cases_of, sam
 if TYPE_CHECKING:
     from fakebroker.plugin.brokers import AnyBroker
 
-FIXTURES = ("fakebroker", "fakebroker_async")
 SWEEP_RESULT, FAULT_RESULT = "fakebroker_sweep", "fakebroker_fault"  # properties of reports
 MARKER_OPTIONS = ("apis", "budget", "faults", "seed")
-LEAST_TIMEOUT_S, TIMES_FIRST = 30.0, 10
 MOST_DETAILS = 3  # broken cases whose traceback and story are in the report
 
 
@@ -60,7 +59,7 @@ def _run(item: pytest.Item) -> Iterator[pytest.TestReport]:
     if not all(report.passed for report in reports):
         yield from (report for report in reports if report.when != "teardown" or report.failed)
         return
-    timeout_s = max(LEAST_TIMEOUT_S, TIMES_FIRST * (time.monotonic() - began))
+    timeout_s = limit_s(time.monotonic() - began)
     cases = cases_of(seen, chosen)
     runs = [_run_case(item, case, timeout_s) for case in sample(cases, chosen.seed, chosen.budget)]
     results = [result for result, _ in runs]
@@ -83,8 +82,8 @@ def _asked(item: pytest.Item) -> tuple[str, Selection | None]:
     if unknown or marker.args:
         wrong = f"no {', '.join(unknown)}" if unknown else f"no place for {marker.args[0]!r} without a name"
         return f"it has {wrong}; it has {', '.join(MARKER_OPTIONS)}", None
-    if not any(name in FIXTURES for name in getattr(item, "fixturenames", ())):
-        return f"the test uses neither of the fixtures whose broker is swept, {' and '.join(FIXTURES)}", None
+    if not any(name in MARKED_FIXTURES for name in getattr(item, "fixturenames", ())):
+        return f"the test uses neither of the fixtures whose broker is swept, {' and '.join(MARKED_FIXTURES)}", None
     options = {"budget": DEFAULT_BUDGET, **marker.kwargs}
     if item.config.option.fakebroker_sweep_budget is not None:
         options["budget"] = item.config.option.fakebroker_sweep_budget

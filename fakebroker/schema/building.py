@@ -1,10 +1,10 @@
 """Messages from fields by name, with mappings for the structs in them: what people write in tests and scripts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from fakebroker.errors import InvalidArgument
-from fakebroker.schema.message import Declaration, Struct
+from fakebroker.schema.message import Declaration, made
 from fakebroker.schema.types import ArrayOf, FieldSpec, Primitive
 
 
@@ -22,10 +22,7 @@ def built(cls: type[Declaration], fields: Mapping[str, Any], path: str = "") -> 
                 at, fields[name], f"{cls.kafka_name} has no field {at!r}; its fields are {', '.join(specs) or 'none'}"
             )
     values = {name: _value(specs[name], value, f"{path}.{name}".removeprefix(".")) for name, value in fields.items()}
-    if cls.is_row:
-        return tuple(values[spec.name] if spec.name in values else spec.fresh_default() for spec in cls.fields)
-    make: Callable[..., Struct] = cls  # type: ignore[assignment]
-    return make(**values)
+    return made(cls, values)
 
 
 def _value(spec: FieldSpec, value: Any, path: str) -> Any:

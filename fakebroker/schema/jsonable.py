@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from fakebroker.errors import WireError
-from fakebroker.schema.message import Declaration, Message, Struct
+from fakebroker.schema.message import Declaration, Message, Struct, made
 from fakebroker.schema.types import RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
 
 M = TypeVar("M", bound=Message)
@@ -97,11 +97,9 @@ def _struct(cls: type[Declaration], version: int, data: Json, path: str) -> Any:
         for name, spec in specs.items()
         if name in data and spec.versions.includes(version)
     }
-    if cls.is_row:
-        return tuple(values[spec.name] if spec.name in values else spec.fresh_default() for spec in cls.fields)
-    make: Callable[..., Struct] = cls  # type: ignore[assignment]
-    struct = make(**values)
-    struct.unknown_tags = tags or None
+    struct = made(cls, values)
+    if not cls.is_row:
+        struct.unknown_tags = tags or None
     return struct
 
 

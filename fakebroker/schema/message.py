@@ -11,7 +11,7 @@ instance's own. The codecs are generated source, made when a version is first us
 """
 
 import struct
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from types import GenericAlias, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Union, dataclass_transform, get_args, get_origin
 
@@ -280,3 +280,11 @@ class Message(Struct):
     def _require(cls, version: int) -> None:
         if not cls.versions.includes(version):
             raise WireError(f"{cls.__name__} has no version {version}, only {cls.versions}")
+
+
+def made(declaration: type[Declaration], values: Mapping[str, Any]) -> Any:
+    """A struct, or the tuple of a row, that has these values by field name, and defaults for all others."""
+    if declaration.is_row:
+        return tuple(values[s.name] if s.name in values else s.fresh_default() for s in declaration.fields)
+    make: Callable[..., Struct] = declaration  # type: ignore[assignment]
+    return make(**values)

@@ -19,11 +19,11 @@ from fakebroker.errors import InvalidArgument
 from fakebroker.net.preload import Preload
 from fakebroker.sweeps.cases import Case, RequestSeen, parse_case
 from fakebroker.sweeps.inject import Injection
+from fakebroker.sweeps.limit import limit_s
 from fakebroker.sweeps.recorder import Recorder
 from fakebroker.sweeps.report import BROKEN, HELD, HUNG, NOT_REACHED, CaseResult, SweepReport
 from fakebroker.sweeps.selection import DEFAULT_BUDGET, Selection, cases_of, check_whole, sample, selection
 
-LEAST_TIMEOUT_S, TIMES_FIRST = 30.0, 10
 GRACE_S = 5.0  # for a run whose broker was stopped because it took too long
 
 Run = Callable[[FakeBroker], Any]
@@ -81,7 +81,7 @@ class _Sweeper:
         function = getattr(run, "func", run)  # of a partial
         self._name = getattr(function, "__name__", repr(run))
         self._file = getattr(getattr(function, "__code__", None), "co_filename", "")
-        self._timeout_s = timeout_s or LEAST_TIMEOUT_S
+        self._timeout_s = timeout_s or limit_s(0)
         self._is_timeout_given = timeout_s is not None
 
     def first_run(self, chosen: Selection) -> list[RequestSeen]:
@@ -91,7 +91,7 @@ class _Sweeper:
             recorder = Recorder(broker, chosen.apis)
             self._call(broker)
         if not self._is_timeout_given:
-            self._timeout_s = max(LEAST_TIMEOUT_S, TIMES_FIRST * (time.monotonic() - began))
+            self._timeout_s = limit_s(time.monotonic() - began)
         return recorder.seen
 
     def run_all(self, cases: Sequence[Case], jobs: int) -> list[CaseResult]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from fakebroker.engine.faults.fields import api_names
+from fakebroker.engine.faults.fields import api_names, parts_of
 from fakebroker.errors import InvalidArgument
 from fakebroker.sweeps import plausible
 from fakebroker.sweeps.cases import Case, RequestSeen
@@ -32,7 +32,7 @@ def selection(
         check_whole("budget", budget, 1)
     fault_names = None
     if faults is not None:
-        fault_names = tuple(dict.fromkeys(plausible.fault(each).name for each in _parts("faults", faults)))
+        fault_names = tuple(dict.fromkeys(plausible.fault(each).name for each in parts_of("faults", faults)))
     return Selection(_api_names(DEFAULT_APIS if apis is None else apis), fault_names, seed, budget)
 
 
@@ -78,10 +78,3 @@ def check_whole(field: str, value: Any, least: int) -> None:
 def _api_names(pattern: str) -> tuple[str, ...]:
     """The APIs that a pattern as "OffsetCommit|Fetch|*Group" names."""
     return api_names("apis", pattern, [each.name for each in APIS.values()])
-
-
-def _parts(field: str, value: Any) -> list[str]:
-    parts = [part.strip() for part in value.split("|")] if isinstance(value, str) else []
-    if not parts or not all(parts):
-        raise InvalidArgument(field, value, f"{field} is a text such as 'A|B', not {value!r}")
-    return parts

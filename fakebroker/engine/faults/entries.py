@@ -15,12 +15,12 @@ from fakebroker.engine.error_response import (
     MIRRORS,
     Mirror,
     element_of,
-    entry_with,
     error_entries,
     value_of,
 )
 from fakebroker.engine.faults.naming import FETCH, NOTHING, Named, named_by
 from fakebroker.errors import ErrorCode
+from fakebroker.schema.message import made
 from fakebroker.wire.messages.fetch import FetchTopic
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def with_session(call: "Call", request: Any) -> Any:
         for index in topic.partitions:
             named.pop((topic.topic_id if any(topic.topic_id) else topic.topic, index), None)
     topics = [
-        FetchTopic(topic=name, topic_id=topic_id, partitions=[entry_with(row, {"partition": index})])
+        FetchTopic(topic=name, topic_id=topic_id, partitions=[made(row, {"partition": index})])
         for (_, index), (name, topic_id) in named.items()
     ]
     return _with(request, "topics", topics)

@@ -39,6 +39,11 @@ class Fault:
         self._versions = (0, 32767) if spec.version is None else version_range(spec.version)
         self._random = random
 
+    @property
+    def stall_ms(self) -> int:
+        """For how long it stalls."""
+        return round((self.spec.for_s or 0) * 1000)
+
     def concerns(self, api_key: int, version: int) -> bool:
         """Whether it may mean requests of that API and version."""
         first, last = self._versions

@@ -300,7 +300,7 @@ class FaultedRequest:
 
     def _stall_ms(self) -> int:
         assert self._plan.deciding is not None
-        return round((self._plan.deciding.spec.for_s or 0) * 1000)
+        return self._plan.deciding.stall_ms
 
     def _wait(self, moment: str, then: Callable[[], None]) -> None:
         """Delay and run what the faults want at a moment, then go on."""

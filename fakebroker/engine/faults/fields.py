@@ -5,10 +5,18 @@ from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase, translate
 from typing import Any
 
+from fakebroker.arguments import LONGEST_S
 from fakebroker.errors import WHERE_APIS, InvalidArgument, nearest
 
 Check = Callable[[str, Any], None]
-LONGEST_S = 10**9
+
+
+def parts_of(field: str, value: object) -> list[str]:
+    """The parts of a text such as 'A|B'. Raises InvalidArgument for what is none."""
+    parts = [part.strip() for part in value.split("|")] if isinstance(value, str) else []
+    if not parts or not all(parts):
+        raise InvalidArgument(field, value, f"{field} is a text such as 'A|B', not {value!r}")
+    return parts
 
 
 def api_names(
@@ -19,9 +27,7 @@ def api_names(
     Raises `kind` for a part that names none; `here` ends what the message says that there is not.
     """
     known = tuple(known)
-    parts = [part.strip() for part in pattern.split("|")] if isinstance(pattern, str) else []
-    if not parts or not all(parts):
-        raise InvalidArgument(field, pattern, f"{field} is a text such as 'A|B', not {pattern!r}")
+    parts = parts_of(field, pattern)
     found: dict[str, None] = {}
     for part in parts:
         matching = [name for name in known if fnmatchcase(name.casefold(), part.casefold())]

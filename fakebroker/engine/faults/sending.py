@@ -77,7 +77,7 @@ class Sending:
     def _then_stalled(self) -> None:
         self._connection.put(self._data)
         self._connection.stall(True)
-        self._after(round((self._fault.spec.for_s or 0) * 1000), self._stalled)
+        self._after(self._fault.stall_ms, self._stalled)
 
     def _stalled(self) -> None:
         if not self._connection.is_gone:
