@@ -6,15 +6,15 @@ over TCP. Steps return the answers as they are, with their error codes; only MEM
 JoinGroup (KIP-394).
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
-from fakebroker.arguments import check_partitions, check_text, check_whole
-from fakebroker.client.connection import ClientConnection, Pending
-from fakebroker.errors import WHERE_APIS, ErrorCode, FakebrokerError, InvalidArgument, UnknownThing, nearest
-from fakebroker.records.batch import build_batch, read_records, split_batches
+from fakebroker.arguments import check_partitions, check_whole
+from fakebroker.client.admin_steps import AdminSteps
+from fakebroker.client.record_steps import RecordSteps
+from fakebroker.client.requesting import Flow, Offsets, by_topic
+from fakebroker.errors import ErrorCode, FakebrokerError, InvalidArgument
 from fakebroker.records.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
@@ -22,26 +22,12 @@ from fakebroker.records.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
-from fakebroker.records.record_codec import Record
-from fakebroker.schema import ZERO_UUID, Message
-from fakebroker.schema.building import built
-from fakebroker.wire.messages.api_versions import ApiVersionsRequest
-from fakebroker.wire.messages.fetch import FetchRequest, FetchTopic
 from fakebroker.wire.messages.heartbeat import HeartbeatRequest
 from fakebroker.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from fakebroker.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
 from fakebroker.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from fakebroker.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from fakebroker.wire.registry import APIS, api
-
-T = TypeVar("T")
-Flow = Generator[Pending, Message, T]
-Offsets = Mapping[tuple[str, int], int]
-
-# The newest versions that still speak of topics by name and of one group at a time.
-NEWEST_BY_NAME = {"Produce": 12, "Fetch": 12, "OffsetCommit": 9, "OffsetFetch": 7}
 
 
 @dataclass
@@ -62,48 +48,12 @@ class Membership:
         return bool(self.member_id) and self.leader == self.member_id
 
 
-class ClientSteps:
+class ClientSteps(RecordSteps, AdminSteps):
     """One client on one connection. `versions` pins APIs to versions, e.g. {"JoinGroup": 4}."""
 
     def __init__(self, client_id: str | None = "consumer", versions: Mapping[str, int] | None = None) -> None:
-        self.connection = ClientConnection(client_id)
+        super().__init__(client_id, versions)
         self.membership: Membership | None = None
-        self._pinned = dict(versions or {})
-        self._served: dict[int, tuple[int, int]] = {}
-
-    def ask(self, request: Message, version: int | None = None) -> Flow[Any]:
-        """Send any request and return its answer; without a version the newest that both sides speak."""
-        if version is None:
-            version = yield from self.version_of(request)
-        return (yield self.connection.send(request, version))
-
-    def request(self, api_name: str, version: int | None = None, /, **fields: Any) -> Flow[Any]:
-        """Send a request given by its API's name and its fields, e.g. request("JoinGroup", 4, group_id="g").
-
-        A struct in it may be a mapping: topics=[{"name": "orders", "partition_indexes": [0]}]. Raises UnknownThing for
-        an API that does not exist, InvalidArgument for a field that it does not have.
-        """
-        check_text("api_name", api_name)
-        try:
-            declared = api(api_name)
-        except KeyError:
-            hint = nearest(api_name, [each.name for each in APIS.values()], WHERE_APIS)
-            raise UnknownThing("api_name", api_name, f"api_name: there is no API {api_name!r}; {hint}") from None
-        return self.ask(built(declared.request, fields), version)
-
-    def version_of(self, request: Message) -> Flow[int]:
-        """The pinned version for a request of this kind, or the newest that both sides speak."""
-        name = api(request.api_key).name
-        if name in self._pinned:
-            return self._pinned[name]
-        if not self._served:
-            listed = yield self.connection.send(ApiVersionsRequest(), 0)
-            self._served = {entry.api_key: (entry.min_version, entry.max_version) for entry in listed.api_keys}  # type: ignore[attr-defined]
-        lowest, highest = self._served.get(request.api_key, (0, -1))
-        newest = min(highest, request.versions.last, NEWEST_BY_NAME.get(name, highest))
-        if newest < max(lowest, request.versions.first):
-            raise FakebrokerError(f"the broker serves no version of {name} that this client speaks")
-        return newest
 
     def join(
         self,
@@ -197,7 +147,7 @@ class ClientSteps:
             OffsetCommitRequestTopic(
                 name=topic, partitions=[(index, offset, -1, -1, metadata) for index, offset in rows]
             )
-            for topic, rows in _by_topic(offsets).items()
+            for topic, rows in by_topic(offsets).items()
         ]
         if group_id is not None:
             return self.ask(OffsetCommitRequest(group_id=group_id, topics=topics))
@@ -220,41 +170,12 @@ class ClientSteps:
         topics = None
         if partitions is not None:
             check_partitions("partitions", partitions)
-            wanted = _by_topic(dict.fromkeys(partitions, 0))
+            wanted = by_topic(dict.fromkeys(partitions, 0))
             topics = [
                 OffsetFetchRequestTopic(name=topic, partition_indexes=[index for index, _ in rows])
                 for topic, rows in wanted.items()
             ]
         return self.ask(OffsetFetchRequest(group_id=group_id, topics=topics))
-
-    def produce(
-        self, topic: str, partition: int, records: Sequence[tuple[bytes | None, bytes | None]], timestamp_ms: int = -1
-    ) -> Flow[Any]:
-        """Append key-value pairs to a partition, as one batch: [(b"key", b"value"), (None, b"value")].
-
-        Raises InvalidArgument for what is no such pair.
-        """
-        _check_records(records)
-        rows = [Record(index, timestamp_ms, key, value) for index, (key, value) in enumerate(records)]
-        data = PartitionProduceData(index=partition, records=build_batch(rows, leader_epoch=-1))
-        request = ProduceRequest(acks=-1, timeout_ms=30_000)
-        request.topic_data = [TopicProduceData(name=topic, partition_data=[data])]
-        return self.ask(request)
-
-    def fetch(self, topic: str, partition: int, offset: int, max_wait_ms: int = 0) -> Flow[list[Record]]:
-        """The records of a partition from `offset` on; empty when there are none within `max_wait_ms`.
-
-        Raises FakebrokerError when the broker answers with an error.
-        """
-        row = (partition, -1, offset, -1, -1, 1 << 20, ZERO_UUID, 2**63 - 1)
-        request = FetchRequest(max_wait_ms=max_wait_ms, min_bytes=1)
-        request.topics = [FetchTopic(topic=topic, partitions=[row])]
-        answer = yield from self.ask(request)
-        data = answer.responses[0].partitions[0]
-        if data.error_code != ErrorCode.NONE:
-            raise FakebrokerError(f"fetch of {topic}-{partition} at {offset}: {ErrorCode(data.error_code).name}")
-        records = chain.from_iterable(map(read_records, split_batches(data.records or b"")))
-        return [record for record in records if record.offset >= offset]
 
     def _join_once(self, membership: Membership) -> Flow[JoinGroupResponse]:
         membership.join_request.member_id = membership.member_id
@@ -285,26 +206,7 @@ def _check_commit(offsets: object) -> None:
         check_whole("offsets", offset)
 
 
-def _check_records(records: object) -> None:
-    if isinstance(records, str | bytes) or not isinstance(records, Sequence):
-        raise InvalidArgument("records", records, f"records={records!r} is no list of keys with values")
-    for each in records:
-        match each:
-            case (bytes() | None, bytes() | None):
-                pass
-            case _:
-                text = f'records: {each!r} is not a key and a value, bytes or None: (b"key", b"value")'
-                raise InvalidArgument("records", records, text)
-
-
 def _assignment_bytes(partitions: Mapping[str, Sequence[int]]) -> bytes:
     """What a leader sends for one member: topic -> partitions."""
     rows = [(topic, list(indexes)) for topic, indexes in partitions.items()]
     return encode_assignment(ConsumerProtocolAssignment(assigned_partitions=rows))
-
-
-def _by_topic(offsets: Offsets) -> dict[str, list[tuple[int, int]]]:
-    topics: dict[str, list[tuple[int, int]]] = {}
-    for (topic, index), offset in offsets.items():
-        topics.setdefault(topic, []).append((index, offset))
-    return topics

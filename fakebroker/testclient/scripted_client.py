@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from fakebroker.arguments import check_text, check_whole
-from fakebroker.client.steps import ClientSteps, Flow
+from fakebroker.client.requesting import Flow
+from fakebroker.client.steps import ClientSteps
 from fakebroker.errors import WHERE_APIS, InvalidArgument, WaitTimeout, nearest
 from fakebroker.listeners import Address
 from fakebroker.testclient.driver import Driver
@@ -113,8 +114,7 @@ class PendingStep(Generic[T]):
             self._value, self.is_done = end.value, True
         except Exception as error:
             self._error, self.is_done = error, True
-        else:
-            self._client.clients.driver.flush(self._client.steps.connection)
+        self._client.clients.driver.flush(self._client.steps.connection)
 
 
 def _blocking(
@@ -152,6 +152,23 @@ class ScriptedClient:
     committed = _blocking(ClientSteps.committed)
     produce = _blocking(ClientSteps.produce)
     fetch = _blocking(ClientSteps.fetch)
+    list_offsets = _blocking(ClientSteps.list_offsets)
+    offset_for_leader_epoch = _blocking(ClientSteps.offset_for_leader_epoch)
+    init_producer_id = _blocking(ClientSteps.init_producer_id)
+    metadata = _blocking(ClientSteps.metadata)
+    describe_topic = _blocking(ClientSteps.describe_topic)
+    describe_cluster = _blocking(ClientSteps.describe_cluster)
+    create_topic = _blocking(ClientSteps.create_topic)
+    create_partitions = _blocking(ClientSteps.create_partitions)
+    delete_topic = _blocking(ClientSteps.delete_topic)
+    delete_records = _blocking(ClientSteps.delete_records)
+    find_coordinator = _blocking(ClientSteps.find_coordinator)
+    describe_group = _blocking(ClientSteps.describe_group)
+    list_groups = _blocking(ClientSteps.list_groups)
+    delete_group = _blocking(ClientSteps.delete_group)
+    delete_offsets = _blocking(ClientSteps.delete_offsets)
+    describe_configs = _blocking(ClientSteps.describe_configs)
+    alter_configs = _blocking(ClientSteps.alter_configs)
     request = _blocking(ClientSteps.request)
 
     def start(self, flow: Flow[T]) -> PendingStep[T]:

@@ -7,7 +7,7 @@ expire, a coordinator loads. What is printed: each answer, the journal, every ba
 import sys
 from random import Random
 
-from fakebroker.client.steps import Flow
+from fakebroker.client.requesting import Flow
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.errors import FakebrokerError
 from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients

@@ -115,9 +115,9 @@ def test_any_request_in_any_version(clients: ScriptedClients) -> None:
         (lambda c: c.commit({("orders", 0): "1"}, group_id="g"), "offsets"),
         (lambda c: c.committed("g", ["orders"]), "partitions"),
         (lambda c: c.committed("g", "orders"), "partitions"),
-        (lambda c: c.produce("orders", 0, ["x"]), "records"),
+        (lambda c: c.produce("orders", 0, [3]), "records"),
         (lambda c: c.produce("orders", 0, b"xy"), "records"),
-        (lambda c: c.produce("orders", 0, [("k", "v")]), "records"),
+        (lambda c: c.produce("orders", 0, [("k", 1)]), "records"),
         (lambda c: c.request(3), "api_name"),
     ],
 )

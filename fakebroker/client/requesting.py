@@ -1,0 +1,70 @@
+"""What every step of a scripted client stands on: a request in the version that both sides speak, and its answer."""
+
+from collections.abc import Generator, Mapping
+from typing import Any, TypeVar
+
+from fakebroker.arguments import check_text
+from fakebroker.client.connection import ClientConnection, Pending
+from fakebroker.errors import WHERE_APIS, FakebrokerError, UnknownThing, nearest
+from fakebroker.schema import Message
+from fakebroker.schema.building import built
+from fakebroker.wire.messages.api_versions import ApiVersionsRequest
+from fakebroker.wire.registry import APIS, api
+
+T = TypeVar("T")
+Flow = Generator[Pending, Message, T]
+Offsets = Mapping[tuple[str, int], int]
+
+# The newest versions that still speak of topics by name and of one group at a time.
+NEWEST_BY_NAME = {"Produce": 12, "Fetch": 12, "OffsetCommit": 9, "OffsetFetch": 7}
+
+
+class Requesting:
+    """One client on one connection. `versions` pins APIs to versions, e.g. {"JoinGroup": 4}."""
+
+    def __init__(self, client_id: str | None = "consumer", versions: Mapping[str, int] | None = None) -> None:
+        self.connection = ClientConnection(client_id)
+        self._pinned = dict(versions or {})
+        self._served: dict[int, tuple[int, int]] = {}
+
+    def ask(self, request: Message, version: int | None = None) -> Flow[Any]:
+        """Send any request and return its answer; without a version the newest that both sides speak."""
+        if version is None:
+            version = yield from self.version_of(request)
+        return (yield self.connection.send(request, version))
+
+    def request(self, api_name: str, version: int | None = None, /, **fields: Any) -> Flow[Any]:
+        """Send a request given by its API's name and its fields, e.g. request("JoinGroup", 4, group_id="g").
+
+        A struct in it may be a mapping: topics=[{"name": "orders", "partition_indexes": [0]}]. Raises UnknownThing for
+        an API that does not exist, InvalidArgument for a field that it does not have.
+        """
+        check_text("api_name", api_name)
+        try:
+            declared = api(api_name)
+        except KeyError:
+            hint = nearest(api_name, [each.name for each in APIS.values()], WHERE_APIS)
+            raise UnknownThing("api_name", api_name, f"api_name: there is no API {api_name!r}; {hint}") from None
+        return self.ask(built(declared.request, fields), version)
+
+    def version_of(self, request: Message) -> Flow[int]:
+        """The pinned version for a request of this kind, or the newest that both sides speak."""
+        name = api(request.api_key).name
+        if name in self._pinned:
+            return self._pinned[name]
+        if not self._served:
+            listed = yield self.connection.send(ApiVersionsRequest(), 0)
+            self._served = {entry.api_key: (entry.min_version, entry.max_version) for entry in listed.api_keys}  # type: ignore[attr-defined]
+        lowest, highest = self._served.get(request.api_key, (0, -1))
+        newest = min(highest, request.versions.last, NEWEST_BY_NAME.get(name, highest))
+        if newest < max(lowest, request.versions.first):
+            raise FakebrokerError(f"the broker serves no version of {name} that this client speaks")
+        return newest
+
+
+def by_topic(offsets: Offsets) -> dict[str, list[tuple[int, int]]]:
+    """Offsets as requests have them: topic -> partitions with their offsets."""
+    topics: dict[str, list[tuple[int, int]]] = {}
+    for (topic, index), offset in offsets.items():
+        topics.setdefault(topic, []).append((index, offset))
+    return topics
