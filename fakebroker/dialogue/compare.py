@@ -5,91 +5,12 @@ tag of this run, "now-5000" a time relative to the present. They are replaced be
 """
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from fakebroker.dialogue.names import Names
+from fakebroker.meaning.fields import EXACT_IF_SAVED, LOOSE, ZERO_IS_NONE, order_of
 
-# Fields whose values differ between two runs of a real broker or between machines: addresses, ids handed out at random,
-# times, sizes, texts for people. Compared by type, and by whether they are "none" (-1).
-LOOSE = frozenset(
-    {
-        "StatusDetail",
-        "Host",
-        "Port",
-        "NodeId",
-        "ClusterId",
-        "ErrorMessage",
-        "ClientHost",
-        "LogAppendTimeMs",
-        "Brokers",
-        "SessionId",
-        "LeaderId",
-        "ControllerId",
-        "ThrottleTimeMs",
-        "TopicId",
-        "ProducerId",
-        "ApiKeys",
-        "TransactionStartTimeMs",
-        "LastTimestamp",
-        "LogDir",
-        "TotalBytes",
-        "UsableBytes",
-        "ClientInstanceId",
-        "SubscriptionId",
-        "BatchIndexErrorMessage",
-        "FinalizedFeaturesEpoch",
-        "SupportedFeatures",
-        "FinalizedFeatures",
-        "TokenId",
-        "Hmac",
-        "IssueTimestampMs",
-        "ExpiryTimestampMs",
-        "MaxTimestampMs",
-        "NextProducerId",
-        "SessionLifetimeMs",
-    }
-)
-# Of these, those where 0 means "none": both must be 0, or neither.
-ZERO_IS_NONE = frozenset({"SessionId", "SessionLifetimeMs"})
-# Of these, those that must be equal where the recording refers to a value saved earlier ("$pid"): the same producer id
-# as before is a statement, any producer id is not.
-EXACT_IF_SAVED = frozenset({"ProducerId", "TopicId"})
-# Lists whose order Kafka does not define (it iterates over hash maps), with the fields that identify an entry. Both
-# sides are sorted by them.
-UNORDERED = {
-    "Groups": ("GroupId",),
-    "Members": ("MemberId",),
-    "Topics": ("Name",),
-    "Partitions": ("PartitionIndex",),
-    "Protocols": ("Name",),
-    "Configs": ("Name",),
-    "Responses": ("Name",),
-    "TransactionStates": ("TransactionalId",),
-    "ActiveProducers": ("ProducerEpoch",),
-    "PartitionResponses": ("Index",),
-    "ResultsByPartition": ("PartitionIndex",),
-    "ResultsByTopicV3AndBelow": ("Name",),
-    "TopicResults": ("Name",),
-    "ResultsByTransaction": ("TransactionalId",),
-    "CredentialInfos": ("Mechanism",),
-    "Entity": ("EntityType",),
-    "Values": ("Key",),
-    "Results": ("User",),
-    "Resources": ("ResourceType", "ResourceName", "PatternType"),
-    "Acls": ("Host", "Operation"),
-    "MatchingAcls": ("ResourceType", "ResourceName", "PatternType", "Host", "Operation"),
-    "ActiveTasks": ("SubtopologyId",),
-    "StandbyTasks": ("SubtopologyId",),
-    "WarmupTasks": ("SubtopologyId",),
-    "ActivePartitions": ("Topic",),
-    "StandbyPartitions": ("Topic",),
-    "StateChangelogTopics": ("Name",),
-    "RepartitionSourceTopics": ("Name",),
-    "TopicPartitions": ("TopicId",),
-}
 _GENERATED_ID = re.compile(r"(.*-)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-UNORDERED_TEXTS = frozenset({"Mechanisms", "RequestedMetrics", "SubscribedTopicNames"})
 
 
 def differences(want: Any, got: Any, names: Names, wall_ms: int) -> list[str]:
@@ -134,8 +55,7 @@ class _Comparison:
     def _compare_lists(self, path: str, key: str, want: list[Any], got: list[Any]) -> list[str]:
         if len(want) != len(got):
             return [f"{path}: {len(got)} entries {_short(got)}, Kafka {len(want)} {_short(self._fill(want))}"]
-        # One order for both sides: it is chosen by the entries, and only if all entries have the identifying fields.
-        order = _order(key, want + got)
+        order = order_of(key, want + got)
         if order is not None:
             # Sorted by the filled-in values, yet kept with their references: whether a value is a reference decides
             # how it is compared.
@@ -163,18 +83,6 @@ def _compare_loosely(path: str, key: str, want: Any, got: Any) -> list[str]:
     if type(want) is type(got) or want is None or got is None:
         return []
     return [f"{path}: of type {type(got).__name__}, Kafka {type(want).__name__}"]
-
-
-def _order(key: str, entries: list[Any]) -> Callable[[Any], Any] | None:
-    """The sort key for a list that comes in no particular order, or None where the order counts."""
-    if key in UNORDERED_TEXTS:
-        return str
-    if key == "Partitions" and all(type(entry) is int for entry in entries):
-        return int
-    fields = UNORDERED.get(key)
-    if fields and all(isinstance(entry, dict) and all(name in entry for name in fields) for entry in entries):
-        return lambda entry: str([entry[name] for name in fields])
-    return None
 
 
 def _short(value: Any, limit: int = 160) -> str:

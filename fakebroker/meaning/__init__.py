@@ -1,0 +1,5 @@
+"""What the fields of messages mean: what every run makes up anew, shown or compared by meaning."""
+
+from fakebroker.meaning.shown import Meaning
+
+__all__ = ["Meaning"]
