@@ -3,7 +3,7 @@
 # make model   ten minutes of model testing         make random  three minutes of what depends on chance
 # make soak    clients that come and go for MINUTES=10
 # make docs    the generated pages
-# make setup-java, setup-node, setup-go   the clients of other languages, for their tests
+# make setup-java, setup-node, setup-go   the clients of other languages, for their tests; setup-java also a whole Kafka
 #
 # fuzz, model and random print the seed of their run: make random FAKEBROKER_SEED=123 repeats it.
 

@@ -1,0 +1,213 @@
+"""A real Kafka for tests: one broker and controller in a temporary folder, from the jars of `make setup-java`.
+
+    with running_kafka({"group.min.session.timeout.ms": 1}) as kafka:
+        client = confluent_kafka.Producer({"bootstrap.servers": kafka.bootstrap})
+
+It listens on free ports of 127.0.0.1, and answers for groups when it is handed out. It ends with the block, and with
+the process of the tests if that is killed.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fakebroker.errors import ErrorCode, FakebrokerError
+from fakebroker.testclient.scripted_client import ScriptedClients
+from fakebroker.testclient.tcp_driver import TcpDriver
+
+VERSION = "4.3.1"
+ROOT = Path(__file__).resolve().parents[2]
+JARS = ROOT / ".java" / "lib"
+HOST = "127.0.0.1"
+START_S = 90
+_ANSWER_S = 2
+
+# A broker that starts fast and lives for a minute: the cheap compiler and the cheap collector.
+JAVA = [
+    "java",
+    "-Xms128m",
+    "-Xmx512m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+    "-cp",
+    f"{JARS}/*",
+]
+# Kafka dies with the shell's standard input, a pipe from the tests: it outlives them in no case.
+_UNTIL_INPUT_ENDS = (
+    'exec 3<&0; "$@" </dev/null 3<&- & java=$!; { cat <&3; kill -9 $java; } >/dev/null 2>&1 & wait $java'
+)
+
+# Few partitions of internal topics, because a new log costs time. Nothing else that a client could see.
+SETTINGS = {
+    "process.roles": "broker,controller",
+    "node.id": 1,
+    "controller.listener.names": "CONTROLLER",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "offsets.topic.replication.factor": 1,
+    "offsets.topic.num.partitions": 3,
+    "transaction.state.log.replication.factor": 1,
+    "transaction.state.log.num.partitions": 3,
+    "transaction.state.log.min.isr": 1,
+    "share.coordinator.state.topic.replication.factor": 1,
+    "share.coordinator.state.topic.num.partitions": 3,
+    "share.coordinator.state.topic.min.isr": 1,
+}
+
+
+@dataclass(frozen=True)
+class RealKafka:
+    """A Kafka that runs. `folder` has its settings, its log and its data."""
+
+    host: str
+    port: int
+    folder: Path
+
+    @property
+    def bootstrap(self) -> str:
+        """What clients connect to."""
+        return f"{self.host}:{self.port}"
+
+    @property
+    def log(self) -> str:
+        """What it wrote so far."""
+        return (self.folder / "out.log").read_text(errors="replace")
+
+
+def why_no_kafka() -> str | None:
+    """Why none can be started here; None if it can."""
+    if shutil.which("java") is None:
+        return "NOTHING IS COMPARED WITH A REAL KAFKA: no java on the PATH"
+    if not (JARS / f"kafka_2.13-{VERSION}.jar").exists():
+        return f"NOTHING IS COMPARED WITH A REAL KAFKA: no jars of Kafka {VERSION} in .java/lib (make setup-java)"
+    return None
+
+
+needs_real_kafka = [
+    pytest.mark.real_kafka,
+    pytest.mark.skipif(why_no_kafka() is not None, reason=str(why_no_kafka())),
+]
+
+
+@pytest.fixture(scope="module")
+def start_kafka() -> Iterator[Callable[[Mapping[str, object]], RealKafka]]:
+    """Start a Kafka with these settings, or hand out the one that this module has started with the same."""
+    with ExitStack() as stack:
+        running: dict[tuple[tuple[str, str], ...], RealKafka] = {}
+
+        def start(settings: Mapping[str, object]) -> RealKafka:
+            key = tuple(sorted((name, str(value)) for name, value in settings.items()))
+            if key not in running:
+                running[key] = stack.enter_context(running_kafka(settings))
+            return running[key]
+
+        yield start
+
+
+@contextmanager
+def running_kafka(settings: Mapping[str, object] | None = None) -> Iterator[RealKafka]:
+    """A Kafka with these broker settings, until the block ends. Raises RuntimeError with its log if it does not start.
+
+    Args:
+        settings: By their Kafka names; those of SETTINGS may be replaced.
+    """
+    with tempfile.TemporaryDirectory(prefix="real-kafka-") as name:
+        folder = Path(name)
+        port, controller_port = _free_ports()
+        properties = {
+            **SETTINGS,
+            "controller.quorum.voters": f"1@{HOST}:{controller_port}",
+            "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller_port}",
+            "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",
+            "log.dirs": folder / "data",
+            **(settings or {}),
+        }
+        lines = "".join(f"{key}={value}\n" for key, value in properties.items())
+        (folder / "server.properties").write_text(lines)
+        shutil.copytree(_formatted(folder), folder / "data")
+        kafka = RealKafka(HOST, port, folder)
+        with _process(kafka) as process:
+            _await_groups(kafka, process)
+            yield kafka
+
+
+@contextmanager
+def _process(kafka: RealKafka) -> Iterator["subprocess.Popen[bytes]"]:
+    properties = str(kafka.folder / "server.properties")
+    command = ["sh", "-c", _UNTIL_INPUT_ENDS, "sh", *JAVA, "kafka.Kafka", properties]
+    with (kafka.folder / "out.log").open("wb") as log:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log)
+    try:
+        yield process
+    finally:
+        assert process.stdin
+        process.stdin.close()
+        process.wait(30)
+
+
+def _formatted(folder: Path) -> Path:
+    """A formatted, empty data folder to be copied: formatting costs a JVM, and its result is always the same."""
+    made = JARS.parent / f"formatted-{VERSION}"
+    if not made.exists():
+        own = folder / "formatted"
+        text = (folder / "server.properties").read_text().replace(f"{folder}/data", str(own))
+        (folder / "format.properties").write_text(text)
+        command = [*JAVA, "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c"]
+        run = subprocess.run([*command, str(folder / "format.properties")], capture_output=True, text=True, timeout=60)
+        if run.returncode:
+            raise RuntimeError(f"Kafka's data folder could not be formatted: {run.stdout}{run.stderr}")
+        copy = Path(f"{made}-{os.getpid()}")
+        shutil.copytree(own, copy)
+        try:
+            copy.rename(made)
+        except OSError:  # another process of the tests was faster
+            shutil.rmtree(copy)
+    return made
+
+
+def _free_ports() -> tuple[int, int]:
+    """Two ports that nobody listens on."""
+    with socket.socket() as one, socket.socket() as other:
+        one.bind((HOST, 0))
+        other.bind((HOST, 0))
+        return one.getsockname()[1], other.getsockname()[1]
+
+
+def _await_groups(kafka: RealKafka, process: "subprocess.Popen[bytes]") -> None:
+    """Wait until it answers for a group: it listens, has made its internal topic, and has loaded it."""
+    end_s = time.monotonic() + START_S
+    said = "it does not listen"
+    while time.monotonic() < end_s:
+        if process.poll() is not None:
+            raise RuntimeError(f"Kafka ended with status {process.returncode}:\n{kafka.log[-4000:]}")
+        try:
+            said = _asked(kafka)
+        except (OSError, FakebrokerError) as error:
+            said = str(error)
+        if not said:
+            return
+        time.sleep(0.1)
+    raise RuntimeError(f"Kafka is not ready after {START_S} s: {said}\n{kafka.log[-4000:]}")
+
+
+def _asked(kafka: RealKafka) -> str:
+    """What is not there yet, "" when a group's coordinator answers."""
+    clients = ScriptedClients(TcpDriver(kafka.host, kafka.port))
+    try:
+        client = clients.client("readiness")
+        found = client.start(client.steps.request("FindCoordinator", 1, key="readiness")).result(_ANSWER_S)
+        if found.error_code != ErrorCode.NONE:
+            return f"FindCoordinator: {ErrorCode(found.error_code).name}"
+        fetched = client.start(client.steps.committed("readiness")).result(_ANSWER_S)
+        return "" if fetched.error_code == ErrorCode.NONE else f"OffsetFetch: {ErrorCode(fetched.error_code).name}"
+    finally:
+        clients.close()
