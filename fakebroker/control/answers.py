@@ -14,10 +14,10 @@ from enum import Enum
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from fakebroker.control.members import Member, is_handle, is_optional, members_of, type_hints
 from fakebroker.engine.journal import Exchange, Recorded
 from fakebroker.handles.journal import RUN_IN_MEMORY
 from fakebroker.journal.rows import rows_of
+from fakebroker.object_model.members import Member, is_handle, is_optional, members_of, type_hints
 
 Json = Any
 Schema = dict[str, Json]

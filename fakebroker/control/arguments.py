@@ -22,7 +22,6 @@ from pydantic import (
 )
 from pydantic_core import from_json
 
-from fakebroker.control.members import Member
 from fakebroker.control.problems import Problem, quoted, shown_value, unknown_field
 
 STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
@@ -174,14 +173,6 @@ def _tuple_model(kind: type) -> type[BaseModel]:
 
 def _of_name(name: str, kind: Any) -> Any:
     return Duration if name in ("timeout_s", "idle_ttl_s") else kind
-
-
-def parameters_of(member: Member) -> list[inspect.Parameter]:
-    """Those of a method; of a property that can be set, its value under its own name."""
-    if not member.is_property:
-        return member.parameters
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return [inspect.Parameter(member.name, kind, annotation=member.returns)]
 
 
 def _given(model: BaseModel) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from fakebroker.control.answers import identity, to_json
-from fakebroker.control.arguments import Arguments, from_text, input_type, parameters_of
-from fakebroker.control.members import Member, handles_in, is_handle
+from fakebroker.control.arguments import Arguments, from_text, input_type
 from fakebroker.control.operations import OPERATIONS, Operation, separate_properties
 from fakebroker.control.problems import Problem, kafka_problem, shown_value, unknown_field
 from fakebroker.errors import KafkaError, UnknownThing, WaitTimeout, nearest
+from fakebroker.object_model.members import Member, handles_in, is_handle, parameters_of
 
 if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker

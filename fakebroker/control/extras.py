@@ -9,9 +9,9 @@ from fakebroker.control.brokers import idle_ttl
 from fakebroker.control.endpoint import body_of
 from fakebroker.control.extra import Extra, Served
 from fakebroker.control.journal import JOURNAL
-from fakebroker.control.members import Member
 from fakebroker.control.problems import Problem
 from fakebroker.control.snapshots import SNAPSHOTS
+from fakebroker.object_model.members import Member
 
 
 def broker_arguments() -> Arguments:

@@ -10,7 +10,7 @@ A row that ends at a handle shows its properties. A row that sets a property tak
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from fakebroker.control.members import Member, find, handles_in
+from fakebroker.object_model.members import Member, find, handles_in
 
 
 class Operation(NamedTuple):

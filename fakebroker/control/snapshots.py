@@ -10,9 +10,9 @@ from fakebroker.control.arguments import Arguments
 from fakebroker.control.brokers import IDLE_TTL_S, idle_ttl
 from fakebroker.control.endpoint import body_of, read_body
 from fakebroker.control.extra import Extra, Served
-from fakebroker.control.members import Member
 from fakebroker.control.problems import Problem, shown_value
 from fakebroker.errors import UnknownThing, nearest
+from fakebroker.object_model.members import Member
 from fakebroker.snapshot.snapshot import Snapshot
 
 MOST_SNAPSHOTS = 256

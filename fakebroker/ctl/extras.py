@@ -10,7 +10,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from fakebroker.broker import AsyncFakeBroker
-from fakebroker.control.members import Member
+from fakebroker.object_model.members import Member
 from fakebroker.snapshot.snapshot import Snapshot
 
 

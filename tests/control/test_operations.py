@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from fakebroker.broker import AsyncFakeBroker
-from fakebroker.control.arguments import input_type, parameters_of
+from fakebroker.control.arguments import input_type
 from fakebroker.control.endpoint import Endpoint
 from fakebroker.control.extras import EXTRAS
-from fakebroker.control.members import Member, is_handle, members_of, reachable_handles
 from fakebroker.control.operations import OPERATIONS, PYTHON_ONLY, PYTHON_ONLY_ARGUMENTS, Operation
+from fakebroker.object_model.members import Member, is_handle, members_of, parameters_of, reachable_handles
 
 
 def powers() -> Iterator[Member]:

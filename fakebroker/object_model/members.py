@@ -77,6 +77,14 @@ def reachable_handles() -> list[type]:
     return found[1:]
 
 
+def parameters_of(member: Member) -> list[inspect.Parameter]:
+    """Those of a method; of a property that can be set, its value under its own name."""
+    if not member.is_property:
+        return member.parameters
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return [inspect.Parameter(member.name, kind, annotation=member.returns)]
+
+
 def handles_in(hint: Any) -> Iterator[type]:
     """The classes of handles that a type names."""
     if is_handle(hint):
