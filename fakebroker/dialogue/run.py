@@ -91,13 +91,14 @@ def _play_in_sim(dialogue: Dialogue, seed: int, jitter_ms: int) -> list[str]:
     from fakebroker.listeners import Listener
     from fakebroker.release import release
     from fakebroker.settings import Settings
+    from fakebroker.sim.network import SimNetwork
 
     settings = Settings(_settings_of(dialogue), profile="kafka")
     node_ids = tuple(range(1, dialogue.nodes + 1))
     cluster = Cluster(settings, release(dialogue.release), seed, node_ids, _racks_of(dialogue))
     listeners = [Listener(node_id, SIM_HOST, SIM_PORT + node_id - 1) for node_id in node_ids]
     engine = Engine(cluster, listeners, Journal(), Instant(SIM_START_WALL_MS, 0))
-    problems = Player(SimDriver(engine, jitter_ms), SIM_TAG).play(dialogue)
+    problems = Player(SimDriver(SimNetwork.around(engine), jitter_ms), SIM_TAG).play(dialogue)
     return problems + [_internal(error) for error in engine.errors]
 
 

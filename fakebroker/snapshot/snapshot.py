@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker, FakeBroker
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.coordinator.loading import DecodedBatch
-    from fakebroker.net.clock import LoopClock
+    from fakebroker.engine.clock import LoopClock
     from fakebroker.net.ports import Ports
 
 
@@ -113,7 +113,7 @@ class Snapshot:
         from fakebroker.broker import FakeBroker
 
         fork = self._changed(config, as_release, seed, profile, lost_commits)
-        broker = FakeBroker(**fork._arguments(), listen=listen, advertise=advertise)
+        broker = FakeBroker(**fork.arguments(), listen=listen, advertise=advertise)
         broker.restore(fork)
         return broker
 
@@ -133,7 +133,7 @@ class Snapshot:
         from fakebroker.broker import AsyncFakeBroker
 
         fork = self._changed(config, as_release, seed, profile, lost_commits)
-        broker = AsyncFakeBroker(**fork._arguments(), listen=listen, advertise=advertise, **options)
+        broker = AsyncFakeBroker(**fork.arguments(), listen=listen, advertise=advertise, **options)
         broker.restore(fork)
         return broker
 
@@ -145,8 +145,8 @@ class Snapshot:
     def __repr__(self) -> str:
         return f"<snapshot of {self.taken:%Y-%m-%d %H:%M:%S}, {len(self.topics)} topics>"
 
-    def _arguments(self) -> dict[str, Any]:
-        """The arguments of FakeBroker that make a broker for it."""
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of a broker class that make a broker for it."""
         options = self.state.options
         return {
             "nodes": len(options.node_ids),

@@ -3,20 +3,20 @@
 from collections.abc import Callable
 
 from fakebroker.client.connection import ClientConnection
-from fakebroker.engine.engine import Engine
 from fakebroker.listeners import Address
-from fakebroker.sim.network import SimNetwork, SimSocket
+from fakebroker.sim.network import SimNetwork
+from fakebroker.sim.sim_socket import SimSocket
 
 JITTER_MS = 250  # how far waits of the recorded brokers varied between runs
 
 
 class SimDriver:
-    """Connections to the listeners of an engine. Waits are met within the jitter of the recorded broker."""
+    """Connections to the listeners of a network. Waits are met within the jitter of the recorded broker."""
 
     keeps_recorded_pace = True
 
-    def __init__(self, engine: Engine, jitter_ms: int = JITTER_MS) -> None:
-        self._network = SimNetwork(engine)
+    def __init__(self, network: SimNetwork, jitter_ms: int = JITTER_MS) -> None:
+        self._network = network
         self._jitter_ms = jitter_ms
         self._sockets: dict[ClientConnection, SimSocket] = {}
 
@@ -33,7 +33,9 @@ class SimDriver:
     def open(self, client: ClientConnection, address: Address | None = None) -> None:
         """Connect `client` to the listener at `address`, the first unless given. Raises ConnectionRefusedError."""
         listeners = self._network.engine.listeners
-        at = [each for each in listeners if address is None or each.port == address.port]
+        at = [each for each in listeners if address in (None, (each.host, each.port))]
+        if not at:
+            raise ConnectionRefusedError(f"nobody listens on {address}")
         self._sockets[client] = self._network.connect(at[0])
 
     def control(self, operation: str, node_id: int) -> None:
@@ -83,4 +85,4 @@ class SimDriver:
                 client.receive(data)
             if socket.is_closed:
                 del self._sockets[client]
-                client.close(f"closed by the broker: {socket.connection.close_reason}")
+                client.close(f"closed by the broker: {socket.close_reason}")
