@@ -30,7 +30,10 @@ T = TypeVar("T")
 
 
 class BrokerBase(Powers):
-    """A broker on an `EngineServer`. A subclass makes the server and says how `call` and `wait` reach the engine."""
+    """A broker on an `EngineServer`. A subclass says how `call` and `wait` reach the engine; to make one, it hands over
+    the options, which are checked (SettingError, UnknownRelease, InvalidArgument for bad nodes, racks and seed), makes
+    its server, and hands over that (`_serve_by`).
+    """
 
     _server: EngineServer
 
@@ -43,10 +46,6 @@ class BrokerBase(Powers):
         profile: str,
         as_release: str,
     ) -> None:
-        """Check and keep the options; `_serve_by` has to follow.
-
-        Raises SettingError, UnknownRelease, InvalidArgument for bad nodes, racks and seed.
-        """
         check_settings("config", config or {})
         check_whole("seed", seed)
         self._config: dict[str, object] = dict(config or {})
@@ -89,11 +88,6 @@ class BrokerBase(Powers):
     def loop_clock(self) -> LoopClock:
         """The clock itself; to be used inside `call`."""
         return self._server.clock
-
-    @property
-    def server(self) -> EngineServer:
-        """Its connections and listeners; to be used inside `call`."""
-        return self._server
 
     def client(
         self, client_id: str | None = "client", versions: Mapping[str, int] | None = None, node_id: int | None = None

@@ -12,7 +12,7 @@ says how much of it passes while time does. Same seed and same calls give the sa
 
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Never, Self, TypeVar
+from typing import Never, Self, TypeVar
 
 from fakebroker.arguments import check_options
 from fakebroker.broker_base import BrokerBase
@@ -23,9 +23,6 @@ from fakebroker.net.waiter import check_timeout_s
 from fakebroker.sim.network import DAY_MS, SimNetwork
 from fakebroker.sim.places import listeners_of
 from fakebroker.testclient.sim_driver import SimDriver
-
-if TYPE_CHECKING:
-    from fakebroker.snapshot.snapshot import Snapshot
 
 T = TypeVar("T")
 
@@ -136,12 +133,6 @@ class VirtualBroker(BrokerBase):
             return is_reached()
 
         return self.driver.pass_time(ms, is_done)
-
-    def fork(self, snapshot: "Snapshot") -> "VirtualBroker":
-        """Another broker in virtual time with the history of a snapshot."""
-        broker = VirtualBroker(**snapshot.arguments())
-        broker.restore(snapshot)
-        return broker
 
     def _make_driver(self) -> SimDriver:
         return self.driver

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fakebroker.core.coordinator.loading import DecodedBatch
     from fakebroker.engine.clock import LoopClock
     from fakebroker.net.ports import Ports
+    from fakebroker.virtual_broker import VirtualBroker
 
 
 class Snapshot:
@@ -113,7 +114,7 @@ class Snapshot:
         from fakebroker.broker import FakeBroker
 
         fork = self._changed(config, as_release, seed, profile, lost_commits)
-        broker = FakeBroker(**fork.arguments(), listen=listen, advertise=advertise)
+        broker = FakeBroker(**fork._arguments(), listen=listen, advertise=advertise)
         broker.restore(fork)
         return broker
 
@@ -133,7 +134,24 @@ class Snapshot:
         from fakebroker.broker import AsyncFakeBroker
 
         fork = self._changed(config, as_release, seed, profile, lost_commits)
-        broker = AsyncFakeBroker(**fork.arguments(), listen=listen, advertise=advertise, **options)
+        broker = AsyncFakeBroker(**fork._arguments(), listen=listen, advertise=advertise, **options)
+        broker.restore(fork)
+        return broker
+
+    def virtual_fork(
+        self,
+        *,
+        config: Mapping[str, object] | None = None,
+        as_release: str | None = None,
+        seed: int | None = None,
+        profile: str | None = None,
+        lost_commits: Sequence[Commit] = (),
+    ) -> "VirtualBroker":
+        """The same as a VirtualBroker, which serves at once: time passes when its test lets it."""
+        from fakebroker.virtual_broker import VirtualBroker
+
+        fork = self._changed(config, as_release, seed, profile, lost_commits)
+        broker = VirtualBroker(**fork._arguments())
         broker.restore(fork)
         return broker
 
@@ -145,7 +163,7 @@ class Snapshot:
     def __repr__(self) -> str:
         return f"<snapshot of {self.taken:%Y-%m-%d %H:%M:%S}, {len(self.topics)} topics>"
 
-    def arguments(self) -> dict[str, Any]:
+    def _arguments(self) -> dict[str, Any]:
         """The arguments of a broker class that make a broker for it."""
         options = self.state.options
         return {
