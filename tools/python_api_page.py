@@ -25,7 +25,7 @@ PARTS = (
         "FakeBroker",
         "`with FakeBroker() as broker:`, or the pytest fixture `fakebroker`",
         ("_Broker", "broker_base.py:BrokerBase"),
-    ),  # fmt: skip
+    ),
     Part("handles/powers.py", "Powers", "what both brokers have: `broker.clock`, `broker.topic(...)` and so on"),
     Part("broker.py", "AsyncFakeBroker", "`async with AsyncFakeBroker() as broker:`; the rest is that of FakeBroker"),
     Part("handles/clock.py", "ClockHandle", "`broker.clock`"),
