@@ -57,7 +57,8 @@ class VirtualBroker(BrokerBase):
         super().__init__(nodes, racks, config, seed, profile, as_release)
         self._depth = 0  # of calls that are under way
         self._serve_by(SimNetwork(listeners_of(self._node_ids), Instant(start_wall_ms, 0)), Journal())
-        self.driver = SimDriver(self._server)
+        self.driver = SimDriver(self._server)  # connects scripted clients, also those of others
+        self.driver.after_delivery.append(self._advance_clients)
         self._server.serve()
 
     @property
@@ -79,8 +80,8 @@ class VirtualBroker(BrokerBase):
 
         Raises again what the broker's own code raised: a bug of ours. Raises RuntimeError inside `call`.
         """
-        if self._depth:
-            raise RuntimeError("stop() inside call() would wait for itself")
+        if self._is_inside:
+            raise RuntimeError("stop() inside of what the broker does, as in call(), would wait for itself")
         self._close_clients()
         self.driver.close_all()
         if self.is_running:
@@ -88,12 +89,14 @@ class VirtualBroker(BrokerBase):
         self._raise_errors()
 
     def call(self, function: Callable[[], T]) -> T:
-        """Run `function` now, and carry the answers that it leads to."""
+        """Run `function` now; the scripted clients have the answers that it leads to when this returns."""
         self._depth += 1
         try:
             return self._run(function)
         finally:
             self._depth -= 1
+            if not self._is_inside:
+                self.driver.deliver()
 
     def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> T:
         """Let time pass until `probe` gives something; the scripted clients go on meanwhile.
@@ -122,17 +125,19 @@ class VirtualBroker(BrokerBase):
         """Let time pass for everybody: everything that falls due happens at its moment, and clients hear of it."""
         self._pass_ms(ms + round(s * 1000), lambda: False)
 
-    def _pass_ms(self, ms: int, is_reached: Callable[[], bool]) -> bool:
+    def _pass_ms(self, ms: int, is_reached: Callable[[], bool]) -> None:
         if self._depth:
             raise RuntimeError("time cannot pass inside call(): nothing else happens before it returns")
-        clients = self._scripted_clients
+        self.driver.pass_time(ms, is_reached)
 
-        def is_done() -> bool:
-            if clients is not None:
-                clients.advance()
-            return is_reached()
+    @property
+    def _is_inside(self) -> bool:
+        """Whether the broker is doing something: it was called from inside of that."""
+        return self._depth > 0 or self._server.is_busy
 
-        return self.driver.pass_time(ms, is_done)
+    def _advance_clients(self) -> None:
+        if self._scripted_clients is not None:
+            self._scripted_clients.advance()
 
     def _make_driver(self) -> SimDriver:
         return self.driver

@@ -36,7 +36,7 @@ class SimNetwork:
         self.clock = LoopClock(self.flush, os_wall=self._wall_s, os_mono=self._mono_s)
         self._waiting: list[SimSocket] = []  # to be accepted
         self._is_serving = False
-        self._is_flushing = False
+        self._is_busy = False
 
     @classmethod
     def around(cls, engine: Engine) -> "SimNetwork":
@@ -50,6 +50,11 @@ class SimNetwork:
     def now(self) -> Instant:
         """The moment it is."""
         return self.engine.now
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the engine is doing something, which has to be done before time can pass."""
+        return self._is_busy
 
     # Clients
 
@@ -180,10 +185,10 @@ class SimNetwork:
 
         Inside of such a step, in which a test may call the broker, only bytes are carried.
         """
-        if self._is_flushing:
+        if self._is_busy:
             self.engine.flush()
             return
-        self._is_flushing = True
+        self._is_busy = True
         try:
             self.engine.flush()
             while self.engine.to_flush or self.engine.works:  # a step may bring another engine
@@ -191,7 +196,7 @@ class SimNetwork:
                 if self.engine.works:
                     self.engine.step(self.now)
         finally:
-            self._is_flushing = False
+            self._is_busy = False
 
     # Brokers
 
@@ -248,7 +253,7 @@ class SimNetwork:
             left_ms = end_ms - self._machine_ms
             if left_ms <= 0:
                 return False
-            if self._is_flushing:
+            if self._is_busy:
                 raise RuntimeError("time cannot pass inside of what the broker does, as in the `run` of a fault")
             self._machine_ms += min(left_ms, self._next_deadline_in_ms())
             self.engine.tick(self.clock.now())

@@ -19,6 +19,7 @@ class SimDriver:
         self._network = network
         self._jitter_ms = jitter_ms
         self._sockets: dict[ClientConnection, SimSocket] = {}
+        self.after_delivery: list[Callable[[], None]] = []  # what clients do with what arrived; called in `pass_time`
 
     @property
     def wall_ms(self) -> int:
@@ -55,7 +56,7 @@ class SimDriver:
         """Move the clock by `ms`, from one due time to the next; stop early when `until` is true."""
 
         def is_reached() -> bool:
-            self._deliver()
+            self.deliver()
             return until is not None and until()
 
         return self._network.run_until(is_reached, ms)
@@ -76,6 +77,12 @@ class SimDriver:
     def tolerance_ms(self, waited_ms: int) -> int:  # noqa: ARG002 - the other driver needs it
         """The jitter of the recorded broker, whatever the wait."""
         return self._jitter_ms
+
+    def deliver(self) -> None:
+        """Let clients have what has arrived, and do what they do with it."""
+        self._deliver()
+        for act in self.after_delivery:
+            act()
 
     def _deliver(self) -> None:
         """Pass received bytes to their clients, and close those whose connection the broker closed."""
