@@ -22,35 +22,26 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Never, Self, TypeVar
 
-from fakebroker.arguments import check_options, check_settings, check_whole
-from fakebroker.core import broker_life
-from fakebroker.core.cluster import Cluster
-from fakebroker.engine.engine import Engine
+from fakebroker.arguments import check_options
+from fakebroker.broker_base import BrokerBase
 from fakebroker.errors import WaitTimeout
-from fakebroker.handles.powers import Powers
-from fakebroker.instant import Instant
 from fakebroker.journal.make import make_journal
-from fakebroker.listener_options import bootstrap, checked_nodes, listeners_for
-from fakebroker.listeners import Listener
-from fakebroker.net.clock import LoopClock
+from fakebroker.listener_options import listeners_for
 from fakebroker.net.ports import Ports
 from fakebroker.net.server import Server
 from fakebroker.net.thread import LoopThread
 from fakebroker.net.waiter import Waiter, Waiters, check_timeout_s
-from fakebroker.release import release
-from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
-    from fakebroker.snapshot.snapshot import Snapshot
-    from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
+    from fakebroker.testclient.tcp_driver import TcpDriver
 
 T = TypeVar("T")
 
 
-class _Broker(Powers):
-    """What both brokers share beside their powers: settings, the engine (a new one after each `reset`), the server, the
-    waits.
-    """
+class _Broker(BrokerBase):
+    """What both brokers share beside `BrokerBase`: sockets and waits."""
+
+    _server: Server
 
     def __init__(
         self,
@@ -81,167 +72,25 @@ class _Broker(Powers):
         """
         if unknown:
             check_options("a broker", unknown, broker_options())
-        check_settings("config", config or {})
-        check_whole("seed", seed)
-        self._config: dict[str, object] = dict(config or {})
-        self._profile = profile
-        self._release, self._seed = release(as_release), seed
-        self._node_ids, self._racks = checked_nodes(nodes, racks)
-        self._first_options = self._config, self._profile, self._release, self._seed, self._racks
+        super().__init__(nodes, racks, config, seed, profile, as_release)
         ports = listen if isinstance(listen, Ports) else Ports(listeners_for(self._node_ids, listen, advertise))
-        self._listeners = ports.listeners
-        self._ring = make_journal(journal_dir, verbose)
+        journal = make_journal(journal_dir, verbose)
         self._waiters = Waiters()
-        self._server = Server(ports, self._after_turn if self._ring.has_observers else self._waiters.notify)
-        self._scripted_clients: ScriptedClients | None = None  # made by the first `client()`
+        server = Server(ports, self._after_turn if journal.has_observers else self._waiters.notify)
         self._life = threading.RLock()  # FakeBroker: held while starting, stopping, and in calls on a stopped broker
-        self.errors: list[Exception] = []  # internal errors (bugs of the broker); `stop` raises them again
-        self._engine = self._new_engine()
-        self._server.prepare(self._engine)
+        self._serve_by(server, journal)
         _BROKERS.add(self)
-
-    @property
-    def engine(self) -> Engine:
-        """The engine of the moment; `reset()` makes a new one."""
-        return self._engine
-
-    @property
-    def bootstrap(self) -> str:
-        """What clients call bootstrap.servers: "127.0.0.1:PORT", one for each node."""
-        return bootstrap(self._listeners)
-
-    @property
-    def listeners(self) -> Sequence[Listener]:
-        """Where clients are accepted; the ports are known once the broker was started."""
-        return self._listeners
-
-    @property
-    def is_running(self) -> bool:
-        """Whether clients can connect."""
-        return self._server.is_serving
-
-    @property
-    def loop_clock(self) -> LoopClock:
-        """The clock itself; to be used inside `call`."""
-        return self._server.clock
 
     @property
     def server(self) -> Server:
         """Its sockets; to be used inside `call`."""
         return self._server
 
-    def client(
-        self, client_id: str | None = "client", versions: Mapping[str, int] | None = None, node_id: int | None = None
-    ) -> "ScriptedClient":
-        """A scripted client of one node, the first unless given: every request is a step of the test (testclient/).
-
-        `versions` pins APIs to versions. It does not look for coordinators and leaders: with several nodes
-        `node_id=broker.coordinator("billing").node_id` is the node that serves the group; others answer
-        NOT_COORDINATOR (16). Its steps block until the broker has answered: not for the loop of an
-        AsyncFakeBroker, but for `asyncio.to_thread`. All clients of a broker belong to one thread at a time.
-        """
-        from fakebroker.testclient.scripted_client import ScriptedClients
+    def _make_driver(self) -> "TcpDriver":
         from fakebroker.testclient.tcp_driver import TcpDriver
 
-        if self._scripted_clients is None:
-            listener = self._listeners[0]
-            self._scripted_clients = ScriptedClients(TcpDriver(listener.host, listener.port))
-        address = None if node_id is None else self.node(node_id).address
-        return self._scripted_clients.client(client_id, versions, address)
-
-    def reset(self) -> None:
-        """Make the broker as new: no topics, no groups, no history, machine's time again. Clients are disconnected.
-
-        On a running or a stopped broker. Ports and waits stay; its options and nodes are those it was made with, also
-        after a `restore` of others, and all nodes are alive. Raises OSError if a port of a stopped one was taken by
-        another process; then nothing is emptied.
-        """
-        self.call(self._reset)
-
-    def _new_engine(self) -> Engine:
-        settings = Settings(self._config, profile=self._profile)
-        cluster = Cluster(settings, self._release, self._seed, self._node_ids, self._racks)
-        return self._engine_of(cluster, self._server.clock.now())
-
-    def _engine_of(self, cluster: Cluster, now: Instant) -> Engine:
-        engine = Engine(cluster, self._listeners, self._ring, now)
-        engine.errors = self.errors
-        return engine
-
-    def _reset(self) -> None:
-        self._server.open_nodes(self._node_ids)
-        self._config, self._profile, self._release, self._seed, self._racks = self._first_options
-
-        def change() -> None:
-            self._server.drop_listeners(self._node_ids)
-            self._server.clock.reset()
-
-        self._begin_anew(change, self._new_engine)
-
-    def _begin_anew(self, change: Callable[[], None], make_engine: Callable[[], Engine]) -> None:
-        """Go on with another engine after a change of clock and listeners, without clients and history."""
-        if self.is_running:
-            self._server.drop_clients()
-        self._ring.clear()
-        change()
-        self._engine = make_engine()
-        if self.is_running:
-            self._server.use(self._engine)
-        else:
-            self._server.prepare(self._engine)
-
-    def _take_snapshot(self) -> "Snapshot":
-        from fakebroker.snapshot.snapshot import take
-        from fakebroker.snapshot.state import Options, texts
-
-        racks = None if self._racks is None else tuple(self._racks)
-        options = Options(texts(self._config), self._profile, self._release.name, self._seed, self._node_ids, racks)
-        return take(options, self._engine.cluster, self._server.clock)
-
-    def _restore(self, snapshot: "Snapshot") -> None:
-        """First everything that can fail, then the change."""
-        from fakebroker.snapshot.restoring import FittedListeners, check_nodes, restored_cluster
-
-        state, clock = snapshot.state, self._server.clock
-        options = state.options
-        check_nodes(options.node_ids, self._node_ids)
-        now = Instant(state.clock.wall_ms, clock.now().mono_ms)
-        cluster = restored_cluster(snapshot, now)
-        alive = [node.id for node in state.cluster.nodes if node.alive]
-        fitted = FittedListeners(self._server, self._node_ids, list(cluster.nodes))
-        try:
-            self._server.open_nodes(alive)
-        except OSError:
-            fitted.close()
-            raise
-        self._config, self._profile, self._seed = dict(options.config), options.profile, options.seed
-        self._release, self._racks = cluster.release, options.racks
-
-        def change() -> None:
-            fitted.use()
-            clock.restore(*state.clock)
-
-        self._begin_anew(change, lambda: self._engine_of(cluster, now))
-        for node_id in dict.fromkeys(listener.node_id for listener in self._listeners):
-            if node_id not in alive:
-                self._server.close_node(node_id)
-        self._engine.drain()
-
-    def _run(self, function: Callable[[], T]) -> T:
-        """Run something on the engine's thread, then send the answers and set the timers that it led to."""
-        if not self.is_running:
-            try:
-                return function()
-            finally:
-                self._ring.end()  # perhaps nothing else is ever told
-        self._engine.tick(self._server.clock.now())
-        try:
-            return function()
-        finally:
-            self._server.flush()
-
-    def _restart_nodes(self) -> None:
-        broker_life.restart_all(self._engine.cluster, self._server.clock.now())
+        listener = self._listeners[0]
+        return TcpDriver(listener.host, listener.port)
 
     def _after_turn(self) -> None:
         """Called after everything that the engine does, if the journal has observers."""
@@ -259,21 +108,6 @@ class _Broker(Powers):
         self._server.close_copies()
         self._ring.forget_observers()
         self._waiters.clear()
-
-    def _close_clients(self) -> None:
-        """The scripted clients' connections end with the broker."""
-        if self._scripted_clients is not None:
-            self._scripted_clients.close()
-            self._scripted_clients = None
-
-    def _raise_errors(self) -> None:
-        """Raise what the broker's own code raised, once."""
-        errors = self.errors.copy()
-        self.errors.clear()
-        if len(errors) == 1:
-            raise errors[0]
-        if errors:
-            raise ExceptionGroup("internal errors of the broker", errors)
 
 
 def broker_options() -> tuple[str, ...]:

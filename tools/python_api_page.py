@@ -16,11 +16,16 @@ class Part(NamedTuple):
     module: str
     name: str
     got_by: str
-    bases: tuple[str, ...] = ()  # classes of the same module whose methods it has as well
+    bases: tuple[str, ...] = ()  # classes whose methods it has as well: of the same module, or MODULE:CLASS
 
 
 PARTS = (
-    Part("broker.py", "FakeBroker", "`with FakeBroker() as broker:`, or the pytest fixture `fakebroker`", ("_Broker",)),
+    Part(
+        "broker.py",
+        "FakeBroker",
+        "`with FakeBroker() as broker:`, or the pytest fixture `fakebroker`",
+        ("_Broker", "broker_base.py:BrokerBase"),
+    ),
     Part("handles/powers.py", "Powers", "what both brokers have: `broker.clock`, `broker.topic(...)` and so on"),
     Part("broker.py", "AsyncFakeBroker", "`async with AsyncFakeBroker() as broker:`; the rest is that of FakeBroker"),
     Part("handles/clock.py", "ClockHandle", "`broker.clock`"),
@@ -89,10 +94,10 @@ def python_api_page(note: str) -> str:
 
 
 def _class_lines(part: Part) -> Iterator[str]:
-    classes = _classes(part.module)
-    yield from _paragraphs(_doc(classes[part.name]))
-    for name in (*part.bases, part.name):
-        for member in classes[name].body:
+    yield from _paragraphs(_doc(_classes(part.module)[part.name]))
+    for base in (*part.bases, part.name):
+        module, _, name = base.rpartition(":")
+        for member in _classes(module or part.module)[name].body:
             yield from _member_lines(member, part.name)
 
 

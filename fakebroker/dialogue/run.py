@@ -4,6 +4,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from fakebroker.dialogue.player import Player
 from fakebroker.dialogue.script import Dialogue
@@ -11,9 +12,7 @@ from fakebroker.errors import FakebrokerError
 from fakebroker.testclient.sim_driver import JITTER_MS, SimDriver
 from fakebroker.testclient.tcp_driver import TcpDriver
 
-SIM_HOST, SIM_PORT = "127.0.0.1", 9092
 SIM_TAG = "-tag"
-SIM_START_WALL_MS = 1_767_225_600_000  # the first midnight of 2026, UTC
 
 
 @dataclass(frozen=True)
@@ -66,13 +65,7 @@ def play_on_fresh_broker(dialogue: Dialogue, slack: float = 1.0) -> Outcome:
     from fakebroker.broker import FakeBroker
 
     try:
-        broker = FakeBroker(
-            nodes=dialogue.nodes,
-            racks=_racks_of(dialogue),
-            profile="kafka",
-            config=_settings_of(dialogue),
-            as_release=dialogue.release,
-        )
+        broker = FakeBroker(**_options_of(dialogue))
     except FakebrokerError as error:
         return Outcome(dialogue, [f"the broker did not start: {error}"], 0)
     with broker:
@@ -84,21 +77,22 @@ def play_on_fresh_broker(dialogue: Dialogue, slack: float = 1.0) -> Outcome:
 
 
 def _play_in_sim(dialogue: Dialogue, seed: int, jitter_ms: int) -> list[str]:
-    from fakebroker.core.cluster import Cluster
-    from fakebroker.engine.engine import Engine
-    from fakebroker.engine.journal import Journal
-    from fakebroker.instant import Instant
-    from fakebroker.listeners import Listener
-    from fakebroker.release import release
-    from fakebroker.settings import Settings
+    from fakebroker.virtual_broker import VirtualBroker
 
-    settings = Settings(_settings_of(dialogue), profile="kafka")
-    node_ids = tuple(range(1, dialogue.nodes + 1))
-    cluster = Cluster(settings, release(dialogue.release), seed, node_ids, _racks_of(dialogue))
-    listeners = [Listener(node_id, SIM_HOST, SIM_PORT + node_id - 1) for node_id in node_ids]
-    engine = Engine(cluster, listeners, Journal(), Instant(SIM_START_WALL_MS, 0))
-    problems = Player(SimDriver(engine, jitter_ms), SIM_TAG).play(dialogue)
-    return problems + [_internal(error) for error in engine.errors]
+    broker = VirtualBroker(**_options_of(dialogue), seed=seed)
+    problems = Player(SimDriver(broker.network, jitter_ms), SIM_TAG).play(dialogue)
+    return problems + [_internal(error) for error in broker.errors]
+
+
+def _options_of(dialogue: Dialogue) -> dict[str, Any]:
+    """The options of a broker that is as the recorded one."""
+    return {
+        "nodes": dialogue.nodes,
+        "racks": _racks_of(dialogue),
+        "profile": "kafka",
+        "config": _settings_of(dialogue),
+        "as_release": dialogue.release,
+    }
 
 
 def _settings_of(dialogue: Dialogue) -> dict[str, str]:

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
+from fakebroker.engine.clock import LoopClock
 from fakebroker.engine.engine import Engine
-from fakebroker.net.clock import LoopClock
-from fakebroker.net.server import Server
+from fakebroker.engine.server import EngineServer
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ class EngineAccess(Protocol):
         """The broker's clock; to be used inside `call`."""
 
     @property
-    def server(self) -> Server:
+    def server(self) -> EngineServer:
         """The broker's sockets; to be used inside `call`."""
 
     def call(self, function: Callable[[], T]) -> T:

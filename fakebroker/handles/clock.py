@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
+from fakebroker.engine.clock import check_wall_ms
 from fakebroker.errors import InvalidArgument
 from fakebroker.handles.handle import Handle
-from fakebroker.net.clock import check_wall_ms
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS_MS = {"days": 86_400_000, "hours": 3_600_000, "minutes": 60_000, "seconds": 1000, "ms": 1}

@@ -1,20 +1,20 @@
 """One broker of the cluster as a test sees it: stopping, killing, freezing it, and what is wrong with its network."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from fakebroker.core import broker_life
 from fakebroker.core.cluster import Cluster
+from fakebroker.engine import node_process
+from fakebroker.engine.node_links import FROZEN, HALF_OPEN, ISOLATED, REFUSES_CONNECTS, UNREACHABLE
 from fakebroker.errors import InvalidArgument, UnknownThing
 from fakebroker.handles.handle import EndsWithBlock, Handle
 from fakebroker.instant import Instant
 from fakebroker.listener_options import check_rack
 from fakebroker.listeners import Address
-from fakebroker.net.node_links import FROZEN, HALF_OPEN, ISOLATED, REFUSES_CONNECTS, UNREACHABLE
 
 if TYPE_CHECKING:
     from fakebroker.core.node import Node
     from fakebroker.handles.access import EngineAccess
-    from fakebroker.net.node_links import NodeLinks
 
 NodeStateName = Literal["running", "stopped", "killed", "frozen"]
 
@@ -74,7 +74,7 @@ class NodeHandle(Handle):
         """What is wrong with its network: "unreachable", "isolated", "refuses connects", "half-open"."""
 
         def faults(_cluster: Cluster, _now: Instant) -> list[str]:
-            return [fault for fault in self._links.faults_of(self.node_id) if fault != FROZEN]
+            return [fault for fault in self._access.server.links.faults_of(self.node_id) if fault != FROZEN]
 
         return self._with_cluster(faults)
 
@@ -97,7 +97,7 @@ class NodeHandle(Handle):
         load its groups; requests parked at their coordinator are answered with NOT_COORDINATOR. Then its connections
         are closed, and its ports accept no clients. The last live node may be stopped, too: then no client is served.
         """
-        self._with_cluster(self._stop)
+        self._do(node_process.stop)
 
     def kill(self) -> None:
         """End it at once, as `kill -9` does; does nothing if it is stopped or killed.
@@ -105,7 +105,7 @@ class NodeHandle(Handle):
         Its connections end without answers. The other nodes go on naming it until `broker.session.timeout.ms` of
         monotonic time have passed: then it is fenced, and others lead its partitions and load its groups (CLU-33).
         """
-        self._with_cluster(self._kill)
+        self._do(node_process.kill)
 
     def start(self) -> None:
         """Start it on the same ports, with the same logs; does nothing if its process is there.
@@ -113,7 +113,7 @@ class NodeHandle(Handle):
         It is in sync at once, and leads the partitions that have no leader and that it may lead; other leaders stay
         until an ElectLeaders request. Raises OSError if a port was taken by another process, and is stopped then.
         """
-        self._with_cluster(self._start)
+        self._do(node_process.start)
 
     def restart(self) -> None:
         """Stop it if it runs, then start it. Raises as `start`."""
@@ -125,7 +125,7 @@ class NodeHandle(Handle):
 
         It takes bytes and answers nothing, and its timers do not run. After `broker.session.timeout.ms` it is fenced.
         """
-        self._with_cluster(self._freeze)
+        self._do(node_process.freeze)
 
     def thaw(self) -> None:
         """Let a frozen process go on; does nothing unless it is frozen.
@@ -133,7 +133,7 @@ class NodeHandle(Handle):
         It serves what waits in its sockets by what it knew, then its timers run out, and 150 ms later it hears who has
         replaced it (CLU-40, CLU-41).
         """
-        self._with_cluster(self._thaw)
+        self._do(node_process.thaw)
 
     def remove(self) -> None:
         """Take a stopped or killed node out of the cluster, as Kafka's UnregisterBroker does.
@@ -176,71 +176,21 @@ class NodeHandle(Handle):
 
     # -- on the engine's thread --------------------------------------------------------------------------------------
 
-    @property
-    def _links(self) -> "NodeLinks":
-        return self._access.server.links
+    def _do(self, change: Callable[..., None], *more: str) -> None:
+        """Make a change of `engine/node_process.py`. Raises UnknownThing for a node that does not exist."""
 
-    def _stop(self, cluster: Cluster, now: Instant) -> None:
-        """The coordinators answer before the connections are closed."""
-        self._node(cluster)
-        self._links.end(self.node_id, FROZEN)
-        cluster.stop_node(self.node_id, now)
-        self._access.engine.drain()
-        self._access.server.close_node(self.node_id)
+        def on_node(cluster: Cluster, _now: Instant) -> None:
+            self._node(cluster)
+            change(self._access.engine, self._access.server, self.node_id, *more)
 
-    def _kill(self, cluster: Cluster, now: Instant) -> None:
-        """The connections end first: nothing that the coordinator lets go of is answered."""
-        if self._node(cluster).has_process:
-            self._access.server.abort_node(self.node_id)
-            self._links.end(self.node_id, FROZEN)
-            cluster.kill_node(self.node_id, now)
-            self._access.engine.drain()
-
-    def _start(self, cluster: Cluster, now: Instant) -> None:
-        """Ports that cannot be had leave it stopped."""
-        self._node(cluster)
-        if REFUSES_CONNECTS not in self._links.faults_of(self.node_id):
-            self._access.server.open_node(self.node_id)
-        cluster.start_node(self.node_id, now)
-        if ISOLATED in self._links.faults_of(self.node_id):
-            broker_life.cut_off(cluster, self._node(cluster), now)
-        self._access.engine.drain()
-
-    def _freeze(self, cluster: Cluster, now: Instant) -> None:
-        if self._node(cluster).is_running:
-            self._access.server.flush()
-            cluster.freeze_node(self.node_id, now)
-            self._links.begin(self.node_id, FROZEN)
-            self._access.engine.drain()
-
-    def _thaw(self, cluster: Cluster, now: Instant) -> None:
-        """What waits in the sockets comes before the timers."""
-        self._node(cluster)
-        self._links.end(self.node_id, FROZEN)
-        cluster.thaw_node(self.node_id, now)
-        self._access.engine.drain()
+        self._with_cluster(on_node)
 
     def _disturb(self, kind: str) -> NetworkFault:
-        def begin(cluster: Cluster, now: Instant) -> None:
-            node = self._node(cluster)
-            if kind == ISOLATED and node.has_process and not node.is_cut_off:
-                broker_life.cut_off(cluster, node, now)
-            self._access.server.flush()
-            self._links.begin(self.node_id, kind)
-            self._access.engine.drain()
-
-        self._with_cluster(begin)
+        self._do(node_process.disturb, kind)
         return NetworkFault(self, kind)
 
     def _heal(self, kind: str) -> None:
-        def end(cluster: Cluster, now: Instant) -> None:
-            node = self._node(cluster)
-            self._links.end(self.node_id, kind, has_process=node.has_process)
-            if kind == ISOLATED and node.is_cut_off:
-                broker_life.rejoin(cluster, node, now)
-            self._access.engine.drain()
-
-        self._with_cluster(end)
+        self._do(node_process.heal, kind)
 
     def _remove(self, cluster: Cluster) -> None:
         node = self._node(cluster)

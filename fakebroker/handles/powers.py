@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar
 from fakebroker.arguments import check_path, check_settings, check_text, check_whole
 
 if TYPE_CHECKING:
+    from fakebroker.engine.clock import LoopClock
     from fakebroker.engine.engine import Engine
+    from fakebroker.engine.server import EngineServer
     from fakebroker.handles.clock import ClockHandle
     from fakebroker.handles.coordinator import CoordinatorHandle
     from fakebroker.handles.fault import FaultHandle, IncomingRequest
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     from fakebroker.handles.journal import JournalHandle
     from fakebroker.handles.node import NodeHandle
     from fakebroker.handles.topic import TopicHandle
-    from fakebroker.net.clock import LoopClock
-    from fakebroker.net.server import Server
     from fakebroker.snapshot.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class Powers(ABC):
 
     @property
     @abstractmethod
-    def server(self) -> "Server":
+    def server(self) -> "EngineServer":
         """Its sockets; to be used inside `call`."""
 
     @abstractmethod

@@ -4,12 +4,13 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable, Sequence
+from time import monotonic, time
 
+from fakebroker.engine.clock import LoopClock
 from fakebroker.engine.engine import Engine
+from fakebroker.engine.node_links import NodeLinks
 from fakebroker.listeners import Listener
 from fakebroker.net.client_connection import ClientConnection
-from fakebroker.net.clock import LoopClock
-from fakebroker.net.node_links import NodeLinks
 from fakebroker.net.ports import BACKLOG, Ports
 from fakebroker.net.preload import Preload
 
@@ -28,7 +29,7 @@ class Server:
 
     def __init__(self, ports: Ports, after_flush: Callable[[], None] = lambda: None) -> None:
         self.ports = ports
-        self.clock = LoopClock(self._clock_moved)
+        self.clock = LoopClock(self._clock_moved, os_wall=time, os_mono=monotonic)
         self.engine: Engine
         self._after_flush = after_flush
         self._loop: asyncio.AbstractEventLoop

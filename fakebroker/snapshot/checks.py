@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from fakebroker.core.cluster_state import LogState, PartitionState, SegmentState, build_cluster
+from fakebroker.engine.clock import FASTEST_RATE, LATEST_WALL_MS, SLOWEST_RATE
 from fakebroker.errors import FakebrokerError
 from fakebroker.instant import Instant
 from fakebroker.listener_options import MOST_NODES
-from fakebroker.net.clock import FASTEST_RATE, LATEST_WALL_MS, SLOWEST_RATE
 from fakebroker.records.layout import HEADER_BYTES
 from fakebroker.release import release
 from fakebroker.settings import Settings

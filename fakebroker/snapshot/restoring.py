@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.cluster_state import build_cluster, load_coordinators
+from fakebroker.engine.server import EngineServer
 from fakebroker.errors import InvalidArgument
 from fakebroker.instant import Instant
 from fakebroker.listener_options import next_listener
-from fakebroker.net.server import Server
 from fakebroker.release import release
 from fakebroker.settings import Settings
 
@@ -34,7 +34,7 @@ class FittedListeners:
     system, so making this binds the missing ones, beside all that there are; `use` cannot fail.
     """
 
-    def __init__(self, server: Server, first: Sequence[int], node_ids: Sequence[int]) -> None:
+    def __init__(self, server: EngineServer, first: Sequence[int], node_ids: Sequence[int]) -> None:
         """Raises OSError if a port cannot be had; then none is bound."""
         self._server, ports = server, server.ports
         added = [listener.node_id for listener in ports.listeners if listener.node_id not in first]

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker, FakeBroker
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.coordinator.loading import DecodedBatch
-    from fakebroker.net.clock import LoopClock
+    from fakebroker.engine.clock import LoopClock
     from fakebroker.net.ports import Ports
+    from fakebroker.virtual_broker import VirtualBroker
 
 
 class Snapshot:
@@ -137,6 +138,23 @@ class Snapshot:
         broker.restore(fork)
         return broker
 
+    def virtual_fork(
+        self,
+        *,
+        config: Mapping[str, object] | None = None,
+        as_release: str | None = None,
+        seed: int | None = None,
+        profile: str | None = None,
+        lost_commits: Sequence[Commit] = (),
+    ) -> "VirtualBroker":
+        """The same as a VirtualBroker, which serves at once: time passes when its test lets it."""
+        from fakebroker.virtual_broker import VirtualBroker
+
+        fork = self._changed(config, as_release, seed, profile, lost_commits)
+        broker = VirtualBroker(**fork._arguments())
+        broker.restore(fork)
+        return broker
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Snapshot) and self.state == other.state
 
@@ -146,7 +164,7 @@ class Snapshot:
         return f"<snapshot of {self.taken:%Y-%m-%d %H:%M:%S}, {len(self.topics)} topics>"
 
     def _arguments(self) -> dict[str, Any]:
-        """The arguments of FakeBroker that make a broker for it."""
+        """The arguments of a broker class that make a broker for it."""
         options = self.state.options
         return {
             "nodes": len(options.node_ids),

@@ -3,22 +3,23 @@
 from collections.abc import Callable
 
 from fakebroker.client.connection import ClientConnection
-from fakebroker.engine.engine import Engine
 from fakebroker.listeners import Address
-from fakebroker.sim.network import SimNetwork, SimSocket
+from fakebroker.sim.network import SimNetwork
+from fakebroker.sim.sim_socket import SimSocket
 
 JITTER_MS = 250  # how far waits of the recorded brokers varied between runs
 
 
 class SimDriver:
-    """Connections to the listeners of an engine. Waits are met within the jitter of the recorded broker."""
+    """Connections to the listeners of a network. Waits are met within the jitter of the recorded broker."""
 
     keeps_recorded_pace = True
 
-    def __init__(self, engine: Engine, jitter_ms: int = JITTER_MS) -> None:
-        self._network = SimNetwork(engine)
+    def __init__(self, network: SimNetwork, jitter_ms: int = JITTER_MS) -> None:
+        self._network = network
         self._jitter_ms = jitter_ms
         self._sockets: dict[ClientConnection, SimSocket] = {}
+        self.after_delivery: list[Callable[[], None]] = []  # what clients do with what arrived; called in `pass_time`
 
     @property
     def wall_ms(self) -> int:
@@ -33,7 +34,9 @@ class SimDriver:
     def open(self, client: ClientConnection, address: Address | None = None) -> None:
         """Connect `client` to the listener at `address`, the first unless given. Raises ConnectionRefusedError."""
         listeners = self._network.engine.listeners
-        at = [each for each in listeners if address is None or each.port == address.port]
+        at = [each for each in listeners if address in (None, (each.host, each.port))]
+        if not at:
+            raise ConnectionRefusedError(f"nobody listens on {address}")
         self._sockets[client] = self._network.connect(at[0])
 
     def control(self, operation: str, node_id: int) -> None:
@@ -53,7 +56,7 @@ class SimDriver:
         """Move the clock by `ms`, from one due time to the next; stop early when `until` is true."""
 
         def is_reached() -> bool:
-            self._deliver()
+            self.deliver()
             return until is not None and until()
 
         return self._network.run_until(is_reached, ms)
@@ -75,6 +78,12 @@ class SimDriver:
         """The jitter of the recorded broker, whatever the wait."""
         return self._jitter_ms
 
+    def deliver(self) -> None:
+        """Let clients have what has arrived, and do what they do with it."""
+        self._deliver()
+        for act in self.after_delivery:
+            act()
+
     def _deliver(self) -> None:
         """Pass received bytes to their clients, and close those whose connection the broker closed."""
         for client, socket in list(self._sockets.items()):
@@ -83,4 +92,4 @@ class SimDriver:
                 client.receive(data)
             if socket.is_closed:
                 del self._sockets[client]
-                client.close(f"closed by the broker: {socket.connection.close_reason}")
+                client.close(f"closed by the broker: {socket.close_reason}")

@@ -50,7 +50,7 @@ class World:
         self.config = {name: str(value) for name, value in config.items()}
         made = SimEngine(config, profile="kafka", as_release=as_release)
         self.cluster, self.engine = made.cluster, made.engine
-        self.driver = SimDriver(self.engine)
+        self.driver = SimDriver(made.network)
         self.as_release = as_release
         self.open: list[Request] = []
         self._clients: dict[str, ClientConnection] = {}

@@ -34,7 +34,7 @@ class Workload:
         self.lab = SimEngine(profile="kafka", settings=SETTINGS, seed=seed)
         for topic, partitions in TOPICS.items():
             self.lab.cluster.topics.create(topic, partitions, None, {"retention.ms": str(DAY_MS)})
-        self.scripted = ScriptedClients(SimDriver(self.lab.engine))
+        self.scripted = ScriptedClients(SimDriver(self.lab.network))
         self.clients = [self.scripted.client(f"client-{number}") for number in range(6)]
         self.random = Random(5)
         self.heard: list[str] = []

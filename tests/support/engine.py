@@ -6,7 +6,8 @@ from typing import Any
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
 from fakebroker.listeners import Address, Listener
-from fakebroker.sim.network import SimNetwork, SimSocket
+from fakebroker.sim.network import SimNetwork
+from fakebroker.sim.sim_socket import SimSocket
 from fakebroker.wire.frame import decode_response
 from fakebroker.wire.registry import api
 from tests.support.cluster import make_cluster
@@ -61,7 +62,7 @@ class SimEngine:
         listeners = listeners or [Listener(node_id, "127.0.0.1", 9091 + node_id) for node_id in node_ids]
         self.journal = Journal()
         self.engine = Engine(self.cluster, listeners, self.journal, START)
-        self.network = SimNetwork(self.engine)
+        self.network = SimNetwork.around(self.engine)
 
     def client(self, listener: Listener | None = None) -> Client:
         return Client(self.network.connect(listener))

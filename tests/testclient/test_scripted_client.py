@@ -15,6 +15,7 @@ from fakebroker.instant import Instant
 from fakebroker.listeners import Listener
 from fakebroker.release import release
 from fakebroker.settings import Settings
+from fakebroker.sim.network import SimNetwork
 from fakebroker.testclient.scripted_client import ScriptedClients
 from fakebroker.testclient.sim_driver import SimDriver
 from fakebroker.wire.messages.join_group import JoinGroupRequestProtocol
@@ -27,7 +28,8 @@ def clients_in_sim(as_release: str = "4.3") -> ScriptedClients:
     """A broker in the simulator, with a topic of two partitions."""
     cluster = Cluster(Settings({}, profile="test"), release(as_release))
     cluster.topics.create(TOPIC, 2)
-    return ScriptedClients(SimDriver(Engine(cluster, [Listener(1, "127.0.0.1", 9092)], Journal(), Instant(10**12, 0))))
+    engine = Engine(cluster, [Listener(1, "127.0.0.1", 9092)], Journal(), Instant(10**12, 0))
+    return ScriptedClients(SimDriver(SimNetwork.around(engine)))
 
 
 @pytest.fixture(params=["sim", "tcp"])

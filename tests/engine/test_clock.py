@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.core.deadlines import NEVER_MS, Deadline
-from fakebroker.net.clock import LoopClock
+from fakebroker.engine.clock import LoopClock
 from tests.support.engine import SimEngine
 
 DAY_MS = 86_400_000

@@ -3,20 +3,54 @@
 All of it is below the engine: bytes wait, vanish or are refused; a request that arrives is served as ever.
 """
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from fakebroker.net.server import Server
+from collections.abc import Sequence
+from typing import Protocol
 
 FROZEN, UNREACHABLE, ISOLATED = "frozen", "unreachable", "isolated"
 REFUSES_CONNECTS, HALF_OPEN = "refuses connects", "half-open"
 _SILENT = (FROZEN, UNREACHABLE, ISOLATED)  # bytes wait in both directions, and nobody is accepted
 
 
+class Link(Protocol):
+    """One client's connection, as far as the network between it and its broker is concerned."""
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether bytes vanish, so that nothing more can come of this connection."""
+
+    def withhold(self, *, loses: bool = False) -> None:
+        """Let nothing through in either direction: what is sent waits, or with `loses` vanishes from now on."""
+
+    def release(self) -> None:
+        """What has waited arrives."""
+
+    def abort(self, reason: str) -> None:
+        """Close it without sending what is not sent."""
+
+
+class Links(Protocol):
+    """The connections and listeners of all brokers: a server with sockets, or one in virtual time."""
+
+    def clients_of(self, node_id: int) -> Sequence[Link]:
+        """The connections of one broker, oldest first."""
+
+    def refuse_clients(self, node_id: int) -> None:
+        """Refuse new clients of a broker; its connections go on."""
+
+    def stop_accepting(self, node_id: int) -> None:
+        """Take up no new clients of a broker: they wait, connected to nobody."""
+
+    def accept_again(self, node_id: int) -> None:
+        """Take up the clients that wait, and all that come."""
+
+    def open_node(self, node_id: int) -> None:
+        """Take clients there again, after `refuse_clients`. Raises OSError if a port cannot be had."""
+
+
 class NodeLinks:
     """The faults of each broker's ports and connections, in the order in which they began."""
 
-    def __init__(self, server: "Server") -> None:
+    def __init__(self, server: Links) -> None:
         self._server = server
         self._faults: dict[int, dict[str, None]] = {}
 

@@ -1,11 +1,10 @@
-"""The clock of a broker on sockets: it follows the machine's, and a test may move, freeze or speed it up.
+"""The clock of a broker: it follows a machine's, real or virtual, and a test may move, freeze or speed it up.
 
 Wall time is kept as a straight line: `_wall_ms` at the machine's time `_since_s`, and `_pace_ms` milliseconds more for
 each second of the machine's since. Every change of pace starts a new line from the present moment (`_rebase`).
 """
 
 from collections.abc import Callable
-from time import monotonic, time
 
 from fakebroker.core.deadlines import NEVER_MS
 from fakebroker.engine.engine import Engine
@@ -16,6 +15,7 @@ EARLIEST_WALL_MS = 0  # the beginning of 1970; Kafka's timestamps before it mean
 LATEST_WALL_MS = 253_402_300_799_999  # the end of the year 9999, after which Python has no date
 SLOWEST_RATE, FASTEST_RATE = 1e-6, 1e6
 _MS = 1000.0
+_ROUNDING_MS = 0.25  # so that whole milliseconds, added to it as floats, are never a little less than whole
 
 
 class LoopClock:
@@ -29,9 +29,10 @@ class LoopClock:
         self,
         on_change: Callable[[], None],
         *,
-        os_wall: Callable[[], float] = time,
-        os_mono: Callable[[], float] = monotonic,
+        os_wall: Callable[[], float],
+        os_mono: Callable[[], float],
     ) -> None:
+        """`os_wall` and `os_mono` are the machine's two readings, in seconds."""
         self.engine: Engine | None = None
         self._on_change = on_change
         self._os_wall = os_wall
@@ -50,7 +51,7 @@ class LoopClock:
     def restore(self, wall_ms: int, rate: float, is_frozen: bool) -> None:
         """Wall time goes on from `wall_ms`, which may be in the past, so only a new engine may see it."""
         self.reset()
-        self._wall_ms, self._rate, self._is_frozen = float(wall_ms), rate, is_frozen
+        self._wall_ms, self._rate, self._is_frozen = wall_ms + _ROUNDING_MS, rate, is_frozen
         self._pace_ms = 0.0 if is_frozen else rate * _MS
 
     def now(self) -> Instant:

@@ -1,0 +1,220 @@
+"""What every broker has, whatever serves it: its options, the engine (a new one after each `reset`), snapshots, errors.
+
+`broker.py` has the brokers with sockets, `virtual_broker.py` the one in virtual time.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from fakebroker.arguments import check_settings, check_whole
+from fakebroker.core import broker_life
+from fakebroker.core.cluster import Cluster
+from fakebroker.engine.clock import LoopClock
+from fakebroker.engine.engine import Engine
+from fakebroker.engine.journal import Journal
+from fakebroker.engine.server import EngineServer
+from fakebroker.handles.powers import Powers
+from fakebroker.instant import Instant
+from fakebroker.listener_options import bootstrap, checked_nodes
+from fakebroker.listeners import Listener
+from fakebroker.release import release
+from fakebroker.settings import Settings
+
+if TYPE_CHECKING:
+    from fakebroker.snapshot.snapshot import Snapshot
+    from fakebroker.testclient.driver import Driver
+    from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
+
+T = TypeVar("T")
+
+
+class BrokerBase(Powers):
+    """A broker on an `EngineServer`. A subclass says how `call` and `wait` reach the engine; to make one, it hands over
+    the options, which are checked (SettingError, UnknownRelease, InvalidArgument for bad nodes, racks and seed), makes
+    its server, and hands over that (`_serve_by`).
+    """
+
+    _server: EngineServer
+
+    def __init__(
+        self,
+        nodes: int,
+        racks: Sequence[str | None] | None,
+        config: Mapping[str, object] | None,
+        seed: int,
+        profile: str,
+        as_release: str,
+    ) -> None:
+        check_settings("config", config or {})
+        check_whole("seed", seed)
+        self._config: dict[str, object] = dict(config or {})
+        self._profile = profile
+        self._release, self._seed = release(as_release), seed
+        self._node_ids, self._racks = checked_nodes(nodes, racks)
+        self._first_options = self._config, self._profile, self._release, self._seed, self._racks
+        self._scripted_clients: ScriptedClients | None = None  # made by the first `client()`
+        self.errors: list[Exception] = []  # internal errors (bugs of the broker); `stop` raises them again
+
+    def _serve_by(self, server: EngineServer, journal: Journal) -> None:
+        """Make the first engine, which this server will serve."""
+        self._server = server
+        self._listeners = server.ports.listeners
+        self._ring = journal
+        self._engine = self._new_engine()
+        server.prepare(self._engine)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the moment; `reset()` makes a new one."""
+        return self._engine
+
+    @property
+    def bootstrap(self) -> str:
+        """What clients call bootstrap.servers: "127.0.0.1:PORT", one for each node."""
+        return bootstrap(self._listeners)
+
+    @property
+    def listeners(self) -> Sequence[Listener]:
+        """Where clients are accepted; the ports are known once the broker was started."""
+        return self._listeners
+
+    @property
+    def is_running(self) -> bool:
+        """Whether clients can connect."""
+        return self._server.is_serving
+
+    @property
+    def loop_clock(self) -> LoopClock:
+        """The clock itself; to be used inside `call`."""
+        return self._server.clock
+
+    def client(
+        self, client_id: str | None = "client", versions: Mapping[str, int] | None = None, node_id: int | None = None
+    ) -> "ScriptedClient":
+        """A scripted client of one node, the first unless given: every request is a step of the test (testclient/).
+
+        `versions` pins APIs to versions. It does not look for coordinators and leaders: with several nodes
+        `node_id=broker.coordinator("billing").node_id` is the node that serves the group; others answer
+        NOT_COORDINATOR (16). Its steps block until the broker has answered: not for the loop of an
+        AsyncFakeBroker, but for `asyncio.to_thread`. All clients of a broker belong to one thread at a time.
+        """
+        from fakebroker.testclient.scripted_client import ScriptedClients
+
+        if self._scripted_clients is None:
+            self._scripted_clients = ScriptedClients(self._make_driver())
+        address = None if node_id is None else self.node(node_id).address
+        return self._scripted_clients.client(client_id, versions, address)
+
+    @abstractmethod
+    def _make_driver(self) -> "Driver":
+        """What connects the scripted clients."""
+
+    def reset(self) -> None:
+        """Make the broker as new: no topics, no groups, no history, machine's time again. Clients are disconnected.
+
+        On a running or a stopped broker. Ports and waits stay; its options and nodes are those it was made with, also
+        after a `restore` of others, and all nodes are alive. Raises OSError if a port of a stopped one was taken by
+        another process; then nothing is emptied.
+        """
+        self.call(self._reset)
+
+    def _new_engine(self) -> Engine:
+        settings = Settings(self._config, profile=self._profile)
+        cluster = Cluster(settings, self._release, self._seed, self._node_ids, self._racks)
+        return self._engine_of(cluster, self._server.clock.now())
+
+    def _engine_of(self, cluster: Cluster, now: Instant) -> Engine:
+        engine = Engine(cluster, self._listeners, self._ring, now)
+        engine.errors = self.errors
+        return engine
+
+    def _reset(self) -> None:
+        self._server.open_nodes(self._node_ids)
+        self._config, self._profile, self._release, self._seed, self._racks = self._first_options
+
+        def change() -> None:
+            self._server.drop_listeners(self._node_ids)
+            self._server.clock.reset()
+
+        self._begin_anew(change, self._new_engine)
+
+    def _begin_anew(self, change: Callable[[], None], make_engine: Callable[[], Engine]) -> None:
+        """Go on with another engine after a change of clock and listeners, without clients and history."""
+        if self.is_running:
+            self._server.drop_clients()
+        self._ring.clear()
+        change()
+        self._engine = make_engine()
+        if self.is_running:
+            self._server.use(self._engine)
+        else:
+            self._server.prepare(self._engine)
+
+    def _take_snapshot(self) -> "Snapshot":
+        from fakebroker.snapshot.snapshot import take
+        from fakebroker.snapshot.state import Options, texts
+
+        racks = None if self._racks is None else tuple(self._racks)
+        options = Options(texts(self._config), self._profile, self._release.name, self._seed, self._node_ids, racks)
+        return take(options, self._engine.cluster, self._server.clock)
+
+    def _restore(self, snapshot: "Snapshot") -> None:
+        """First everything that can fail, then the change."""
+        from fakebroker.snapshot.restoring import FittedListeners, check_nodes, restored_cluster
+
+        state, clock = snapshot.state, self._server.clock
+        options = state.options
+        check_nodes(options.node_ids, self._node_ids)
+        now = Instant(state.clock.wall_ms, clock.now().mono_ms)
+        cluster = restored_cluster(snapshot, now)
+        alive = [node.id for node in state.cluster.nodes if node.alive]
+        fitted = FittedListeners(self._server, self._node_ids, list(cluster.nodes))
+        try:
+            self._server.open_nodes(alive)
+        except OSError:
+            fitted.close()
+            raise
+        self._config, self._profile, self._seed = dict(options.config), options.profile, options.seed
+        self._release, self._racks = cluster.release, options.racks
+
+        def change() -> None:
+            fitted.use()
+            clock.restore(*state.clock)
+
+        self._begin_anew(change, lambda: self._engine_of(cluster, now))
+        for node_id in dict.fromkeys(listener.node_id for listener in self._listeners):
+            if node_id not in alive:
+                self._server.close_node(node_id)
+        self._engine.drain()
+
+    def _run(self, function: Callable[[], T]) -> T:
+        """Run something on the engine's thread, then send the answers and set the timers that it led to."""
+        if not self.is_running:
+            try:
+                return function()
+            finally:
+                self._ring.end()  # perhaps nothing else is ever told
+        self._engine.tick(self._server.clock.now())
+        try:
+            return function()
+        finally:
+            self._server.flush()
+
+    def _restart_nodes(self) -> None:
+        broker_life.restart_all(self._engine.cluster, self._server.clock.now())
+
+    def _close_clients(self) -> None:
+        """The scripted clients' connections end with the broker."""
+        if self._scripted_clients is not None:
+            self._scripted_clients.close()
+            self._scripted_clients = None
+
+    def _raise_errors(self) -> None:
+        """Raise what the broker's own code raised, once."""
+        errors = self.errors.copy()
+        self.errors.clear()
+        if len(errors) == 1:
+            raise errors[0]
+        if errors:
+            raise ExceptionGroup("internal errors of the broker", errors)

@@ -1,0 +1,156 @@
+"""A broker in virtual time: no sockets, no threads, and nothing happens but inside of a call.
+
+    broker = VirtualBroker()
+    a = broker.client("a")
+    a.join("billing", ["orders"])
+    broker.pass_time(s=3)                                  # for everybody: timers run, answers arrive
+    broker.group("billing").wait(state="Empty")            # passes as much time as it takes
+
+It has the object model of FakeBroker with the same meaning: `clock.advance` moves the time of day alone, `clock.rate`
+says how much of it passes while time does. Same seed and same calls give the same bytes, in every process.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Never, Self, TypeVar
+
+from fakebroker.arguments import check_options
+from fakebroker.broker_base import BrokerBase
+from fakebroker.engine.journal import Journal
+from fakebroker.errors import BrokerStopped, WaitTimeout
+from fakebroker.instant import Instant
+from fakebroker.net.waiter import check_timeout_s
+from fakebroker.sim.network import DAY_MS, SimNetwork
+from fakebroker.sim.places import listeners_of
+from fakebroker.testclient.sim_driver import SimDriver
+
+T = TypeVar("T")
+
+START_WALL_MS = 1_767_225_600_000  # the first midnight of 2026, UTC
+LONGEST_WAIT_MS = 366 * DAY_MS  # that of an infinite wait
+
+
+class VirtualBroker(BrokerBase):
+    """A broker in the caller's thread, which is the only one that may use it. It serves from the beginning."""
+
+    _server: SimNetwork
+
+    def __init__(
+        self,
+        *,
+        nodes: int = 1,
+        racks: Sequence[str | None] | None = None,
+        config: Mapping[str, object] | None = None,
+        seed: int = 0,
+        profile: str = "test",
+        as_release: str = "4.3",
+        start_wall_ms: int = START_WALL_MS,
+        **unknown: Never,
+    ) -> None:
+        """`start_wall_ms` is the time of day at which it begins, in milliseconds since the epoch; the other options are
+        those of FakeBroker. Monotonic time begins at 0.
+
+        Raises SettingError, UnknownRelease, InvalidArgument as FakeBroker does.
+        """
+        if unknown:
+            check_options("a broker in virtual time", unknown, tuple(VirtualBroker.__init__.__kwdefaults__ or ()))
+        super().__init__(nodes, racks, config, seed, profile, as_release)
+        self._depth = 0  # of calls that are under way
+        self._serve_by(SimNetwork(listeners_of(self._node_ids), Instant(start_wall_ms, 0)), Journal())
+        self.driver = SimDriver(self._server)  # connects scripted clients, also those of others
+        self.driver.after_delivery.append(self._advance_clients)
+        self._server.serve()
+
+    @property
+    def server(self) -> SimNetwork:
+        """The network."""
+        return self._server
+
+    network = server
+
+    def start(self) -> Self:
+        """Serve again after `stop`, with everything that was there. Does nothing on a running broker."""
+        if not self.is_running:
+            self._restart_nodes()
+            self._server.serve()
+        return self
+
+    def stop(self) -> None:
+        """Close every connection; `start` goes on. Again does no harm.
+
+        Raises again what the broker's own code raised: a bug of ours. Raises RuntimeError inside `call`.
+        """
+        if self._is_inside:
+            raise RuntimeError("stop() inside of what the broker does, as in call(), would wait for itself")
+        self._close_clients()
+        self.driver.close_all()
+        if self.is_running:
+            self._server.stop()
+        self._raise_errors()
+
+    def call(self, function: Callable[[], T]) -> T:
+        """Run `function` now; the scripted clients have the answers that it leads to when this returns."""
+        self._depth += 1
+        try:
+            return self._run(function)
+        finally:
+            self._depth -= 1
+            if not self._is_inside:
+                self.driver.deliver()
+
+    def wait(self, probe: Callable[[], T | None], timeout_s: float, failure: Callable[[], str]) -> T:
+        """Let time pass until `probe` gives something; the scripted clients go on meanwhile.
+
+        Raises WaitTimeout with the text of `failure`, what `probe` raised, BrokerStopped on a broker that is stopped
+        if `probe` gives nothing, RuntimeError inside `call`. An infinite wait ends after a year.
+        """
+        check_timeout_s(timeout_s)
+        found: list[T] = []
+
+        def is_found() -> bool:
+            result = self.call(probe)
+            if result is not None:
+                found.append(result)
+            return bool(found)
+
+        if not is_found():
+            if not self.is_running:
+                raise BrokerStopped("the broker is not running, so nothing happens that could be waited for")
+            self._pass_ms(round(min(timeout_s * 1000, LONGEST_WAIT_MS)), is_found)
+        if not found:
+            raise WaitTimeout(self.call(failure))
+        return found[0]
+
+    def pass_time(self, *, ms: int = 0, s: float = 0) -> None:
+        """Let time pass for everybody: everything that falls due happens at its moment, and clients hear of it."""
+        self._pass_ms(ms + round(s * 1000), lambda: False)
+
+    def _pass_ms(self, ms: int, is_reached: Callable[[], bool]) -> None:
+        if self._depth:
+            raise RuntimeError("time cannot pass inside call(): nothing else happens before it returns")
+        self.driver.pass_time(ms, is_reached)
+
+    @property
+    def _is_inside(self) -> bool:
+        """Whether the broker is doing something: it was called from inside of that."""
+        return self._depth > 0 or self._server.is_busy
+
+    def _advance_clients(self) -> None:
+        if self._scripted_clients is not None:
+            self._scripted_clients.advance()
+
+    def _make_driver(self) -> SimDriver:
+        return self.driver
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.stop()
+        except Exception as internal:
+            if error is None:
+                raise
+            error.add_note(f"the broker also had an internal error: {internal!r}")
