@@ -73,8 +73,8 @@ def _of_messages(data: bytes) -> list[ReadRecord]:
 
 
 def bytes_of(value: Json) -> bytes | None:
-    """The bytes of {"hex": "..."}, or None for anything else."""
-    if isinstance(value, dict) and value.keys() == {"hex"} and isinstance(value["hex"], str):
+    """The bytes of {"hex": "..."}, with or without the decoded batches beside them; None for anything else."""
+    if isinstance(value, dict) and value.keys() <= {"hex", "batches"} and isinstance(value.get("hex"), str):
         try:
             return bytes.fromhex(value["hex"])
         except ValueError:
