@@ -218,7 +218,7 @@ class _Comparison:
 
     def _records(self, path: str, recorded: Json, ours: Json) -> list[Difference]:
         theirs, mine = records_of(bytes_of(recorded) or b""), records_of(bytes_of(ours) or b"")
-        if [self.content(one) for one in theirs] == [_content(one) for one in mine]:
+        if [self.content(one) for one in theirs] == [content_of(one) for one in mine]:
             return []
         return [Difference(path, shown_records(mine), shown_records(theirs))]
 
@@ -231,13 +231,15 @@ class _Comparison:
 
 
 def content_here(pairs: Pairs, record: ReadRecord) -> tuple[Json, ...]:
-    """What must be equal of a recorded record and ours, with our producer id; times are those of the clients."""
+    """What must be equal of a recorded record and ours, with our producer id."""
     ours = pairs.ours("producer", record.producer_id)
-    return _content(record if ours is None else record._replace(producer_id=ours))
+    return content_of(record if ours is None else record._replace(producer_id=ours))
 
 
-def _content(record: ReadRecord) -> tuple[Json, ...]:
-    return tuple(record._replace(timestamp_ms=0, producer_epoch=0))
+def content_of(record: ReadRecord) -> tuple[Json, ...]:
+    """What must be equal of two records: all but a time that the broker gave, and the producer's epoch."""
+    time_ms = 0 if record.is_append_time else record.timestamp_ms
+    return tuple(record._replace(timestamp_ms=time_ms, producer_epoch=0))
 
 
 def _identity(key: str, entries: Sequence[Json]) -> tuple[str, ...] | None:
