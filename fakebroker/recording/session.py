@@ -242,6 +242,12 @@ class SessionWriter:
             except OSError as error:
                 self.error = self.error or self._why(error)
 
+    def discard(self) -> None:
+        """Remove the file: there is nothing in it."""
+        self.close()
+        with suppress(OSError):
+            os.unlink(self.path)
+
     def _put(self, *parts: "tuple[bytes, ...] | Iterator[bytes]") -> None:
         start = self.written_bytes
         try:

@@ -1,0 +1,256 @@
+"""Asking a Kafka what it holds, before the first client comes: what a replay begins with.
+
+The lines are `state` lines of a session: the versions it serves and the release they are of, its brokers and topics,
+settings that are not defaults, the first and next offsets of every partition, groups and their committed offsets.
+What it does not tell (it wants authentication, or the proxy may not see it) is left out, with the problem.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any
+
+from fakebroker.client.connection import ClientConnection, Pending
+from fakebroker.errors import FakebrokerError
+from fakebroker.listeners import Address
+from fakebroker.recording.addresses import API_VERSIONS, METADATA, brokers_in
+from fakebroker.recording.lines import Content
+from fakebroker.release import RELEASES, release
+from fakebroker.schema import Message
+from fakebroker.wire.messages.api_versions import ApiVersionsRequest
+from fakebroker.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from fakebroker.wire.messages.list_groups import ListGroupsRequest
+from fakebroker.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
+from fakebroker.wire.messages.metadata import MetadataRequest
+from fakebroker.wire.messages.offset_fetch import OffsetFetchRequest
+from fakebroker.wire.registry import APIS
+
+TIMEOUT_S = 10.0
+_CLIENT_ID = "fakebroker-record"
+_TOPIC, _BROKER = 2, 4
+_DEFAULT = 5  # of ConfigSource
+_EARLIEST, _LATEST = -2, -1
+_LIST_OFFSETS, _OFFSET_FETCH, _LIST_GROUPS, _DESCRIBE_CONFIGS = 2, 9, 16, 32
+_UNSUPPORTED_VERSION = 35
+_TOPICS_AT_ONCE = 500
+_READ_BYTES = 64 << 10
+
+
+class UpstreamMissing(FakebrokerError):
+    """Nobody listens where the upstream should be."""
+
+
+class NotAnswered(FakebrokerError):
+    """A question to the upstream was not answered; the text says why."""
+
+
+class Upstream:
+    """The Kafka behind the proxy, asked over connections of their own."""
+
+    def __init__(self, address: Address, content: Content) -> None:
+        """`content` says how messages are shown, and what is left out of them."""
+        self.address = address
+        self.brokers: dict[int, Address] = {}
+        self._content = content
+        self._versions: dict[int, tuple[int, int]] = {}
+        self._asked: dict[Address, _Asked] = {}
+
+    async def state(self) -> AsyncIterator[dict[str, Any]]:
+        """The state, line by line, without kind and time. Raises UpstreamMissing."""
+        try:
+            first = await self._first()
+            try:
+                yield await self._api_versions(first)
+                metadata, line = await self._metadata(first)
+            except FakebrokerError as error:
+                yield {"subject": "api_versions" if not self._versions else "metadata", "problem": str(error)}
+                return
+            yield line
+            topics = [topic for topic in metadata.topics if not topic.error_code]
+            async for line in self._told("configs", self._configs(first, [topic.name for topic in topics])):
+                yield line
+            async for line in self._told("offsets", self._offsets(topics)):
+                yield line
+            for node_id in self.brokers:
+                async for line in self._told("groups", self._groups(node_id)):
+                    yield line
+        finally:
+            for asked in self._asked.values():
+                asked.close()
+
+    async def _first(self) -> "_Asked":
+        try:
+            return await self._asked_at(self.address)
+        except OSError as error:
+            where = f"{self.address.host}:{self.address.port}"
+            why = error.strerror or str(error) or f"it did not accept a connection within {TIMEOUT_S:.0f} s"
+            raise UpstreamMissing(f"there is no Kafka at {where}: {why}") from None
+
+    async def _told(self, subject: str, lines: AsyncIterator[dict[str, Any]]) -> AsyncIterator[dict[str, Any]]:
+        """The lines, and one with the problem if there was one."""
+        try:
+            async for line in lines:
+                yield line
+        except (FakebrokerError, OSError) as error:
+            yield {"subject": subject, "problem": str(error)}
+
+    async def _api_versions(self, first: "_Asked") -> dict[str, Any]:
+        answer: Any = None
+        for version in (3, 0):
+            answer = await first.ask(
+                ApiVersionsRequest(client_software_name="fakebroker-record", client_software_version="1"), version
+            )
+            if answer.error_code != _UNSUPPORTED_VERSION:
+                break
+        if answer.error_code:
+            raise NotAnswered(f"ApiVersions: error {answer.error_code}")
+        self._versions = {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
+        return {
+            "subject": "api_versions",
+            "api_key": API_VERSIONS,
+            "version": version,
+            "release": nearest_release(self._versions),
+            **self._content.message(answer, version),
+        }
+
+    async def _metadata(self, first: "_Asked") -> tuple[Any, dict[str, Any]]:
+        version = self._version(METADATA)
+        request = MetadataRequest(topics=None if version else [], allow_auto_topic_creation=False)
+        answer = await first.ask(request, version)
+        self.brokers = dict(brokers_in(METADATA, version, answer))
+        line = {"subject": "metadata", "api_key": METADATA, "version": version}
+        return answer, line | self._content.message(answer, version)
+
+    async def _configs(self, first: "_Asked", topics: list[str]) -> AsyncIterator[dict[str, Any]]:
+        """Settings of brokers and topics that are not defaults; a broker tells its own."""
+        version = self._version(_DESCRIBE_CONFIGS, at_least=1)
+        for node_id, address in self.brokers.items():
+            resource = _resource(_BROKER, str(node_id))
+            yield await self._described(await self._asked_at(address), [resource], version)
+        for at in range(0, len(topics), _TOPICS_AT_ONCE):
+            some = [_resource(_TOPIC, name) for name in topics[at : at + _TOPICS_AT_ONCE]]
+            yield await self._described(first, some, version)
+
+    async def _described(
+        self, asked: "_Asked", resources: list[DescribeConfigsResource], version: int
+    ) -> dict[str, Any]:
+        answer: Any = await asked.ask(DescribeConfigsRequest(resources=resources), version)
+        for result in answer.results:
+            result.configs = [one for one in result.configs if one.config_source != _DEFAULT]
+        line = {"subject": "configs", "api_key": _DESCRIBE_CONFIGS, "version": version}
+        return line | self._content.message(answer, version)
+
+    async def _offsets(self, topics: list[Any]) -> AsyncIterator[dict[str, Any]]:
+        """The first and the next offset of each partition, asked of its leader."""
+        version = self._version(_LIST_OFFSETS, at_least=1)
+        for node_id, address in self.brokers.items():
+            led = {
+                topic.name: [one.partition_index for one in topic.partitions if one.leader_id == node_id]
+                for topic in topics
+            }
+            asked = await self._asked_at(address)
+            first = _by_partition(await asked.ask(_list_offsets(led, _EARLIEST), version))
+            last = _by_partition(await asked.ask(_list_offsets(led, _LATEST), version))
+            rows = [
+                {
+                    "topic": topic,
+                    "partition": partition,
+                    "error_code": row[1] or last[topic, partition][1],
+                    "log_start_offset": row[4],
+                    "log_end_offset": last[topic, partition][4],
+                    "leader_epoch": last[topic, partition][5],
+                }
+                for (topic, partition), row in first.items()
+                if (topic, partition) in last
+            ]
+            yield {"subject": "offsets", "broker": node_id, "offsets": rows}
+
+    async def _groups(self, node_id: int) -> AsyncIterator[dict[str, Any]]:
+        """The groups that a broker coordinates, and the offsets that they have committed."""
+        asked = await self._asked_at(self.brokers[node_id])
+        version = self._version(_LIST_GROUPS)
+        listed: Any = await asked.ask(ListGroupsRequest(), version)
+        line = {"subject": "groups", "broker": node_id, "api_key": _LIST_GROUPS, "version": version}
+        group_ids = [group.group_id for group in listed.groups]
+        yield line | self._content.message(listed, version)
+        version = self._version(_OFFSET_FETCH, at_least=2, at_most=7)
+        for group_id in group_ids:
+            answer = await asked.ask(OffsetFetchRequest(group_id=group_id, topics=None), version)
+            line = {"subject": "committed_offsets", "broker": node_id, "group_id": group_id}
+            line |= {"api_key": _OFFSET_FETCH, "version": version}
+            yield line | self._content.message(answer, version)
+
+    def _version(self, api_key: int, at_least: int = 0, at_most: int = 32767) -> int:
+        """The newest version that both sides have."""
+        low, high = self._versions.get(api_key, (0, -1))
+        version = min(high, APIS[api_key].max, at_most)
+        if version < max(low, at_least):
+            raise NotAnswered(f"{APIS[api_key].name} is served in v{low} to v{high} only")
+        return version
+
+    async def _asked_at(self, address: Address) -> "_Asked":
+        if address not in self._asked:
+            connecting = asyncio.open_connection(*address)
+            streams = await asyncio.wait_for(connecting, TIMEOUT_S)
+            self._asked[address] = _Asked(*streams)
+        return self._asked[address]
+
+
+class _Asked:
+    """A connection for questions, one at a time."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self._connection = ClientConnection(_CLIENT_ID)
+
+    async def ask(self, request: Message, version: int) -> Message:
+        """The answer. Raises NotAnswered if there is none in time."""
+        pending = self._connection.send(request, version)
+        try:
+            return await asyncio.wait_for(self._answer(pending), TIMEOUT_S)
+        except TimeoutError:
+            raise NotAnswered(f"{pending!r}: no answer within {TIMEOUT_S:.0f} s") from None
+        except OSError as error:
+            raise NotAnswered(f"{pending!r}: {error.strerror or error}") from None
+
+    async def _answer(self, pending: Pending) -> Message:
+        self._writer.write(self._connection.data_to_send())
+        await self._writer.drain()
+        while not pending.is_done:
+            data = await self._reader.read(_READ_BYTES)
+            if data:
+                self._connection.receive(data)
+            else:
+                self._connection.close("the upstream closed the connection")
+        return pending.result()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._writer.close()
+
+
+def _resource(kind: int, name: str) -> DescribeConfigsResource:
+    return DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None)
+
+
+def _list_offsets(partitions: Mapping[str, list[int]], timestamp: int) -> ListOffsetsRequest:
+    topics = [
+        ListOffsetsTopic(name=topic, partitions=[(partition, -1, timestamp, 1) for partition in numbers])
+        for topic, numbers in partitions.items()
+        if numbers
+    ]
+    return ListOffsetsRequest(replica_id=-1, topics=topics)
+
+
+def _by_partition(answer: Any) -> dict[tuple[str, int], Any]:
+    return {(topic.name, row[0]): row for topic in answer.topics for row in topic.partitions}
+
+
+def nearest_release(versions: Mapping[int, tuple[int, int]]) -> str:
+    """The release whose versions are most like these: a guess, since no Kafka says which it is."""
+
+    def differences(name: str) -> Iterator[int]:
+        known = release(name)
+        listed = known.listed(known.versions)
+        return (key for key in {**listed, **versions} if listed.get(key) != versions.get(key))
+
+    return min(reversed(RELEASES), key=lambda name: sum(1 for _ in differences(name)))
