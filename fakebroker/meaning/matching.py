@@ -16,7 +16,14 @@ Json = Any
 
 TOLERANCE_MS = 5_000  # how far a time of day may be from the recorded one
 MOST_TRIED = 64  # members that look alike: each is tried against each
-_BY = ("TopicId", "Topic", "TopicName", "NodeId", "BrokerId")  # identify entries where the usual fields are missing
+_BY = (
+    "TopicId",
+    "Topic",
+    "TopicName",
+    "NodeId",
+    "BrokerId",
+    "ApiKey",
+)  # identify entries where the usual fields are missing
 
 
 class Difference(NamedTuple):
@@ -174,7 +181,7 @@ class _Comparison:
             else:
                 unknown.append(each)
         left = [each for group in waiting.values() for each in group]
-        if any(name in fields.IDS for name in names):
+        if any(name in fields.IDS or name in fields.NODES for name in names):
             return self._tried(both, unknown, left, key, where)
         return both, unknown, left
 
@@ -265,7 +272,17 @@ def _group_of(request: Json) -> Json:
 def name_of(entry: Json, index: int | None = None) -> str:
     """How a path names an entry of a list: by its name or number, or its place."""
     if isinstance(entry, dict):
-        for name in ("Name", "Topic", "TopicName", "GroupId", "PartitionIndex", "Partition", "Index", "MemberId"):
+        for name in (
+            "Name",
+            "ApiKey",
+            "Topic",
+            "TopicName",
+            "GroupId",
+            "PartitionIndex",
+            "Partition",
+            "Index",
+            "MemberId",
+        ):
             if name in entry and entry[name] != "":
                 return str(entry[name])
     return "" if index is None else str(index)

@@ -28,6 +28,7 @@ from fakebroker.wire.registry import api
 Json = Any
 
 ANSWER_WITHIN_MS = 1_000  # after the recorded broker's answer
+STARTING = "the recorded coordinator was still starting, and the client asked again"
 WAITS = "how long a fetch waits depends on when records come"
 
 
@@ -97,7 +98,7 @@ class Replay:
         self._streams = Streams(self.matching, survey.topic_name)
         self._clients: dict[int, ClientConnection] = {}
         self._sent: dict[tuple[int, int | None], _Sent] = {}
-        self._skipped: set[tuple[int, int | None]] = set()
+        self._skipped: dict[tuple[int, int | None], str | None] = {}  # requests that are not sent, and why not
         self._written_ms: dict[Place, float] = {}
         self._start_ms = target.driver.mono_ms
         self._start_wall_ms = target.driver.wall_ms
@@ -132,9 +133,12 @@ class Replay:
     def _request(self, number: int, line: Line) -> None:
         key = (line["connection"], line["correlation_id"])
         client = self._clients.get(line["connection"])
+        if number in self._survey.starting:
+            self._skipped[key] = STARTING
+            return
         if client is None or not self._can_send(line):
             self.result.unserved[_title(line)] += 1
-            self._skipped.add(key)
+            self._skipped[key] = None
             return
         message = plain(line["message"])
         request = self.matching.translated(message)
@@ -160,7 +164,7 @@ class Replay:
     def _answer(self, number: int, line: Line) -> None:
         key = (line["connection"], line["correlation_id"])
         if key in self._skipped:
-            self._skipped.discard(key)
+            self._skip(number, line, self._skipped.pop(key))
             return
         sent = self._sent.get(key)
         if sent is None or "message" not in line:
@@ -173,19 +177,32 @@ class Replay:
         self._driver.pass_time(ANSWER_WITHIN_MS, lambda: self._note_done() or sent.pending.is_done)
         del self._sent[key]
         self.result.answers += 1
-        found = list(self._compared(line, recorded, sent))
-        for each in found:
-            self._count(number, line, each)
+        self._count_all(number, line, list(self._compared(line, recorded, sent)))
+
+    def _skip(self, number: int, line: Line, reason: str | None) -> None:
+        """An answer to a request that was not sent: only explained ones count."""
+        if reason is not None:
+            self.result.answers += 1
+            self._count(number, line, Explained(Difference("answer", "not asked", "an error to try again"), reason), 1)
+
+    def _count_all(self, number: int, line: Line, found: list[Explained]) -> None:
+        """Each unexplained difference of an answer, and of the explained ones the first for each reason."""
         if not found:
             self.result.as_recorded += 1
+        for each in found:
+            if each.reason is None:
+                self._count(number, line, each, 1)
+        for reason in dict.fromkeys(each.reason for each in found if each.reason is not None):
+            alike = [each for each in found if each.reason == reason]
+            self._count(number, line, alike[0], len(alike))
 
-    def _count(self, number: int, line: Line, each: Explained) -> None:
+    def _count(self, number: int, line: Line, each: Explained, alike: int) -> None:
         if each.reason is None:
             self.result.unexplained += 1
         else:
             self.result.explained[each.reason] += 1
-        title = f"{_title(line)} of {line['client']}"
-        self._tell(Told(number, title, str(each.difference), each.reason))
+        more = f", and {alike - 1} more" if alike > 1 else ""
+        self._tell(Told(number, f"{_title(line)} of {line['client']}", f"{each.difference}{more}", each.reason))
 
     def _compared(self, line: Line, recorded: Json, sent: _Sent) -> Iterator[Explained]:
         waited_ms = line["at_ms"] - sent.at_ms

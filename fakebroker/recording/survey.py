@@ -29,6 +29,7 @@ _ABOUT_THE_MACHINE = re.compile(
     r"sasl|security|num\..*threads|metadata\.log|early\.start)"
 )
 _PROMPT_MS = 250
+_STARTING = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 _NOT_THERE_YET = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVAILABLE)
 
 
@@ -104,6 +105,7 @@ class Survey:
         self.settings: dict[str, str] = {}
         self.release: str | None = None
         self.member_ids: dict[int, str] = {}  # line of a JoinGroup -> the member id that its answer gave
+        self.starting: dict[int, None] = {}  # lines of requests that came while a coordinator was starting
         self.lines = 0
         self.requests = 0
         self.cut: str | None = None
@@ -168,7 +170,11 @@ class Survey:
         asked = self._asked.pop((line["connection"], line["correlation_id"]), None)
         message = line.get("message")
         take = self._takes.get(line["api"] or "")
-        if asked is None or asked.message is None or message is None or take is None:
+        if asked is None or asked.message is None or message is None:
+            return
+        if is_starting(message):
+            self.starting[asked.line] = None
+        if take is None:
             return
         if line["api"] == "JoinGroup" and message.get("MemberId"):
             self.member_ids[asked.line] = message["MemberId"]
@@ -316,6 +322,13 @@ def survey(path: str | os.PathLike[str]) -> Survey:
     for number, line in enumerate(read_session(path, note), 1):
         found.take(number, line)
     return found
+
+
+def is_starting(answer: Json) -> bool:
+    """Whether an answer says that a coordinator was not there yet: the client asks again."""
+    if isinstance(answer, dict):
+        return answer.get("ErrorCode") in _STARTING or any(is_starting(each) for each in answer.values())
+    return isinstance(answer, list) and any(is_starting(each) for each in answer)
 
 
 def nearest_release(listed: Mapping[int, tuple[int, int]]) -> str:
