@@ -21,7 +21,7 @@ class _Commands(click.Group):
     """The commands. All but `serve` are imported only when they are used, so that it starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), "ctl", "dialogue", "journal", "record"]
+        return [*super().list_commands(ctx), "ctl", "dialogue", "journal", "record", "replay"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name == "ctl":
@@ -36,6 +36,10 @@ class _Commands(click.Group):
             from fakebroker.dialogue.command import dialogue
 
             return dialogue
+        if cmd_name == "replay":
+            from fakebroker.recording.replay_command import replay
+
+            return replay
         if cmd_name == "record":
             from fakebroker.recording.command import record
 

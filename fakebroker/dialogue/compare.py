@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from fakebroker.dialogue.names import Names
-from fakebroker.meaning.fields import EXACT_IF_SAVED, LOOSE, ZERO_IS_NONE, order_of
+from fakebroker.meaning.fields import EXACT_IF_SAVED, LOOSE, are_loosely_alike, order_of
 
 _GENERATED_ID = re.compile(r"(.*-)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -77,11 +77,10 @@ def _are_generated_alike(want: Any, got: Any) -> bool:
 
 
 def _compare_loosely(path: str, key: str, want: Any, got: Any) -> list[str]:
-    if type(want) is int and type(got) is int:
-        none_differs = (want == -1) != (got == -1) or (key in ZERO_IS_NONE and (want == 0) != (got == 0))
-        return [f"{path}: {got}, Kafka {want}"] if none_differs else []
-    if type(want) is type(got) or want is None or got is None:
+    if are_loosely_alike(key, want, got):
         return []
+    if type(want) is int and type(got) is int:
+        return [f"{path}: {got}, Kafka {want}"]
     return [f"{path}: of type {type(got).__name__}, Kafka {type(want).__name__}"]
 
 

@@ -71,7 +71,7 @@ def play_on_fresh_broker(dialogue: Dialogue, slack: float = 1.0) -> Outcome:
     with broker:
         host, _, port = broker.bootstrap.partition(",")[0].rpartition(":")
         outcome = play_against(dialogue, host, int(port), slack, lambda op, node: getattr(broker.node(node), op)())
-        bugs = [_internal(error) for error in broker.errors]
+        bugs = [internal(error) for error in broker.errors]
         broker.errors.clear()
     return replace(outcome, problems=outcome.problems + bugs, was_late=outcome.was_late and not bugs)
 
@@ -81,7 +81,7 @@ def _play_in_sim(dialogue: Dialogue, seed: int, jitter_ms: int) -> list[str]:
 
     broker = VirtualBroker(**_options_of(dialogue), seed=seed)
     problems = Player(SimDriver(broker.network, jitter_ms), SIM_TAG).play(dialogue)
-    return problems + [_internal(error) for error in broker.errors]
+    return problems + [internal(error) for error in broker.errors]
 
 
 def _options_of(dialogue: Dialogue) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def _racks_of(dialogue: Dialogue) -> list[str] | None:
     return [f"r{node_id}" for node_id in range(1, dialogue.nodes + 1)] if dialogue.nodes > 1 else None
 
 
-def _internal(error: Exception) -> str:
+def internal(error: Exception) -> str:
     """A bug of ours: what was raised, and where."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""

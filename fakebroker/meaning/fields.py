@@ -151,3 +151,10 @@ def order_of(key: str, entries: list[Any]) -> Callable[[Any], Any] | None:
     if fields and all(isinstance(entry, dict) and all(name in entry for name in fields) for entry in entries):
         return lambda entry: str([entry[name] for name in fields])
     return None
+
+
+def are_loosely_alike(key: str, want: Any, got: Any) -> bool:
+    """Whether two values of a field in LOOSE are of one type, and both or neither "none"."""
+    if type(want) is int and type(got) is int:
+        return not ((want == -1) != (got == -1) or (key in ZERO_IS_NONE and (want == 0) != (got == 0)))
+    return type(want) is type(got) or want is None or got is None

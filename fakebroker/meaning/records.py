@@ -23,6 +23,7 @@ class ReadRecord(NamedTuple):
     sequence: int
     is_transactional: bool
     is_control: bool
+    is_append_time: bool  # the broker gave the timestamp
 
 
 def records_of(data: bytes) -> list[ReadRecord]:
@@ -59,6 +60,7 @@ def _of_batch(batch: bytes) -> list[ReadRecord]:
                 sequence,
                 header.is_transactional,
                 header.is_control,
+                header.is_log_append_time,
             )
         )
     return found
@@ -66,15 +68,17 @@ def _of_batch(batch: bytes) -> list[ReadRecord]:
 
 def _of_messages(data: bytes) -> list[ReadRecord]:
     return [
-        ReadRecord(each.offset, each.timestamp_ms, each.key, each.value, (), -1, -1, -1, False, False)
+        ReadRecord(
+            each.offset, each.timestamp_ms, each.key, each.value, (), -1, -1, -1, False, False, each.is_log_append_time
+        )
         for message in read_message_set(data)
         for each in unwrap(message)
     ]
 
 
 def bytes_of(value: Json) -> bytes | None:
-    """The bytes of {"hex": "..."}, or None for anything else."""
-    if isinstance(value, dict) and value.keys() == {"hex"} and isinstance(value["hex"], str):
+    """The bytes of {"hex": "..."}, whatever stands beside them to be read; None for anything else."""
+    if isinstance(value, dict) and isinstance(value.get("hex"), str):
         try:
             return bytes.fromhex(value["hex"])
         except ValueError:

@@ -1,0 +1,79 @@
+"""A replay's target in virtual time: a broker that begins as the recorded cluster did."""
+
+from collections.abc import Mapping
+
+from fakebroker.client.connection import ClientConnection
+from fakebroker.engine.engine import Engine
+from fakebroker.errors import FakebrokerError
+from fakebroker.listeners import Address
+from fakebroker.meaning.records import ReadRecord, records_of
+from fakebroker.recording.beginning import engine_of
+from fakebroker.recording.replay import Target
+from fakebroker.recording.survey import CommitBefore, Place, Survey
+from fakebroker.records.batch import peek, split_batches
+from fakebroker.testclient.sim_driver import SimDriver
+from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
+
+_COMMIT_VERSION = 8
+_MOST_AT_ONCE = 1000
+_READ_BYTES = 1 << 20
+
+
+def sim_target(
+    survey: Survey, as_release: str | None = None, settings: Mapping[str, str] | None = None
+) -> tuple[Target, Engine]:
+    """The target, and its engine, whose `errors` are bugs of ours."""
+    engine = engine_of(survey, as_release, settings)
+    driver = SimDriver(engine)
+    addresses = {each.node_id: Address(each.host, each.port) for each in engine.listeners}
+    _commit(survey, driver)
+
+    def append(place: Place, data: bytes) -> None:
+        partition = engine.cluster.topics.partition(*place)
+        if partition is None:
+            return
+        for batch in split_batches(data):
+            entry = peek(batch)
+            base_offset = int.from_bytes(batch[:8], "big")
+            if entry is not None and entry[1] >= 2 and base_offset == partition.log.log_end_offset:
+                partition.log.append(batch, engine.now)
+
+    def read(place: Place, offset: int) -> list[ReadRecord]:
+        partition = engine.cluster.topics.partition(*place)
+        if partition is None or not partition.log.log_start_offset <= offset < partition.log.log_end_offset:
+            return []
+        data = b"".join(partition.log.read(offset, _READ_BYTES, partition.log.log_end_offset))
+        return [record for record in records_of(data) if record.offset == offset]
+
+    def is_served(api_key: int, version: int) -> bool:
+        low, high = engine.listeners[0].versions.get(api_key, (0, -1))
+        return low <= version <= high
+
+    return Target(driver, addresses, is_served, append, read), engine
+
+
+def _commit(survey: Survey, driver: SimDriver) -> None:
+    """Commit what was committed before, as somebody who is no member."""
+    groups: dict[str, list[tuple[str, int, CommitBefore]]] = {}
+    for (group_id, topic, index), commit in survey.commits.items():
+        groups.setdefault(group_id, []).append((topic, index, commit))
+    if not groups:
+        return
+    client = ClientConnection("before-the-recording")
+    driver.open(client)
+    for group_id, rows in groups.items():
+        for at in range(0, len(rows), _MOST_AT_ONCE):
+            request = OffsetCommitRequest(
+                group_id=group_id,
+                topics=[
+                    OffsetCommitRequestTopic(
+                        name=topic, partitions=[(index, each.offset, each.leader_epoch, -1, each.metadata)]
+                    )
+                    for topic, index, each in rows[at : at + _MOST_AT_ONCE]
+                ],
+            )
+            pending = client.send(request, _COMMIT_VERSION)
+            driver.flush(client)
+            if not pending.is_done:
+                raise FakebrokerError(f"the offsets of {group_id} could not be committed before the replay")
+    driver.close(client)

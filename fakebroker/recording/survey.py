@@ -1,0 +1,345 @@
+"""What a session shows of the cluster as it was before the first client came: one pass over the file.
+
+`state` lines say it outright. What they do not say follows from the first answers: a partition's end is where the first
+produced record went, or the first high watermark that anybody saw; what was read before it was there before.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fakebroker.errors import ErrorCode
+from fakebroker.meaning.records import bytes_of
+from fakebroker.recording.session import Line, read_session
+from fakebroker.records.batch import split_batches
+from fakebroker.release import RELEASES, release
+
+Json = Any
+Place = tuple[str, int]  # topic, partition
+
+_EARLIEST, _LATEST = -2, -1
+_TOPIC_CONFIG_SOURCE = 1
+_TOPIC_RESOURCE = 2
+_BROKER_RESOURCE = 4
+# Settings that say where a broker runs, not how it behaves.
+_ABOUT_THE_MACHINE = re.compile(
+    r"(listeners|advertised|listener\.|inter\.broker|log\.dir|node\.id|broker\.|process\.roles|controller|zookeeper|ssl|"
+    r"sasl|security|num\..*threads|metadata\.log|early\.start)"
+)
+_PROMPT_MS = 250
+_STARTING = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+_NOT_THERE_YET = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVAILABLE)
+
+
+@dataclass
+class LogBefore:
+    """A partition's log: its first and next offset, and the batches in it that somebody read, by base offset."""
+
+    start: int | None = None
+    end: int | None = None
+    batches: dict[int, bytes] = field(default_factory=dict)
+
+    def saw_end(self, offset: int) -> None:
+        """A high watermark or end offset was told; the first counts."""
+        if self.end is None and offset >= 0:
+            self.end = offset
+
+    def saw_start(self, offset: int) -> None:
+        """A log start offset was told; the first counts."""
+        if self.start is None and offset >= 0:
+            self.start = offset
+
+    def saw_append(self, base_offset: int) -> None:
+        """A client appended there: the log ended there or before."""
+        if base_offset >= 0:
+            self.end = base_offset if self.end is None else min(self.end, base_offset)
+
+    def saw_records(self, data: bytes) -> None:
+        """Somebody read these batches; those after the end came later."""
+        for batch in split_batches(data):
+            base_offset = int.from_bytes(batch[:8], "big")
+            if self.end is None or base_offset < self.end:
+                self.batches.setdefault(base_offset, batch)
+
+
+@dataclass
+class TopicBefore:
+    """A topic: how many partitions, on which brokers, with which settings."""
+
+    partitions: int
+    replicas: dict[int, list[int]] = field(default_factory=dict)
+    config: dict[str, str] = field(default_factory=dict)
+    topic_id: str | None = None
+
+
+@dataclass(frozen=True)
+class CommitBefore:
+    """A committed offset."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str | None
+
+
+@dataclass
+class _Asked:
+    """A request that waits for its answer."""
+
+    line: int
+    at_ms: float
+    message: Json
+
+
+class Survey:
+    """What a session begins with, and what of it a replay has to know in advance."""
+
+    def __init__(self) -> None:
+        self.started_wall_ms = 0
+        self.upstream = ""
+        self.nodes: dict[int, str | None] = {}  # id -> rack
+        self.topics: dict[str, TopicBefore] = {}
+        self.logs: dict[Place, LogBefore] = {}
+        self.commits: dict[tuple[str, str, int], CommitBefore] = {}
+        self.settings: dict[str, str] = {}
+        self.release: str | None = None
+        self.member_ids: dict[int, str] = {}  # line of a JoinGroup -> the member id that its answer gave
+        self.starting: dict[int, None] = {}  # lines of requests that came while a coordinator was starting
+        self.lines = 0
+        self.requests = 0
+        self.cut: str | None = None
+        self.has_end = False
+        self.appended_later: dict[str, int] = {}
+        self._knows_all_topics = False
+        self._names: dict[str, str] = {}  # topic id -> name
+        self._settled: dict[str, None] = {}  # topics of which it is known whether they were there
+        self._committed: dict[tuple[str, str, int], None] = {}
+        self._joined: dict[str, None] = {}
+        self._asked: dict[tuple[int, int | None], _Asked] = {}
+        self._takes: dict[str, Callable[[Json, Json, float], None]] = {
+            "ApiVersions": self._take_api_versions,
+            "Metadata": self._take_metadata,
+            "CreateTopics": self._take_create_topics,
+            "ListOffsets": self._take_list_offsets,
+            "Fetch": self._take_fetch,
+            "Produce": self._take_produce,
+            "OffsetFetch": self._take_offset_fetch,
+            "OffsetCommit": self._take_offset_commit,
+            "JoinGroup": self._take_join_group,
+            "DescribeConfigs": self._take_describe_configs,
+        }
+
+    @property
+    def node_ids(self) -> list[int]:
+        """The brokers, in order; node 1 if the session names none."""
+        return sorted(self.nodes) or [1]
+
+    def topic_name(self, entry: Mapping[str, Json]) -> str | None:
+        """The name of the topic that a struct speaks of, by name or id; None for an id never seen with a name."""
+        for name in ("Name", "Topic", "TopicName"):
+            if entry.get(name):
+                return str(entry[name])
+        return self._names.get(entry.get("TopicId", ""))
+
+    def take(self, number: int, line: Line) -> None:
+        """Take in a line, the `number`th of the file."""
+        self.lines = number
+        match line["kind"]:
+            case "session":
+                self.started_wall_ms = line["started_wall_ms"]
+                self.upstream = line["upstream"]
+            case "state":
+                self._take_state(line)
+            case "connect":
+                if line["broker"] is not None:
+                    self.nodes.setdefault(line["broker"], None)
+            case "request":
+                self.requests += 1
+                asked = _Asked(number, line["at_ms"], line.get("message"))
+                self._asked[line["connection"], line["correlation_id"]] = asked
+            case "answer":
+                self._take_answer(line)
+            case "close":
+                for key in [key for key in self._asked if key[0] == line["connection"]]:
+                    del self._asked[key]
+            case "end":
+                self.has_end = True
+
+    def _take_answer(self, line: Line) -> None:
+        asked = self._asked.pop((line["connection"], line["correlation_id"]), None)
+        message = line.get("message")
+        take = self._takes.get(line["api"] or "")
+        if asked is None or asked.message is None or message is None:
+            return
+        if is_starting(message):
+            self.starting[asked.line] = None
+        if take is None:
+            return
+        if line["api"] == "JoinGroup" and message.get("MemberId"):
+            self.member_ids[asked.line] = message["MemberId"]
+        take(asked.message, message, line["at_ms"] - asked.at_ms)
+
+    def _take_state(self, line: Line) -> None:
+        """What the recorder asked before the first client came."""
+        message = line.get("message", {})
+        match line["subject"]:
+            case "api_versions":
+                self.release = line.get("release")
+            case "metadata" if message:
+                self._take_metadata({}, message, 0)
+                self._knows_all_topics = True
+            case "configs" if message:
+                self._take_describe_configs({}, message, 0)
+                self._take_broker_settings(message)
+            case "offsets":
+                for row in line.get("offsets", ()):
+                    log = self._log((row["topic"], row["partition"]))
+                    log.saw_start(row["log_start_offset"])
+                    log.saw_end(row["log_end_offset"])
+            case "committed_offsets" if message:
+                self._take_offset_fetch({"GroupId": line["group_id"]}, message, 0)
+
+    def _take_broker_settings(self, answer: Json) -> None:
+        for result in answer["Results"]:
+            if result["ResourceType"] == _BROKER_RESOURCE and result["ErrorCode"] == 0:
+                for each in result["Configs"]:
+                    if each["Value"] is not None and not _ABOUT_THE_MACHINE.match(each["Name"]):
+                        self.settings[each["Name"]] = each["Value"]
+
+    def _take_api_versions(self, _request: Json, answer: Json, _waited_ms: float) -> None:
+        if self.release is None and answer.get("ErrorCode") == 0:
+            listed = {each["ApiKey"]: (each["MinVersion"], each["MaxVersion"]) for each in answer["ApiKeys"]}
+            self.release = nearest_release(listed)
+
+    def _take_metadata(self, request: Json, answer: Json, _waited_ms: float) -> None:
+        for broker in answer.get("Brokers", ()):
+            self.nodes[broker["NodeId"]] = broker.get("Rack")
+        for topic in answer["Topics"]:
+            name = topic.get("Name")
+            if not name:
+                continue
+            if topic["ErrorCode"] in _NOT_THERE_YET:
+                self._settled.setdefault(name)
+            elif topic["ErrorCode"] == ErrorCode.NONE:
+                self._saw_topic(name, topic, _creates(request))
+
+    def _saw_topic(self, name: str, topic: Json, may_create: bool) -> None:
+        self._names.setdefault(topic.get("TopicId", ""), name)
+        partitions = topic["Partitions"]
+        if name in self._settled or self._knows_all_topics:
+            if name not in self.topics and may_create and not topic.get("IsInternal"):
+                self.appended_later.setdefault(name, len(partitions))
+            return
+        self._settled[name] = None
+        if topic.get("IsInternal"):
+            return
+        replicas = {each["PartitionIndex"]: each["ReplicaNodes"] for each in partitions}
+        self.topics[name] = TopicBefore(len(partitions), replicas, topic_id=topic.get("TopicId"))
+
+    def _take_create_topics(self, _request: Json, answer: Json, _waited_ms: float) -> None:
+        for topic in answer["Topics"]:
+            if topic["ErrorCode"] == ErrorCode.NONE:
+                self._names.setdefault(topic.get("TopicId", ""), topic["Name"])
+                self._settled.setdefault(topic["Name"])
+
+    def _take_list_offsets(self, request: Json, answer: Json, _waited_ms: float) -> None:
+        asked = {
+            (topic["Name"], each["PartitionIndex"]): each["Timestamp"]
+            for topic in request.get("Topics", ())
+            for each in topic["Partitions"]
+        }
+        for name, each in self._partitions(answer["Topics"], "Partitions"):
+            place = (name, each["PartitionIndex"])
+            if each["ErrorCode"] == ErrorCode.NONE and "Offset" in each:
+                if asked.get(place) == _LATEST:
+                    self._log(place).saw_end(each["Offset"])
+                elif asked.get(place) == _EARLIEST:
+                    self._log(place).saw_start(each["Offset"])
+
+    def _take_fetch(self, _request: Json, answer: Json, _waited_ms: float) -> None:
+        for name, each in self._partitions(answer["Responses"], "Partitions"):
+            if each["ErrorCode"] == ErrorCode.NONE:
+                log = self._log((name, each["PartitionIndex"]))
+                log.saw_end(each["HighWatermark"])
+                log.saw_start(each.get("LogStartOffset", -1))
+                log.saw_records(bytes_of(each.get("Records")) or b"")
+
+    def _take_produce(self, _request: Json, answer: Json, _waited_ms: float) -> None:
+        for name, each in self._partitions(answer["Responses"], "PartitionResponses"):
+            if each["ErrorCode"] == ErrorCode.NONE:
+                log = self._log((name, each["Index"]))
+                log.saw_append(each["BaseOffset"])
+                log.saw_start(each.get("LogStartOffset", -1))
+
+    def _take_offset_fetch(self, request: Json, answer: Json, _waited_ms: float) -> None:
+        groups = answer.get("Groups") or [{**answer, "GroupId": request.get("GroupId")}]
+        for group in groups:
+            for name, each in self._partitions(group.get("Topics", ()), "Partitions"):
+                key = (group["GroupId"], name, each["PartitionIndex"])
+                if key not in self._committed and each["CommittedOffset"] >= 0:
+                    epoch = each.get("CommittedLeaderEpoch", -1)
+                    self.commits[key] = CommitBefore(each["CommittedOffset"], epoch, each.get("Metadata"))
+                self._committed[key] = None
+
+    def _take_offset_commit(self, request: Json, _answer: Json, _waited_ms: float) -> None:
+        for name, each in self._partitions(request["Topics"], "Partitions"):
+            self._committed[request["GroupId"], name, each["PartitionIndex"]] = None
+
+    def _take_join_group(self, request: Json, answer: Json, waited_ms: float) -> None:
+        if answer["ErrorCode"] != ErrorCode.NONE or request["GroupId"] in self._joined:
+            return
+        self._joined[request["GroupId"]] = None
+        delay_ms = 0 if waited_ms < _PROMPT_MS else round(waited_ms / 100) * 100
+        self.settings.setdefault("group.initial.rebalance.delay.ms", str(delay_ms))
+
+    def _take_describe_configs(self, _request: Json, answer: Json, _waited_ms: float) -> None:
+        for result in answer["Results"]:
+            topic = self.topics.get(result["ResourceName"])
+            if result["ResourceType"] == _TOPIC_RESOURCE and topic is not None and result["ErrorCode"] == 0:
+                for each in result["Configs"]:
+                    if each.get("ConfigSource") == _TOPIC_CONFIG_SOURCE and each["Value"] is not None:
+                        topic.config.setdefault(each["Name"], each["Value"])
+
+    def _partitions(self, topics: Json, key: str) -> Iterator[tuple[str, Json]]:
+        """(topic, struct) for each partition of a list of topics."""
+        for topic in topics or ():
+            name = self.topic_name(topic)
+            if name is not None:
+                yield from ((name, each) for each in topic[key])
+
+    def _log(self, place: Place) -> LogBefore:
+        return self.logs.setdefault(place, LogBefore())
+
+
+def survey(path: str | os.PathLike[str]) -> Survey:
+    """Read a session once. Raises SessionError for a file that is none."""
+    found = Survey()
+
+    def note(sentence: str) -> None:
+        found.cut = sentence
+
+    for number, line in enumerate(read_session(path, note), 1):
+        found.take(number, line)
+    return found
+
+
+def is_starting(answer: Json) -> bool:
+    """Whether an answer says that a coordinator was not there yet: the client asks again."""
+    if isinstance(answer, dict):
+        return answer.get("ErrorCode") in _STARTING or any(is_starting(each) for each in answer.values())
+    return isinstance(answer, list) and any(is_starting(each) for each in answer)
+
+
+def nearest_release(listed: Mapping[int, tuple[int, int]]) -> str:
+    """The release that serves most of the listed APIs in exactly these versions; of several the newest."""
+
+    def alike(name: str) -> int:
+        versions = release(name).versions
+        return sum(versions.get(key) == span for key, span in listed.items()) - len(versions.keys() - listed.keys())
+
+    return max(reversed(RELEASES), key=alike)
+
+
+def _creates(request: Json) -> bool:
+    return bool(request.get("AllowAutoTopicCreation", True))
