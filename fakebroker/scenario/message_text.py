@@ -12,7 +12,6 @@ from typing import Any
 
 from fakebroker.engine.subjects import error_name
 from fakebroker.errors import WireError
-from fakebroker.records.batch import read_records, split_batches
 from fakebroker.records.consumer_protocol import decode_assignment, decode_subscription
 from fakebroker.schema.message import Declaration
 from fakebroker.schema.types import RECORDS, ArrayOf, FieldSpec, Primitive
@@ -21,6 +20,7 @@ from fakebroker.wire.registry import api as find_api
 Json = Any
 
 MOST_ENTRIES = 12  # of one list
+MOST_PARTITIONS = 6  # of one topic
 MOST_BYTES_CHARS = 80
 MOST_TEXT_CHARS = 400
 
@@ -61,16 +61,19 @@ _USUAL: Mapping[str, tuple[Json, ...]] = {
 _PLAIN_TEXT = re.compile(r"[A-Za-z0-9_$./+-][A-Za-z0-9_$./+@-]*(?: [A-Za-z0-9_$./+@-]+)*")
 
 
+_LEFT_OUT = {("CreatableTopicResult", "configs")}  # all settings of a topic that was created, mostly defaults
+
+
 def request_text(api: str, version: int, request: Json) -> str:
     """The fields of a request; "" when all are usual."""
-    return flow(_fields(find_api(api).request.fields, request)) if _is_known(api, version) else flow(request)
+    return flow(_fields(find_api(api).request, request)) if _is_known(api, version) else flow(request)
 
 
 def answer_text(api: str, version: int, answer: Json) -> str:
     """The fields of an answer after its outcome: "ok", or the name of the first error in it."""
     if not _is_known(api, version):
         return flow(answer)
-    fields = _fields(find_api(api).response.fields, answer)
+    fields = _fields(find_api(api).response, answer)
     first = next(_errors(fields), None)
     if fields.get("error") == first:
         fields.pop("error", None)
@@ -150,14 +153,17 @@ def _errors(value: Json) -> Iterator[str]:
             yield from _errors(each)
 
 
-def _fields(specs: tuple[FieldSpec, ...], data: Json) -> dict[str, Json]:
+def _fields(kind: type[Declaration], data: Json) -> dict[str, Json]:
     """The fields that say something, under our names."""
     if not isinstance(data, Mapping):
         return {"": data}
-    known = {spec.kafka_name: spec for spec in specs}
+    known = {spec.kafka_name: spec for spec in kind.fields if (kind.kafka_name, spec.name) not in _LEFT_OUT}
+    left_out = {spec.kafka_name for spec in kind.fields} - known.keys()
     fields: dict[str, Json] = {}
     for name, value in data.items():
         spec = known.get(name)
+        if name in left_out:
+            continue
         if spec is None:
             fields[name] = value
         elif (partitions := _by_partition(spec, value)) is not None:
@@ -169,7 +175,9 @@ def _fields(specs: tuple[FieldSpec, ...], data: Json) -> dict[str, Json]:
 
 def _is_usual(spec: FieldSpec, value: Json) -> bool:
     """Whether a value says nothing: empty, false, or what is always sent."""
-    return value in (None, "", False) and value != 0 or value == [] or value in _USUAL.get(spec.name, ())
+    if isinstance(value, bool):
+        return value == bool(spec.default)
+    return value is None or value in ("", []) or value in _USUAL.get(spec.name, ())
 
 
 def _shown(spec: FieldSpec, value: Json) -> Json:
@@ -182,10 +190,12 @@ def _shown(spec: FieldSpec, value: Json) -> Json:
 
 def _element(kind: Any, value: Json, name: str) -> Json:
     if isinstance(kind, type) and issubclass(kind, Declaration):
-        fields = _fields(kind.fields, value)
+        fields = _fields(kind, value)
         return _by_name(kind, fields)
-    if isinstance(value, Mapping) and value.keys() == {"hex"} and isinstance(kind, Primitive):
-        return _bytes(bytes.fromhex(value["hex"]), kind, name)
+    if isinstance(value, Mapping) and value.keys() == {"hex"}:
+        return _bytes(bytes.fromhex(value["hex"]), name)
+    if kind is RECORDS and isinstance(value, list):
+        return [{field: inner for field, inner in each.items() if inner is not None} for each in value]
     return value
 
 
@@ -200,12 +210,10 @@ def _by_name(kind: type[Declaration], fields: dict[str, Json]) -> Json:
     return _Named({name: only if rest else _ALONE})
 
 
-def _bytes(data: bytes, kind: Primitive, name: str) -> Json:
-    """Bytes as what they hold: a subscription, an assignment, records, text, else hexadecimal."""
+def _bytes(data: bytes, name: str) -> Json:
+    """Bytes as what they hold: a subscription, an assignment, text, else hexadecimal."""
     if not data:
         return ""
-    if kind is RECORDS:
-        return _tried(data, _records)
     if name == "metadata":
         return _tried(data, _subscription)
     if name in ("assignment", "member_assignment"):
@@ -237,14 +245,6 @@ def _assignment(data: bytes) -> Json:
     return {topic: list(partitions) for topic, partitions in read.assigned_partitions}
 
 
-def _records(data: bytes) -> Json:
-    """Records as [offset, key, value] without their times; batches that are cut off are left out, as clients do."""
-    found = []
-    for batch in split_batches(data):
-        found += [[each.offset, _octets(each.key), _octets(each.value)] for each in read_records(batch)]
-    return found
-
-
 def _octets(data: bytes | None) -> Json:
     if data is None:
         return None
@@ -274,14 +274,16 @@ def _by_partition(spec: FieldSpec, value: Json) -> dict[str, Json] | None:
         if not isinstance(entry, Mapping):
             return None
         name = next((str(entry[each.kafka_name]) for each in topic if entry.get(each.kafka_name)), "")
-        rest = _fields(kind.fields, {k: v for k, v in entry.items() if k != lists[0].kafka_name})
+        rest = _fields(kind, {k: v for k, v in entry.items() if k != lists[0].kafka_name})
         for each in topic:
             if rest.get(each.name) == name or each.name == "topic_id":
                 rest.pop(each.name, None)
-        partitions = entry.get(lists[0].kafka_name)
+        partitions = entry.get(lists[0].kafka_name) or []
         if rest or not partitions:
             found[name] = rest or _ALONE
-        found |= dict(_partition(name, lists[0], each) for each in partitions or ())
+        found |= dict(_partition(name, lists[0], each) for each in partitions[:MOST_PARTITIONS])
+        if len(partitions) > MOST_PARTITIONS:
+            found[f"{name}-..."] = f"{len(partitions) - MOST_PARTITIONS} more partitions"
     return found
 
 
@@ -292,4 +294,4 @@ def _partition(topic: str, spec: FieldSpec, value: Json) -> tuple[str, Json]:
     index = next((each for each in kind.fields if each.name in _INDEXES), None)
     number = "" if index is None else value.get(index.kafka_name, 0)
     rest = {name: each for name, each in value.items() if index is None or name != index.kafka_name}
-    return f"{topic}-{number}", _fields(kind.fields, rest) or _ALONE
+    return f"{topic}-{number}", _fields(kind, rest) or _ALONE

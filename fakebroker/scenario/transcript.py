@@ -21,6 +21,7 @@ from typing import Any
 from fakebroker.core.events import FaultHit, Transition
 from fakebroker.engine.journal import Connected, Disconnected
 from fakebroker.engine.printable import printable
+from fakebroker.meaning import Meaning
 from fakebroker.reports.event_wording import event_text
 from fakebroker.scenario.happenings import (
     BrokerEvent,
@@ -33,8 +34,7 @@ from fakebroker.scenario.happenings import (
     StepBegan,
 )
 from fakebroker.scenario.message_text import answer_text, flow, request_text, value_text
-from fakebroker.scenario.script import ClientStep, Place, Scenario, Step
-from fakebroker.scenario.stand_in import Meaning
+from fakebroker.scenario.script import ClientStep, Place, Scenario
 
 WIDTH = 120
 START_WALL_MS = 1_767_225_600_000  # 2026-01-01T00:00:00Z, when virtual time begins
@@ -43,9 +43,12 @@ _VERSIONS = "ApiVersions"
 _MOST_LINES = 12  # of one happening: what is longer is no reading for people
 
 
-def transcript_of(scenario: Scenario, happenings: Sequence[Happening]) -> str:
-    """The whole text: a header, the steps with all that came of each, and how it ended. Ends with a newline."""
-    lines = [*header_of(scenario), "", *dialogue_of(scenario, happenings), "", _ending(happenings)]
+def transcript_of(scenario: Scenario, happenings: Sequence[Happening], start_wall_ms: int = START_WALL_MS) -> str:
+    """The whole text: a header, the steps with all that came of each, and how it ended. Ends with a newline.
+
+    `start_wall_ms` is the time of day when the timeline began.
+    """
+    lines = [*header_of(scenario), "", *dialogue_of(scenario, happenings, start_wall_ms), "", _ending(happenings)]
     return "\n".join(lines) + "\n"
 
 
@@ -65,9 +68,9 @@ def header_of(scenario: Scenario) -> list[str]:
     return lines
 
 
-def dialogue_of(scenario: Scenario, happenings: Sequence[Happening]) -> list[str]:
+def dialogue_of(scenario: Scenario, happenings: Sequence[Happening], start_wall_ms: int = START_WALL_MS) -> list[str]:
     """What happened, without header and ending."""
-    return _Writer(scenario, happenings).lines()
+    return _Writer(scenario, happenings, start_wall_ms).lines()
 
 
 def tail_of(scenario: Scenario, happenings: Sequence[Happening], most_lines: int = 30) -> str:
@@ -90,10 +93,11 @@ def time_text(ms: int) -> str:
 class _Writer:
     """Makes the lines of one play, in one pass: names of ids are given in the order in which they appear."""
 
-    def __init__(self, scenario: Scenario, happenings: Sequence[Happening]) -> None:
+    def __init__(self, scenario: Scenario, happenings: Sequence[Happening], start_wall_ms: int) -> None:
         self._happenings = happenings
         self._file = scenario.path
-        self._meaning = Meaning()
+        self._start_wall_ms = start_wall_ms
+        self._meaning = Meaning(start_wall_ms)
         self._time_width = max((len(time_text(each.at_ms)) for each in happenings), default=0)
         places = [_place_text(each.step.place, self._file) for each in happenings if isinstance(each, StepBegan)]
         self._place_width = max(map(len, places), default=0)
@@ -142,7 +146,7 @@ class _Writer:
         event = happening.event
         if isinstance(event, Connected | Disconnected):
             return
-        yield from self._tell(happening, "broker", self._meaning.text(_event_text(event)), separator=": ")
+        yield from self._tell(happening, self._meaning.text(_event_text(event)), "")
 
     @_of.register
     def _(self, happening: Gave) -> Iterator[str]:
@@ -160,7 +164,7 @@ class _Writer:
             yield from self._tell(happening, "FAILED", self._meaning.text(problem), separator=": ")
 
     def _wall_ms(self, happening: Happening) -> int:
-        return START_WALL_MS + happening.at_ms
+        return self._start_wall_ms + happening.at_ms
 
     def _tell(self, happening: Happening, what: str, text: str, separator: str = "  ") -> Iterator[str]:
         whole = separator.join(part for part in (what, text) if part)
@@ -226,8 +230,3 @@ def _ending(happenings: Sequence[Happening]) -> str:
     more = [f"{count} {name}" for name, count in counts.items() if name != "step" and count]
     took = time_text(happenings[-1].at_ms) if happenings else time_text(0)
     return ", ".join([f"ended at {took} after {steps} step{'' if steps == 1 else 's'}", *more])
-
-
-def steps_of(happenings: Sequence[Happening]) -> list[Step]:
-    """The steps that were taken."""
-    return [each.step for each in happenings if isinstance(each, StepBegan)]

@@ -71,8 +71,6 @@ class Played:
         client.steps.connection.send = note  # type: ignore[method-assign]
         return client
 
-
-
     def step(self, line: int, text: str, do: Callable[[], object]) -> None:
         """Take a step."""
 
