@@ -11,6 +11,7 @@ from fakebroker.control.extra import Extra, Served
 from fakebroker.control.journal import JOURNAL
 from fakebroker.control.members import Member
 from fakebroker.control.problems import Problem
+from fakebroker.control.scenarios import SCENARIOS
 from fakebroker.control.snapshots import SNAPSHOTS
 
 
@@ -92,4 +93,5 @@ EXTRAS = (
     Extra("DELETE", "/brokers/{broker_id}", _remove_broker, status=204),
     *JOURNAL,
     *SNAPSHOTS,
+    *SCENARIOS,
 )

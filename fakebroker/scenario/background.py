@@ -27,7 +27,7 @@ class Cancelled(BaseException):
 class BackgroundPlay:
     """A play under way, or what came of it. Its methods may be called from any thread.
 
-    `on_happening` is called in the thread that plays.
+    `on_happening` and `on_over` are called in the thread that plays.
     """
 
     def __init__(
@@ -36,12 +36,16 @@ class BackgroundPlay:
         world: "World",
         seed: int | None = None,
         on_happening: Callable[[Happening], None] | None = None,
+        on_over: Callable[[], None] | None = None,
+        is_virtual: bool = False,
     ) -> None:
+        """Prepare a play; `is_virtual` is whether the time of `world` is virtual."""
         self.scenario = scenario
         self.seed = seed
-        self._world: Any = _Cancellable(world, self._check)
+        self._world: Any = world if is_virtual else _Cancellable(world, self._check)
         self._start_wall_ms = world.driver.wall_ms
         self._tell = on_happening
+        self._on_over = on_over
         self._happenings: list[Happening] = []
         self._problems: list[str] = []
         self._error: BaseException | None = None
@@ -58,6 +62,11 @@ class BackgroundPlay:
     def is_done(self) -> bool:
         """Whether the timeline is over: played to its end, ended by a failure, or cancelled."""
         return self._over.is_set()
+
+    @property
+    def error(self) -> BaseException | None:
+        """The error of the player itself, a bug, if it had one."""
+        return self._error
 
     @property
     def is_cancelled(self) -> bool:
@@ -133,6 +142,8 @@ class BackgroundPlay:
             self._error = error
         finally:
             self._over.set()
+            if self._on_over is not None:
+                self._on_over()
 
     def _on_happening(self, happening: Happening) -> None:
         self._check()

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fakebroker.broker import AsyncFakeBroker
@@ -111,14 +111,15 @@ class FromThread(Powers):
         with self._gate:
             if self._is_closed:
                 raise BrokerStopped("the broker is not there for this thread any more")
+            try:
+                begin()
+            except RuntimeError:  # the loop was closed
+                raise BrokerStopped("the broker's loop has ended") from None
             self._under_way[done] = None
-            begin()
         try:
             return done.result()
-        except (asyncio.CancelledError, RuntimeError) as error:
-            if done.cancelled():
-                raise BrokerStopped("the broker was stopped") from None
-            raise error from None
+        except CancelledError:
+            raise BrokerStopped("the broker was stopped") from None
         finally:
             with self._gate:
                 self._under_way.pop(done, None)

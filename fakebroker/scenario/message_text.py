@@ -65,7 +65,9 @@ _LEFT_OUT = {("CreatableTopicResult", "configs")}  # all settings of a topic tha
 
 
 def request_text(api: str, version: int, request: Json) -> str:
-    """The fields of a request; "" when all are usual."""
+    """The fields of a request; "" when all are usual. None stands for bytes that are no request."""
+    if request is None:
+        return "bytes as they are"
     return flow(_fields(find_api(api).request, request)) if _is_known(api, version) else flow(request)
 
 

@@ -34,12 +34,11 @@ from fakebroker.scenario.happenings import (
     StepBegan,
 )
 from fakebroker.scenario.message_text import answer_text, flow, request_text, value_text
-from fakebroker.scenario.script import ClientStep, Place, Scenario
+from fakebroker.scenario.script import Place, Scenario
 
 WIDTH = 120
 START_WALL_MS = 1_767_225_600_000  # 2026-01-01T00:00:00Z, when virtual time begins
 DAY_MS, HOUR_MS, MINUTE_MS = 86_400_000, 3_600_000, 60_000
-_VERSIONS = "ApiVersions"
 _MOST_LINES = 12  # of one happening: what is longer is no reading for people
 
 
@@ -102,7 +101,6 @@ class _Writer:
         places = [_place_text(each.step.place, self._file) for each in happenings if isinstance(each, StepBegan)]
         self._place_width = max(map(len, places), default=0)
         self._shown_ms: int | None = None
-        self._raw_step = False  # the step is a raw request: its ApiVersions is one that the author wrote
 
     def lines(self) -> list[str]:
         """All lines."""
@@ -115,23 +113,18 @@ class _Writer:
     @_of.register
     def _(self, happening: StepBegan) -> Iterator[str]:
         step = happening.step
-        self._raw_step = isinstance(step, ClientStep) and step.verb == "request"
         place = _place_text(step.place, self._file)
         self._shown_ms = None
         yield from self._put(happening, step.text, place)
 
     @_of.register
     def _(self, happening: Sent) -> Iterator[str]:
-        if happening.api == _VERSIONS and not self._raw_step:
-            return
         request = self._meaning.shown(happening.api, happening.version, happening.request, self._wall_ms(happening))
         what = f"{happening.actor} -> {happening.api} v{happening.version}"
         yield from self._tell(happening, what, request_text(happening.api, happening.version, request))
 
     @_of.register
     def _(self, happening: Received) -> Iterator[str]:
-        if happening.api == _VERSIONS and not self._raw_step and happening.response is not None:
-            return
         what = f"{happening.actor} <- {happening.api}"
         if happening.waited_ms:
             what += f" after {_waited(happening.waited_ms)}"
