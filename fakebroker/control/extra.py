@@ -44,6 +44,7 @@ class Extra(NamedTuple):
     function: Function
     media_type: str = "application/json"
     schema: str = ""  # of a good answer, in the document's components; "" for text
+    has_text: bool = False  # whether there is a form for people, too
     status: int = 200
     also: tuple[int, ...] = ()  # other statuses of good answers
     of_broker: bool = False  # whether it exists for isolated brokers, too

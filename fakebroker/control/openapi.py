@@ -147,7 +147,10 @@ def _operation(row: Operation, schemas: Schemas) -> dict[str, Json]:
 
 def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
     schema: Schema = {"$ref": _REF.format(model=extra.schema)} if extra.schema else {"type": "string"}
-    content = {"content": {extra.media_type: {"schema": schema}}} if extra.status != 204 else {}
+    media = {extra.media_type: {"schema": schema}}
+    if extra.has_text:
+        media["text/plain"] = {"schema": {"type": "string"}}
+    content = {"content": media} if extra.status != 204 else {}
     about = {"description": _texts(extra.doc)["summary"], **content}
     good = {str(status): about for status in sorted((extra.status, *extra.also))}
     in_path = [part[1:-1] for part in extra.path.split("/") if part[:1] == "{"]

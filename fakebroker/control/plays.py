@@ -92,6 +92,15 @@ class Play:
         }
         return {**told, "transcript": play.transcript} if with_transcript else told
 
+    @property
+    def text(self) -> str:
+        """The same for people: the transcript, then how it stands."""
+        told = self.shown()
+        more = [f"{self.scenario_id} {told['state']}", *told["problems"]]
+        if told["state"] == "playing" and told["step"] is not None:
+            more.append(f"it is at {told['step']}")
+        return told["transcript"] + "\n" + "\n".join(more) + "\n"
+
     def _state(self) -> str:
         play = self._play
         if not play.is_done:

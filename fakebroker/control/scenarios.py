@@ -5,10 +5,11 @@ from inspect import Parameter
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from fakebroker.control.endpoint import body_of, while_connected
+from fakebroker.control.endpoint import body_of, wants_text, while_connected
 from fakebroker.control.extra import Extra, Served
+from fakebroker.control.plays import Play
 from fakebroker.control.arguments import Arguments
 
 WAIT_S = 30.0
@@ -59,14 +60,19 @@ async def _play(served: Served, request: Request) -> Response:
         given["scenario"], given.get("seed"), given.get("parameters") or {}, None if is_virtual else broker
     )
     if not is_virtual:
-        place = f"/scenarios/{play.scenario_id}"
-        return JSONResponse(play.shown(), 202, {"Location": place})
+        return _answer(play, request, 202, {"Location": f"/scenarios/{play.scenario_id}"})
     try:
         await while_connected(play.wait(float("inf")), request)
     finally:
         if not play.is_done:
             await play.cancel()
-    return JSONResponse(play.shown())
+    return _answer(play, request)
+
+
+def _answer(play: Play, request: Request, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    if wants_text(request):
+        return PlainTextResponse(play.text, status, headers)
+    return JSONResponse(play.shown(), status, headers)
 
 
 async def _list(served: Served, _request: Request) -> Response:
@@ -76,7 +82,7 @@ async def _list(served: Served, _request: Request) -> Response:
 
 async def _show(served: Served, request: Request) -> Response:
     """One scenario: whether it is over, the step that it is at, what did not come out as it says, the transcript."""
-    return JSONResponse(served.plays.find(request.path_params["scenario_id"]).shown())
+    return _answer(served.plays.find(request.path_params["scenario_id"]), request)
 
 
 async def _wait(served: Served, request: Request) -> Response:
@@ -87,7 +93,7 @@ async def _wait(served: Served, request: Request) -> Response:
     play = served.plays.find(request.path_params["scenario_id"])
     _, given = wait_arguments().from_body(await body_of(request))
     await while_connected(play.wait(given.get("timeout_s", WAIT_S)), request)
-    return JSONResponse(play.shown())
+    return _answer(play, request)
 
 
 async def _remove(served: Served, request: Request) -> Response:
@@ -104,13 +110,22 @@ SCENARIOS = (
         "/scenarios",
         _play,
         schema="Scenario",
+        has_text=True,
         status=202,
         also=(200,),
         of_broker=True,
         arguments=play_arguments,
         example={"scenario": _EXAMPLE, "virtual": True},
     ),
-    Extra("GET", _ONE, _show, schema="Scenario"),
-    Extra("POST", f"{_ONE}/wait", _wait, schema="Scenario", arguments=wait_arguments, example={"timeout_s": 10.0}),
+    Extra("GET", _ONE, _show, schema="Scenario", has_text=True),
+    Extra(
+        "POST",
+        f"{_ONE}/wait",
+        _wait,
+        schema="Scenario",
+        has_text=True,
+        arguments=wait_arguments,
+        example={"timeout_s": 10.0},
+    ),
     Extra("DELETE", _ONE, _remove, status=204),
 )
