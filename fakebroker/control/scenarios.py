@@ -7,10 +7,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from fakebroker.control.arguments import Arguments
 from fakebroker.control.endpoint import body_of, wants_text, while_connected
 from fakebroker.control.extra import Extra, Served
 from fakebroker.control.plays import Play
-from fakebroker.control.arguments import Arguments
 
 WAIT_S = 30.0
 _EXAMPLE = """about: A consumer commits.
