@@ -5,6 +5,7 @@
     def test_two(fakebroker_factory):                      as many as one likes: fakebroker_factory(nodes=3)
     def test_cheap(fakebroker_session): ...                one broker for the whole run
     @pytest.mark.fakebroker(nodes=3, config={"num.partitions": 3}, seed=7)
+    @pytest.mark.scenario("moves.yaml")                    its timeline is played while the test runs
     @pytest.mark.fakebroker_sweep(apis="OffsetCommit|Fetch")    once more for each fault that is plausible there
 
 An internal error of the broker fails the test that caused it, in its teardown. Every run of pytest loads this file, so
@@ -18,6 +19,7 @@ import pytest
 
 if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker, FakeBroker
+    from fakebroker.scenario.background import BackgroundPlay
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,6 +54,10 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "fakebroker_sweep(apis=..., faults=..., seed=..., budget=...): run the test once more for each plausible fault "
         "at each request of its clients",
+    )
+    config.addinivalue_line(
+        "markers",
+        "scenario(file, parameter=value, ...): play a scenario while the test runs; it makes the broker of `fakebroker`",
     )
     _spare_the_rewriting(config)
     if any(config.getoption(name) for name in ("fakebroker_seed", "fakebroker_profile", "fakebroker_journal")) or any(
@@ -103,6 +109,20 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         from fakebroker.plugin import brokers
 
         brokers.check_marked(item)
+    if item.get_closest_marker("scenario") is not None:
+        from fakebroker.plugin import scenarios
+
+        scenarios.check_marked(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """After the test's own code: what its scenario found."""
+    yield
+    if item.get_closest_marker("scenario") is not None:
+        from fakebroker.plugin import scenarios
+
+        scenarios.finish(item)
 
 
 @pytest.fixture
@@ -110,9 +130,26 @@ def fakebroker(request: pytest.FixtureRequest) -> Iterator["FakeBroker"]:
     """A fresh broker, running on a port of its own; stopped after the test."""
     from fakebroker.plugin import brokers
 
-    broker = brokers.start(request.node, brokers.marked_options(request.node))
-    yield broker
+    item = request.node
+    if item.get_closest_marker("scenario") is None:
+        broker = brokers.start(item, brokers.marked_options(item))
+        yield broker
+    else:
+        from fakebroker.plugin import scenarios
+
+        broker = brokers.start(item, scenarios.options_with(item, brokers.marked_options(item)))
+        scenarios.begin(item, broker)
+        yield broker
+        scenarios.cancel(item)
     brokers.stop([broker])
+
+
+@pytest.fixture
+def scenario(request: pytest.FixtureRequest, fakebroker: "FakeBroker") -> "BackgroundPlay":  # noqa: ARG001 - it plays
+    """The scenario that is played while the test runs (mark `scenario`): `wait(timeout_s)`, `is_done`, `problems`."""
+    from fakebroker.plugin import scenarios
+
+    return scenarios.play_of(request.node)
 
 
 @pytest.fixture
@@ -152,6 +189,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         from fakebroker.plugin.brokers import stories
 
         report.sections += stories(item)
+        if item.get_closest_marker("scenario") is not None:
+            from fakebroker.plugin import scenarios
+
+            report.sections += scenarios.sections(item)
     return report
 
 

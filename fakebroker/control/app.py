@@ -53,8 +53,9 @@ class ControlApp:
         await self._application({**scope, "path": scope["raw_path"].decode("latin-1")}, receive, send)
 
     async def close(self) -> None:
-        """End the streams and stop the isolated brokers."""
+        """End the streams and the scenarios, and stop the isolated brokers."""
         self.served.is_closing = True
+        await self.served.plays.close()
         await self.brokers.close()
 
     def _admit(self, request: Request) -> None:

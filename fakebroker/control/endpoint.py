@@ -61,7 +61,7 @@ class Endpoint:
         try:
             result = self._call(broker, in_path, many, given)
             if inspect.isawaitable(result):
-                result = await _while_connected(result, request)
+                result = await while_connected(result, request)
         except KafkaError as error:
             raise kafka_problem(error, {**in_path, **dict.fromkeys(self.arguments.many, many), **given}) from error
         return self._response(broker, result, request)
@@ -99,7 +99,7 @@ class Endpoint:
         return JSONResponse(content, 201 if creates(self.operation) else 200)
 
 
-async def _while_connected(waiting: Awaitable[Any], request: Request) -> Any:
+async def while_connected(waiting: Awaitable[Any], request: Request) -> Any:
     """What is waited for, unless the caller hangs up first: then nobody is there to read what this raises."""
     waits, leaves = asyncio.ensure_future(waiting), asyncio.ensure_future(_disconnected(request))
     try:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from fakebroker.broker import AsyncFakeBroker
 from fakebroker.control.arguments import Arguments
 from fakebroker.control.brokers import Brokers
+from fakebroker.control.plays import Plays
 
 if TYPE_CHECKING:
     from fakebroker.snapshot.snapshot import Snapshot
@@ -23,6 +24,7 @@ class Served:
         self.brokers = brokers
         self.snapshots: dict[str, Snapshot] = {}
         self.snapshot_count = 0
+        self.plays = Plays()
         self.is_closing = False
 
     def broker_of(self, request: Request) -> AsyncFakeBroker:
@@ -42,7 +44,9 @@ class Extra(NamedTuple):
     function: Function
     media_type: str = "application/json"
     schema: str = ""  # of a good answer, in the document's components; "" for text
+    has_text: bool = False  # whether there is a form for people, too
     status: int = 200
+    also: tuple[int, ...] = ()  # other statuses of good answers
     of_broker: bool = False  # whether it exists for isolated brokers, too
     arguments: Callable[[], Arguments] | None = None  # of its body
     example: Mapping[str, Any] | None = None

@@ -10,6 +10,7 @@ from fakebroker.control.endpoint import body_of
 from fakebroker.control.extra import Extra, Served
 from fakebroker.control.journal import JOURNAL
 from fakebroker.control.problems import Problem
+from fakebroker.control.scenarios import SCENARIOS
 from fakebroker.control.snapshots import SNAPSHOTS
 from fakebroker.object_model.members import Member
 
@@ -92,4 +93,5 @@ EXTRAS = (
     Extra("DELETE", "/brokers/{broker_id}", _remove_broker, status=204),
     *JOURNAL,
     *SNAPSHOTS,
+    *SCENARIOS,
 )

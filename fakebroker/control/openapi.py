@@ -75,7 +75,26 @@ _DIFF: Schema = {
     "properties": {"is_same": {"type": "boolean"}, "lines": {"type": "array", "items": {"type": "string"}}},
     "required": ["is_same", "lines"],
 }
+_TEXT: Schema = {"type": "string"}
+_SCENARIO: Schema = {
+    "type": "object",
+    "description": "A scenario that is played, or what came of it.",
+    "properties": {
+        "scenario_id": _TEXT,
+        "name": _TEXT,
+        "about": _TEXT,
+        "state": {"enum": ["playing", "passed", "failed", "cancelled"]},
+        "steps": {"type": "integer", "description": "How many steps were taken."},
+        "step": {"anyOf": [_TEXT, {"type": "null"}], "description": "The step that was taken last, with its place."},
+        "problems": {"type": "array", "items": _TEXT, "description": "What did not come out as the scenario says."},
+        "skipped": {"type": "array", "items": _TEXT, "description": "Steps that could not be taken, and why."},
+        "transcript": {**_TEXT, "description": "What happened, as text for people; a list leaves it out."},
+    },
+    "required": ["scenario_id", "name", "about", "state", "steps", "step", "problems", "skipped"],
+}
 _EXTRA_SCHEMAS: dict[str, Schema] = {
+    "Scenario": _SCENARIO,
+    "Scenarios": {"type": "array", "items": {"$ref": "#/components/schemas/Scenario"}},
     "Problem": _PROBLEM,
     "Broker": _BROKER,
     "Brokers": {"type": "array", "items": {"$ref": "#/components/schemas/Broker"}},
@@ -128,8 +147,12 @@ def _operation(row: Operation, schemas: Schemas) -> dict[str, Json]:
 
 def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
     schema: Schema = {"$ref": _REF.format(model=extra.schema)} if extra.schema else {"type": "string"}
-    content = {"content": {extra.media_type: {"schema": schema}}} if extra.status != 204 else {}
-    good = {str(extra.status): {"description": _texts(extra.doc)["summary"], **content}}
+    media = {extra.media_type: {"schema": schema}}
+    if extra.has_text:
+        media["text/plain"] = {"schema": {"type": "string"}}
+    content = {"content": media} if extra.status != 204 else {}
+    about = {"description": _texts(extra.doc)["summary"], **content}
+    good = {str(status): about for status in sorted((extra.status, *extra.also))}
     in_path = [part[1:-1] for part in extra.path.split("/") if part[:1] == "{"]
     statuses = _errors(extra.verb == "POST") | {str(s): _problem(_STATUSES[s]) for s in extra.errors}
     result: dict[str, Json] = {

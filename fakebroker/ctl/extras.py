@@ -5,9 +5,9 @@ compares the two.
 """
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fakebroker.broker import AsyncFakeBroker
 from fakebroker.object_model.members import Member
@@ -45,8 +45,21 @@ class Extra(NamedTuple):
         return self.verb == "POST"
 
 
-def _keyword(name: str, kind: type) -> inspect.Parameter:
+class FileText(str):
+    """The text of a file, which a shell names."""
+
+
+def _keyword(name: str, kind: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+
+
+def _play_options() -> list[inspect.Parameter]:
+    kinds = {"scenario": FileText, "seed": int, "parameters": Mapping[str, str], "virtual": bool}
+    return [_keyword(name, kind) for name, kind in kinds.items()]
+
+
+def _wait_options() -> list[inspect.Parameter]:
+    return [_keyword("timeout_s", float)]
 
 
 def _broker_options() -> list[inspect.Parameter]:
@@ -65,6 +78,7 @@ def _stream_options() -> list[inspect.Parameter]:
 
 _BROKER = "/brokers/{broker_id}"
 _SNAPSHOT = "/snapshots/{snapshot_id}"
+_SCENARIO = "/scenarios/{scenario_id}"
 _FORK = """Start an isolated broker with the history of a snapshot.
 
 It may have other settings, be another release, and `--lost-commits '[["GROUP", "TOPIC", 0]]'` lets commits never
@@ -78,6 +92,11 @@ without a request and a client.
 _STREAM = """Print what happens while it happens, a JSON line for each entry of the journal; Ctrl-C ends it.
 
 It begins with what happens next, or with the entry of the sequence number `--since`.
+"""
+_PLAY = """Play the scenario FILE (- is standard input) on the broker, while its clients are connected.
+
+It prints the id of the play, of which `fakebroker ctl scenarios ID wait` tells what came. With --virtual it is played
+on a broker of its own in virtual time, and printed is what came of it.
 """
 
 EXTRAS = (
@@ -98,6 +117,11 @@ EXTRAS = (
     Extra("GET", "/journal/trace", "A timeline for https://ui.perfetto.dev.", answer=Answer.FILE, of_broker=True),
     Extra("GET", "/journal/pcap", "The frames as a capture for Wireshark.", answer=Answer.FILE, of_broker=True),
     Extra("POST", "/journal/diff", "How the journal FILE differs from the journal.", sends_file=True, of_broker=True),
+    Extra("GET", "/scenarios", "The scenarios that are being played, and the latest of those that are over."),
+    Extra("POST", "/scenarios", _PLAY, _play_options, of_broker=True, word="play"),
+    Extra("GET", _SCENARIO, "One scenario: whether it is over, its problems, what happened."),
+    Extra("POST", f"{_SCENARIO}/wait", "Wait until a scenario is over, and tell what came of it.", _wait_options),
+    Extra("DELETE", _SCENARIO, "End a scenario where it is, and forget it."),
     Extra("GET", "/errors", "The internal errors (bugs) of the broker so far.", of_broker=True),
     Extra("GET", "/healthz", "Whether the broker serves clients; fails if it does not.", of_broker=True),
     Extra("GET", "/metrics", "Prometheus metrics.", answer=Answer.FILE, of_broker=True),

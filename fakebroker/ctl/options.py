@@ -9,7 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import click
 
-from fakebroker.ctl.extras import Extra
+from fakebroker.ctl.extras import Extra, FileText
 from fakebroker.ctl.paths import Row
 
 TABLE, OFFSETS, JSON = "KEY=VALUE", "TOPIC-PARTITION=OFFSET", "JSON"
@@ -17,7 +17,7 @@ FILE = click.Argument(["file"], type=click.File("rb"), metavar="FILE")
 OUT = click.Option(["--out", "out"], metavar="FILE", help="The file to write. [default: standard output]")
 
 
-def options_of(row: Row) -> list[click.Option]:
+def options_of(row: Row) -> list[click.Parameter]:
     """The options of a row, which are the arguments of its power."""
     if isinstance(row, Extra):
         return [_option(p) for p in row.parameters() if _is_sayable(p.annotation)]
@@ -30,9 +30,11 @@ def options_of(row: Row) -> list[click.Option]:
     return [_option(p) for p in member.parameters if p.name not in row.in_path and _is_sayable(p.annotation)]
 
 
-def _option(parameter: inspect.Parameter) -> click.Option:
+def _option(parameter: inspect.Parameter) -> click.Parameter:
     """One argument: numbers and words by themselves, tables as KEY=VALUE, what is more complicated as JSON."""
     name, hint = parameter.name, _without_none(parameter.annotation)
+    if hint is FileText:
+        return click.Argument([name], type=click.File("r", encoding="utf-8"), metavar="FILE")
     flag = f"--{name.replace('_', '-')}"
     required = parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL
     if hint is bool:
@@ -52,8 +54,13 @@ def _option(parameter: inspect.Parameter) -> click.Option:
     return click.Option([flag, name], metavar="TEXT", required=required)
 
 
-def value_of(option: click.Option, value: Any) -> Any:
-    """What is sent of an option's value. Raises UsageError."""
+def value_of(option: click.Parameter, value: Any) -> Any:
+    """What is sent of an option's value, or of the file of an argument. Raises UsageError."""
+    if isinstance(option, click.Argument):
+        try:
+            return value.read()
+        except UnicodeDecodeError as error:
+            raise click.UsageError(f"{value.name}: {error}") from None
     if option.metavar == TABLE:
         return dict(_pair(each) for each in value)
     if option.metavar == OFFSETS:
@@ -102,4 +109,4 @@ def _is_sayable(hint: Any) -> bool:
     hint = _without_none(hint)
     if get_origin(hint) is not None:
         return get_origin(hint) is not Callable
-    return hint in (bool, int, float, str, bytes, datetime, object, Any)
+    return hint in (bool, int, float, str, bytes, datetime, object, Any, FileText)

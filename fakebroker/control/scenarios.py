@@ -1,0 +1,131 @@
+"""Scenarios by HTTP: sent as text, played in virtual time or under the clients of a running broker."""
+
+from collections.abc import Mapping
+from inspect import Parameter
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from fakebroker.control.arguments import Arguments
+from fakebroker.control.endpoint import body_of, wants_text, while_connected
+from fakebroker.control.extra import Extra, Served
+from fakebroker.control.plays import Play
+
+WAIT_S = 30.0
+_EXAMPLE = """about: A consumer commits.
+topics: {orders: {partitions: 1}}
+actors: [a]
+timeline:
+  - {a: join billing, topics: [orders]}
+  - {a: sync, assignments: {a: {orders: [0]}}}
+  - {a: commit, offsets: {orders-0: 42}}
+  - {expect: {group: billing, offsets: {orders-0: 42}}}
+"""
+
+
+def _keyword(name: str, kind: Any, default: Any = None) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def play_arguments() -> Arguments:
+    """A scenario, and how it is to be played."""
+    return Arguments(
+        [
+            _keyword("scenario", str, Parameter.empty),
+            _keyword("seed", int | None),
+            _keyword("parameters", Mapping[str, object] | None),
+            _keyword("virtual", bool, False),
+        ],
+        "ScenarioArguments",
+    )
+
+
+def wait_arguments() -> Arguments:
+    """How long is waited."""
+    return Arguments([_keyword("timeout_s", float, WAIT_S)], "ScenarioWaitArguments")
+
+
+async def _play(served: Served, request: Request) -> Response:
+    """Play a scenario, which is sent as its text (docs/scenarios.md).
+
+    It is played on this broker, in the background and in real time, while clients are connected: the answer is 202
+    with its `scenario_id`. With `virtual` it is played on a broker of its own in virtual time, and the answer is 200
+    with what came of it. Includes are refused.
+    """
+    _, given = play_arguments().from_body(await body_of(request))
+    is_virtual = given.get("virtual", False)
+    broker = served.broker_of(request)
+    play = served.plays.begin(
+        given["scenario"], given.get("seed"), given.get("parameters") or {}, None if is_virtual else broker
+    )
+    if not is_virtual:
+        return _answer(play, request, 202, {"Location": f"/scenarios/{play.scenario_id}"})
+    try:
+        await while_connected(play.wait(float("inf")), request)
+    finally:
+        if not play.is_done:
+            await play.cancel()
+    return _answer(play, request)
+
+
+def _answer(play: Play, request: Request, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    if wants_text(request):
+        return PlainTextResponse(play.text, status, headers)
+    return JSONResponse(play.shown(), status, headers)
+
+
+async def _list(served: Served, _request: Request) -> Response:
+    """The scenarios that are being played, and the latest of those that are over, without their transcripts."""
+    return JSONResponse([each.shown(with_transcript=False) for each in served.plays])
+
+
+async def _show(served: Served, request: Request) -> Response:
+    """One scenario: whether it is over, the step that it is at, what did not come out as it says, the transcript."""
+    return _answer(served.plays.find(request.path_params["scenario_id"]), request)
+
+
+async def _wait(served: Served, request: Request) -> Response:
+    """Wait until a scenario is over, and tell what came of it. 408 that names the step it is at if that takes longer.
+
+    The answer is good for one that failed, too: look at `state` and `problems`.
+    """
+    play = served.plays.find(request.path_params["scenario_id"])
+    _, given = wait_arguments().from_body(await body_of(request))
+    await while_connected(play.wait(given.get("timeout_s", WAIT_S)), request)
+    return _answer(play, request)
+
+
+async def _remove(served: Served, request: Request) -> Response:
+    """End a scenario where it is, and forget it. What it did to the broker stays."""
+    await served.plays.remove(request.path_params["scenario_id"])
+    return Response(status_code=204)
+
+
+_ONE = "/scenarios/{scenario_id}"
+SCENARIOS = (
+    Extra("GET", "/scenarios", _list, schema="Scenarios"),
+    Extra(
+        "POST",
+        "/scenarios",
+        _play,
+        schema="Scenario",
+        has_text=True,
+        status=202,
+        also=(200,),
+        of_broker=True,
+        arguments=play_arguments,
+        example={"scenario": _EXAMPLE, "virtual": True},
+    ),
+    Extra("GET", _ONE, _show, schema="Scenario", has_text=True),
+    Extra(
+        "POST",
+        f"{_ONE}/wait",
+        _wait,
+        schema="Scenario",
+        has_text=True,
+        arguments=wait_arguments,
+        example={"timeout_s": 10.0},
+    ),
+    Extra("DELETE", _ONE, _remove, status=204),
+)

@@ -1,0 +1,114 @@
+"""`@pytest.mark.scenario("file.yaml", parameter=value)`: a scenario as the environment of a test.
+
+The broker of the fixture `fakebroker` is made as the scenario says, and its timeline is played in the background from
+the broker's start on. What does not come out as the scenario says fails the test.
+"""
+
+import os
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+from fakebroker.errors import FakebrokerError, WaitTimeout
+from fakebroker.plugin.options import checked
+
+if TYPE_CHECKING:
+    from fakebroker.broker import FakeBroker
+    from fakebroker.scenario.background import BackgroundPlay
+    from fakebroker.scenario.script import Scenario
+
+MARKER, FIXTURE = "scenario", "fakebroker"
+AFTER_TEST_S = 5.0  # how long a scenario may go on after the test's own code
+PLAY = pytest.StashKey["BackgroundPlay"]()
+SCENARIO = pytest.StashKey["Scenario"]()
+
+
+def check_marked(item: pytest.Item) -> None:
+    """Fail a test whose mark nothing would heed, or whose file is no scenario."""
+    if FIXTURE not in getattr(item, "fixturenames", ()):
+        if any(mark.name == MARKER for mark in item.own_markers):
+            _refuse(item, f"the test does not use the fixture that it is for, {FIXTURE}")
+        return
+    item.stash[SCENARIO] = _read(item)
+
+
+def options_with(item: pytest.Item, options: dict[str, Any]) -> dict[str, Any]:
+    """The options of the test's broker: those of the scenario, and what marks say beside it."""
+    from fakebroker.scenario.options import broker_options
+
+    if SCENARIO not in item.stash:
+        return options
+    marked: dict[str, Any] = {}
+    for mark in reversed(list(item.iter_markers("fakebroker"))):
+        marked |= checked(mark)
+    try:
+        return broker_options(item.stash[SCENARIO], marked)
+    except FakebrokerError as error:
+        _refuse(item, error)
+
+
+def begin(item: pytest.Item, broker: "FakeBroker") -> None:
+    """Begin to play the scenario of the mark, if there is one."""
+    if SCENARIO not in item.stash:
+        return
+    from fakebroker.scenario.background import BackgroundPlay
+    from fakebroker.scenario.worlds import BrokerWorld
+
+    item.stash[PLAY] = BackgroundPlay(item.stash[SCENARIO], BrokerWorld(broker)).start()
+
+
+def play_of(item: pytest.Item) -> "BackgroundPlay":
+    """The play of the test's mark. Fails a test without one."""
+    if PLAY not in item.stash:
+        pytest.fail(f'the fixture scenario is for tests with @pytest.mark.{MARKER}("file.yaml")', pytrace=False)
+    return item.stash[PLAY]
+
+
+def finish(item: pytest.Item) -> None:
+    """The test's own code is done: wait a moment for the end of the timeline, and fail the test if something is wrong."""
+    if PLAY not in item.stash:
+        return
+    play = item.stash[PLAY]
+    try:
+        play.wait(AFTER_TEST_S)
+    except WaitTimeout as error:
+        text = f"{error}, counted from the end of the test; scenario.wait(timeout_s) in the test waits longer"
+        raise pytest.fail.Exception(text, pytrace=False) from None
+    except AssertionError as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
+
+
+def cancel(item: pytest.Item) -> None:
+    """End the play where it is, before its broker is stopped."""
+    if PLAY in item.stash:
+        item.stash[PLAY].cancel()
+
+
+def sections(item: pytest.Item) -> list[tuple[str, str]]:
+    """What a failed test tells of its scenario: what happened last."""
+    if PLAY not in item.stash:
+        return []
+    play = item.stash[PLAY]
+    return [(f"scenario {play.scenario.path}", play.tail)]
+
+
+def _read(item: pytest.Item) -> "Scenario":
+    mark = item.get_closest_marker(MARKER)
+    assert mark is not None
+    if len(mark.args) != 1 or not isinstance(mark.args[0], str | os.PathLike):
+        _refuse(
+            item, f'it takes one file, relative to that of the test: @pytest.mark.{MARKER}("file.yaml", name=value)'
+        )
+    path = os.path.join(item.path.parent, os.fspath(mark.args[0]))
+    try:
+        from fakebroker.scenario.reading import read_scenario
+
+        return read_scenario(os.path.relpath(path) if not os.path.isabs(mark.args[0]) else path, dict(mark.kwargs))
+    except OSError as error:
+        _refuse(item, f"{path}: {error.strerror or error}")
+    except FakebrokerError as error:
+        _refuse(item, error)
+
+
+def _refuse(item: pytest.Item, error: Exception | str) -> NoReturn:
+    raise pytest.fail.Exception(f"{item.nodeid}: mark {MARKER}: {error}", pytrace=False) from None

@@ -1,0 +1,77 @@
+"""The approved transcript beside a scenario: NAME.transcript for NAME.yaml. A play must give the same text.
+
+A person approves by reading: `--approve` writes what was played, and the diff of the commit is what is reviewed.
+"""
+
+import os
+from difflib import unified_diff
+from enum import Enum
+from pathlib import Path
+
+SUFFIX = ".transcript"
+_GREEN, _RED, _CYAN, _PLAIN = "\033[32m", "\033[31m", "\033[36m", "\033[0m"
+
+
+class Approval(Enum):
+    """How the text that was played compares with the approved one."""
+
+    SAME = "same"
+    MISSING = "missing"
+    DIFFERENT = "different"
+
+
+def approved_path(scenario_path: str | os.PathLike[str]) -> Path:
+    """Where the approved transcript of a scenario stands."""
+    return Path(scenario_path).with_suffix(SUFFIX)
+
+
+def approved_text(path: Path) -> str | None:
+    """The approved transcript, None if there is none. Raises OSError for one that cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+
+
+def compare(approved: str | None, played: str) -> Approval:
+    """Whether a play gave the approved text."""
+    if approved is None:
+        return Approval.MISSING
+    return Approval.SAME if approved == played else Approval.DIFFERENT
+
+
+def approve(path: Path, played: str) -> bool:
+    """Write the text as the approved one; whether that changed anything. Raises OSError.
+
+    The file is replaced as a whole: whoever reads it meanwhile sees the old or the new one.
+    """
+    if approved_text(path) == played:
+        return False
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        new.write_text(played, encoding="utf-8")
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
+    return True
+
+
+def diff(approved: str, played: str, path: str, is_coloured: bool = False) -> str:
+    """A unified diff of the whole dialogue, from what was approved to what was played."""
+    lines = unified_diff(
+        approved.splitlines(),
+        played.splitlines(),
+        f"{path} (approved)",
+        f"{path} (played)",
+        n=max(len(approved), len(played)),
+        lineterm="",
+    )
+    return "\n".join(_coloured(line) if is_coloured else line for line in lines)
+
+
+def _coloured(line: str) -> str:
+    """A line of a diff in the colours that everybody knows; file names and places stand out."""
+    if line.startswith(("---", "+++", "@@")):
+        return f"{_CYAN}{line}{_PLAIN}"
+    colour = {"+": _GREEN, "-": _RED}.get(line[:1])
+    return f"{colour}{line}{_PLAIN}" if colour else line

@@ -1,0 +1,70 @@
+"""Many plays: one after the other while that is faster, then in several processes. The outcomes keep their order."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing import get_context
+from time import perf_counter
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+# What it costs until the first outcome of other processes is here; less work than that is done here and now.
+FORKED_S, SPAWNED_S = 0.15, 1.5
+_CHUNK_S = 0.1  # about how long a process works on what it is handed at once
+_MOST_IN_CHUNK = 64
+
+
+def outcomes(work: Callable[[T], R], tasks: Sequence[T], processes: int | None = None) -> Iterator[R]:
+    """What `work` makes of each task, in their order. `work` and what it gives have to be picklable.
+
+    `processes` is how many may work, the number of this process's processors unless given. Whoever ends the iteration
+    early ends the work.
+    """
+    most = len(_processors()) if processes is None else processes
+    if most < 2:
+        yield from map(work, tasks)
+        return
+    began_s = perf_counter()
+    for done, task in enumerate(tasks, 1):
+        yield work(task)
+        each_s = (perf_counter() - began_s) / done
+        left = len(tasks) - done
+        if each_s * left * (1 - 1 / most) > _start_s():
+            yield from _in_processes(work, tasks[done:], min(most, left), each_s)
+            return
+
+
+def _in_processes(work: Callable[[T], R], tasks: Sequence[T], processes: int, each_s: float) -> Iterator[R]:
+    size = max(1, min(_MOST_IN_CHUNK, int(_CHUNK_S / max(each_s, 1e-6)), len(tasks) // (processes * 2)))
+    with _pool(processes) as pool:
+        yield from islice(pool.map(work, tasks, chunksize=size), len(tasks))
+
+
+@contextmanager
+def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that end with the block, however it ends."""
+    pool = ProcessPoolExecutor(processes, get_context("fork" if _forks() else "spawn"))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _forks() -> bool:
+    """Whether other processes may begin as copies of this one, with all modules loaded: safe without other threads."""
+    return sys.platform == "linux"
+
+
+def _start_s() -> float:
+    return FORKED_S if _forks() else SPAWNED_S
+
+
+def _processors() -> Sequence[int]:
+    if sys.platform == "linux":
+        return sorted(os.sched_getaffinity(0))
+    return range(os.cpu_count() or 1)
