@@ -21,7 +21,7 @@ class _Commands(click.Group):
     """The commands. All but `serve` are imported only when they are used, so that it starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), "ctl", "dialogue", "journal", "record", "replay"]
+        return [*super().list_commands(ctx), "ctl", "dialogue", "journal", "record", "replay", "scenario"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name == "ctl":
@@ -44,6 +44,10 @@ class _Commands(click.Group):
             from fakebroker.recording.command import record
 
             return record
+        if cmd_name == "scenario":
+            from fakebroker.scenario.command import scenario
+
+            return scenario
         return super().get_command(ctx, cmd_name)
 
 
