@@ -15,6 +15,7 @@ from fakebroker.apis.handlers import MODULES
 from fakebroker.control.openapi import document
 from fakebroker.errors import ErrorCode
 from fakebroker.release import RELEASES, Behaviours, release
+from fakebroker.scenario.json_schema import schema_text
 from fakebroker.settings import (
     PROFILES,
     broker_groups,
@@ -183,6 +184,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "python-api.md": partial(python_api_page, _NOTE),
     "journal-schema.md": partial(journal_schema_page, _NOTE),
     "journal.schema.json": json_schema_file,
+    "scenario.schema.json": schema_text,
     **{f"rules/{chapter.path.name}": partial(filled_page, chapter.path) for chapter in chapters()},
     "rules/README.md": partial(index_page, _NOTE),
 }

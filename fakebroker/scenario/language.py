@@ -277,7 +277,7 @@ def answer_fields(api_name: str | None = None) -> Sequence[str]:
 
     if api_name is not None:
         return ["error", *(spec.name for spec in api(api_name).response.fields)]
-    names: dict[str, Any] = dict.fromkeys(["error", "records", *Record._fields])
+    names: dict[str, Any] = dict.fromkeys(["error", "closed", "why", "records", *Record._fields])
     for each in APIS.values():
         names |= dict.fromkeys(spec.name for spec in each.response.fields)
     return list(names)

@@ -1,16 +1,15 @@
 """The file that `fakebroker scenario new` writes."""
 
-SCHEMA_URL = "https://raw.githubusercontent.com/fakebroker/fakebroker/main/docs/scenario.schema.json"
-
 
 def starter_text() -> str:
     """A short scenario with remarks. It passes."""
-    return _TEXT.replace("SCHEMA_URL", SCHEMA_URL)
+    return _TEXT
 
 
 _TEXT = """\
-# yaml-language-server: $schema=SCHEMA_URL
-# The language: docs/scenarios.md. Play it with `fakebroker scenario run`, check it with `fakebroker scenario check`.
+# yaml-language-server: $schema=scenario.schema.json
+# Editors complete the keys when that file is there: fakebroker scenario schema > scenario.schema.json
+# The language is in docs/scenarios.md. `fakebroker scenario run` plays a file, `fakebroker scenario check` only reads it.
 about: Two consumers share a topic; one crashes, and the other takes over its partition when the session ends.
 source: []                              # KIPs and issues that tell the story
 topics: {orders: {partitions: 2}}
