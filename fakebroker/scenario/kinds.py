@@ -5,8 +5,6 @@ they are left as they are for the player.
 """
 
 import re
-from base64 import b64decode
-from binascii import Error as Base64Error
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -31,11 +29,12 @@ LONGEST_MS = 10**15  # what a clock of the year 9999 has room for, and more
 class Reading:
     """What is known while a file is read: the problems so far, and what earlier steps saved (name -> kind of thing).
 
-    `saved` is None where nothing can be saved: outside of a timeline.
+    The actors are there, too: "$a.member_id". Outside of a timeline "$name" is a text like others.
     """
 
     problems: Problems = field(default_factory=Problems)
-    saved: dict[str, str] | None = None
+    saved: dict[str, str] = field(default_factory=dict)
+    in_timeline: bool = True
 
     def wrong(self, node: Node, key: str, message: str) -> None:
         """Keep a problem with a node."""
@@ -95,7 +94,7 @@ class Kind:
 
     def read(self, node: Node, reading: Reading) -> Any:
         """The value. Raises Wrong."""
-        if reading.saved is not None and is_saved(node):
+        if reading.in_timeline and is_saved(node):
             check_saved(node, reading)
             return node.value
         return self.value(node, reading)
@@ -124,11 +123,10 @@ def is_saved(node: Node) -> TypeGuard[Scalar]:
 
 def check_saved(node: Scalar, reading: Reading) -> None:
     """Raises Wrong if no earlier step saved what a text with "$" names."""
-    assert reading.saved is not None
     name = SAVED.fullmatch(node.value)
     if name is None:
         raise Wrong(node, f"{shown(node)} begins with $ and is no name of a saved value; $$ stands for one $")
-    if name[1] not in reading.saved:
+    if name[1] not in reading.saved or (reading.saved[name[1]] == "actor" and not name[2]):
         raise Wrong(node, f"no earlier step saves {name[1]!r}; {nearest(name[1], reading.saved)}")
 
 
@@ -406,15 +404,15 @@ class OneOf(Kind):
         return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
-def _base64(base64: str) -> bytes:
+def _hex(digits: str) -> bytes:
     try:
-        return b64decode(base64, validate=True)
-    except (Base64Error, ValueError):
-        raise ValueError("is no base64") from None
+        return bytes.fromhex(digits)
+    except ValueError:
+        raise ValueError("is not hexadecimal") from None
 
 
-_BASE64_TEXT = ScalarKind("a text in base64", (str,), {"type": "string"}, _base64)
-BASE64 = FieldsOf({"base64": _BASE64_TEXT}, ["base64"], lambda base64: base64)
+_HEX_TEXT = ScalarKind("a text of hexadecimal digits", (str,), {"type": "string"}, _hex)
+HEX = FieldsOf({"hex": _HEX_TEXT}, ["hex"], lambda hex: hex)
 ENCODED = ScalarKind("a text", (str,), {"type": "string"}, lambda text: text.encode("utf-8", "surrogatepass"))
 
 

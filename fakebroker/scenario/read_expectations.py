@@ -18,6 +18,7 @@ ACTOR_PROPERTIES = (
     "outstanding", "node",
 )  # fmt: skip
 RECORD_PROPERTIES = ("count", "values", "keys", "offsets", "timestamps", "records")
+PATTERN_FIELDS = (*(name for name in RequestPattern._fields if name != "is_never"), "never")
 SUBJECTS: Mapping[str, str] = {
     "group": "a group by its id",
     "topic": "a topic by its name",
@@ -124,8 +125,8 @@ def _patterns(node: Node, reading: Reading) -> list[Json]:
             reading.wrong(each, "journal", f"should be a request: {{api: JoinGroup}}, not {shown(each)}")
             continue
         for name, key in each.keys.items():
-            if name not in RequestPattern._fields:
-                reading.wrong(key, name, f"requests have no such field; {nearest(name, RequestPattern._fields)}")
+            if name not in PATTERN_FIELDS:
+                reading.wrong(key, name, f"requests have no such field; {nearest(name, PATTERN_FIELDS)}")
         if "error" in each.entries:
             _check_error(each.entries["error"], reading)
         found.append(read_expected(each, reading, "journal"))
@@ -164,7 +165,7 @@ def saved_thing(node: Node, reading: Reading, kind: str) -> str:
     if not isinstance(node, Scalar) or not isinstance(node.value, str) or not node.value:
         raise Wrong(node, f"should be the name that `as` gave a {kind}, not {shown(node)}")
     name = node.value.removeprefix("$")
-    there = [each for each, what in (reading.saved or {}).items() if what == kind]
+    there = [each for each, what in reading.saved.items() if what == kind]
     if name not in there:
         raise Wrong(node, f"no earlier step has `as: {name}` for a {kind}; {nearest(name, there)}")
     return name

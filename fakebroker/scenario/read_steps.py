@@ -220,7 +220,7 @@ class StepReader:
         )  # fmt: skip
 
     def _snapshot(self, entry: _Entry, name: str) -> str:
-        there = [each for each, what in (self._reading.saved or {}).items() if what == "snapshot"]
+        there = [each for each, what in self._reading.saved.items() if what == "snapshot"]
         name = name.removeprefix("$")
         if name not in there:
             text = f"no earlier step has `as: {name}` for a snapshot; {nearest(name, there)}"
@@ -372,9 +372,11 @@ class StepReader:
 
     def _saves(self, entry: _Entry, key: str, name: str, kind: str) -> None:
         found = SAVED.fullmatch("$" + name)
-        if found is None or found[2]:
+        if name in self._actors:
+            self._reading.wrong(entry.rest[key], key, f"{name!r} is the name of an actor already")
+        elif found is None or found[2]:
             self._reading.wrong(entry.rest[key], key, f"{name!r} is no name: letters, digits, _ and -")
-        elif self._reading.saved is not None:
+        else:
             self._reading.saved[name] = kind
 
 

@@ -92,7 +92,6 @@ class _FileReader:
 
     def scenario(self, data: str | bytes, name: str, path: Path | None, parameters: Mapping[str, Json]) -> Scenario:
         """The scenario of the outermost file."""
-        self._reading.saved = {}
         try:
             parts = self._parts(data, name, path, parameters, tuple(FILE_KEYS))
         except ScenarioError as error:
@@ -158,11 +157,11 @@ class _FileReader:
 
     def _outside(self, read: Any) -> Any:
         """Read a value outside of the timeline, where "$" is no name."""
-        saved, self._reading.saved = self._reading.saved, None
+        self._reading.in_timeline = False
         try:
             return read()
         finally:
-            self._reading.saved = saved
+            self._reading.in_timeline = True
 
     def _parts(
         self, data: str | bytes, name: str, path: Path | None, parameters: Mapping[str, Json], known: Sequence[str]
@@ -280,6 +279,7 @@ class _FileReader:
         if node is None:
             return []
         names = list(actors)
+        self._reading.saved |= dict.fromkeys(names, "actor")
 
         def include(value: Node, given: Node | None) -> list[Step]:
             parts = self._included(value, given, path)
@@ -288,6 +288,7 @@ class _FileReader:
             self._merge(value, "topic", topics, parts.topics)
             self._merge(value, "actor", actors, parts.actors)
             names.extend(name for name in parts.actors if name not in names)
+            self._reading.saved |= dict.fromkeys(names, "actor")
             return parts.timeline
 
         return StepReader(self._reading, names, include).steps(node, "timeline")

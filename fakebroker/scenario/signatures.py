@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 from fakebroker.object_model.members import type_hints
 from fakebroker.scenario.kinds import (
     ANYTHING,
-    BASE64,
     DURATION_MS,
     DURATION_S,
     ENCODED,
     FLAG,
+    HEX,
     MOMENT,
     MOMENT_MS,
     NULL,
@@ -57,7 +57,7 @@ def kind_of(hint: Any) -> Kind | None:
     except TypeError:  # not hashable
         return None
     if hint is bytes:
-        return OneOf([ENCODED, BASE64])
+        return OneOf([ENCODED, HEX])
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Literal:
         return Choice(parts)
@@ -79,7 +79,7 @@ def kind_of(hint: Any) -> Kind | None:
 
 def _union(parts: tuple[Any, ...]) -> Kind | None:
     if str in parts and bytes in parts:
-        kinds = [TEXT, BASE64, *(kind_of(part) for part in parts if part not in (str, bytes))]
+        kinds = [TEXT, HEX, *(kind_of(part) for part in parts if part not in (str, bytes))]
     else:
         kinds = [kind_of(part) for part in parts]
     known = [kind for kind in kinds if kind is not None]

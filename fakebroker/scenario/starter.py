@@ -9,7 +9,7 @@ def starter_text() -> str:
 _TEXT = """\
 # yaml-language-server: $schema=scenario.schema.json
 # Editors complete the keys when that file is there: fakebroker scenario schema > scenario.schema.json
-# The language is in docs/scenarios.md. `fakebroker scenario run` plays a file, `fakebroker scenario check` only reads it.
+# The language: docs/scenarios.md. `fakebroker scenario run FILE` plays it, `fakebroker scenario check FILE` reads it.
 about: Two consumers share a topic; one crashes, and the other takes over its partition when the session ends.
 source: []                              # KIPs and issues that tell the story
 topics: {orders: {partitions: 2}}
