@@ -11,12 +11,12 @@ from fakebroker.scenario.values import value_view
 if TYPE_CHECKING:
     from fakebroker.engine.journal import Exchange
     from fakebroker.handles.expectation import RequestPattern
-    from fakebroker.handles.powers import Powers
     from fakebroker.scenario.actors import ActorClient
     from fakebroker.scenario.worlds import World
 
 Json = Any
 LAST_SHOWN = 6
+_COLUMNS = {"timestamp": "timestamp_ms"}
 
 
 class Expectations:
@@ -40,19 +40,14 @@ class Expectations:
     def _seen(self, subject: str, identity: Mapping[str, Json], names: Sequence[str]) -> Mapping[str, Json]:
         if subject == "actor":
             return _picked(self._actor(identity).shown(), names, "an actor")
-        broker = self._world.broker
-        if broker is None:
-            asked = self._world.ask(subject, identity, list(names))
-            if asked is None:
-                raise UnknownThing("expect", subject, f"{self._world.name} cannot be asked about a {subject}")
-            return asked
+        powers = self._world.powers
         if subject == "records":
-            return _picked(_records(broker, identity), names, "what records show")
+            return _picked(_records(powers, identity), names, "what records show")
         if subject == "committed":
-            return _committed(broker, identity)
-        return {name: value_view(_property(self._handle(broker, subject, identity), name)) for name in names}
+            return _committed(powers, identity)
+        return {name: value_view(_property(self._handle(powers, subject, identity), name)) for name in names}
 
-    def _handle(self, broker: "Powers", subject: str, identity: Mapping[str, Json]) -> Any:
+    def _handle(self, powers: Any, subject: str, identity: Mapping[str, Json]) -> Any:
         which = list(identity.values())
         if subject in ("fault", "hold", "snapshot"):
             name = str(which[0]) if which else ""
@@ -61,12 +56,12 @@ class Expectations:
                 raise UnknownThing(subject, name, f"{subject}: no step has made {name!r}; {hint}")
             return self._things[name]
         if subject == "partition":
-            return broker.topic(which[0]).partition(which[1])
+            return powers.topic(which[0]).partition(which[1])
         if subject == "clock":
-            return broker.clock
-        find: Callable[..., Any] | None = getattr(broker, subject, None)
+            return powers.clock
+        find: Callable[..., Any] | None = getattr(powers, subject, None)
         if subject not in ("group", "topic", "coordinator", "node") or find is None:
-            raise UnknownThing("expect", subject, f"{subject!r} is nothing that can be expected something of")
+            raise UnknownThing("expect", subject, f"{self._world.name} cannot be asked about a {subject}")
         return find(*which)
 
     def _actor(self, identity: Mapping[str, Json]) -> "ActorClient":
@@ -75,16 +70,16 @@ class Expectations:
             raise UnknownThing("actor", name, f"there is no actor {name!r}; {nearest(name, list(self._actors))}")
         return self._actors[name]
 
-    def _journal(self, expected: Mapping[str, Json] | Sequence[Json]) -> list[str]:
+    def _journal(self, expected: Mapping[str, Json]) -> list[str]:
         """Requests in this order, others between them; `never`: none of these before the next."""
         from fakebroker.handles.expectation import RequestPattern
 
         broker = self._world.broker
         if broker is None:
             raise UnknownThing("expect", "journal", f"{self._world.name} has no journal")
-        rows = expected.get("requests", ()) if isinstance(expected, Mapping) else expected
+        rows, since = expected.get("requests", ()), expected.get("since", self.since_seq)
         patterns = [_pattern(row, RequestPattern) for row in rows]
-        return _out_of_order(patterns, broker.journal.requests(since=self.since_seq))
+        return _out_of_order(patterns, broker.journal.requests(since=since))
 
 
 def _offset_of(expected: Json, seen: Json) -> Json:
@@ -113,17 +108,19 @@ def _picked(view: Mapping[str, Json], names: Sequence[str], whose: str) -> Mappi
     return view
 
 
-def _records(broker: "Powers", identity: Mapping[str, Json]) -> dict[str, Json]:
+def _records(powers: Any, identity: Mapping[str, Json]) -> dict[str, Json]:
     topic, *partition = identity.values()
-    stored = broker.topic(topic).records(*partition)
+    stored = powers.topic(topic).records(*partition)
     rows = [record_view(each) | {"partition": each.partition} for each in stored]
-    columns = {f"{name}s": [row[name] for row in rows] for name in ("offset", "key", "value")}
+    columns = {
+        f"{name}s": [row[_COLUMNS.get(name, name)] for row in rows] for name in ("offset", "key", "value", "timestamp")
+    }
     return {"records": rows, "count": len(rows), **columns}
 
 
-def _committed(broker: "Powers", identity: Mapping[str, Json]) -> dict[str, Json]:
+def _committed(powers: Any, identity: Mapping[str, Json]) -> dict[str, Json]:
     (group_id, *_) = identity.values()
-    return {f"{each.topic}-{each.partition}": value_view(each) for each in broker.group(group_id).committed}
+    return {f"{each.topic}-{each.partition}": value_view(each) for each in powers.group(group_id).committed}
 
 
 def _pattern(row: Mapping[str, Json], make: "type[RequestPattern]") -> "RequestPattern":

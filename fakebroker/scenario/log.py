@@ -4,12 +4,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fakebroker.client.connection import Pending
+from fakebroker.engine.journal import Recorded
 from fakebroker.scenario.answers import message_json
 from fakebroker.scenario.happenings import BrokerEvent, Happening, Json, Received, Sent
 from fakebroker.schema import Message
 from fakebroker.wire.registry import api
 
 if TYPE_CHECKING:
+    from fakebroker.engine.engine import Engine
     from fakebroker.scenario.worlds import World
 
 NO_ACKS = "with acks 0 there is no answer"
@@ -22,16 +24,13 @@ class HappeningLog:
         self.happenings: list[Happening] = []
         self._world = world
         self._on_happening = on_happening
-        self._began_wall_ms = world.wall_ms
-        self._began_mono_ms = world.driver.mono_ms
-        self._next_seq = world.broker.journal.next_seq if world.broker is not None else 0
         self._requests = 0
+        self.begin()
 
     def begin(self) -> None:
         """The timeline begins: times count from now, and what the broker did before is left out."""
         self._began_wall_ms, self._began_mono_ms = self._world.wall_ms, self._world.driver.mono_ms
-        if self._world.broker is not None:
-            self._next_seq = self._world.broker.journal.next_seq
+        self.first_seq = self._next_seq = self._world.broker.journal.next_seq if self._world.broker is not None else 0
 
     @property
     def at_ms(self) -> int:
@@ -53,11 +52,18 @@ class HappeningLog:
         broker = self._world.broker
         if broker is None:
             return
-        since, self._next_seq = self._next_seq, broker.journal.next_seq
-        if since < self._next_seq:
-            for recorded in broker.journal.events(since=since):
-                if recorded.seq < self._next_seq:
-                    self._add(BrokerEvent(recorded.at.wall_ms - self._began_wall_ms, recorded.event))
+        # In virtual time without a call: it is asked in the middle of a delivery, when no client may go on.
+        is_virtual = self._world.poll_ms is None
+        new = self._new_events(broker.engine) if is_virtual else broker.call(lambda: self._new_events(broker.engine))
+        for recorded in new:
+            self._add(BrokerEvent(recorded.at.wall_ms - self._began_wall_ms, recorded.event))
+
+    def _new_events(self, engine: "Engine") -> list[Recorded]:
+        journal = engine.journal
+        since, self._next_seq = self._next_seq, journal.next_seq
+        if since == self._next_seq:
+            return []
+        return [each for each in journal.kept(since) if isinstance(each, Recorded)]
 
     def watch(self, actor: str) -> "ActorWatch":
         """What notes the requests of an actor."""

@@ -100,8 +100,7 @@ class Player:
             for name, arguments in self._scenario.topics.items():
                 self._world.create_topic(name, arguments)
             self._log.begin()
-            if self._world.broker is not None:
-                self._expectations.since_seq = self._world.broker.journal.next_seq
+            self._expectations.since_seq = self._log.first_seq
             self._play_all(self._scenario.timeline)
             self._check_outstanding()
         except StepFailed:
@@ -252,11 +251,8 @@ class Player:
     # The broker
 
     def _power(self, step: PowerStep) -> list[str]:
-        broker = self._world.broker
-        if broker is None:
-            raise StepFailed(f"{self._world.name} has no power {step.power}")
         expected = self._variables.filled(step.expected)
-        target, power = broker, step.power
+        target, power = self._world.powers, step.power
         if step.on is not None:
             target, power = self._thing(step.on), step.power.rpartition(".")[2]
         try:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from fakebroker.scenario.shuffle import Shuffle
+from fakebroker.testclient.sim_driver import SimDriver
 
 if TYPE_CHECKING:
     from fakebroker.scenario.worlds import World
@@ -28,6 +29,10 @@ class Timing:
         self._driver = world.driver
         self._poll_ms = world.poll_ms
         self._shuffle = shuffle
+        self._is_advancing = False
+        if isinstance(world.driver, SimDriver):  # waits of the broker's own let time pass without asking here
+            world.driver.after_delivery.append(self._advance)
+            world.driver.alarms.append(self._next_due_ms)
 
     @property
     def mono_ms(self) -> int:
@@ -51,13 +56,23 @@ class Timing:
             if left_ms <= 0:
                 self._driver.pass_time(0, is_reached)
                 return is_reached()
-            due = [each.due_ms for each in self.active]
-            waits = [left_ms, *(max(1, due_ms - self.mono_ms) for due_ms in due if due_ms is not None)]
+            due_ms = self._next_due_ms()
+            waits = [left_ms] if due_ms is None else [left_ms, max(1, due_ms - self.mono_ms)]
             if self._poll_ms is not None and until is not None:
                 waits.append(self._poll_ms)
             self._driver.pass_time(min(waits), is_reached)
         return True
 
     def _advance(self) -> None:
-        for each in self._shuffle.order(self.active):
-            each.advance()
+        """What an answer leads to may bring the next: then it is not begun again, but goes on after that."""
+        if self._is_advancing:
+            return
+        self._is_advancing = True
+        try:
+            for each in self._shuffle.order(self.active):
+                each.advance()
+        finally:
+            self._is_advancing = False
+
+    def _next_due_ms(self) -> int | None:
+        return min((each.due_ms for each in self.active if each.due_ms is not None), default=None)

@@ -1,7 +1,7 @@
 """Where a scenario is played: on a broker in virtual time, or on a running one in real time.
 
-The player asks a world for connections and for time that passes (its driver), and for the powers of a broker, which
-only our own has. A real Kafka is a world without powers (`kafka_world.py`).
+The player asks a world for connections and for time that passes (its driver), and for the powers of a broker. Only our
+own brokers have them all; a real Kafka (`kafka_world.py`) is a world without a `broker`, whose `powers` are few.
 """
 
 from collections.abc import Mapping
@@ -12,18 +12,30 @@ from fakebroker.scenario.script import Scenario, Step
 from fakebroker.testclient.driver import Driver
 
 if TYPE_CHECKING:
-    from fakebroker.broker import FakeBroker
     from fakebroker.handles.powers import Powers
 
 POLL_MS = 5
 
 
+class RunningBroker(Protocol):
+    """A FakeBroker, or what stands for one in another thread."""
+
+    @property
+    def bootstrap(self) -> str:
+        """Its addresses, as clients call them."""
+
+    @property
+    def errors(self) -> list[Exception]:
+        """Its internal errors."""
+
+
 class World(Protocol):
-    """One place to play a scenario."""
+    """One place to play a scenario, once. `powers` is the object model, or the part of it that there is."""
 
     name: str
     driver: Driver
     broker: "Powers | None"
+    powers: Any
     poll_ms: int | None  # how often in real time is looked for what no client is told; None: whenever something happens
 
     @property
@@ -41,20 +53,21 @@ class World(Protocol):
         """Where clients reach a node. Raises UnknownThing for one that does not exist."""
 
     def create_topic(self, name: str, arguments: Mapping[str, Any]) -> None:
-        """Create a topic before the timeline begins; one that is there already stays."""
-
-    def ask(self, subject: str, identity: Mapping[str, Any], names: list[str]) -> Mapping[str, Any] | None:
-        """Where `broker` is None: the properties of what an expectation is about; None if they cannot be asked for."""
+        """Create a topic before the timeline begins."""
 
     def close(self) -> None:
         """Close every connection that was opened here."""
 
 
-class _WithBroker:
+class WorldWithBroker:
     """What worlds with a broker of ours share."""
 
-    poll_ms: int | None
     broker: "Powers"
+
+    @property
+    def powers(self) -> "Powers":
+        """All of them."""
+        return self.broker
 
     def why_not(self, step: Step) -> str | None:  # noqa: ARG002 - other worlds need it
         """Everything can be done here."""
@@ -69,22 +82,16 @@ class _WithBroker:
         if not self.broker.topic(name).exists:
             self.broker.create_topic(name, **arguments)
 
-    def ask(self, subject: str, identity: Mapping[str, Any], names: list[str]) -> Mapping[str, Any] | None:  # noqa: ARG002
-        """The handles of the broker tell."""
-        return None
 
-
-class VirtualWorld(_WithBroker):
+class VirtualWorld(WorldWithBroker):
     """A broker of the scenario's own, in virtual time: nothing waits, and every play is the same."""
 
     name = "virtual time"
-    poll_ms = None
+    poll_ms: int | None = None
 
     def __init__(self, scenario: Scenario) -> None:
-        try:
-            from fakebroker.scenario.virtual_broker import VirtualBroker
-        except ImportError:
-            from fakebroker.scenario.engine_broker import VirtualBroker  # until there is the other
+        """Raises SettingError, UnknownRelease and InvalidArgument for a broker that cannot be."""
+        from fakebroker.virtual_broker import VirtualBroker
 
         self._virtual = VirtualBroker(
             nodes=scenario.nodes,
@@ -94,7 +101,7 @@ class VirtualWorld(_WithBroker):
             profile=scenario.profile,
             as_release=scenario.release,
         )
-        self.broker = self._virtual
+        self.broker: Powers = self._virtual
         self.driver: Driver = self._virtual.driver
 
     @property
@@ -105,26 +112,28 @@ class VirtualWorld(_WithBroker):
     @property
     def errors(self) -> list[Exception]:
         """What went wrong inside the broker: bugs of ours."""
-        errors: list[Exception] = self._virtual.errors
-        return errors
+        return self._virtual.errors
 
     def close(self) -> None:
         """Close every connection."""
         self.driver.close_all()
 
 
-class BrokerWorld(_WithBroker):
-    """A broker that runs, over TCP and in real time, perhaps with other clients. It is not stopped at the end."""
+class BrokerWorld(WorldWithBroker):
+    """A broker that runs, over TCP and in real time, perhaps with other clients. It is not stopped at the end.
+
+    Its internal errors are its owner's: it raises them when it is stopped.
+    """
 
     name = "a running broker"
-    poll_ms = POLL_MS
+    poll_ms: int | None = POLL_MS
 
-    def __init__(self, broker: "FakeBroker") -> None:
+    def __init__(self, broker: "RunningBroker") -> None:
+        """`broker` is a FakeBroker that runs, or the like."""
         from fakebroker.testclient.tcp_driver import TcpDriver
 
         host, _, port = broker.bootstrap.partition(",")[0].rpartition(":")
-        self._running = broker
-        self.broker = broker
+        self.broker: Powers = broker  # type: ignore[assignment]
         self.driver: Driver = TcpDriver(host.strip("[]"), int(port))
 
     @property
@@ -134,8 +143,8 @@ class BrokerWorld(_WithBroker):
 
     @property
     def errors(self) -> list[Exception]:
-        """What went wrong inside the broker: bugs of ours; it raises them again when it is stopped."""
-        return self._running.errors
+        """None of the player's."""
+        return []
 
     def close(self) -> None:
         """Close the connections of the actors."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fakebroker.scenario.happenings import BrokerEvent, Failed, Gave, Received, Sent, StepBegan
+from fakebroker.scenario.happenings import BrokerEvent, Received, Sent, StepBegan
 from tests.support.scenarios import Steps, play
 
 DAY_MS = 86_400_000
