@@ -35,7 +35,7 @@ class Play:
 
     def begin(self, broker: "AsyncFakeBroker | None") -> None:
         """Begin on a running broker; with None on one of its own, in virtual time."""
-        from fakebroker.scenario.options import check_engine
+        from fakebroker.scenario.options import check_engine, create_topics
         from fakebroker.scenario.worlds import BrokerWorld, VirtualWorld
 
         loop = asyncio.get_running_loop()
@@ -48,6 +48,7 @@ class Play:
             world: Any = VirtualWorld(self._scenario)
         else:
             check_engine(self._scenario, broker.engine)
+            create_topics(self._scenario, broker)
             self._broker = FromThread(broker, loop)
             world = BrokerWorld(self._broker)
         self._play = BackgroundPlay(self._scenario, world, self._seed, on_over=on_over, is_virtual=broker is None)
