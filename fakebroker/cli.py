@@ -100,7 +100,7 @@ def main() -> None:
     "--scenario",
     "scenario_path",
     metavar="FILE",
-    help="Be the broker that a scenario describes, and play it while clients are connected. Needs the extra `scenario`.",
+    help="Be the broker that a scenario describes, and play it while clients are connected. Needs the extra scenario.",
 )
 @click.option(
     "--set", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of the scenario; may be repeated."
