@@ -46,8 +46,8 @@ def run(
 ) -> None:
     """Play scenarios in virtual time: files, and all files of folders.
 
-    A scenario is good when its expectations hold and what happened is what its approved transcript says, NAME.transcript
-    beside NAME.yaml. With a seed, or other parameters than those in the file, only the expectations count.
+    A scenario is good when its expectations hold and what happened is what its approved transcript says, which is
+    NAME.transcript beside NAME.yaml. With a seed, or other parameters than those in the file, only expectations count.
 
     Exit status: 0 all are good, 1 some are not, 2 some are no scenarios, or wrong usage.
     """
