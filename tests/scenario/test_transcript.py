@@ -50,7 +50,7 @@ def test_times_are_told_since_the_beginning(ms: int, told: str) -> None:
 
 def test_what_else_happens_is_told() -> None:
     """A fault that hits, what a power gives, a step that is skipped, one that fails, an answer that never comes."""
-    hit = FaultHit(1, "error NOT_COORDINATOR for OffsetCommit", 1, 3, "a", "OffsetCommit", 9, 4)
+    hit = FaultHit(1, "OffsetCommit: error NOT_COORDINATOR", 1, 3, "a", "OffsetCommit", 9, 4)
     happenings = [
         StepBegan(0, step()),
         BrokerEvent(0, hit),
@@ -62,7 +62,7 @@ def test_what_else_happens_is_told() -> None:
 
     assert text_of(*happenings).splitlines() == [
         "+00:00:00.000  8  a: heartbeat",
-        "                    error NOT_COORDINATOR for OffsetCommit hits OffsetCommit v9 of a",
+        "                    fault (OffsetCommit: error NOT_COORDINATOR) hits OffsetCommit v9 of a",
         "                    gives {offset: 7, name: null}",
         "+00:00:00.005       SKIPPED: a real Kafka has no such power",
         "                    FAILED: error is NONE, expected FENCED_INSTANCE_ID",
@@ -72,7 +72,7 @@ def test_what_else_happens_is_told() -> None:
 
 def test_steps_of_an_included_file_are_told_with_the_file() -> None:
     """Its lines are not those of the scenario."""
-    happenings = [StepBegan(0, step(line=9)), StepBegan(0, step(line=3, file="common/two.yaml"))]
+    happenings = [StepBegan(0, step(line=9)), StepBegan(0, step(line=3, file="scenarios/common/two.yaml"))]
 
     assert text_of(*happenings).splitlines()[1] == "+00:00:00.000  common/two.yaml:3  a: heartbeat"
 
