@@ -188,7 +188,7 @@ def _is_usual(spec: FieldSpec, value: Json) -> bool:
     """Whether a value says nothing: empty, false, or what is always sent."""
     if isinstance(value, bool):
         return value == bool(spec.default)
-    return value is None or value in ("", []) or value in _USUAL.get(spec.name, ())
+    return value is None or value in ("", [], {"hex": ""}) or value in _USUAL.get(spec.name, ())
 
 
 def _shown(spec: FieldSpec, value: Json) -> Json:

@@ -115,9 +115,9 @@ class _Writer:
     @_of.register
     def _(self, happening: StepBegan) -> Iterator[str]:
         step = happening.step
-        self._shown_ms = None
         if step.note:
-            yield from self._put(happening, f"# {' '.join(step.note.split())}", "")
+            indent = " " * (self._time_width + self._place_width + 4)
+            yield from ("", *_wrapped(f"# {' '.join(step.note.split())}", indent, f"{indent}# "))
         yield from self._put(happening, step.text, _place_text(step.place, self._file))
 
     @_of.register
