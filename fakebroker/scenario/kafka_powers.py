@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from fakebroker.errors import ErrorCode, FakebrokerError, KafkaError, WaitTimeout
 from fakebroker.handles.finding import MemberView
 from fakebroker.handles.topic import StoredRecord
+from fakebroker.listeners import Address
 from fakebroker.records.batch import build_batch, read_records, split_batches
 from fakebroker.records.consumer_protocol import decode_assignment, decode_subscription
 from fakebroker.records.record_codec import Record
@@ -130,6 +131,11 @@ class KafkaPowers:
     def node_ids(self) -> list[int]:
         """The brokers of its cluster."""
         return sorted(each["NodeId"] for each in self._asker.ask("Metadata", 5, topics=[])["Brokers"])
+
+    def addresses(self) -> list[Address]:
+        """Where clients reach its brokers, in the order of their numbers."""
+        brokers = self._asker.ask("Metadata", 5, topics=[])["Brokers"]
+        return [Address(each["Host"], each["Port"]) for each in sorted(brokers, key=lambda each: each["NodeId"])]
 
     def versions(self) -> dict[int, tuple[int, int]]:
         """The lowest and the highest version that it serves, by API key."""
