@@ -113,7 +113,8 @@ def _compare_in(world: KafkaWorld, scenario: Scenario, how: How) -> Comparison:
     fresh = replace(with_fresh_names(part.scenario, suffix), release=world.release)
     kafkas = _played_there(world, fresh)
     ours = _played_here(fresh)
-    differences = [without_suffix(str(each), suffix) for each in differences_between(fresh, kafkas, ours, how.slack)]
+    found_ones = differences_between(fresh, kafkas, ours, how.slack, suffix)
+    differences = [without_suffix(str(each), suffix) for each in found_ones]
     unmet = [without_suffix(each, suffix) for each in fails_in_both(kafkas, ours)]
     if unmet and not part.left_out:
         differences += [f"{each} (neither on Kafka nor on fakebroker)" for each in unmet]

@@ -18,6 +18,8 @@ Json = Any
 
 STEP_MS = 400  # what a step may take in real time that takes none in virtual time
 TOLERANCE_MS, TOLERANCE = 400, 0.4  # of a wait, beside that: as for recorded dialogues
+# Answers that list all groups or topics: the list, and the name in its entries.
+_LISTS = {"ListGroups": ("Groups", "GroupId"), "Metadata": ("Topics", "Name")}
 # Of a member that acts by itself, how often it asks in vain depends on the time that steps take.
 _BY_THE_WAY = frozenset({"Heartbeat", "Fetch"})
 
@@ -51,11 +53,18 @@ class _Exchange:
     steps_meanwhile: int = 0
 
 
-def differences_between(scenario: Scenario, kafkas: Play, ours: Play, slack: float = 1.0) -> list[ClientDifference]:
-    """All differences, in the order in which they were seen on Kafka. `slack` is a factor on the tolerance of waits."""
+def differences_between(
+    scenario: Scenario, kafkas: Play, ours: Play, slack: float = 1.0, suffix: str = ""
+) -> list[ClientDifference]:
+    """All differences, in the order in which they were seen on Kafka.
+
+    Args:
+        slack: A factor on the tolerance of waits.
+        suffix: The end of the names of this play's groups and topics: others on the same Kafka do not count.
+    """
     automatic = {step.actor for step in _client_steps(scenario.timeline) if step.verb == "consume"}
     return [
-        *_Exchanges(automatic, slack).compare(kafkas, ours),
+        *_Exchanges(automatic, slack, suffix).compare(kafkas, ours),
         *_failures(kafkas.happenings, ours.happenings),
     ]
 
@@ -69,9 +78,10 @@ def fails_in_both(kafkas: Play, ours: Play) -> list[str]:
 class _Exchanges:
     """Compares requests with their answers: the first of an actor with its first, and so on."""
 
-    def __init__(self, automatic: set[str], slack: float) -> None:
+    def __init__(self, automatic: set[str], slack: float, suffix: str) -> None:
         self._automatic = automatic
         self._slack = slack
+        self._suffix = suffix
         self._matching = Matching()
 
     def compare(self, kafkas: Play, ours: Play) -> Iterator[ClientDifference]:
@@ -113,7 +123,8 @@ class _Exchanges:
                 yield ClientDifference(_title(theirs), said)
             return
         around = Around(theirs.sent.request, their_ms + one.at_ms, our_ms + other.at_ms)
-        for found in self._matching.differences(_readable(one.response), _readable(other.response), around):
+        recorded, own_answer = (_own_part(_readable(e.response), e.api, self._suffix) for e in (one, other))
+        for found in self._matching.differences(recorded, own_answer, around):
             yield ClientDifference(_title(theirs), _told(found))
         yield from self._waits(theirs, one.waited_ms, other.waited_ms)
 
@@ -201,6 +212,14 @@ def _error(text: str) -> str:
         return ErrorCode(int(text)).name
     except ValueError:
         return text
+
+
+def _own_part(answer: Json, api: str, suffix: str) -> Json:
+    """An answer that lists everything there is, without what is not of this play."""
+    if api not in _LISTS or not suffix:
+        return answer
+    key, name = _LISTS[api]
+    return answer | {key: [each for each in answer.get(key) or () if str(each.get(name, "")).endswith(suffix)]}
 
 
 def _readable(message: Json) -> Json:
