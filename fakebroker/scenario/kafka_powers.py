@@ -10,10 +10,12 @@ from typing import Any, Protocol
 
 from fakebroker.errors import ErrorCode, FakebrokerError, KafkaError, WaitTimeout
 from fakebroker.handles.finding import MemberView
+from fakebroker.handles.handle import WAIT_S
 from fakebroker.handles.topic import StoredRecord
 from fakebroker.listeners import Address
 from fakebroker.records.batch import build_batch, read_records, split_batches
 from fakebroker.records.consumer_protocol import decode_assignment, decode_subscription
+from fakebroker.records.offsets_topic import CommittedOffset
 from fakebroker.records.record_codec import Record
 from fakebroker.schema import ZERO_UUID
 from fakebroker.schema.jsonable import to_json
@@ -40,10 +42,8 @@ _FETCH_BYTES = 1 << 24
 
 # What there is of each handle. Verbs are those that take arguments.
 MEMBERS: Mapping[str, frozenset[str]] = {
-    "group": frozenset({"exists", "state", "protocol", "members", "offsets", "commit", "delete", "wait"}),
-    "topic": frozenset(
-        {"exists", "partitions", "end_offsets", "records", "produce", "delete", "advance_log_start", "wait"}
-    ),
+    "group": frozenset({"exists", "state", "protocol", "members", "offsets", "committed", "commit", "delete", "wait"}),
+    "topic": frozenset({"exists", "partitions", "end_offsets", "records", "produce", "delete", "advance_log_start"}),
 }
 
 
@@ -189,6 +189,48 @@ class KafkaGroup:
             for partition in topic["Partitions"]
             if partition["CommittedOffset"] >= 0
         }
+
+    @property
+    def committed(self) -> list[CommittedOffset]:
+        """The committed offsets with their metadata and leader epochs; what OffsetFetch does not tell is -1."""
+        answer = self._asker.until("OffsetFetch", 5, _top, group_id=self.group_id, topics=None)
+        _check(answer["ErrorCode"], f"offsets of group {self.group_id!r}")
+        return [
+            CommittedOffset(
+                topic["Name"],
+                partition["PartitionIndex"],
+                partition["CommittedOffset"],
+                partition["CommittedLeaderEpoch"],
+                partition["Metadata"],
+                commit_ms=-1,
+                expire_ms=-1,
+                topic_id=ZERO_UUID,
+            )
+            for topic in answer["Topics"]
+            for partition in topic["Partitions"]
+            if partition["CommittedOffset"] >= 0
+        ]
+
+    def wait(
+        self,
+        *,
+        state: str | None = None,
+        members: int | None = None,
+        protocol: str | None = None,
+        offsets: Mapping[tuple[str, int], int] | None = None,
+        timeout_s: float = WAIT_S,
+    ) -> None:
+        """Wait until the group is as described, in everything that is given. Raises WaitTimeout."""
+        wanted: dict[str, Any] = {"state": state, "protocol": protocol, "offsets": offsets, "members": members}
+        end_ms = self._asker.driver.mono_ms + round(timeout_s * 1000)
+        while True:
+            there: dict[str, Any] = {"state": self.state, "protocol": self.protocol, "members": len(self.members)}
+            there["offsets"] = {key: value for key, value in self.offsets.items() if key in (offsets or {})}
+            if all(value is None or there[name] == value for name, value in wanted.items()):
+                return
+            if self._asker.driver.mono_ms >= end_ms:
+                raise WaitTimeout(f"waited {timeout_s:g} s for group {self.group_id} to be {wanted}; it is {there}")
+            self._asker.driver.pass_time(RETRY_MS)
 
     def commit(self, offsets: Mapping[tuple[str, int], int], metadata: str = "") -> None:
         """Commit offsets as no member of the group. Raises KafkaError for the first that is refused."""

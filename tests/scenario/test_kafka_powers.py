@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 import pytest
 
 from fakebroker import FakeBroker
-from fakebroker.errors import KafkaError
+from fakebroker.errors import KafkaError, WaitTimeout
 from fakebroker.scenario.kafka_powers import KafkaPowers
 from fakebroker.testclient.scripted_client import ScriptedClients
 from fakebroker.testclient.tcp_driver import TcpDriver
@@ -50,6 +50,11 @@ def test_groups_are_as_describe_groups_and_offset_fetch_show_them(driver: TcpDri
     assert (member.member_id, member.client_id) == (client.member_id, "a")
     assert (member.subscription, member.assignment) == (("powers-orders",), {"powers-orders": [0, 1]})
     assert group.offsets == {("powers-orders", 1): 7}
+
+    group.wait(state="Stable", members=1, offsets={("powers-orders", 1): 7})
+    assert [each[:5] for each in group.committed] == [("powers-orders", 1, 7, -1, "")]
+    with pytest.raises(WaitTimeout, match="Empty"):
+        group.wait(state="Empty", timeout_s=0.1)
 
     client.leave()
     group.commit({("powers-orders", 0): 3, ("powers-orders", 1): 8})
