@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from fakebroker.scenario.matching import is_matcher
 from fakebroker.scenario.script import Scenario, Step
 
 Json = Any
@@ -55,6 +56,8 @@ _OTHER = frozenset(
         "values",
     }
 )
+# What is expected of these is named by the scenario alone.
+_NOT_OF_BROKER = frozenset({"actor", "fault", "hold", "snapshot"})
 _PARTITION = re.compile(r"(.+)-(\d+)")
 
 
@@ -94,7 +97,7 @@ class _Renamer:
             value = getattr(step, each.name)
             if each.name == "steps":
                 changes[each.name] = [self.step(inner) for inner in value]
-            elif each.name == "identity":
+            elif each.name == "identity" and getattr(step, "subject", "") not in _NOT_OF_BROKER:
                 changes[each.name] = {key: self.value(inner) for key, inner in value.items()}
             elif each.name in ("arguments", "expected"):
                 changes[each.name] = self.value(value)
@@ -135,7 +138,8 @@ def _names_in(data: Any) -> Iterator[str]:
         for each in fields(data):
             value = getattr(data, each.name)
             if each.name == "identity" and isinstance(value, Mapping):
-                yield from (text for key, text in value.items() if key in ("name", *_NAMING) and isinstance(text, str))
+                names = ("name", *_NAMING) if getattr(data, "subject", "") not in _NOT_OF_BROKER else ()
+                yield from (text for key, text in value.items() if key in names and isinstance(text, str))
             else:
                 yield from _names_in(value)
     elif isinstance(data, Mapping):
@@ -150,11 +154,13 @@ def _named(value: Json) -> Iterator[str]:
     """The names in the value of a field that names things."""
     if isinstance(value, str):
         yield value
+    elif is_matcher(value):
+        yield from _named(list(value.values()))
     elif isinstance(value, Mapping):
         yield from (key for key in value if isinstance(key, str))
     elif isinstance(value, list | tuple):
         for each in value:
-            if isinstance(each, Mapping):
+            if isinstance(each, Mapping) and not is_matcher(each):
                 yield from (each[name] for name in _NAMES_OF_ENTRIES if isinstance(each.get(name), str))
             else:
                 yield from _named(each)

@@ -147,6 +147,10 @@ class KafkaPowers:
         self._asker.until("FindCoordinator", 1, _top, key=group_id)
         self._asker.until("OffsetFetch", 2, _top, group_id=group_id, topics=None)
 
+    def await_producer_ids(self) -> None:
+        """Wait until a producer id is handed out; the first block of them has to be fetched from the controller."""
+        self._asker.until("InitProducerId", 0, _top, transactional_id=None, transaction_timeout_ms=READY_MS)
+
 
 class KafkaGroup:
     """A group as DescribeGroups and OffsetFetch show it."""

@@ -179,6 +179,8 @@ def _why_no_power(step: PowerStep) -> str | None:
     first, _, verb = step.power.partition(".")
     if step.power == "create_topic" or (verb and verb in MEMBERS.get(first, ())):
         return None
+    if verb.startswith("partition."):
+        return _WHY["partition"]
     return _WHY.get(_FIRST_FOR.get(verb, first), _WHY_OTHER)
 
 

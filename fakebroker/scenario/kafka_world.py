@@ -1,6 +1,6 @@
 """A Kafka that runs somewhere, as a place to play scenarios: real time, no powers but those of the protocol."""
 
-import time
+import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,6 +8,7 @@ from fakebroker.client.connection import ClientConnection
 from fakebroker.errors import InvalidArgument, UnknownThing
 from fakebroker.listeners import Address
 from fakebroker.release import RELEASES, release
+from fakebroker.scenario.expectations import seen_of
 from fakebroker.scenario.kafka_powers import KafkaPowers
 from fakebroker.scenario.kafka_steps import LONGEST_PASS_MS, Versions, why_not
 from fakebroker.scenario.script import AnyOrder, ClientStep, Repeat, Scenario, Step
@@ -18,6 +19,7 @@ from fakebroker.wire.registry import api
 
 # A request that has no answer after this time waits at the coordinator; the next step may rely on it.
 PARKED_MS = 250
+ASKED = frozenset({"group", "topic", "records", "committed"})
 POLL_MS = 100
 _JOINS = frozenset({"join", "rejoin", "consume"})
 _INITIAL_DELAY = "group.initial.rebalance.delay.ms"
@@ -89,12 +91,14 @@ class KafkaWorld:
             or self._pinned(scenario)
         )
 
-    def prepare(self, scenario: Scenario) -> None:
-        """Wait for the groups' coordinator, and for the topics that the player has created.
+    def ask(self, subject: str, identity: Mapping[str, Any], names: list[str]) -> Mapping[str, Any] | None:
+        """What an expectation is about, asked for by requests; None for what a Kafka does not tell."""
+        return seen_of(self.powers, subject, identity, names) if subject in ASKED else None
 
-        Raises KafkaError if there are none to be had.
-        """
+    def prepare(self, scenario: Scenario) -> None:
+        """Wait until a coordinator answers for groups, and producer ids are to be had. Raises WaitTimeout."""
         self.powers.await_groups(scenario.name)
+        self.powers.await_producer_ids()
 
     def close(self) -> None:
         """Close every connection."""
@@ -174,7 +178,7 @@ def parsed_address(text: str) -> tuple[str, int]:
 
 def fresh_suffix() -> str:
     """What makes the names of one play its own: no earlier one on the same Kafka had it."""
-    return f".{time.time_ns() % 16**12:012x}"
+    return f".{uuid.uuid4().hex[:8]}"
 
 
 def _session_ms(arguments: Mapping[str, Any]) -> int:

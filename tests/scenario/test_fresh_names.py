@@ -73,6 +73,21 @@ def test_names_that_cannot_be_longer_or_are_none_stay(name: str) -> None:
     assert arguments_of(made, 0) == {"group_id": name, "topics": ["orders.7"]}
 
 
+def test_matchers_and_actors_are_no_names() -> None:
+    """A list in any order is that of its entries, and an actor that is expected something of is named here alone."""
+    listed = {"topics": {"unordered": [{"name": "audit"}]}}
+    made = renamed(
+        client_step(2, "a", "request", api_name="OffsetFetch", group_id="billing", expected=listed),
+        expect(3, "actor", {"assignment": {"orders": [0]}}, name="a"),
+    )
+
+    step, look = made.timeline
+    assert isinstance(step, ClientStep)
+    assert isinstance(look, Expect)
+    assert step.expected == {"topics": {"unordered": [{"name": "audit.7"}]}}
+    assert (look.identity, look.expected) == ({"name": "a"}, {"assignment": {"orders.7": [0]}})
+
+
 def test_the_suffix_is_taken_off_for_people() -> None:
     """Wherever it stands in a text."""
     assert without_suffix("billing.7: orders.7-0 at 42", ".7") == "billing: orders-0 at 42"
