@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 AGREED = ROOT / "tests" / "data" / "scenario_differences.json"
@@ -21,5 +22,10 @@ def _agreed() -> str:
     rows = json.loads(AGREED.read_text())
     if not rows:
         return "No scenario is known to differ.\n"
-    lines = [f"- **{row['scenario']}**: {row['why']}\n  `{row['difference']}`\n" for row in rows]
-    return "".join(lines)
+    return "".join(_item(row) for row in rows)
+
+
+def _item(row: dict[str, Any]) -> str:
+    """A scenario: why it differs, then in what."""
+    differences = "".join(f"  - `{each}`\n" for each in row["differences"])
+    return f"- **{row['scenario']}**: {row['why']}\n{differences}"
