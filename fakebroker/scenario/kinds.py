@@ -126,7 +126,9 @@ def check_saved(node: Scalar, reading: Reading) -> None:
     name = SAVED.fullmatch(node.value)
     if name is None:
         raise Wrong(node, f"{shown(node)} begins with $ and is no name of a saved value; $$ stands for one $")
-    if name[1] not in reading.saved or (reading.saved[name[1]] == "actor" and not name[2]):
+    if reading.saved.get(name[1]) == "actor" and not name[2]:
+        raise Wrong(node, f"{name[1]} is an actor; say what of it: ${name[1]}.member_id")
+    if name[1] not in reading.saved:
         raise Wrong(node, f"no earlier step saves {name[1]!r}; {nearest(name[1], reading.saved)}")
 
 
