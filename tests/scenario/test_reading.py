@@ -228,7 +228,7 @@ def test_wrong_parameters_and_steps_of_an_included_file_are_told_of_that_file(tm
 
     assert [str(each).removeprefix(str(tmp_path)) for each in caught.value.problems] == [
         "/part.yaml:3: grop: there is no such parameter; did you mean group?",
-        "/part.yaml:9: nodd: 'nodd' is neither an actor nor a word of the broker; did you mean node?",
+        "/part.yaml:9: nodd: 'nodd' is neither an actor nor a word of the broker; did you mean node or hold?",
     ]
 
 
