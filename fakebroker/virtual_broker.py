@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Never, Self, TypeVar
 
 from fakebroker.arguments import check_options
-from fakebroker.broker_base import BrokerBase
+from fakebroker.broker_base import BrokerBase, noted_on
 from fakebroker.engine.journal import Journal
 from fakebroker.errors import BrokerStopped, WaitTimeout
 from fakebroker.instant import Instant
@@ -148,9 +148,5 @@ class VirtualBroker(BrokerBase):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
+        with noted_on(error):
             self.stop()
-        except Exception as internal:
-            if error is None:
-                raise
-            error.add_note(f"the broker also had an internal error: {internal!r}")
