@@ -22,7 +22,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Never, Self, TypeVar
 
-from fakebroker.arguments import check_options
+from fakebroker.arguments import check_options, check_timeout_s
 from fakebroker.broker_base import BrokerBase, noted_on
 from fakebroker.errors import WaitTimeout
 from fakebroker.journal.make import make_journal
@@ -30,7 +30,7 @@ from fakebroker.listener_options import listeners_for
 from fakebroker.net.ports import Ports
 from fakebroker.net.server import Server
 from fakebroker.net.thread import LoopThread
-from fakebroker.net.waiter import Waiter, Waiters, check_timeout_s
+from fakebroker.net.waiter import Waiter, Waiters
 
 if TYPE_CHECKING:
     from fakebroker.testclient.tcp_driver import TcpDriver

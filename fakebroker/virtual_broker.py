@@ -14,12 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Never, Self, TypeVar
 
-from fakebroker.arguments import check_options
+from fakebroker.arguments import check_options, check_timeout_s
 from fakebroker.broker_base import BrokerBase, noted_on
 from fakebroker.engine.journal import Journal
 from fakebroker.errors import BrokerStopped, WaitTimeout
 from fakebroker.instant import Instant
-from fakebroker.net.waiter import check_timeout_s
 from fakebroker.sim.network import DAY_MS, SimNetwork
 from fakebroker.sim.places import listeners_of
 from fakebroker.testclient.sim_driver import SimDriver

@@ -1,6 +1,6 @@
 """What a broker lets a test do, by name: the object model begins here, whatever door one comes in by.
 
-`FakeBroker` and `AsyncFakeBroker` inherit it; they add how a broker is started, stopped and reached.
+They inherit it: `FakeBroker`, `AsyncFakeBroker` and `VirtualBroker`; they add how a broker is started, stopped and reached.
 """
 
 from abc import ABC, abstractmethod
