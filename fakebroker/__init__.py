@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fakebroker.errors import WireError as WireError
     from fakebroker.snapshot.snapshot import Snapshot as Snapshot
     from fakebroker.sweeps.runner import sweep as sweep
+    from fakebroker.virtual_broker import VirtualBroker as VirtualBroker
 
 __all__ = [
     "AsyncFakeBroker",
@@ -33,6 +34,7 @@ __all__ = [
     "SettingError",
     "Snapshot",
     "UnknownThing",
+    "VirtualBroker",
     "WaitTimeout",
     "WireError",
     "sweep",
@@ -41,6 +43,7 @@ __all__ = [
 _HOMES = {
     "AsyncFakeBroker": "fakebroker.broker",
     "FakeBroker": "fakebroker.broker",
+    "VirtualBroker": "fakebroker.virtual_broker",
     "Snapshot": "fakebroker.snapshot.snapshot",
     "sweep": "fakebroker.sweeps.runner",
 }

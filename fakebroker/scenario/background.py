@@ -5,8 +5,8 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from fakebroker.arguments import check_timeout_s
 from fakebroker.errors import WaitTimeout
-from fakebroker.net.waiter import check_timeout_s
 from fakebroker.scenario.happenings import Failed, Happening, StepBegan
 from fakebroker.scenario.transcript import tail_of, transcript_of
 
