@@ -2,7 +2,7 @@
 
 import inspect
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.client.connection import ConnectionLost, Pending
@@ -10,6 +10,7 @@ from fakebroker.client.requesting import Flow
 from fakebroker.errors import FakebrokerError, InvalidArgument, UnknownThing, WireError, nearest
 from fakebroker.records.record_codec import Record
 from fakebroker.scenario.answers import NONE, answer_view, records_view
+from fakebroker.scenario.member_loop import MemberLoop, Options
 from fakebroker.scenario.raw_requests import as_record, bytes_of_hex, request_fields
 from fakebroker.scenario.script import Actor, ClientStep
 from fakebroker.scenario.verbs import OWN, STEPS
@@ -72,6 +73,7 @@ class ActorClient:
         self._watch = watch
         self._client: ScriptedClient | None = None
         self._node = spec.node
+        self.loop: MemberLoop | None = None
 
     @property
     def client(self) -> ScriptedClient:
@@ -111,10 +113,32 @@ class ActorClient:
         else:
             self._client.reconnect(self._address())
 
-    def close(self) -> None:
-        """Close the connection, as a crash does."""
+    def disconnect(self) -> None:
+        """Close the connection, as a crash does; one that consumes ends."""
+        if self.loop is not None:
+            self.loop.end()
         if self._client is not None:
             self._client.close()
+
+    def consume(self, now: Callable[[], int], nodes: int, **options: Any) -> MemberLoop:
+        """Begin to act as a member by itself. Raises FakebrokerError while it does so already."""
+        if self.loop is not None and not self.loop.is_over:
+            raise FakebrokerError(f"{self.name} consumes already; stop it first")
+        try:
+            wanted = Options(**options)
+        except TypeError as error:
+            raise InvalidArgument("consume", options, f"consume: {error}") from None
+        own = [] if self._node is None else [self._world.address_of(self._node)]
+        addresses = own + [self._world.address_of(node_id) for node_id in range(1, nodes + 1)]
+        self.loop = MemberLoop(self.client, wanted, addresses, now)
+        return self.loop
+
+    def consuming(self) -> MemberLoop:
+        """The member that acts by itself. Raises FakebrokerError if it does not."""
+        if self.loop is None or self.loop.is_over:
+            why = f": {self.loop.failure}" if self.loop is not None and self.loop.failure else ""
+            raise FakebrokerError(f"{self.name} does not consume{why}")
+        return self.loop
 
     def be_quiet(self) -> None:
         """What happens to its connection from now on is not part of the play."""
@@ -135,6 +159,9 @@ class ActorClient:
             "closed_reason": client.steps.connection.closed_reason if client else None,
             "outstanding": sum(not each.is_done for each in self.outstanding),
             "node": self._node,
+            "is_consuming": self.loop is not None and not self.loop.is_over,
+            "consumed": self.loop.consumed if self.loop else 0,
+            "failure": self.loop.failure if self.loop else None,
         }
 
     def _address(self) -> Any:

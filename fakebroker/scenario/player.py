@@ -109,6 +109,7 @@ class Player:
             self._problems.append(f"{self._scenario.path}: {error}")
         self._log.take_events()
         virtual_ms = self._log.passed_ms
+        self._timing.active.clear()
         for actor in self._actors.values():
             actor.be_quiet()
         self._world.close()
@@ -242,11 +243,29 @@ class Player:
     def _own_verb(self, step: ClientStep) -> list[str]:
         actor = self._actor(step.actor)
         arguments = self._variables.filled(step.arguments)
-        if step.verb not in ("connect", "close"):
-            raise StepFailed(f"{step.verb} cannot be played yet")
-        getattr(actor, step.verb)(**arguments)
+        match step.verb:
+            case "consume":
+                self._timing.active.append(
+                    actor.consume(lambda: self._timing.mono_ms, self._scenario.nodes, **arguments)
+                )
+            case "pause":
+                actor.consuming().pause()
+            case "resume":
+                actor.consuming().resume()
+            case "stop":
+                self._stop(actor)
+            case _:
+                getattr(actor, step.verb)(**arguments)
         self._timing.settle()
         return []
+
+    def _stop(self, actor: ActorClient) -> None:
+        """Let a member leave, and wait until it has left."""
+        loop = actor.consuming()
+        loop.stop()
+        if not self._timing.pass_time(ANSWER_WITHIN_MS, lambda: loop.is_over):
+            raise StepFailed(f"expected {actor.name} to leave, but saw it wait for {ANSWER_WITHIN_MS} ms")
+        self._timing.active.remove(loop)
 
     # The broker
 
