@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from fakebroker.errors import ExpectationFailed as ExpectationFailed
     from fakebroker.errors import InvalidArgument as InvalidArgument
     from fakebroker.errors import KafkaError as KafkaError
+    from fakebroker.errors import ScenarioFailed as ScenarioFailed
     from fakebroker.errors import SettingError as SettingError
     from fakebroker.errors import UnknownThing as UnknownThing
     from fakebroker.errors import WaitTimeout as WaitTimeout
     from fakebroker.errors import WireError as WireError
+    from fakebroker.scenario.play import play as play
     from fakebroker.snapshot.snapshot import Snapshot as Snapshot
     from fakebroker.sweeps.runner import sweep as sweep
 
@@ -30,11 +32,13 @@ __all__ = [
     "FakeBroker",
     "InvalidArgument",
     "KafkaError",
+    "ScenarioFailed",
     "SettingError",
     "Snapshot",
     "UnknownThing",
     "WaitTimeout",
     "WireError",
+    "play",
     "sweep",
 ]
 
@@ -42,6 +46,7 @@ _HOMES = {
     "AsyncFakeBroker": "fakebroker.broker",
     "FakeBroker": "fakebroker.broker",
     "Snapshot": "fakebroker.snapshot.snapshot",
+    "play": "fakebroker.scenario.play",
     "sweep": "fakebroker.sweeps.runner",
 }
 

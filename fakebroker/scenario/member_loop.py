@@ -70,7 +70,7 @@ class MemberLoop:
     def __init__(
         self, client: ScriptedClient, options: Options, addresses: Sequence[Address], now: Callable[[], int]
     ) -> None:
-        """`addresses` are those of brokers, the first the one that it is connected to; `now` is the monotonic time in ms.
+        """`addresses` are those of brokers, first that which it is connected to; `now` is the monotonic time in ms.
 
         Raises UnknownThing for a protocol that it cannot assign by.
         """

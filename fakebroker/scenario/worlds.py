@@ -30,13 +30,19 @@ class RunningBroker(Protocol):
 
 
 class World(Protocol):
-    """One place to play a scenario, once. `powers` is the object model, or the part of it that there is."""
+    """One place to play a scenario, once."""
 
     name: str
     driver: Driver
-    broker: "Powers | None"
-    powers: Any
     poll_ms: int | None  # how often in real time is looked for what no client is told; None: whenever something happens
+
+    @property
+    def broker(self) -> "Powers | None":
+        """The broker, where it is one of ours."""
+
+    @property
+    def powers(self) -> Any:
+        """The object model, or the part of it that there is."""
 
     @property
     def wall_ms(self) -> int:

@@ -129,7 +129,7 @@ def test_a_fenced_member_gives_up(s: Steps) -> None:
 
 
 def test_records_are_read_and_offsets_committed(s: Steps) -> None:
-    """With a poll interval it reads from the committed offset on, with a commit interval it commits, also at its end."""
+    """With a poll interval it reads on from what is committed; with a commit interval it commits, also at its end."""
     played = play(
         s.do("b", "produce", topic="orders", partition=0, records=["x", "y"]),
         s.do("b", "commit", offsets={"orders-0": 1}, group_id="billing"),
