@@ -9,11 +9,12 @@ from fakebroker.client.connection import ConnectionLost, Pending
 from fakebroker.client.requesting import Flow
 from fakebroker.errors import FakebrokerError, InvalidArgument, UnknownThing, WireError, nearest
 from fakebroker.records.record_codec import Record
+from fakebroker.scenario.actor_verbs import ActorVerbs
 from fakebroker.scenario.answers import NONE, answer_view, records_view
+from fakebroker.scenario.language import SPECIAL_VERBS, actor_verbs
 from fakebroker.scenario.member_loop import MemberLoop, Options
 from fakebroker.scenario.raw_requests import as_record, bytes_of_hex, request_fields
 from fakebroker.scenario.script import Actor, ClientStep
-from fakebroker.scenario.verbs import OWN, STEPS
 from fakebroker.schema import Message
 from fakebroker.testclient.scripted_client import PendingStep, ScriptedClient, ScriptedClients
 from fakebroker.wire.framing import with_length
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from fakebroker.scenario.worlds import World
 
 Json = Any
+
+# What an actor does itself, beside the steps of its scripted client.
+OWN_VERBS = frozenset(name for name in vars(ActorVerbs) if name[0] != "_" and name not in SPECIAL_VERBS)
+
 _CORRELATION_ID = struct.Struct(">i")
 
 
@@ -168,8 +173,8 @@ class ActorClient:
         return None if self._node is None else self._world.address_of(self._node)
 
     def _flow(self, client: ScriptedClient, verb: str, arguments: Mapping[str, Json]) -> Flow[Any]:
-        if verb not in STEPS:
-            raise UnknownThing("verb", verb, f"there is no verb {verb!r}; {nearest(verb, [*STEPS, *OWN])}")
+        if verb not in actor_verbs():
+            raise UnknownThing("verb", verb, f"there is no verb {verb!r}; {nearest(verb, list(actor_verbs()))}")
         if verb == "request":
             return _request(client, dict(arguments))
         given = {name: _argument(name, value) for name, value in arguments.items()}

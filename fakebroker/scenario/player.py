@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fakebroker.errors import FakebrokerError, InvalidArgument, KafkaError, UnknownThing
 from fakebroker.handles.handle import Handle
-from fakebroker.scenario.actors import ActorClient, Outstanding
+from fakebroker.scenario.actors import OWN_VERBS, ActorClient, Outstanding
 from fakebroker.scenario.answers import NONE
 from fakebroker.scenario.expectations import Expectations
 from fakebroker.scenario.happenings import Failed, Gave, Happening, Skipped, StepBegan
@@ -35,7 +35,6 @@ from fakebroker.scenario.shuffle import Shuffle
 from fakebroker.scenario.timing import Timing
 from fakebroker.scenario.values import value_view
 from fakebroker.scenario.variables import Variables, value_at
-from fakebroker.scenario.verbs import OWN
 from fakebroker.testclient.scripted_client import ScriptedClients
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ class Player:
     def _take(self, step: Step) -> list[str]:
         """What was not as expected. Raises what makes the rest of the timeline meaningless."""
         match step:
-            case ClientStep() if step.verb in OWN:
+            case ClientStep() if step.verb in OWN_VERBS:
                 return self._own_verb(step)
             case ClientStep():
                 return self._client_step(step)
