@@ -7,9 +7,11 @@ own brokers have them all; a real Kafka (`kafka_world.py`) is a world without a 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from fakebroker.client.connection import ClientConnection
 from fakebroker.listeners import Address
 from fakebroker.scenario.script import Scenario, Step
 from fakebroker.testclient.driver import Driver
+from fakebroker.testclient.tcp_driver import TcpDriver
 
 if TYPE_CHECKING:
     from fakebroker.handles.powers import Powers
@@ -125,6 +127,29 @@ class VirtualWorld(WorldWithBroker):
         self.driver.close_all()
 
 
+class OrderedDriver(TcpDriver):
+    """Over TCP to a broker of ours, which has taken each request before the next is sent.
+
+    A scenario's steps have an order, but a broker reads each connection when it comes to it. So each request is
+    followed by two rounds of the broker's loop: what has arrived by the first is read in the second.
+    """
+
+    def __init__(self, host: str, port: int, broker: "Powers") -> None:
+        super().__init__(host, port)
+        self._broker = broker
+
+    def flush(self, client: ClientConnection) -> None:
+        """Send what `client` has queued; answers that the broker gives at once are received before this returns."""
+        super().flush(client)
+        for _ in range(2):
+            self._broker.call(_nothing)
+        self.receive()
+
+
+def _nothing() -> None:
+    pass
+
+
 class BrokerWorld(WorldWithBroker):
     """A broker that runs, over TCP and in real time, perhaps with other clients. It is not stopped at the end.
 
@@ -136,11 +161,9 @@ class BrokerWorld(WorldWithBroker):
 
     def __init__(self, broker: "RunningBroker") -> None:
         """`broker` is a FakeBroker that runs, or the like."""
-        from fakebroker.testclient.tcp_driver import TcpDriver
-
         host, _, port = broker.bootstrap.partition(",")[0].rpartition(":")
         self.broker: Powers = broker  # type: ignore[assignment]
-        self.driver: Driver = TcpDriver(host.strip("[]"), int(port))
+        self.driver: Driver = OrderedDriver(host.strip("[]"), int(port), self.broker)
 
     @property
     def wall_ms(self) -> int:
