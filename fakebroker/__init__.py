@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from fakebroker.errors import ExpectationFailed as ExpectationFailed
     from fakebroker.errors import InvalidArgument as InvalidArgument
     from fakebroker.errors import KafkaError as KafkaError
+    from fakebroker.errors import ScenarioFailed as ScenarioFailed
     from fakebroker.errors import SettingError as SettingError
     from fakebroker.errors import UnknownThing as UnknownThing
     from fakebroker.errors import WaitTimeout as WaitTimeout
     from fakebroker.errors import WireError as WireError
+    from fakebroker.scenario.play import play as play
     from fakebroker.snapshot.snapshot import Snapshot as Snapshot
     from fakebroker.sweeps.runner import sweep as sweep
     from fakebroker.virtual_broker import VirtualBroker as VirtualBroker
@@ -31,12 +33,14 @@ __all__ = [
     "FakeBroker",
     "InvalidArgument",
     "KafkaError",
+    "ScenarioFailed",
     "SettingError",
     "Snapshot",
     "UnknownThing",
     "VirtualBroker",
     "WaitTimeout",
     "WireError",
+    "play",
     "sweep",
 ]
 
@@ -45,6 +49,7 @@ _HOMES = {
     "FakeBroker": "fakebroker.broker",
     "VirtualBroker": "fakebroker.virtual_broker",
     "Snapshot": "fakebroker.snapshot.snapshot",
+    "play": "fakebroker.scenario.play",
     "sweep": "fakebroker.sweeps.runner",
 }
 

@@ -15,7 +15,7 @@ from fakebroker.scenario.yaml_file import Items, Node, Scalar, Table
 
 ACTOR_PROPERTIES = (
     "client_id", "member_id", "generation_id", "is_leader", "protocol", "assignment", "is_connected", "closed_reason",
-    "outstanding", "node",
+    "outstanding", "node", "is_consuming", "consumed", "failure",
 )  # fmt: skip
 RECORD_PROPERTIES = ("count", "values", "keys", "offsets", "timestamps", "records")
 PATTERN_FIELDS = (*(name for name in RequestPattern._fields if name != "is_never"), "never")
