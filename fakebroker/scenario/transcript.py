@@ -161,7 +161,7 @@ class _Writer:
             yield from self._tell(happening, "FAILED", self._meaning.text(problem), separator=": ")
 
     def _with_times(self, value: Any, now_ms: int) -> Any:
-        """What handles tell has times of day in fields that end in _ms, as it has spans; those near now are the former."""
+        """Fields of handles that end in _ms are spans or times of day; the latter are told since the beginning."""
         if isinstance(value, list):
             return [self._with_times(each, now_ms) for each in value]
         if isinstance(value, dict):
