@@ -13,7 +13,8 @@ import pytest
 
 from fakebroker import FakeBroker
 from fakebroker.listener_options import parse_address
-from fakebroker.recording.session import frame_of, read_session
+from fakebroker.recording.command import record
+from fakebroker.recording.session import KINDS, frame_of, read_session
 from fakebroker.wire.frame import encode_request
 from fakebroker.wire.messages.heartbeat import HeartbeatRequest
 from tests.support.recorder import asked, connected, played
@@ -76,6 +77,16 @@ def test_a_long_frame_needs_little_more_memory_than_it_is_long(tmp_path: Path) -
         assert upstream.requests[-1] == frame
         request = next(line for line in read_session(tmp_path / "s") if line["kind"] == "request")
     assert frame_of(request) == frame
+
+
+def test_the_page_has_every_option_and_every_field() -> None:
+    """docs/recording.md drifts from neither the command nor the format."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "recording.md").read_text()
+    named = set(re.findall(r"`([a-z_]+)`", page))
+
+    assert {option for one in record.params for option in one.opts if f"`{option}" not in page} == set()
+    assert {name for fields in KINDS.values() for name in fields} - named == set()
+    assert set(KINDS) <= named
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
