@@ -89,8 +89,9 @@ class Proxy:
             self._write({"kind": "state", "at_ms": self._now_ms(), **line})
         for node_id, address in upstream.brokers.items():
             self.learn(node_id, address)
-        if len(upstream.brokers) == 1:  # whatever name it was reached by
-            self._node_ids.setdefault(self.upstream, next(iter(upstream.brokers)))
+        for address in upstream.also:
+            self._node_ids.setdefault(self.upstream, self._node_ids[address])
+            self._ports[address] = first
         await self._servers[0].start_serving()
         return Address(self.listen.host, first)
 

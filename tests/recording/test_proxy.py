@@ -217,6 +217,48 @@ def test_addresses_become_those_of_the_proxy(tmp_path: Path) -> None:
     assert all(line.get("rewritten") for line in run.lines("answer"))
 
 
+def test_the_upstream_is_one_broker_whatever_it_is_called(tmp_path: Path) -> None:
+    """It has one port, though Metadata calls it otherwise than the one who records, and cannot be reached by that."""
+    renamed = [MetadataResponseBroker(node_id=4, host="kafka.invalid", port=9092)]
+    answers = {
+        18: ApiVersionsResponse(api_keys=[ApiVersion(api_key=3, min_version=0, max_version=9)]),
+        3: MetadataResponse(brokers=renamed),
+    }
+    with played(answering(answers)) as upstream, recording(upstream.address, tmp_path / "s") as run:
+        (only,) = exchanged(run, MetadataRequest(topics=[]), 9).brokers
+    assert (only.host, only.port) == run.address
+    assert run.lines("connect")[0]["broker"] == 4
+
+    with FakeBroker(nodes=3) as broker:
+        port = first(broker).rpartition(":")[2]
+        with recording(f"localhost:{port}", tmp_path / "t") as run:
+            named = {one.node_id: one.port for one in exchanged(run, MetadataRequest(topics=[]), 9).brokers}
+    assert named[1] == run.address.port
+    assert len(set(named.values())) == 3
+    assert run.lines("connect")[0]["broker"] == 1
+
+
+@pytest.mark.parametrize("release", ["1.0", "2.0", "3.9", "4.3"])
+def test_the_state_of_older_releases_is_asked_for_too(tmp_path: Path, release: str) -> None:
+    """Questions are of versions that the upstream has, and the guess at its release is right."""
+    with FakeBroker(as_release=release) as broker:
+        broker.create_topic("orders")
+        broker.group("billing").commit({("orders", 0): 0})
+        with recording(broker.bootstrap, tmp_path / "s") as run:
+            state = run.lines("state")
+
+    assert [line for line in state if "problem" in line] == []
+    assert state[0]["release"].startswith(release + ".")
+    assert {line["subject"] for line in state} == {
+        "api_versions",
+        "metadata",
+        "configs",
+        "offsets",
+        "groups",
+        "committed_offsets",
+    }
+
+
 NEW_LEADERS: list[tuple[Message, int, Message]] = [
     (
         ProduceRequest(acks=1, timeout_ms=1, topic_data=[]),
