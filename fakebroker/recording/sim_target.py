@@ -11,6 +11,7 @@ from fakebroker.recording.beginning import engine_of
 from fakebroker.recording.replay import Target
 from fakebroker.recording.survey import CommitBefore, Place, Survey
 from fakebroker.records.batch import peek, split_batches
+from fakebroker.sim.network import SimNetwork
 from fakebroker.testclient.sim_driver import SimDriver
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
 
@@ -24,7 +25,7 @@ def sim_target(
 ) -> tuple[Target, Engine]:
     """The target, and its engine, whose `errors` are bugs of ours."""
     engine = engine_of(survey, as_release, settings)
-    driver = SimDriver(engine)
+    driver = SimDriver(SimNetwork.around(engine))
     addresses = {each.node_id: Address(each.host, each.port) for each in engine.listeners}
     _commit(survey, driver)
 
