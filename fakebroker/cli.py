@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker
     from fakebroker.control.door import Door
     from fakebroker.net.ports import Ports
+    from fakebroker.scenario.serving import ServedScenario
     from fakebroker.snapshot.snapshot import Snapshot
 
 DEFAULT_LISTEN = "127.0.0.1:9092"
@@ -21,7 +22,7 @@ class _Commands(click.Group):
     """The commands. All but `serve` are imported only when they are used, so that it starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), "ctl", "dialogue", "journal", "record", "replay"]
+        return [*super().list_commands(ctx), "ctl", "dialogue", "journal", "record", "replay", "scenario"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name == "ctl":
@@ -44,6 +45,10 @@ class _Commands(click.Group):
             from fakebroker.recording.command import record
 
             return record
+        if cmd_name == "scenario":
+            from fakebroker.scenario.command import scenario
+
+            return scenario
         return super().get_command(ctx, cmd_name)
 
 
@@ -96,6 +101,20 @@ def main() -> None:
 )
 @click.option("--verbose", is_flag=True, help="Log a line for every request, connection and transition.")
 @click.option(
+    "--scenario",
+    "scenario_path",
+    metavar="FILE",
+    help="Be the broker that a scenario describes, and play it while clients are connected. Needs the extra scenario.",
+)
+@click.option(
+    "--set", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of the scenario; may be repeated."
+)
+@click.option(
+    "--exit-when-done",
+    is_flag=True,
+    help="End with the scenario: with status 0 if all came out as it says, else 1.",
+)
+@click.option(
     "--journal",
     "journal_dir",
     metavar="DIR",
@@ -107,6 +126,9 @@ def serve(
     snapshot_path: str | None,
     control: str | None,
     control_token: str | None,
+    scenario_path: str | None,
+    parameters: tuple[str, ...],
+    exit_when_done: bool,
     **options: Any,
 ) -> None:
     """Run a broker until SIGINT or SIGTERM. Prints a line with "listening on HOST:PORT" when clients are served.
@@ -121,17 +143,36 @@ def serve(
     try:
         snapshot = None if snapshot_path is None else _load(snapshot_path)
         options["racks"] = options["racks"] or None
+        options["config"] = dict(_pair(text, "=", "SETTING=VALUE") for text in options["config"])
+        scenario = _scenario(scenario_path, parameters, exit_when_done, snapshot)
+        if scenario is not None:
+            options = scenario.options(options)
         if snapshot is not None and (options["nodes"] or options["racks"]):
             raise click.UsageError("the nodes and racks are those of the snapshot: leave --nodes and --rack out")
         nodes = range(1, (options["nodes"] or 1) + 1)
         node_ids = tuple(nodes) if snapshot is None else snapshot.state.options.node_ids
         ports = _take_ports(node_ids, listen or (DEFAULT_LISTEN,), advertise)
         door = None if control is None else _take_door(control, control_token)
-        _serve(ports, snapshot, door, **options)
+        _serve(ports, snapshot, door, scenario, **options)
     except (FakebrokerError, ValueError) as error:
         raise click.ClickException(str(error)) from None
     except OSError as error:
         raise click.ClickException(error.strerror or str(error)) from None
+
+
+def _scenario(
+    path: str | None, parameters: tuple[str, ...], exit_when_done: bool, snapshot: "Snapshot | None"
+) -> "ServedScenario | None":
+    """The scenario to play, if there is one."""
+    if path is None:
+        if parameters or exit_when_done:
+            raise click.UsageError("--set and --exit-when-done are for a --scenario")
+        return None
+    if snapshot is not None:
+        raise click.UsageError("a scenario begins with a broker that is as it says: leave --from or --scenario out")
+    from fakebroker.scenario.serving import ServedScenario
+
+    return ServedScenario(path, dict(_pair(text, "=", "NAME=VALUE") for text in parameters), exit_when_done)
 
 
 def _load(path: str) -> "Snapshot":
@@ -164,8 +205,8 @@ def _serve(
     ports: "Ports",
     snapshot: "Snapshot | None",
     door: "Door | None",
+    scenario: "ServedScenario | None",
     topics: tuple[str, ...],
-    config: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Make the broker and run it."""
@@ -179,14 +220,17 @@ def _serve(
 
     logging.basicConfig(level=logging.INFO, handlers=[LineHandler(LineWriter(sys.stderr))])
     options = {name: value for name, value in options.items() if value is not None}
-    options["config"] = dict(_pair(text, "=", "SETTING=VALUE") for text in config)
     make = AsyncFakeBroker if snapshot is None else snapshot.async_fork
     broker = make(listen=ports, **options)
     for topic in topics:
         create_topic(broker, topic)
+    if scenario is not None:
+        scenario.create_topics(broker)
     tune_garbage_collector()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.run(_run_until_signal(broker, door))
+        status = runner.run(_run_until_signal(broker, door, scenario))
+    if status:
+        raise SystemExit(status)
 
 
 def tune_garbage_collector() -> None:
@@ -201,7 +245,8 @@ def tune_garbage_collector() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
-async def _run_until_signal(broker: "AsyncFakeBroker", door: "Door | None") -> None:
+async def _run_until_signal(broker: "AsyncFakeBroker", door: "Door | None", scenario: "ServedScenario | None") -> int:
+    """Serve until a signal or the end of the scenario; the exit status."""
     import asyncio
 
     from fakebroker.listener_options import format_listeners
@@ -216,12 +261,17 @@ async def _run_until_signal(broker: "AsyncFakeBroker", door: "Door | None") -> N
     if door is not None:
         await door.open(broker)
         out.put(f"fakebroker control on {door.address}")
+    if scenario is not None:
+        scenario.begin(broker, out.put, stop.set)
     await stop.wait()
+    if scenario is not None:
+        await scenario.end()
     out.flush()
     broker.errors.clear()  # each was logged when it happened, and a signal ends us with status 0
     await broker.stop()
     if door is not None:  # after the broker, whose end is the end of all waits
         await door.close()
+    return 0 if scenario is None else scenario.status
 
 
 def _pair(text: str, separator: str, form: str) -> tuple[str, str]:

@@ -57,7 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line(
         "markers",
-        "scenario(file, parameter=value, ...): play a scenario while the test runs; it makes the broker of `fakebroker`",
+        "scenario(file, parameter=value, ...): play a scenario while the test runs, on the broker of `fakebroker`",
     )
     _spare_the_rewriting(config)
     if any(config.getoption(name) for name in ("fakebroker_seed", "fakebroker_profile", "fakebroker_journal")) or any(

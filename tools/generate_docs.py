@@ -15,6 +15,7 @@ from fakebroker.apis.handlers import MODULES
 from fakebroker.control.openapi import document
 from fakebroker.errors import ErrorCode
 from fakebroker.release import RELEASES, Behaviours, release
+from fakebroker.scenario.json_schema import schema_text
 from fakebroker.settings import (
     PROFILES,
     broker_groups,
@@ -34,6 +35,7 @@ from tools.group_page import groups_page
 from tools.journal_pages import journal_schema_page, json_schema_file
 from tools.python_api_page import python_api_page
 from tools.rules_pages import chapters, filled_page, index_page
+from tools.scenario_differences import fidelity_page
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -180,9 +182,11 @@ PAGES: dict[str, Callable[[], str]] = {
     "releases.md": releases_page,
     "groups.md": partial(groups_page, _NOTE),
     "openapi.json": openapi_document,
+    "fidelity.md": fidelity_page,
     "python-api.md": partial(python_api_page, _NOTE),
     "journal-schema.md": partial(journal_schema_page, _NOTE),
     "journal.schema.json": json_schema_file,
+    "scenario.schema.json": schema_text,
     **{f"rules/{chapter.path.name}": partial(filled_page, chapter.path) for chapter in chapters()},
     "rules/README.md": partial(index_page, _NOTE),
 }

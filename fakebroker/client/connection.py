@@ -1,6 +1,7 @@
 """One connection of a client, without the socket: requests become bytes, bytes become answers."""
 
 import struct
+from typing import Protocol
 
 from fakebroker.errors import FakebrokerError, WireError
 from fakebroker.schema import Message
@@ -43,6 +44,16 @@ class Pending:
         return f"{api(self.api_key).name} v{self.version} (correlation id {self.correlation_id})"
 
 
+class Watch(Protocol):
+    """Is told of every request of a connection, in the order in which they are sent and end."""
+
+    def sent(self, pending: Pending, request: Message | None) -> None:
+        """A request is sent; None for bytes that were sent as they are."""
+
+    def ended(self, pending: Pending) -> None:
+        """It was answered, or will not be: then it has an error, or neither with acks 0."""
+
+
 class ClientConnection:
     """The client's side of one connection: correlation ids, requests under way, bytes out and in."""
 
@@ -50,6 +61,7 @@ class ClientConnection:
         self.client_id = client_id
         self.pending: dict[int, Pending] = {}
         self.closed_reason: str | None = None
+        self.watch: Watch | None = None
         self._last_correlation_id = 0
         self._out: list[bytes] = []
         self._in = FrameReader(MAX_FRAME_BYTES)
@@ -62,11 +74,10 @@ class ClientConnection:
         self._last_correlation_id += 1
         correlation_id = self._last_correlation_id
         frame = encode_request(request, version, correlation_id, self.client_id)
-        pending = self.expect(request.api_key, version, correlation_id)
+        pending = self._begin(request.api_key, version, correlation_id, request)
         pending.draft = response_to(type(request))
-        if not expects_answer:
-            del self.pending[correlation_id]
-            pending.is_done = True
+        if not expects_answer and not pending.is_done:
+            self._end(self.pending.pop(correlation_id))
         self.send_bytes(with_length(frame))
         return pending
 
@@ -76,8 +87,13 @@ class ClientConnection:
 
     def expect(self, api_key: int, version: int, correlation_id: int) -> Pending:
         """Expect a response with `correlation_id`, of that API and version, to a request sent by `send_bytes`."""
+        return self._begin(api_key, version, correlation_id, None)
+
+    def _begin(self, api_key: int, version: int, correlation_id: int, request: Message | None) -> Pending:
         pending = Pending(api_key, version, correlation_id)
         self.pending[correlation_id] = pending
+        if self.watch is not None:
+            self.watch.sent(pending, request)
         if self.closed_reason is not None:
             self.close(self.closed_reason)
         return pending
@@ -100,10 +116,11 @@ class ClientConnection:
     def close(self, reason: str) -> None:
         """Note that the connection was closed: every unanswered request ends with ConnectionLost and `reason`."""
         self.closed_reason = reason
-        for pending in self.pending.values():
-            pending.error = ConnectionLost(f"{pending!r}: {reason}")
-            pending.is_done = True
+        ended = list(self.pending.values())
         self.pending.clear()
+        for pending in ended:
+            pending.error = ConnectionLost(f"{pending!r}: {reason}")
+            self._end(pending)
 
     def _answer(self, frame: bytes) -> None:
         correlation_id = _CORRELATION_ID.unpack_from(frame)[0] if len(frame) >= 4 else None
@@ -115,4 +132,9 @@ class ClientConnection:
             _, pending.response = decode_response(pending.api_key, pending.version, frame, pending.draft)
         except WireError as error:
             pending.error = error
+        self._end(pending)
+
+    def _end(self, pending: Pending) -> None:
         pending.is_done = True
+        if self.watch is not None:
+            self.watch.ended(pending)

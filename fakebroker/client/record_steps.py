@@ -60,7 +60,7 @@ class RecordSteps(Requesting):
         `producer_epoch` is given, and the next sequence of this client for the partition unless `base_sequence` is
         given. With `acks` 0 there is no answer, and this returns None. Raises InvalidArgument for what is no record.
         """
-        rows = _rows(records, timestamp_ms)
+        rows = rows_of(records, timestamp_ms)
         check_whole("acks", acks)
         producer_id, epoch, sequence = NO_PRODUCER_ID, -1, -1
         if idempotent:
@@ -159,7 +159,7 @@ def records_in(data: bytes) -> list[Record]:
     return list(chain.from_iterable(map(read_records, split_batches(data))))
 
 
-def _rows(records: object, timestamp_ms: int) -> list[Record]:
+def rows_of(records: object, timestamp_ms: int) -> list[Record]:
     """The records of a batch. Raises InvalidArgument for what are none."""
     if isinstance(records, str | bytes) or not isinstance(records, Sequence) or not records:
         raise InvalidArgument("records", records, f"records={records!r} is no list of keys with values")

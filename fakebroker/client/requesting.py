@@ -27,6 +27,13 @@ class Requesting:
         self._pinned = dict(versions or {})
         self._served: dict[int, tuple[int, int]] = {}
 
+    def begin_connection(self) -> None:
+        """Go on with a new connection, which the caller opens; it is watched as the one before."""
+        before = self.connection
+        self.connection = ClientConnection(before.client_id)
+        self.connection.watch = before.watch
+        self._served = {}
+
     def ask(self, request: Message, version: int | None = None) -> Flow[Any]:
         """Send any request and return its answer; without a version the newest that both sides speak."""
         if version is None:

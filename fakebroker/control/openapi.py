@@ -147,7 +147,7 @@ def _operation(row: Operation, schemas: Schemas) -> dict[str, Json]:
 
 def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
     schema: Schema = {"$ref": _REF.format(model=extra.schema)} if extra.schema else {"type": "string"}
-    media = {extra.media_type: {"schema": schema}}
+    media: dict[str, Json] = {extra.media_type: {"schema": schema}}
     if extra.has_text:
         media["text/plain"] = {"schema": {"type": "string"}}
     content = {"content": media} if extra.status != 204 else {}
@@ -165,9 +165,9 @@ def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
     if extra.path in OPEN_PATHS:
         result["security"] = []
     if extra.path == "/journal/stream":
-        about = "Begin with the entry of this sequence number; without it, with the next that comes."
-        schema = {"type": "integer", "minimum": 0}
-        result["parameters"] = [{"name": "since", "in": "query", "description": about, "schema": schema}]
+        about_since = "Begin with the entry of this sequence number; without it, with the next that comes."
+        number: Schema = {"type": "integer", "minimum": 0}
+        result["parameters"] = [{"name": "since", "in": "query", "description": about_since, "schema": number}]
     if extra.arguments is not None:
         result["requestBody"] = _body(extra.arguments(), dict(extra.example or {}), schemas)
     elif extra.verb == "POST":

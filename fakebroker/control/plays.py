@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from fakebroker.control.problems import Problem, shown_value
 from fakebroker.errors import UnknownThing, WaitTimeout, nearest
-from fakebroker.scenario.background import BackgroundPlay
-from fakebroker.scenario.errors import ScenarioError
-from fakebroker.scenario.from_thread import FromThread
-from fakebroker.scenario.happenings import Skipped, StepBegan
 
 if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker
+    from fakebroker.scenario.background import BackgroundPlay
+    from fakebroker.scenario.from_thread import FromThread
     from fakebroker.scenario.script import Scenario
 
 MOST_PLAYS = 64  # that are over and can still be asked for
@@ -35,7 +33,9 @@ class Play:
 
     def begin(self, broker: "AsyncFakeBroker | None") -> None:
         """Begin on a running broker; with None on one of its own, in virtual time."""
-        from fakebroker.scenario.options import check_engine
+        from fakebroker.scenario.background import BackgroundPlay
+        from fakebroker.scenario.from_thread import FromThread
+        from fakebroker.scenario.options import check_engine, create_topics
         from fakebroker.scenario.worlds import BrokerWorld, VirtualWorld
 
         loop = asyncio.get_running_loop()
@@ -48,6 +48,7 @@ class Play:
             world: Any = VirtualWorld(self._scenario)
         else:
             check_engine(self._scenario, broker.engine)
+            create_topics(self._scenario, broker)
             self._broker = FromThread(broker, loop)
             world = BrokerWorld(self._broker)
         self._play = BackgroundPlay(self._scenario, world, self._seed, on_over=on_over, is_virtual=broker is None)
@@ -76,6 +77,8 @@ class Play:
 
     def shown(self, with_transcript: bool = True) -> dict[str, Json]:
         """What the door tells of it."""
+        from fakebroker.scenario.happenings import Skipped, StepBegan
+
         play = self._play
         happenings = play.happenings
         skipped = [each for each in happenings if isinstance(each, Skipped)]
@@ -95,11 +98,11 @@ class Play:
     @property
     def text(self) -> str:
         """The same for people: the transcript, then how it stands."""
-        told = self.shown()
+        told = self.shown(with_transcript=False)
         more = [f"{self.scenario_id} {told['state']}", *told["problems"]]
         if told["state"] == "playing" and told["step"] is not None:
             more.append(f"it is at {told['step']}")
-        return told["transcript"] + "\n" + "\n".join(more) + "\n"
+        return "\n".join([self._play.transcript, *more, ""])
 
     def _state(self) -> str:
         play = self._play
@@ -129,6 +132,7 @@ class Plays:
         Raises Problem for a scenario that cannot be read or when too many are under way, InvalidArgument for one that
         contradicts the broker.
         """
+        from fakebroker.scenario.errors import ScenarioError
         from fakebroker.scenario.reading import read_scenario_text
 
         if sum(not each.is_done for each in self._plays.values()) >= MOST_AT_ONCE:

@@ -91,6 +91,7 @@ class LoopClock:
     def freeze(self) -> None:
         """Wall time stands still until `resume`; `advance` still moves it."""
         self._rebase()
+        self._wall_ms = int(self._wall_ms) + _ROUNDING_MS  # else a sum with what it moves by may be the next whole one
         self._is_frozen, self._pace_ms = True, 0.0
         self._on_change()
 

@@ -47,6 +47,7 @@ HOSTS = frozenset({"Host", "Port"})
 TIMES = frozenset(
     {
         "Timestamp",
+        "TimestampMs",
         "LogAppendTimeMs",
         "CommitTimestamp",
         "TransactionStartTimeMs",

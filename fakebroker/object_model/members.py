@@ -104,8 +104,8 @@ def is_optional(hint: Any) -> bool:
     return get_origin(hint) in (Union, UnionType) and type(None) in get_args(hint)
 
 
-def type_hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """The annotations of a function as types; names that are imported for type checking only are imported here."""
+def type_hints(function: Any) -> dict[str, Any]:
+    """The annotations of a function or class as types; those that only type checkers import are imported here."""
     return get_type_hints(function, vars(sys.modules[function.__module__]), _Names(function.__module__))
 
 

@@ -52,8 +52,10 @@ def begin(item: pytest.Item, broker: "FakeBroker") -> None:
     if SCENARIO not in item.stash:
         return
     from fakebroker.scenario.background import BackgroundPlay
+    from fakebroker.scenario.options import create_topics
     from fakebroker.scenario.worlds import BrokerWorld
 
+    create_topics(item.stash[SCENARIO], broker)
     item.stash[PLAY] = BackgroundPlay(item.stash[SCENARIO], BrokerWorld(broker)).start()
 
 
@@ -65,7 +67,7 @@ def play_of(item: pytest.Item) -> "BackgroundPlay":
 
 
 def finish(item: pytest.Item) -> None:
-    """The test's own code is done: wait a moment for the end of the timeline, and fail the test if something is wrong."""
+    """The test's own code is done: wait a moment for the end of the timeline. What is wrong fails the test."""
     if PLAY not in item.stash:
         return
     play = item.stash[PLAY]

@@ -21,6 +21,9 @@ SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
 # Where secrets are: authentication, delegation tokens, SCRAM credentials, envelopes around any request, and settings
 # (of those only what is not decoded).
 _SECRET_APIS = frozenset({SASL_AUTHENTICATE, 38, 39, 40, 41, 51, 58, 19, 32, 33, 44})
+# Where records and what users keep are, if it is not decoded: Produce, Fetch, groups and their offsets, snapshots,
+# envelopes, telemetry, share fetches.
+_PAYLOAD_APIS = frozenset({0, 1, 8, 9, 11, 14, 15, 28, 58, 59, 72, 78})
 
 _HEAD = Struct(">hhih")
 
@@ -141,8 +144,7 @@ class Content:
     def _raw(self, api_key: int, frame: bytes, problem: str | None = None) -> dict[str, Any] | None:
         """What is not understood, or too long to be decoded."""
         why = {} if problem is None else {"problem": problem}
-        if self.payloads is not None and api_key != SASL_HANDSHAKE:
-            return {"hex": None, "redacted": True, **why}
-        if self.secrets and api_key in _SECRET_APIS:
+        hides_payload = api_key in _PAYLOAD_APIS or api_name(api_key) is None
+        if (self.secrets and api_key in _SECRET_APIS) or (self.payloads is not None and hides_payload):
             return {"hex": None, "redacted": True, **why}
         return None if len(frame) > LONG_FRAME_BYTES else {**why, "hex": frame.hex()}

@@ -19,6 +19,7 @@ from fakebroker.recording.addresses import (
     without_unknown_versions,
 )
 from fakebroker.recording.lines import SASL_HANDSHAKE, Head, acks_of, looks_like_request, read_head
+from fakebroker.recording.upstream import reason_of
 from fakebroker.wire.frame import decode_response, encode_request
 from fakebroker.wire.framing import guess_protocol
 from fakebroker.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
@@ -83,7 +84,7 @@ class Link:
         except TimeoutError:
             return "upstream", f"{where} did not accept the connection within {CONNECT_TIMEOUT_S} s"
         except OSError as error:
-            return "upstream", f"{where} cannot be reached: {error.strerror or error}"
+            return "upstream", f"{where} cannot be reached: {reason_of(error)}"
         try:
             return await self._pass()
         finally:

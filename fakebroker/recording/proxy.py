@@ -11,6 +11,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from fakebroker.listeners import Address
@@ -182,7 +183,8 @@ class Proxy:
             assert task is not None
             self._links.add(task)
             task.add_done_callback(self._links.discard)
-            await Link(self, self._connections, (reader, writer), broker).run()
+            with suppress(asyncio.CancelledError):  # by `stop`; asyncio's streams would log it
+                await Link(self, self._connections, (reader, writer), broker).run()
 
         server = await asyncio.start_server(
             accept, await _one_address(host), port, limit=_READ_AHEAD_BYTES, start_serving=is_serving

@@ -6,7 +6,8 @@ What it does not tell (it wants authentication, or the proxy may not see it) is 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+import os
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from fakebroker.client.connection import ClientConnection, Pending
@@ -68,7 +69,8 @@ class Upstream:
             topics = [topic for topic in metadata.topics if not topic.error_code]
             async for line in self._told("configs", self._configs(first, [topic.name for topic in topics])):
                 yield line
-            async for line in self._told("offsets", self._offsets(topics)):
+            readable = [topic for topic in topics if not topic.is_internal]
+            async for line in self._told("offsets", self._offsets(readable)):
                 yield line
             for node_id in self.brokers:
                 async for line in self._told("groups", self._groups(node_id)):
@@ -82,7 +84,7 @@ class Upstream:
             return await self._asked_at(self.address)
         except OSError as error:
             where = f"{self.address.host}:{self.address.port}"
-            why = error.strerror or str(error) or f"it did not accept a connection within {TIMEOUT_S:.0f} s"
+            why = reason_of(error) or f"it did not accept a connection within {TIMEOUT_S:.0f} s"
             raise UpstreamMissing(f"there is no Kafka at {where}: {why}") from None
 
     async def _told(self, subject: str, lines: AsyncIterator[dict[str, Any]]) -> AsyncIterator[dict[str, Any]]:
@@ -210,7 +212,7 @@ class _Asked:
         except TimeoutError:
             raise NotAnswered(f"{pending!r}: no answer within {TIMEOUT_S:.0f} s") from None
         except OSError as error:
-            raise NotAnswered(f"{pending!r}: {error.strerror or error}") from None
+            raise NotAnswered(f"{pending!r}: {reason_of(error)}") from None
 
     async def _answer(self, pending: Pending) -> Message:
         self._writer.write(self._connection.data_to_send())
@@ -226,6 +228,11 @@ class _Asked:
     def close(self) -> None:
         """Close the connection."""
         self._writer.close()
+
+
+def reason_of(error: OSError) -> str:
+    """Why a connection failed, without the address that asyncio puts into the text; nothing for a timeout."""
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
 
 
 def _resource(kind: int, name: str) -> DescribeConfigsResource:
@@ -248,9 +255,9 @@ def _by_partition(answer: Any) -> dict[tuple[str, int], Any]:
 def nearest_release(versions: Mapping[int, tuple[int, int]]) -> str:
     """The release whose versions are most like these: a guess, since no Kafka says which it is."""
 
-    def differences(name: str) -> Iterator[int]:
+    def differences(name: str) -> tuple[int, int]:
         known = release(name)
         listed = known.listed(known.versions)
-        return (key for key in {**listed, **versions} if listed.get(key) != versions.get(key))
+        return sum(listed.get(key) != span for key, span in versions.items()), len(listed.keys() - versions.keys())
 
-    return min(reversed(RELEASES), key=lambda name: sum(1 for _ in differences(name)))
+    return min(reversed(RELEASES), key=differences)

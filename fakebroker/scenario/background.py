@@ -5,7 +5,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from fakebroker.errors import BrokerStopped, WaitTimeout
+from fakebroker.errors import WaitTimeout
 from fakebroker.net.waiter import check_timeout_s
 from fakebroker.scenario.happenings import Failed, Happening, StepBegan
 from fakebroker.scenario.transcript import tail_of, transcript_of
@@ -132,15 +132,14 @@ class BackgroundPlay:
 
         try:
             self._check()
-            Player(self._world, self.scenario, seed=self.seed, on_happening=self._on_happening).play()
+            player = Player(self._world, self.scenario, seed=self.seed, on_happening=self._on_happening)
+            self._problems = list(player.play().problems)
         except Cancelled:
             pass
-        except BrokerStopped as error:
-            if not self._is_cancelled:
-                self._problems.append(f"{self._where()}: {error}")
         except BaseException as error:
             self._error = error
         finally:
+            self._close()
             self._over.set()
             if self._on_over is not None:
                 self._on_over()
@@ -149,12 +148,17 @@ class BackgroundPlay:
         self._check()
         self._happenings.append(happening)
         if isinstance(happening, Failed):
-            self._problems += [f"{happening.step.place}: {problem}" for problem in happening.problems]
+            step = happening.step
+            self._problems += [f"{step.place}: {step.text}: {problem}" for problem in happening.problems]
         if self._tell is not None:
             self._tell(happening)
 
-    def _where(self) -> str:
-        return str(self.step.place) if self.step else self.scenario.path
+    def _close(self) -> None:
+        """Close the connections of a play that did not come to its end."""
+        try:
+            self._world.close()
+        except Exception as error:
+            self._error = self._error or error
 
     def _check(self) -> None:
         if self._is_cancelled:

@@ -56,7 +56,7 @@ _USUAL: Mapping[str, tuple[Json, ...]] = {
     "session_id": (0,),
     "session_timeout_ms": (45_000,),
     "throttle_time_ms": (0,),
-    "timeout_ms": (30_000,),
+    "timeout_ms": (30_000, 0),
 }
 _PLAIN_TEXT = re.compile(r"[A-Za-z0-9_$./+-][A-Za-z0-9_$./+@-]*(?: [A-Za-z0-9_$./+@-]+)*")
 
@@ -172,6 +172,15 @@ def _fields(kind: type[Declaration], data: Json) -> dict[str, Json]:
             fields |= partitions
         elif not _is_usual(spec, value):
             fields["error" if spec.name == "error_code" else spec.name] = _shown(spec, value)
+    return _told(fields)
+
+
+def _told(fields: dict[str, Json]) -> dict[str, Json]:
+    """Without the numbers that only say that there was an error, and without the same number twice."""
+    if "error" in fields:
+        fields = {name: value for name, value in fields.items() if value != -1}
+    if fields.get("last_stable_offset") == fields.get("high_watermark"):
+        fields.pop("last_stable_offset", None)
     return fields
 
 
@@ -179,7 +188,7 @@ def _is_usual(spec: FieldSpec, value: Json) -> bool:
     """Whether a value says nothing: empty, false, or what is always sent."""
     if isinstance(value, bool):
         return value == bool(spec.default)
-    return value is None or value in ("", []) or value in _USUAL.get(spec.name, ())
+    return value is None or value in ("", [], {"hex": ""}) or value in _USUAL.get(spec.name, ())
 
 
 def _shown(spec: FieldSpec, value: Json) -> Json:
@@ -197,8 +206,16 @@ def _element(kind: Any, value: Json, name: str) -> Json:
     if isinstance(value, Mapping) and value.keys() == {"hex"}:
         return _bytes(bytes.fromhex(value["hex"]), name)
     if kind is RECORDS and isinstance(value, list):
-        return [{field: inner for field, inner in each.items() if inner is not None} for each in value]
+        return [_record(each) for each in value]
     return value
+
+
+def _record(record: Json) -> Json:
+    """A record without what it has not."""
+    if not isinstance(record, Mapping):
+        return record
+    shown = {name: value for name, value in record.items() if value is not None and value != {}}
+    return {"timestamp" if name == "timestamp_ms" else name: value for name, value in shown.items()}
 
 
 def _by_name(kind: type[Declaration], fields: dict[str, Json]) -> Json:

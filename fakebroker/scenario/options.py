@@ -73,7 +73,7 @@ def _is_same(option: str, given: Any, wanted: Any) -> bool:
     if option == "as_release":
         return release(given) == release(wanted)
     if option == "racks":
-        return list(given) == wanted
+        return bool(list(given) == wanted)
     return bool(given == wanted)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from time import perf_counter
+from traceback import format_exception
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.errors import FakebrokerError
@@ -103,6 +104,9 @@ def play(task: Task) -> Outcome:
         happenings, problems = _played(scenario, task)
     except FakebrokerError as error:  # the broker cannot be made as the scenario wants it
         return Outcome(task, Status.UNREADABLE, scenario.name, scenario.about, errors=(f"{task.path}: {error}",))
+    except Exception as error:  # a bug of ours, which must not end the plays of other files
+        told = "".join(format_exception(error))
+        return Outcome(task, Status.UNREADABLE, scenario.name, scenario.about, errors=("internal error", told))
     return _judged(task, scenario, happenings, problems, (perf_counter() - began_s) * 1000)
 
 
@@ -138,7 +142,8 @@ def _judged(
         "took_ms": took_ms,
     }
     if failed or problems:
-        told["errors"] = () if failed else tuple(problems)
+        of_steps = {f"{each.place}: {each.text}: {problem}" for each in failed for problem in each.problems}
+        told["errors"] = tuple(problem for problem in problems if problem not in of_steps)
         transcript = transcript_of(scenario, happenings) if task.keeps_transcript else ""
         tail = tail_of(scenario, happenings)
         return Outcome(task, Status.FAILED, failed=failed, tail=tail, transcript=transcript, **told)

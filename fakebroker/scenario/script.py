@@ -35,10 +35,11 @@ class Actor:
 
 @dataclass(frozen=True)
 class Step:
-    """One entry of the timeline. `text` is how a transcript shows it, in one line."""
+    """One entry of the timeline. `text` is how a transcript shows it, in one line; `note` is the author's remark."""
 
     place: Place
     text: str
+    note: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True)

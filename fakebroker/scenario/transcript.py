@@ -13,8 +13,10 @@ At the left stands the time since the timeline began, where it differs from that
 the file for each step.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import singledispatchmethod
+from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
@@ -35,9 +37,9 @@ from fakebroker.scenario.happenings import (
 )
 from fakebroker.scenario.message_text import answer_text, flow, request_text, value_text
 from fakebroker.scenario.script import Place, Scenario
+from fakebroker.virtual_broker import START_WALL_MS
 
 WIDTH = 120
-START_WALL_MS = 1_767_225_600_000  # 2026-01-01T00:00:00Z, when virtual time begins
 DAY_MS, HOUR_MS, MINUTE_MS = 86_400_000, 3_600_000, 60_000
 _MOST_LINES = 12  # of one happening: what is longer is no reading for people
 
@@ -113,9 +115,10 @@ class _Writer:
     @_of.register
     def _(self, happening: StepBegan) -> Iterator[str]:
         step = happening.step
-        place = _place_text(step.place, self._file)
-        self._shown_ms = None
-        yield from self._put(happening, step.text, place)
+        if step.note:
+            indent = " " * (self._time_width + self._place_width + 4)
+            yield from ("", *_wrapped(f"# {' '.join(step.note.split())}", indent, f"{indent}# "))
+        yield from self._put(happening, step.text, _place_text(step.place, self._file))
 
     @_of.register
     def _(self, happening: Sent) -> Iterator[str]:
@@ -194,8 +197,10 @@ def _wrapped(text: str, first: str, other: str) -> list[str]:
 
 
 def _place_text(place: Place, file: str) -> str:
-    """The line of a step; with the file for one that was included."""
-    return str(place.line) if place.file == file else str(place)
+    """The line of a step; of one that was included with its file, as seen from the scenario's."""
+    if place.file == file:
+        return str(place.line)
+    return f"{Path(os.path.relpath(place.file, Path(file).parent)).as_posix()}:{place.line}"
 
 
 def _event_text(event: Any) -> str:
@@ -203,7 +208,8 @@ def _event_text(event: Any) -> str:
         case Transition():
             return f"group {event_text(event)}"
         case FaultHit():
-            return f"{event.description} hits {event.api} v{event.version} of {event.client_id or '(no client id)'}"
+            what = f"{event.api} v{event.version} of {event.client_id or '(no client id)'}"
+            return f"fault ({event.description}) hits {what}"
         case _:
             return event_text(event)
 

@@ -42,6 +42,7 @@ class SimNetwork:
     def around(cls, engine: Engine) -> "SimNetwork":
         """The network of an engine that was made elsewhere, from its moment on."""
         network = cls(list(engine.listeners), engine.now)
+        engine.listeners = network.ports.listeners  # the same list, so that it may grow
         network.prepare(engine)
         network.serve()
         return network

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from fakebroker.arguments import check_text, check_whole
+from fakebroker.client.connection import Pending
 from fakebroker.client.requesting import Flow
 from fakebroker.client.steps import ClientSteps
 from fakebroker.errors import WHERE_APIS, InvalidArgument, WaitTimeout, nearest
@@ -84,36 +85,37 @@ class PendingStep(Generic[T]):
     def __init__(self, client: "ScriptedClient", flow: Flow[T]) -> None:
         self._client = client
         self._flow = flow
-        self._value: T | None = None
-        self._error: Exception | None = None
+        self.value: T | None = None  # what it returned, when it is done
+        self.error: Exception | None = None  # what it raised, when it is done
+        self.last: Pending | None = None  # the request that was sent last
         self.is_done = False
         self._resume(lambda: next(flow))
 
     def advance(self) -> None:
         """Resume the flow with its answer, or with the error that ended the request, for as long as one is there."""
-        while not self.is_done and self._pending.is_done:
-            error = self._pending.error
+        while not self.is_done and self.last is not None and self.last.is_done:
+            error = self.last.error
             if error is not None:
                 self._resume(functools.partial(self._flow.throw, error))
             else:
-                self._resume(functools.partial(self._flow.send, self._pending.result()))
+                self._resume(functools.partial(self._flow.send, self.last.result()))
 
     def result(self, timeout_s: float = ANSWER_S) -> T:
         """Wait for the end of the step. Raises WaitTimeout, ConnectionLost, or what the step raised."""
         if not self._client.clients.wait(self, timeout_s):
-            raise WaitTimeout(f"{self._client!r}: no answer to {self._pending!r} within {timeout_s:g} s")
-        if self._error is not None:
-            raise self._error
-        return self._value  # type: ignore[return-value]
+            raise WaitTimeout(f"{self._client!r}: no answer to {self.last!r} within {timeout_s:g} s")
+        if self.error is not None:
+            raise self.error
+        return self.value  # type: ignore[return-value]
 
     def _resume(self, resume: Callable[[], Any]) -> None:
         """Run the flow up to its next request, and send that."""
         try:
-            self._pending = resume()
+            self.last = resume()
         except StopIteration as end:
-            self._value, self.is_done = end.value, True
+            self.value, self.is_done = end.value, True
         except Exception as error:
-            self._error, self.is_done = error, True
+            self.error, self.is_done = error, True
         self._client.clients.driver.flush(self._client.steps.connection)
 
 
@@ -176,6 +178,15 @@ class ScriptedClient:
         step = PendingStep(self, flow)
         self.clients.begin(step)
         return step
+
+    def reconnect(self, address: Address | None = None) -> None:
+        """Connect again, to `address` if there are several brokers; it goes on as the member that it is.
+
+        Raises OSError when the broker does not accept.
+        """
+        self.close()
+        self.steps.begin_connection()
+        self.clients.driver.open(self.steps.connection, address)
 
     def close(self) -> None:
         """Close the connection, as a crash does: without LeaveGroup."""

@@ -20,6 +20,7 @@ class SimDriver:
         self._jitter_ms = jitter_ms
         self._sockets: dict[ClientConnection, SimSocket] = {}
         self.after_delivery: list[Callable[[], None]] = []  # what clients do with what arrived; called in `pass_time`
+        self.alarms: list[Callable[[], int | None]] = []  # when clients do something next by themselves, if ever
 
     @property
     def wall_ms(self) -> int:
@@ -59,7 +60,11 @@ class SimDriver:
             self.deliver()
             return until is not None and until()
 
-        return self._network.run_until(is_reached, ms)
+        end_ms = self.mono_ms + ms
+        while not self._network.run_until(is_reached, min(end_ms, self._next_alarm_ms(end_ms)) - self.mono_ms):
+            if self.mono_ms >= end_ms:
+                return False
+        return True
 
     def close(self, client: ClientConnection) -> None:
         """Close the connection of `client`."""
@@ -83,6 +88,11 @@ class SimDriver:
         self._deliver()
         for act in self.after_delivery:
             act()
+
+    def _next_alarm_ms(self, latest_ms: int) -> int:
+        """The next moment at which a client acts by itself; an alarm of now has been heard, and is in a while."""
+        due_ms = [at_ms for at_ms in (alarm() for alarm in self.alarms) if at_ms is not None]
+        return max(self.mono_ms + 1, min(due_ms, default=latest_ms))
 
     def _deliver(self) -> None:
         """Pass received bytes to their clients, and close those whose connection the broker closed."""

@@ -204,3 +204,11 @@ def test_what_waits_for_a_time_of_day_waits_longer_after_a_step_back(machine: Ma
     wall_ms, _ = machine.clock.now()
     machine.clock.step_back(3000)
     assert machine.clock.wait_s(wall_ms + 2000, NEVER_MS) == pytest.approx(5)
+
+
+def test_a_frozen_clock_shows_what_it_was_set_to(machine: Machine) -> None:
+    """Also when it was frozen at the very end of a millisecond, in a float that a sum would round up."""
+    machine.pass_s(0.0009998)
+    machine.clock.freeze()
+    machine.clock.advance(1_000_000_000_000)
+    assert machine.passed_ms() == (1_000_000_000_000, 0)

@@ -18,8 +18,3 @@ def test_the_scenario_holds(path: Path) -> None:
     assert played.exit_code == 0, played.output
 
 
-def test_every_scenario_is_in_the_list() -> None:
-    """The folder's page names every file in it."""
-    page = (SCENARIOS / "README.md").read_text()
-
-    assert [path.name for path in SCENARIOS.glob("*.jsonl") if path.name not in page] == []

@@ -1,0 +1,144 @@
+"""Answers as a scenario speaks of them: fields in snake_case, errors by their names, bytes as what they say.
+
+Beside every `error_code` stands `error`, its name. At the top `error` is that of the answer, or, for an answer without
+one, the first error found inside; "NONE" if there is none. Subscriptions and assignments of consumers are read.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from fakebroker.client.record_steps import records_in
+from fakebroker.errors import ErrorCode, FakebrokerError, WireError
+from fakebroker.records.consumer_protocol import decode_assignment, decode_subscription
+from fakebroker.records.record_codec import Record
+from fakebroker.schema.jsonable import to_json, uuid_to_text
+from fakebroker.schema.message import Declaration, Message, Struct
+from fakebroker.schema.types import RECORDS, UUID, ArrayOf, FieldSpec, Primitive
+
+Json = Any
+NONE = ErrorCode.NONE.name
+
+
+def answer_view(answer: Message, version: int) -> dict[str, Json]:
+    """An answer of this version, with the error that it gives."""
+    view = _struct(answer, version)
+    view["error"] = next(_errors(view), NONE)
+    return view
+
+
+def message_json(message: Struct, version: int) -> dict[str, Json]:
+    """A message as data with Kafka's field names; record batches as lists of records, where they can be read."""
+    return to_json(message, version, _records_json)
+
+
+def records_view(records: Sequence[Record]) -> list[Json]:
+    """Records as a scenario speaks of them."""
+    return [record_view(each) for each in records]
+
+
+def record_view(record: Any) -> dict[str, Json]:
+    """One record of a batch, or one that is stored in a topic: its offset, time, key, value and headers."""
+    return {
+        "offset": record.offset,
+        "timestamp_ms": record.timestamp_ms,
+        "key": bytes_view(record.key),
+        "value": bytes_view(record.value),
+        "headers": {str(bytes_view(name)): bytes_view(value) for name, value in record.headers},
+    }
+
+
+def bytes_view(data: Any) -> Json:
+    """Bytes as their text, if they are printable UTF-8, else {"hex": "..."}."""
+    if data is None or isinstance(data, str):
+        return data
+    try:
+        text = bytes(data).decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    return text if text.isprintable() else {"hex": bytes(data).hex()}
+
+
+def error_name(code: int) -> str:
+    """The name of an error code; its number as text if it is none that we know."""
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        return str(code)
+
+
+def _records_json(data: bytes) -> Json:
+    try:
+        return records_view(records_in(data))
+    except FakebrokerError:
+        return {"hex": data.hex()}
+
+
+def _struct(message: Struct, version: int) -> dict[str, Json]:
+    return _fields(message.fields, [getattr(message, spec.name) for spec in message.fields], version)
+
+
+def _fields(specs: Sequence[FieldSpec], values: Sequence[Any], version: int) -> dict[str, Json]:
+    view = {}
+    for spec, value in zip(specs, values, strict=True):
+        if spec.versions.includes(version):
+            view[spec.name] = _value(spec, value, version)
+            if spec.name == "error_code":
+                view["error"] = error_name(value)
+    return view
+
+
+def _value(spec: FieldSpec, value: Any, version: int) -> Json:
+    if value is None:
+        return None
+    if isinstance(spec.type, ArrayOf):
+        element = spec.type.element
+        return [_element(spec.name, element, each, version) for each in value]
+    return _element(spec.name, spec.type, value, version)
+
+
+def _element(name: str, kind: "Primitive | type[Declaration]", value: Any, version: int) -> Json:
+    if not isinstance(kind, Primitive):
+        return _fields(kind.fields, value, version) if kind.is_row else _struct(value, version)
+    if kind is UUID:
+        return uuid_to_text(value)
+    if kind is RECORDS:
+        return _records_json(bytes(value))
+    if isinstance(value, bytes | bytearray | memoryview):
+        read: Callable[[bytes], Json] = _READERS.get(name, bytes_view)
+        return read(bytes(value))
+    return value
+
+
+def _assignment(data: bytes) -> Json:
+    try:
+        return {topic: list(indexes) for topic, indexes in decode_assignment(data).assigned_partitions}
+    except WireError:
+        return bytes_view(data)
+
+
+def _subscription(data: bytes) -> Json:
+    try:
+        return {"topics": list(decode_subscription(data).topics)}
+    except WireError:
+        return bytes_view(data)
+
+
+_READERS: Mapping[str, Callable[[bytes], Json]] = {
+    "assignment": _assignment,
+    "member_assignment": _assignment,
+    "metadata": _subscription,
+    "member_metadata": _subscription,
+}
+
+
+def _errors(view: Json) -> Iterator[str]:
+    """The errors in a view, the outermost first."""
+    inner: list[Json] = [view]
+    for each in inner:
+        if isinstance(each, dict):
+            name = each.get("error", NONE)
+            if name != NONE and "error_code" in each:
+                yield name
+            inner += each.values()
+        elif isinstance(each, list):
+            inner += each

@@ -1,0 +1,192 @@
+"""Whether what is there is what a scenario expects; for each difference a sentence with its path.
+
+A mapping must be contained; an empty one is only equal to an empty one, and null stands for what is not there. Lists
+have the same length and match element by element, other values are equal; a number stands for a list of so many
+elements. A mapping whose one key is a matcher's name is that matcher: {at_least: 3}.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+Json = Any
+MOST_SHOWN_CHARS = 200
+
+
+def mismatches(expected: Json, seen: Json, path: str = "") -> list[str]:
+    """A sentence for each difference; none if all is as expected. `path` is that of the value, "" for the whole."""
+    return list(_differences(expected, seen, path))
+
+
+def is_matcher(expected: Json) -> bool:
+    """Whether a value is a matcher: a mapping with a matcher's name as its one key."""
+    return isinstance(expected, Mapping) and len(expected) == 1 and next(iter(expected)) in MATCHERS
+
+
+def shown(value: Json) -> str:
+    """A value in a sentence, on one line, cut when it is long."""
+    text = _text(value)
+    return text if len(text) <= MOST_SHOWN_CHARS else f"{text[:MOST_SHOWN_CHARS]}..."
+
+
+def _differences(expected: Json, seen: Json, path: str) -> Iterator[str]:
+    if is_matcher(expected):
+        [(name, argument)] = expected.items()
+        yield from MATCHERS[name](argument, seen, path)
+    elif isinstance(expected, Mapping):
+        yield from _in_mapping(expected, seen, path)
+    elif isinstance(expected, list | tuple):
+        yield from _in_list(expected, seen, path)
+    elif _is_number(expected) and isinstance(seen, list):
+        if len(seen) != expected:
+            yield _sentence(path, _count(expected), seen)
+    elif not equal(expected, seen):
+        yield _sentence(path, shown(expected), seen)
+
+
+def equal(expected: Json, seen: Json) -> bool:
+    """Whether two plain values are equal; true is not 1, and 1 is 1.0."""
+    if isinstance(expected, bool) or isinstance(seen, bool):
+        return expected is seen
+    return bool(expected == seen)
+
+
+def _in_mapping(expected: Mapping[str, Json], seen: Json, path: str) -> Iterator[str]:
+    if not isinstance(seen, Mapping):
+        yield _sentence(path, shown(expected), seen)
+        return
+    if not expected and seen:
+        yield _sentence(path, "nothing in it", seen)
+    by_text = {str(key): value for key, value in seen.items()}
+    for key, value in expected.items():
+        inner = f"{path}.{key}".removeprefix(".")
+        if str(key) in by_text:
+            yield from _differences(value, by_text[str(key)], inner)
+        elif value is not None:
+            there = ", ".join(by_text) or "nothing"
+            yield f"{inner}: expected {_wanted(value)}, but it is not there; there is {there}"
+
+
+def _in_list(expected: Json, seen: Json, path: str) -> Iterator[str]:
+    if not isinstance(seen, list | tuple):
+        yield _sentence(path, shown(expected), seen)
+    elif len(seen) != len(expected):
+        yield _sentence(path, f"{_count(len(expected))}, {shown(expected)}", seen)
+    else:
+        for index, (want, have) in enumerate(zip(expected, seen, strict=True)):
+            yield from _differences(want, have, f"{path}[{index}]")
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _count(number: int) -> str:
+    return "1 element" if number == 1 else f"{number} elements"
+
+
+def _any(argument: Json, seen: Json, path: str) -> Iterator[str]:
+    if (seen is not None) is not bool(argument):
+        yield _sentence(path, "any value" if argument else "null", seen)
+
+
+def _at_least(argument: Json, seen: Json, path: str) -> Iterator[str]:
+    number = len(seen) if isinstance(seen, list) else seen
+    if not (_comparable(argument, number) and number >= argument):
+        yield _sentence(path, f"at least {shown(argument)}", seen)
+
+
+def _at_most(argument: Json, seen: Json, path: str) -> Iterator[str]:
+    number = len(seen) if isinstance(seen, list) else seen
+    if not (_comparable(argument, number) and number <= argument):
+        yield _sentence(path, f"at most {shown(argument)}", seen)
+
+
+def _contains(argument: Json, seen: Json, path: str) -> Iterator[str]:
+    if isinstance(seen, str):
+        is_there = isinstance(argument, str) and argument in seen
+    elif isinstance(seen, list | tuple):
+        is_there = any(not mismatches(argument, each) for each in seen)
+    else:
+        is_there = isinstance(seen, Mapping) and any(str(key) == str(argument) for key in seen)
+    if not is_there:
+        yield _sentence(path, f"something that contains {shown(argument)}", seen)
+
+
+def _matches(argument: Json, seen: Json, path: str) -> Iterator[str]:
+    if not isinstance(seen, str) or re.search(argument, seen) is None:
+        yield _sentence(path, f"text that matches {shown(argument)}", seen)
+
+
+def _not(argument: Json, seen: Json, path: str) -> Iterator[str]:
+    if not mismatches(argument, seen):
+        yield _sentence(path, f"anything but {_wanted(argument)}", seen)
+
+
+def _one_of(argument: Json, seen: Json, path: str) -> Iterator[str]:
+    if all(mismatches(each, seen) for each in argument):
+        yield _sentence(path, f"one of {', '.join(map(_wanted, argument))}", seen)
+
+
+def _unordered(argument: Json, seen: Json, path: str) -> Iterator[str]:
+    """Each expected element finds one of its own; which are given to which is found by augmenting paths."""
+    if not isinstance(seen, list | tuple) or len(seen) != len(argument):
+        yield _sentence(path, f"in any order {shown(argument)}", seen)
+        return
+    fits = [[index for index, have in enumerate(seen) if not mismatches(want, have)] for want in argument]
+    taken: dict[int, int] = {}  # index in `seen` -> index in `argument`
+
+    def give(wanted: int, tried: list[int]) -> bool:
+        for index in fits[wanted]:
+            if index not in tried:
+                tried.append(index)
+                if index not in taken or give(taken[index], tried):
+                    taken[index] = wanted
+                    return True
+        return False
+
+    for wanted, want in enumerate(argument):
+        if not give(wanted, []):
+            yield _sentence(path, f"in any order {shown(argument)}: {_wanted(want)} is not there", seen)
+            return
+
+
+MATCHERS: Mapping[str, Callable[[Json, Json, str], Iterator[str]]] = {
+    "any": _any,
+    "at_least": _at_least,
+    "at_most": _at_most,
+    "contains": _contains,
+    "matches": _matches,
+    "not": _not,
+    "one_of": _one_of,
+    "unordered": _unordered,
+}
+
+
+def _comparable(argument: Json, seen: Json) -> bool:
+    numbers = [isinstance(each, int | float) and not isinstance(each, bool) for each in (argument, seen)]
+    return all(numbers) or (isinstance(argument, str) and isinstance(seen, str))
+
+
+def _wanted(expected: Json) -> str:
+    """What is expected, where nothing is there to compare it with."""
+    if is_matcher(expected):
+        [(name, argument)] = expected.items()
+        return f"{name.replace('_', ' ')} {shown(argument)}"
+    return shown(expected)
+
+
+def _sentence(path: str, expected: str, seen: Json) -> str:
+    count = f"{len(seen)}: " if isinstance(seen, list) and len(seen) > 1 else ""
+    return f"{path or 'it'}: expected {expected}, but saw {count}{shown(seen)}"
+
+
+def _text(value: Json) -> str:
+    """As YAML writes it in one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_text(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return repr(value) if isinstance(value, str) and (not value or value != value.strip()) else str(value)

@@ -1,0 +1,41 @@
+"""The file that `fakebroker scenario new` writes."""
+
+
+def starter_text() -> str:
+    """A short scenario with remarks. It passes."""
+    return _TEXT
+
+
+_TEXT = """\
+# yaml-language-server: $schema=scenario.schema.json
+# Editors complete the keys when that file is there: fakebroker scenario schema > scenario.schema.json
+# The language: docs/scenarios.md. `fakebroker scenario run FILE` plays it, `fakebroker scenario check FILE` reads it.
+about: Two consumers share a topic; one crashes, and the other takes over its partition when the session ends.
+source: []                              # KIPs and issues that tell the story
+topics: {orders: {partitions: 2}}
+actors: [a, b]                          # scripted clients: they do what the timeline says, and nothing else
+
+timeline:
+  # The first word of a step says who acts, its text says what is done; other keys are arguments.
+  - {a: join billing, topics: [orders], session_timeout: 10s, expect: {error: NONE}}
+  - {a: sync, assignments: {a: {orders: [0, 1]}}, expect: {error: NONE}}
+  - {a: commit, offsets: {orders-0: 42}, expect: {error: NONE}}
+
+  # b's JoinGroup waits for a to join again: `later` lets the timeline go on, `answered` looks at the answer.
+  - {b: join billing, topics: [orders], later: true}
+  - {a: heartbeat, expect: {error: REBALANCE_IN_PROGRESS}}
+  - {a: rejoin, expect: {error: NONE, generation_id: 2}}
+  - {b: answered, within: 1s, expect: {error: NONE, generation_id: 2}}
+  - {a: sync, assignments: {a: {orders: [0]}, b: {orders: [1]}}, expect: {error: NONE}}
+  - {b: sync, expect: {error: NONE}}
+  - {expect: {group: billing, state: Stable, members: 2}}
+
+  # Time passes in no time. a crashes (it sends nothing), b heartbeats and learns of it.
+  - {pass: 6s}
+  - {b: heartbeat, expect: {error: NONE}}
+  - {pass: 6s}
+  - {b: heartbeat, expect: {error: REBALANCE_IN_PROGRESS}}
+  - {b: rejoin, expect: {error: NONE, generation_id: 3}}
+  - {b: sync, assignments: {b: {orders: [0, 1]}}, expect: {error: NONE}}
+  - {expect: {group: billing, state: Stable, members: 1, offsets: {orders-0: 42}}}
+"""

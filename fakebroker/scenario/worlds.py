@@ -1,0 +1,151 @@
+"""Where a scenario is played: on a broker in virtual time, or on a running one in real time.
+
+The player asks a world for connections and for time that passes (its driver), and for the powers of a broker. Only our
+own brokers have them all; a real Kafka (`kafka_world.py`) is a world without a `broker`, whose `powers` are few.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from fakebroker.listeners import Address
+from fakebroker.scenario.script import Scenario, Step
+from fakebroker.testclient.driver import Driver
+
+if TYPE_CHECKING:
+    from fakebroker.handles.powers import Powers
+
+POLL_MS = 5
+
+
+class RunningBroker(Protocol):
+    """A FakeBroker, or what stands for one in another thread."""
+
+    @property
+    def bootstrap(self) -> str:
+        """Its addresses, as clients call them."""
+
+    @property
+    def errors(self) -> list[Exception]:
+        """Its internal errors."""
+
+
+class World(Protocol):
+    """One place to play a scenario, once. `powers` is the object model, or the part of it that there is."""
+
+    name: str
+    driver: Driver
+    broker: "Powers | None"
+    powers: Any
+    poll_ms: int | None  # how often in real time is looked for what no client is told; None: whenever something happens
+
+    @property
+    def wall_ms(self) -> int:
+        """The broker's time of day."""
+
+    @property
+    def errors(self) -> list[Exception]:
+        """What went wrong inside the broker: bugs of ours."""
+
+    def why_not(self, step: Step) -> str | None:
+        """Why a step cannot be taken here; None if it can."""
+
+    def address_of(self, node_id: int) -> Address:
+        """Where clients reach a node. Raises UnknownThing for one that does not exist."""
+
+    def create_topic(self, name: str, arguments: Mapping[str, Any]) -> None:
+        """Create a topic before the timeline begins."""
+
+    def close(self) -> None:
+        """Close every connection that was opened here."""
+
+
+class WorldWithBroker:
+    """What worlds with a broker of ours share."""
+
+    broker: "Powers"
+
+    @property
+    def powers(self) -> "Powers":
+        """All of them."""
+        return self.broker
+
+    def why_not(self, step: Step) -> str | None:  # noqa: ARG002 - other worlds need it
+        """Everything can be done here."""
+        return None
+
+    def address_of(self, node_id: int) -> Address:
+        """Where clients reach a node. Raises UnknownThing for one that does not exist."""
+        return self.broker.node(node_id).address
+
+    def create_topic(self, name: str, arguments: Mapping[str, Any]) -> None:
+        """Create a topic; one that is there already stays."""
+        if not self.broker.topic(name).exists:
+            self.broker.create_topic(name, **arguments)
+
+
+class VirtualWorld(WorldWithBroker):
+    """A broker of the scenario's own, in virtual time: nothing waits, and every play is the same."""
+
+    name = "virtual time"
+    poll_ms: int | None = None
+
+    def __init__(self, scenario: Scenario) -> None:
+        """Raises SettingError, UnknownRelease and InvalidArgument for a broker that cannot be."""
+        from fakebroker.virtual_broker import VirtualBroker
+
+        self._virtual = VirtualBroker(
+            nodes=scenario.nodes,
+            racks=scenario.racks,
+            config=scenario.config,
+            seed=scenario.seed,
+            profile=scenario.profile,
+            as_release=scenario.release,
+        )
+        self.broker: Powers = self._virtual
+        self.driver: Driver = self._virtual.driver
+
+    @property
+    def wall_ms(self) -> int:
+        """The broker's time of day."""
+        return self.driver.wall_ms
+
+    @property
+    def errors(self) -> list[Exception]:
+        """What went wrong inside the broker: bugs of ours."""
+        return self._virtual.errors
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.driver.close_all()
+
+
+class BrokerWorld(WorldWithBroker):
+    """A broker that runs, over TCP and in real time, perhaps with other clients. It is not stopped at the end.
+
+    Its internal errors are its owner's: it raises them when it is stopped.
+    """
+
+    name = "a running broker"
+    poll_ms: int | None = POLL_MS
+
+    def __init__(self, broker: "RunningBroker") -> None:
+        """`broker` is a FakeBroker that runs, or the like."""
+        from fakebroker.testclient.tcp_driver import TcpDriver
+
+        host, _, port = broker.bootstrap.partition(",")[0].rpartition(":")
+        self.broker: Powers = broker  # type: ignore[assignment]
+        self.driver: Driver = TcpDriver(host.strip("[]"), int(port))
+
+    @property
+    def wall_ms(self) -> int:
+        """The broker's time of day."""
+        return self.broker.clock.now_ms
+
+    @property
+    def errors(self) -> list[Exception]:
+        """None of the player's."""
+        return []
+
+    def close(self) -> None:
+        """Close the connections of the actors."""
+        self.driver.close_all()
