@@ -114,7 +114,7 @@ def join_arguments(request: Json) -> dict[str, Json]:
     metadata = bytes_of(request["Protocols"][0]["Metadata"]) or b""
     arguments: dict[str, Json] = {}
     topics = subscribed(metadata)
-    form = written(metadata)
+    form = written("Metadata", metadata)
     if topics is not None and isinstance(form, dict) and "subscription" in form:
         arguments["topics"] = topics
     else:

@@ -1,6 +1,6 @@
 """Recorded messages as scenarios write them: fields in snake_case, bytes as text, durations with units."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fakebroker.errors import ErrorCode, WireError
@@ -37,16 +37,16 @@ def _value(spec: FieldSpec, version: int, value: Json, replace: Replace) -> Json
     if value is None:
         return None
     if isinstance(spec.type, ArrayOf):
-        return [_element(spec.type.element, version, each, replace) for each in value]
-    return _element(spec.type, version, value, replace)
+        return [_element(spec.kafka_name, spec.type.element, version, each, replace) for each in value]
+    return _element(spec.kafka_name, spec.type, version, value, replace)
 
 
-def _element(kind: "Primitive | type[Declaration]", version: int, value: Json, replace: Replace) -> Json:
+def _element(name: str, kind: "Primitive | type[Declaration]", version: int, value: Json, replace: Replace) -> Json:
     if not isinstance(kind, Primitive):
         return fields_of(kind, version, value, replace)
     data = bytes_of(value)
     if data is not None:
-        return {"hex": data.hex()} if kind is RECORDS else written(data)
+        return {"hex": data.hex()} if kind is RECORDS else written(name, data)
     return value
 
 
@@ -66,13 +66,11 @@ def text_of(data: bytes | None) -> Json:
     return {"hex": data.hex()} if not text.isprintable() or "$" in text else text
 
 
-def written(data: bytes) -> Json:
-    """Bytes of a request: a subscription or an assignment where that is exactly what they are."""
-    for form in (_subscription, _assignment):
-        found = form(data)
-        if found is not None:
-            return found
-    return text_of(data)
+def written(name: str, data: bytes) -> Json:
+    """Bytes of a field: a subscription or an assignment where that is exactly what they are."""
+    form = _FORMS.get(name)
+    found = form(data) if form is not None else None
+    return text_of(data) if found is None else found
 
 
 def _subscription(data: bytes) -> Json:
@@ -88,6 +86,9 @@ def _assignment(data: bytes) -> Json:
         return None
     made = ConsumerProtocolAssignment(assigned_partitions=list(partitions.items()))
     return {"assignment": partitions} if encode_assignment(made) == data else None
+
+
+_FORMS: Mapping[str, Callable[[bytes], Json]] = {"Metadata": _subscription, "Assignment": _assignment}
 
 
 def subscribed(data: bytes) -> list[str] | None:
@@ -115,7 +116,7 @@ def record_step(record: ReadRecord) -> Json:
     if record.key is not None:
         made = {"key": text_of(record.key), **made}
     if record.headers:
-        made["headers"] = [[text_of(name), text_of(each)] for name, each in record.headers]
+        made["headers"] = {name.decode("utf-8", "replace"): text_of(each) for name, each in record.headers}
     return made
 
 

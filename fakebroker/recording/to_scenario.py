@@ -215,7 +215,7 @@ def _fillers(name: str, count: int) -> Iterator[Step]:
 
 def scenario_text(made: Made, name: str) -> str:
     """The scenario as YAML, a step a line."""
-    import yaml
+    import yaml  # type: ignore[import-untyped]
 
     def line(value: Json) -> str:
         text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=1 << 20, allow_unicode=True)
