@@ -7,6 +7,7 @@ rebalance, and those of different members of a group with the same client id.
 import os
 import re
 from dataclasses import dataclass, field
+from itertools import islice, takewhile
 from typing import Any
 
 from fakebroker.recording.session import Line, plain, read_session
@@ -35,17 +36,14 @@ class Exchange:
     sent_ms: float
     answer: Json = None
     answered_ms: float | None = None
+    answer_line: int | None = None
+    is_held_up: bool = False  # whether the broker held the answer back, as in a rebalance
     actor: str = ""
 
     @property
     def waited_ms(self) -> float:
         """How long the answer took; 0 if there was none."""
         return 0 if self.answered_ms is None else self.answered_ms - self.sent_ms
-
-    @property
-    def is_held_up(self) -> bool:
-        """Whether the broker held the answer back, as in a rebalance."""
-        return self.api in _HELD_UP and (self.answered_ms is None or self.waited_ms > PARKED_MS)
 
 
 @dataclass
@@ -87,12 +85,24 @@ def exchanges_of(path: str | os.PathLike[str], survey: Survey) -> Told:
             case "answer":
                 one = open_ones.pop((line["connection"], line["correlation_id"]), None)
                 if one is not None:
-                    one.answered_ms = line["at_ms"]
+                    one.answered_ms, one.answer_line = line["at_ms"], number
                     one.answer = plain(line.get("message"))
             case "close":
                 closed[line["connection"]] = line["at_ms"]
+    _note_held_up(told.exchanges)
     _name_actors(told.exchanges)
     return told
+
+
+def _note_held_up(exchanges: list[Exchange]) -> None:
+    """An answer was held up if it took long, or if others of the group acted before it came."""
+    for index, one in enumerate(exchanges):
+        if one.api in _HELD_UP:
+            until = one.answer_line
+            last = one.line if until is None else until
+            later = takewhile(lambda other, last=last: other.line < last, islice(exchanges, index + 1, None))  # type: ignore[misc]
+            is_passed = any(other.request.get("GroupId") == one.request["GroupId"] for other in later)
+            one.is_held_up = until is None or one.waited_ms > PARKED_MS or is_passed
 
 
 def _exchange(number: int, line: Line, broker: int | None) -> Exchange | None:

@@ -172,13 +172,18 @@ class Survey:
         take = self._takes.get(line["api"] or "")
         if asked is None or asked.message is None or message is None:
             return
-        if is_starting(message):
+        if is_starting(message) or self._is_lost_early(asked.message, message):
             self.starting[asked.line] = None
         if take is None:
             return
         if line["api"] == "JoinGroup" and message.get("MemberId"):
             self.member_ids[asked.line] = message["MemberId"]
         take(asked.message, message, line["at_ms"] - asked.at_ms)
+
+    def _is_lost_early(self, request: Json, answer: Json) -> bool:
+        """Whether a broker that just starts does not know yet that it coordinates a group."""
+        is_new = request.get("GroupId") not in self.first_generations
+        return answer.get("ErrorCode") == ErrorCode.NOT_COORDINATOR and is_new
 
     def _take_state(self, line: Line) -> None:
         """What the recorder asked before the first client came."""

@@ -28,7 +28,10 @@ def tcp_target(survey: Survey, host: str, port: int) -> Target:
     except OSError as error:
         raise FakebrokerError(f"there is no Kafka at {host}:{port}: {error.strerror or error}") from None
     listed = _ask(driver, client, ApiVersionsRequest(), 0)
-    served = {each.api_key: (each.min_version, each.max_version) for each in listed.api_keys}  # type: ignore[attr-defined]
+    served: dict[int, tuple[int, int]] = {
+        each.api_key: (each.min_version, each.max_version)
+        for each in listed.api_keys  # type: ignore[attr-defined]
+    }
     _make_topics(survey, driver, client)
     metadata = _ask(driver, client, MetadataRequest(topics=[]), _METADATA_VERSION)
     brokers = sorted((each.node_id, Address(each.host, each.port)) for each in metadata.brokers)  # type: ignore[attr-defined]

@@ -94,10 +94,14 @@ class _Writer:
     def _events(self) -> list[_Event]:
         events = []
         for one in self._told.exchanges:
+            has_answer = one.answered_ms is not None and one.answer_line is not None
+            if one.api == "Fetch" and has_answer:  # a long poll: what it gives is there when it is answered
+                events.append(_Event(one.answered_ms or 0, one.answer_line or 0, False, one))
+                continue
             events.append(_Event(one.sent_ms, one.line, False, one))
-            if one.is_held_up and one.answered_ms is not None:
-                events.append(_Event(one.answered_ms, one.line, True, one))
-        return sorted(events, key=lambda event: (event.at_ms, event.is_answer, event.line))
+            if one.is_held_up and has_answer:
+                events.append(_Event(one.answered_ms or 0, one.answer_line or 0, True, one))
+        return sorted(events, key=lambda event: event.line)
 
     def _take(self, event: _Event) -> None:
         one = event.exchange
@@ -215,7 +219,7 @@ def _fillers(name: str, count: int) -> Iterator[Step]:
 
 def scenario_text(made: Made, name: str) -> str:
     """The scenario as YAML, a step a line."""
-    import yaml  # type: ignore[import-untyped]
+    import yaml
 
     def line(value: Json) -> str:
         text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=1 << 20, allow_unicode=True)
