@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from fakebroker.errors import FakebrokerError
+from fakebroker.scenario.run_command import run
 
 
 @click.group()
@@ -63,3 +64,6 @@ def new(name: str, folder: str) -> None:
     except OSError as error:
         raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from None
     click.echo(f"wrote {path}\nplay it: fakebroker scenario run {path}")
+
+
+scenario.add_command(run)
