@@ -7,7 +7,7 @@ from typing import Any
 from fakebroker.errors import ErrorCode
 from fakebroker.meaning.records import bytes_of
 from fakebroker.recording.exchanges import Exchange
-from fakebroker.recording.step_fields import assigned, duration_text, subscribed, written
+from fakebroker.recording.step_fields import assigned, duration_text, written
 
 Json = Any
 
@@ -113,10 +113,9 @@ def join_arguments(request: Json) -> dict[str, Json]:
     """The arguments of the verb `join` that send this request."""
     metadata = bytes_of(request["Protocols"][0]["Metadata"]) or b""
     arguments: dict[str, Json] = {}
-    topics = subscribed(metadata)
     form = written("Metadata", metadata)
-    if topics is not None and isinstance(form, dict) and "subscription" in form:
-        arguments["topics"] = topics
+    if isinstance(form, dict) and "subscription" in form:
+        arguments["topics"] = form["subscription"]
     else:
         arguments["metadata"] = {"hex": metadata.hex()}
     protocols = [each["Name"] for each in request["Protocols"]]

@@ -6,12 +6,8 @@ from typing import Any
 from fakebroker.errors import ErrorCode, WireError
 from fakebroker.meaning.records import ReadRecord, bytes_of
 from fakebroker.records.consumer_protocol import (
-    ConsumerProtocolAssignment,
-    ConsumerProtocolSubscription,
     decode_assignment,
     decode_subscription,
-    encode_assignment,
-    encode_subscription,
 )
 from fakebroker.schema.message import Declaration
 from fakebroker.schema.types import RECORDS, ArrayOf, FieldSpec, Primitive
@@ -67,36 +63,31 @@ def text_of(data: bytes | None) -> Json:
 
 
 def written(name: str, data: bytes) -> Json:
-    """Bytes of a field: a subscription or an assignment where that is exactly what they are."""
+    """Bytes of a field: a subscription or an assignment where they say nothing else."""
     form = _FORMS.get(name)
     found = form(data) if form is not None else None
     return text_of(data) if found is None else found
 
 
 def _subscription(data: bytes) -> Json:
-    topics = subscribed(data)
-    if topics is None or encode_subscription(ConsumerProtocolSubscription(topics=topics)) != data:
+    """What a subscription says, if that is nothing but topics: its version does not matter to a broker."""
+    try:
+        found = decode_subscription(data)
+    except WireError:
         return None
-    return {"subscription": topics}
+    is_plain = not found.user_data and not found.owned_partitions and found.rack_id is None
+    return {"subscription": list(found.topics)} if is_plain and found.generation_id == -1 else None
 
 
 def _assignment(data: bytes) -> Json:
-    partitions = assigned(data)
-    if partitions is None:
+    try:
+        found = decode_assignment(data)
+    except WireError:
         return None
-    made = ConsumerProtocolAssignment(assigned_partitions=list(partitions.items()))
-    return {"assignment": partitions} if encode_assignment(made) == data else None
+    return None if found.user_data else {"assignment": assigned(data)}
 
 
 _FORMS: Mapping[str, Callable[[bytes], Json]] = {"Metadata": _subscription, "Assignment": _assignment}
-
-
-def subscribed(data: bytes) -> list[str] | None:
-    """The topics of a consumer's subscription; None for other bytes."""
-    try:
-        return list(decode_subscription(data).topics)
-    except WireError:
-        return None
 
 
 def assigned(data: bytes) -> dict[str, list[int]] | None:

@@ -126,6 +126,11 @@ class StepMaker:
 
     def _produce(self, one: Exchange) -> list[Step]:
         steps: list[Step] = []
+        errors = {
+            (self._survey.topic_name(topic), each["Index"]): error_in(each)
+            for topic in (one.answer or {}).get("Responses", ())
+            for each in topic["PartitionResponses"]
+        }
         for topic in one.request["TopicData"]:
             name = self._survey.topic_name(topic)
             for each in topic["PartitionData"]:
@@ -138,6 +143,8 @@ class StepMaker:
                     step["idempotent"] = True
                 if one.request["Acks"] != -1:
                     step["acks"] = one.request["Acks"]
+                if (name, each["Index"]) in errors:
+                    step["expect"] = {"error": errors[name, each["Index"]]}
                 steps.append(step)
         return steps
 

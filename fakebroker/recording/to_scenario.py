@@ -1,7 +1,8 @@
 """A recorded session as a scenario that people can read and change, and that passes as it is."""
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from fakebroker.errors import FakebrokerError
@@ -23,6 +24,7 @@ _FILLERS_AT_ONCE = 100
 MOST_FILLERS = 100_000
 BEFORE = "before"  # the actor that makes what was there
 _PINNED_AT_MOST = {"Produce": 12, "Fetch": 12, "OffsetCommit": 9, "OffsetFetch": 7}
+_OF_NO_INTEREST = re.compile(r"share\.|transaction\.|.*\.replication\.factor$")
 _BY_VERBS = {"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "Produce", "Fetch"}
 
 
@@ -63,6 +65,7 @@ class _Writer:
         self._at_ms = 0.0
         self._waiting: dict[int, Exchange] = {}  # held-up exchanges by the line of the request
         self._remarks: list[str] = []
+        self._topics_used, self._groups_used = self._used()
 
     def written(self, name: str) -> Made:
         """The whole scenario."""
@@ -79,7 +82,7 @@ class _Writer:
         }
         if len(self._survey.node_ids) > 1:
             data["nodes"] = len(self._survey.node_ids)
-        if settings := settings_of(self._survey):
+        if settings := self._settings():
             data["config"] = settings
         if topics := self._topics():
             data["topics"] = topics
@@ -154,9 +157,31 @@ class _Writer:
     def _release(self) -> str:
         return ".".join((self._survey.release or "4.3").split(".")[:2])
 
+    def _settings(self) -> dict[str, str]:
+        return {name: value for name, value in settings_of(self._survey).items() if not _OF_NO_INTEREST.match(name)}
+
+    def _used(self) -> tuple[dict[str, None], dict[str, None]]:
+        """The topics and groups that the session has to do with."""
+        texts: dict[str, None] = {}
+        inner = [each for one in self._told.exchanges for each in (one.request, one.answer)]
+        for each in inner:
+            if isinstance(each, dict):
+                name = self._survey.topic_name(each)
+                texts |= dict.fromkeys([name] if name else [])
+                inner += each.values()
+            elif isinstance(each, list):
+                inner += each
+            elif isinstance(each, str):
+                texts[each] = None
+        groups = {group_id for group_id, _, _ in self._survey.commits}
+        topics = {name: None for name in self._survey.topics if name in texts}
+        return topics, {name: None for name in texts if name in groups}
+
     def _topics(self) -> dict[str, Json]:
         topics: dict[str, Json] = {}
         for name, topic in self._survey.topics.items():
+            if name not in self._topics_used:
+                continue
             topics[name] = {"partitions": topic.partitions}
             if config := accepted_by(settings_of(self._survey), topic.config):
                 topics[name]["config"] = config
@@ -179,10 +204,12 @@ class _Writer:
 
     def _before(self) -> Iterator[Step]:
         for place, log in self._survey.logs.items():
-            if place[0] in self._survey.topics and log.end:
+            if place[0] in self._topics_used and log.end:
                 yield from self._log_before(place)
         commits: dict[str, dict[str, int]] = {}
         for (group_id, topic, index), commit in self._survey.commits.items():
+            if group_id not in self._groups_used or topic not in self._topics_used:
+                continue
             commits.setdefault(group_id, {})[f"{topic}-{index}"] = commit.offset
         for group_id, offsets in commits.items():
             yield {BEFORE: "commit", "offsets": offsets, "group_id": group_id, "expect": {"error": "NONE"}}
@@ -215,31 +242,3 @@ def _fillers(name: str, count: int) -> Iterator[Step]:
         yield {"repeat": times, "steps": [produce(_FILLERS_AT_ONCE)]}
     if rest:
         yield produce(rest)
-
-
-def scenario_text(made: Made, name: str) -> str:
-    """The scenario as YAML, a step a line."""
-    import yaml
-
-    def line(value: Json) -> str:
-        text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=1 << 20, allow_unicode=True)
-        return text.removesuffix("\n").removesuffix("\n...")
-
-    lines = [f"# Made of the recorded session {name}. The pauses are those of the session, rounded."]
-    lines += [f"# {each}" for each in made.remarks]
-    for key, value in made.data.items():
-        if isinstance(value, Mapping) and key in ("topics", "actors", "config"):
-            lines += [f"{key}:", *(f"  {line(name)}: {line(each)}" for name, each in value.items())]
-        elif key != "timeline":
-            lines.append(f"{key}: {line(value)}")
-    lines.append("timeline:")
-    for step in made.data["timeline"]:
-        if "repeat" in step:
-            lines += [
-                f"  - repeat: {step['repeat']}",
-                "    steps:",
-                *(f"      - {line(each)}" for each in step["steps"]),
-            ]
-        else:
-            lines.append(f"  - {line(step)}")
-    return "\n".join(lines) + "\n"

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from fakebroker.errors import FakebrokerError
+from fakebroker.recording.scenario_command import from_session
 from fakebroker.scenario.run_command import run
 
 
@@ -67,3 +68,4 @@ def new(name: str, folder: str) -> None:
 
 
 scenario.add_command(run)
+scenario.add_command(from_session)
