@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.logs.segment import Segment
+from fakebroker.core.topic_config import check_config
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
 from fakebroker.errors import FakebrokerError
@@ -25,9 +26,7 @@ def engine_of(survey: Survey, as_release: str | None = None, settings: Mapping[s
 
     `as_release` and `settings` go before what the session shows.
     """
-    found = dict(survey.settings)
-    for partitions in survey.appended_later.values():
-        found.setdefault("num.partitions", str(partitions))
+    found = settings_of(survey)
     node_ids = tuple(survey.node_ids)
     racks = [survey.nodes.get(node_id) for node_id in node_ids]
     config = Settings({**found, **(settings or {})}, profile="kafka")
@@ -39,13 +38,29 @@ def engine_of(survey: Survey, as_release: str | None = None, settings: Mapping[s
     return engine
 
 
+def settings_of(survey: Survey) -> dict[str, str]:
+    """The settings of the recorded brokers that there are here, and that differ from Kafka's defaults."""
+    wanted = dict(survey.settings)
+    for partitions in survey.created_later.values():
+        wanted.setdefault("num.partitions", str(partitions))
+    usual = Settings(profile="kafka")
+    found = {}
+    for name, value in wanted.items():
+        try:
+            if Settings({name: value}, profile="kafka").value(name) != usual.value(name):
+                found[name] = value
+        except FakebrokerError:  # a setting of other releases, or of what is not served
+            continue
+    return found
+
+
 def _make_topics(survey: Survey, engine: Engine) -> None:
     cluster = engine.cluster
     for name, topic in survey.topics.items():
         known = [topic.replicas.get(index) for index in range(topic.partitions)]
         assignments = [each for each in known if each]
         is_whole = len(assignments) == topic.partitions
-        config = _accepted(cluster, topic.config)
+        config = _accepted(cluster.settings, topic.config)
         made = cluster.topics.create(
             name, None if is_whole else topic.partitions, None, config, assignments if is_whole else None
         )
@@ -59,14 +74,16 @@ def _make_topics(survey: Survey, engine: Engine) -> None:
                 log.limit_high_watermark(None, engine.now)
 
 
-def _accepted(cluster: Cluster, config: Mapping[str, str]) -> dict[str, str]:
-    """The settings of a topic that there are here."""
-    from fakebroker.core.topic_config import check_config
+def accepted_by(settings: Mapping[str, str], config: Mapping[str, str]) -> dict[str, str]:
+    """The settings of a topic that a broker with these settings takes."""
+    return _accepted(Settings(settings, profile="kafka"), config)
 
+
+def _accepted(settings: Settings, config: Mapping[str, str]) -> dict[str, str]:
     accepted = {}
     for name, value in config.items():
         try:
-            check_config(cluster.settings, {name: value})
+            check_config(settings, {name: value})
         except FakebrokerError:
             continue
         accepted[name] = value

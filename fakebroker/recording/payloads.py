@@ -62,24 +62,26 @@ class Payloads:
         elif kind is RECORDS:
             return self.records(value)
         elif kind is BYTES:
-            return self._member_bytes(value)
+            return self._member_bytes(spec.name, value)
         elif kind is STRING and spec.name in _USER_TEXTS:
             return self.filler(value.encode()).decode()
         return value
 
-    def _member_bytes(self, data: bytes) -> bytes:
-        """A subscription or an assignment with other user data; bytes that are neither are replaced as a whole."""
+    def _member_bytes(self, name: str, data: bytes) -> bytes:
+        """A subscription or an assignment with other user data; bytes that are neither are replaced as a whole.
+
+        `name` says which: the bytes of an assignment may happen to be those of a subscription.
+        """
+        version = int.from_bytes(data[:2], "big", signed=True)
         try:
-            version = int.from_bytes(data[:2], "big", signed=True)
-            subscription = decode_subscription(data)
-            if encode_subscription(subscription, version) == data:
-                return encode_subscription(self._subscription(subscription), version)
-        except FakebrokerError:
-            pass
-        try:
-            assignment = decode_assignment(data)
-            if data and encode_assignment(assignment, version) == data:
-                return encode_assignment(self._assignment(assignment), version)
+            if name.endswith("assignment"):
+                assignment = decode_assignment(data)
+                if data and encode_assignment(assignment, version) == data:
+                    return encode_assignment(self._assignment(assignment), version)
+            else:
+                subscription = decode_subscription(data)
+                if encode_subscription(subscription, version) == data:
+                    return encode_subscription(self._subscription(subscription), version)
         except FakebrokerError:
             pass
         return self.filler(data)

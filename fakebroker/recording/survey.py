@@ -105,17 +105,17 @@ class Survey:
         self.settings: dict[str, str] = {}
         self.release: str | None = None
         self.member_ids: dict[int, str] = {}  # line of a JoinGroup -> the member id that its answer gave
+        self.first_generations: dict[str, int] = {}  # group -> the first generation that was told
         self.starting: dict[int, None] = {}  # lines of requests that came while a coordinator was starting
         self.lines = 0
         self.requests = 0
         self.cut: str | None = None
         self.has_end = False
-        self.appended_later: dict[str, int] = {}
+        self.created_later: dict[str, int] = {}  # topics that were created by asking for them -> partitions
         self._knows_all_topics = False
         self._names: dict[str, str] = {}  # topic id -> name
         self._settled: dict[str, None] = {}  # topics of which it is known whether they were there
         self._committed: dict[tuple[str, str, int], None] = {}
-        self._joined: dict[str, None] = {}
         self._asked: dict[tuple[int, int | None], _Asked] = {}
         self._takes: dict[str, Callable[[Json, Json, float], None]] = {
             "ApiVersions": self._take_api_versions,
@@ -172,13 +172,18 @@ class Survey:
         take = self._takes.get(line["api"] or "")
         if asked is None or asked.message is None or message is None:
             return
-        if is_starting(message):
+        if is_starting(message) or self._is_lost_early(asked.message, message):
             self.starting[asked.line] = None
         if take is None:
             return
         if line["api"] == "JoinGroup" and message.get("MemberId"):
             self.member_ids[asked.line] = message["MemberId"]
         take(asked.message, message, line["at_ms"] - asked.at_ms)
+
+    def _is_lost_early(self, request: Json, answer: Json) -> bool:
+        """Whether a broker that just starts does not know yet that it coordinates a group."""
+        is_new = request.get("GroupId") not in self.first_generations
+        return answer.get("ErrorCode") == ErrorCode.NOT_COORDINATOR and is_new
 
     def _take_state(self, line: Line) -> None:
         """What the recorder asked before the first client came."""
@@ -229,7 +234,7 @@ class Survey:
         partitions = topic["Partitions"]
         if name in self._settled or self._knows_all_topics:
             if name not in self.topics and may_create and not topic.get("IsInternal"):
-                self.appended_later.setdefault(name, len(partitions))
+                self.created_later.setdefault(name, len(partitions))
             return
         self._settled[name] = None
         if topic.get("IsInternal"):
@@ -287,9 +292,9 @@ class Survey:
             self._committed[request["GroupId"], name, each["PartitionIndex"]] = None
 
     def _take_join_group(self, request: Json, answer: Json, waited_ms: float) -> None:
-        if answer["ErrorCode"] != ErrorCode.NONE or request["GroupId"] in self._joined:
+        if answer["ErrorCode"] != ErrorCode.NONE or request["GroupId"] in self.first_generations:
             return
-        self._joined[request["GroupId"]] = None
+        self.first_generations[request["GroupId"]] = answer["GenerationId"]
         delay_ms = 0 if waited_ms < _PROMPT_MS else round(waited_ms / 100) * 100
         self.settings.setdefault("group.initial.rebalance.delay.ms", str(delay_ms))
 

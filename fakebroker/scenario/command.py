@@ -11,13 +11,17 @@ class _Commands(click.Group):
     """The commands. Those that need a player are imported only when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), "run"])
+        return sorted([*super().list_commands(ctx), "from", "run"])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name == "run":
             from fakebroker.scenario.run_command import run
 
             return run
+        if cmd_name == "from":
+            from fakebroker.recording.scenario_command import from_session
+
+            return from_session
         return super().get_command(ctx, cmd_name)
 
 

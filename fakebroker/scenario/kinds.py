@@ -367,7 +367,9 @@ class FieldsOf(Kind):
         self.about = f"a mapping with the fields {', '.join(self._fields)}"
 
     def fits(self, node: Node) -> bool:
-        return isinstance(node, Table) and all(name in node.entries for name in self._required)
+        if not isinstance(node, Table) or not all(name in node.entries for name in self._required):
+            return False
+        return not node.entries or any(name in self._fields for name in node.entries)
 
     def value(self, node: Node, reading: Reading) -> Any:
         if not isinstance(node, Table):
@@ -402,8 +404,9 @@ class OneOf(Kind):
             if kind.fits(node):
                 return kind.read(node, reading)
         only = [kind for kind in self.kinds if kind is not NULL]
-        if len(only) == 1:
-            return only[0].value(node, reading)
+        tables = [kind for kind in only if isinstance(kind, FieldsOf)] if isinstance(node, Table) else []
+        if tables or len(only) == 1:
+            return (tables or only)[0].value(node, reading)  # which says what is wrong
         raise self.wrong(node)
 
     def schema(self) -> Schema:

@@ -1,0 +1,41 @@
+"""`fakebroker scenario from FILE`: a recorded session as a scenario."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from fakebroker.errors import FakebrokerError
+
+
+@click.command("from")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="X.yaml", help="[default: FILE's name]")
+@click.option("--force", is_flag=True, help="Overwrite the file.")
+def from_session(file: Path, out: Path | None, force: bool) -> None:
+    """Make a scenario of a session that `fakebroker record` wrote: what its clients did, to be read and changed.
+
+    It is played once: what fakebroker does otherwise than the recorded broker is not expected but remarked. Exits with
+    1 if it does not pass even so, with 2 if the file is no session.
+    """
+    from fakebroker.recording.scenario_file import written
+    from fakebroker.recording.to_scenario import scenario_of
+    from fakebroker.scenario.run import Task, play
+
+    path = out or file.with_suffix(".yaml")
+    try:
+        found = written(scenario_of(file), file.name)
+        with path.open("w" if force else "x", encoding="utf-8") as made:
+            made.write(found.text)
+    except FileExistsError:
+        click.echo(f"Error: {path} is there already; --force overwrites it", err=True)
+        sys.exit(2)
+    except (FakebrokerError, OSError) as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(2)
+    for problem in found.problems:
+        click.echo(f"it does not pass: {problem}", err=True)
+    if not found.problems:
+        play(Task(str(path), approves=True))
+    click.echo(f"wrote {path} and its transcript\nplay it: fakebroker scenario run {path}")
+    sys.exit(1 if found.problems else 0)

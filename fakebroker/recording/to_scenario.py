@@ -1,0 +1,244 @@
+"""A recorded session as a scenario that people can read and change, and that passes as it is."""
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from fakebroker.errors import FakebrokerError
+from fakebroker.meaning.records import records_of
+from fakebroker.recording.beginning import accepted_by, settings_of
+from fakebroker.recording.exchanges import Exchange, Told, exchanges_of
+from fakebroker.recording.folding import folded
+from fakebroker.recording.membership import Members, members_of
+from fakebroker.recording.step_fields import duration_text, record_step
+from fakebroker.recording.steps import Step, StepMaker
+from fakebroker.recording.survey import Place, Survey, survey
+
+Json = Any
+
+LEAST_PAUSE_MS = 20
+_COARSE_FROM_MS = 1_000  # pauses from here on are rounded to a tenth of a second
+_COARSE_MS, _FINE_MS = 100, 10
+_FILLERS_AT_ONCE = 100
+MOST_FILLERS = 100_000
+BEFORE = "before"  # the actor that makes what was there
+_PINNED_AT_MOST = {"Produce": 12, "Fetch": 12, "OffsetCommit": 9, "OffsetFetch": 7}
+_OF_NO_INTEREST = re.compile(r"share\.|transaction\.|.*\.replication\.factor$")
+_BY_VERBS = {"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "Produce", "Fetch"}
+
+
+class _Event(NamedTuple):
+    """A request that is sent, or an answer that comes later."""
+
+    at_ms: float
+    line: int
+    is_answer: bool
+    exchange: Exchange
+
+
+class Made(NamedTuple):
+    """A scenario as data, with the remarks that stand above it."""
+
+    data: dict[str, Json]
+    remarks: list[str]
+
+
+def scenario_of(path: str | os.PathLike[str]) -> Made:
+    """The scenario of a session file. Raises SessionError for a file that is none, FakebrokerError for an empty one."""
+    found = survey(path)
+    told = exchanges_of(path, found)
+    if not told.exchanges:
+        raise FakebrokerError(f"{os.fspath(path)}: no client does anything in it that a scenario could have")
+    return _Writer(found, told).written(os.path.basename(os.fspath(path)))
+
+
+class _Writer:
+    """Puts the steps of one session in their order."""
+
+    def __init__(self, found: Survey, told: Told) -> None:
+        self._survey = found
+        self._told = told
+        self._members: Members = members_of(told.exchanges)
+        self._maker = StepMaker(found, self._members)
+        self._steps: list[Step] = []
+        self._at_ms = 0.0
+        self._waiting: dict[int, Exchange] = {}  # held-up exchanges by the line of the request
+        self._remarks: list[str] = []
+        self._topics_used, self._groups_used = self._used()
+
+    def written(self, name: str) -> Made:
+        """The whole scenario."""
+        before = list(self._before())
+        if self._told.exchanges:
+            self._at_ms = self._told.exchanges[0].sent_ms
+        for event in self._events():
+            self._take(event)
+        data: dict[str, Json] = {
+            "about": f"What the clients did in the recorded session {name}.",
+            "source": f"recorded from {self._survey.upstream}",
+            "release": self._release(),
+            "profile": "kafka",
+        }
+        if len(self._survey.node_ids) > 1:
+            data["nodes"] = len(self._survey.node_ids)
+        if settings := self._settings():
+            data["config"] = settings
+        if topics := self._topics():
+            data["topics"] = topics
+        data["actors"] = self._actors(bool(before))
+        data["timeline"] = [*before, *folded(self._steps)]
+        left_out = [f"left out: {what} ({count})" for what, count in self._told.left_out.items()]
+        cut = [self._told.cut] if self._told.cut else []
+        return Made(data, [*cut, *self._remarks, *left_out])
+
+    # -- the timeline ----------------------------------------------------------------------------------------------
+
+    def _events(self) -> list[_Event]:
+        events = []
+        for one in self._told.exchanges:
+            has_answer = one.answered_ms is not None and one.answer_line is not None
+            if one.api == "Fetch" and has_answer:  # a long poll: what it gives is there when it is answered
+                events.append(_Event(one.answered_ms or 0, one.answer_line or 0, False, one))
+                continue
+            events.append(_Event(one.sent_ms, one.line, False, one))
+            if one.is_held_up and has_answer:
+                events.append(_Event(one.answered_ms or 0, one.answer_line or 0, True, one))
+        return sorted(events, key=lambda event: event.line)
+
+    def _take(self, event: _Event) -> None:
+        one = event.exchange
+        if event.is_answer:
+            self._answered(one, event.at_ms)
+            return
+        steps = self._maker.steps_of(one)
+        if not steps:
+            return
+        self._settle(one)
+        self._pause(event.at_ms)
+        is_later = one.is_held_up
+        for index, step in enumerate(steps):
+            if is_later:
+                self._waiting[one.line] = one
+                self._steps.append({**step, "later": True})
+            elif index < len(steps) - 1 or one.answer is None or "expect" in step:
+                self._steps.append(step)
+            else:
+                self._steps.append({**step, **self._seen(one)})
+
+    def _seen(self, one: Exchange) -> Step:
+        saved = self._maker.saved(one)
+        return {"expect": self._maker.expected(one), **({"save": saved} if saved else {})}
+
+    def _answered(self, one: Exchange, at_ms: float) -> None:
+        if self._waiting.pop(one.line, None) is not None:
+            self._pause(at_ms)
+            self._steps.append({one.actor: "answered", **self._seen(one)})
+
+    def _settle(self, one: Exchange) -> None:
+        """A request that names members comes after the answers that gave them their ids."""
+        for other in list(self._waiting.values()):
+            is_named = one.api == "SyncGroup" and other.request.get("GroupId") == one.request.get("GroupId")
+            if other.answered_ms is not None and (is_named and other.api == "JoinGroup" and one.request["Assignments"]):
+                self._answered(other, other.answered_ms)
+
+    def _pause(self, until_ms: float) -> None:
+        """Time passes as it did, rounded; what is rounded away is made up for later."""
+        gap_ms = until_ms - self._at_ms
+        unit_ms = _COARSE_MS if gap_ms >= _COARSE_FROM_MS else _FINE_MS
+        rounded_ms = int(gap_ms / unit_ms + 0.5) * unit_ms
+        if rounded_ms < LEAST_PAUSE_MS:
+            return
+        self._at_ms += rounded_ms
+        self._steps.append({"pass": duration_text(rounded_ms)})
+
+    # -- what stands above the timeline ------------------------------------------------------------------------------
+
+    def _release(self) -> str:
+        return ".".join((self._survey.release or "4.3").split(".")[:2])
+
+    def _settings(self) -> dict[str, str]:
+        return {name: value for name, value in settings_of(self._survey).items() if not _OF_NO_INTEREST.match(name)}
+
+    def _used(self) -> tuple[dict[str, None], dict[str, None]]:
+        """The topics and groups that the session has to do with."""
+        texts: dict[str, None] = {}
+        inner = [each for one in self._told.exchanges for each in (one.request, one.answer)]
+        for each in inner:
+            if isinstance(each, dict):
+                name = self._survey.topic_name(each)
+                texts |= dict.fromkeys([name] if name else [])
+                inner += each.values()
+            elif isinstance(each, list):
+                inner += each
+            elif isinstance(each, str):
+                texts[each] = None
+        groups = {group_id for group_id, _, _ in self._survey.commits}
+        topics = {name: None for name in self._survey.topics if name in texts}
+        return topics, {name: None for name in texts if name in groups}
+
+    def _topics(self) -> dict[str, Json]:
+        topics: dict[str, Json] = {}
+        for name, topic in self._survey.topics.items():
+            if name not in self._topics_used:
+                continue
+            topics[name] = {"partitions": topic.partitions}
+            if config := accepted_by(settings_of(self._survey), topic.config):
+                topics[name]["config"] = config
+        return topics
+
+    def _actors(self, has_before: bool) -> dict[str, Json]:
+        actors: dict[str, Json] = {BEFORE: {}} if has_before else {}
+        for one in self._told.exchanges:
+            actor = actors.setdefault(one.actor, {})
+            if one.client is not None and one.client != one.actor:
+                actor["client_id"] = one.client
+            if one.broker is not None and len(self._survey.node_ids) > 1:
+                actor.setdefault("node", self._survey.node_ids.index(one.broker) + 1)
+            if one.api in _BY_VERBS and (self._members.by_verbs[one.actor] or one.api in ("Produce", "Fetch")):
+                version = min(one.version, _PINNED_AT_MOST.get(one.api, one.version))
+                actor.setdefault("versions", {})[one.api] = version
+        return actors
+
+    # -- what was there before -----------------------------------------------------------------------------------------
+
+    def _before(self) -> Iterator[Step]:
+        for place, log in self._survey.logs.items():
+            if place[0] in self._topics_used and log.end:
+                yield from self._log_before(place)
+        commits: dict[str, dict[str, int]] = {}
+        for (group_id, topic, index), commit in self._survey.commits.items():
+            if group_id not in self._groups_used or topic not in self._topics_used:
+                continue
+            commits.setdefault(group_id, {})[f"{topic}-{index}"] = commit.offset
+        for group_id, offsets in commits.items():
+            yield {BEFORE: "commit", "offsets": offsets, "group_id": group_id, "expect": {"error": "NONE"}}
+
+    def _log_before(self, place: Place) -> Iterator[Step]:
+        """Records up to where the log ended; those that somebody read as they were."""
+        log = self._survey.logs[place]
+        end = log.end or 0
+        name = f"{place[0]}-{place[1]}"
+        if end > MOST_FILLERS:
+            self._remarks.append(f"{name} had {end} records before the session, which are left out")
+            return
+        known = {record.offset: record for _, data in sorted(log.batches.items()) for record in records_of(data)}
+        at = 0
+        for offset in [*sorted(offset for offset in known if offset < end), end]:
+            yield from _fillers(name, offset - at)
+            if offset < end:
+                yield {BEFORE: f"produce {name}", "records": [record_step(known[offset])]}
+            at = offset + 1
+        if log.start:
+            yield {"topic": f"advance_log_start {place[0]}", "offset": log.start, "partition": place[1]}
+
+
+def _fillers(name: str, count: int) -> Iterator[Step]:
+    def produce(records: int) -> Step:
+        return {BEFORE: f"produce {name}", "records": ["filler"] * records}
+
+    times, rest = divmod(count, _FILLERS_AT_ONCE)
+    if times:
+        yield {"repeat": times, "steps": [produce(_FILLERS_AT_ONCE)]}
+    if rest:
+        yield produce(rest)
