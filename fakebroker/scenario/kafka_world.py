@@ -8,7 +8,6 @@ from fakebroker.client.connection import ClientConnection
 from fakebroker.errors import InvalidArgument, UnknownThing
 from fakebroker.listeners import Address
 from fakebroker.release import RELEASES, release
-from fakebroker.scenario.expectations import seen_of
 from fakebroker.scenario.kafka_powers import KafkaPowers
 from fakebroker.scenario.kafka_steps import LONGEST_PASS_MS, Versions, why_not
 from fakebroker.scenario.script import AnyOrder, ClientStep, Repeat, Scenario, Step
@@ -19,7 +18,6 @@ from fakebroker.wire.registry import api
 
 # A request that has no answer after this time waits at the coordinator; the next step may rely on it.
 PARKED_MS = 250
-ASKED = frozenset({"group", "topic", "records", "committed"})
 POLL_MS = 100
 _JOINS = frozenset({"join", "rejoin", "consume"})
 _INITIAL_DELAY = "group.initial.rebalance.delay.ms"
@@ -90,10 +88,6 @@ class KafkaWorld:
             or self._other_settings(scenario)
             or self._pinned(scenario)
         )
-
-    def ask(self, subject: str, identity: Mapping[str, Any], names: list[str]) -> Mapping[str, Any] | None:
-        """What an expectation is about, asked for by requests; None for what a Kafka does not tell."""
-        return seen_of(self.powers, subject, identity, names) if subject in ASKED else None
 
     def prepare(self, scenario: Scenario) -> None:
         """Wait until a coordinator answers for groups, and producer ids are to be had. Raises WaitTimeout."""
