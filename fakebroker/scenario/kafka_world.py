@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fakebroker.client.connection import ClientConnection
 from fakebroker.errors import InvalidArgument, UnknownThing
@@ -15,6 +15,9 @@ from fakebroker.settings import Settings
 from fakebroker.testclient.driver import Driver
 from fakebroker.testclient.tcp_driver import TcpDriver
 from fakebroker.wire.registry import api
+
+if TYPE_CHECKING:
+    from fakebroker.handles.powers import Powers
 
 # A request that has no answer after this time waits at the coordinator; the next step may rely on it.
 PARKED_MS = 250
@@ -44,16 +47,15 @@ class KafkaWorld:
     Raises OSError if nothing listens there, FakebrokerError if it is no Kafka.
     """
 
-    broker: None = None
-    poll_ms: int | None = POLL_MS
-
     def __init__(self, host: str, port: int, longest_pass_ms: int = LONGEST_PASS_MS) -> None:
         self.name = f"Kafka at {host}:{port}"
         self.driver: Driver = OrderedDriver(host, port)
-        self.powers = KafkaPowers(self.driver)
+        self.broker: Powers | None = None
+        self.powers: Any = KafkaPowers(self.driver)
+        self.poll_ms: int | None = POLL_MS
         self.errors: list[Exception] = []  # bugs of ours; there are none in a Kafka
         self._longest_pass_ms = longest_pass_ms
-        self.versions = self.powers.versions()
+        self.versions: Versions = self.powers.versions()
 
     @property
     def wall_ms(self) -> int:
@@ -62,7 +64,7 @@ class KafkaWorld:
 
     def address_of(self, node_id: int) -> Address:
         """Where the broker is that stands at this place in the cluster, counted from 1. Raises UnknownThing."""
-        addresses = self.powers.addresses()
+        addresses: list[Address] = self.powers.addresses()
         if not 1 <= node_id <= len(addresses):
             raise UnknownThing("node_id", node_id, f"there is no node {node_id}: this Kafka has {len(addresses)}")
         return addresses[node_id - 1]
