@@ -65,8 +65,13 @@ class Comparison:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the whole scenario was played, and held."""
+        """Whether the whole story was played, and held."""
         return self.result is Result.SAME and self.keeps_story and not self.unmet
+
+    @property
+    def is_in_part(self) -> bool:
+        """Whether it is the same as far as it goes, but steps that make the story are left out."""
+        return self.result is Result.SAME and not self.is_whole
 
 
 def compare_all(

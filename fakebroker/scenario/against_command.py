@@ -13,6 +13,7 @@ from fakebroker.scenario.kinds import duration_ms
 from fakebroker.scenario.script import Scenario
 
 FAILURES = 1  # exit status
+IN_PART = "in part"  # the same, but without some of what the story is made of
 
 
 def run_against(
@@ -63,7 +64,8 @@ def lines_of(comparison: Comparison) -> list[str]:
         told = f"{comparison.requests} requests in {comparison.took_s:.1f} s"
         if comparison.left_out:
             told += f", {len(comparison.left_out)} of its steps left out"
-    lines = [f"{comparison.result.value:<8} {comparison.path}  {told}"]
+    word = IN_PART if comparison.is_in_part else comparison.result.value
+    lines = [f"{word:<8} {comparison.path}  {told}"]
     lines += [f"    {each}" for each in comparison.differences]
     if comparison.result in (Result.SAME, Result.DIFFERS, Result.REFUSED):
         lines += [f"    left out: {each}" for each in comparison.left_out]
@@ -76,9 +78,9 @@ def summary_of(comparisons: Iterable[Comparison], where: str) -> str:
     all_of_them = list(comparisons)
     release = next((each.release for each in all_of_them if each.release), "")
     counts = {result: sum(each.result is result for each in all_of_them) for result in Result}
-    in_part = sum(each.result is Result.SAME and not each.is_whole for each in all_of_them)
-    same = f"{counts[Result.SAME]} as on Kafka {release} at {where}"
-    parts = [same + (f" ({in_part} of them in part)" if in_part else "")]
+    in_part = sum(each.is_in_part for each in all_of_them)
+    same = f"{counts[Result.SAME] - in_part} as on Kafka {release} at {where}"
+    parts = [same, f"{in_part} in part"] if in_part else [same]
     words = {
         Result.DIFFERS: "differ",
         Result.REFUSED: "refused",
