@@ -20,7 +20,9 @@ each = pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.na
 @each
 def test_a_scenario_passes_as_approved_and_again(path: Path) -> None:
     """Every expectation holds, the dialogue is the approved one byte for byte, and so it is a second time."""
-    first, second = play(Task(str(path))), play(Task(str(path)))
+    task = Task(str(path), keeps_transcript=True)
+
+    first, second = play(task), play(task)
 
     assert first.status is Status.PASSED, first
     assert first.transcript == second.transcript == path.with_suffix(".transcript").read_text()
