@@ -237,6 +237,7 @@ def fault_fields() -> Verb:
     return _verb("fault", member)._replace(power="fault", gives="fault", subject=None)
 
 
+@cache
 def topic_arguments() -> Sequence[Argument]:
     """What may be said of a topic under `topics`."""
     return arguments_of(members_of(Powers)["create_topic"].parameters, leave_out=["name"])
@@ -279,6 +280,7 @@ def _gives(member: Member) -> str:
     return "" if member.returns in (None, type(None)) else "value"
 
 
+@cache
 def answer_fields(api_name: str | None = None) -> Sequence[str]:
     """The names that an expectation of an answer may have: of one API, or of all that there are."""
     from fakebroker.records.record_codec import Record

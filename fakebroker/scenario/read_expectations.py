@@ -103,9 +103,8 @@ def _check_error(node: Node, reading: Reading) -> None:
     from fakebroker.errors import WHERE_ERRORS, ErrorCode
 
     if isinstance(node, Scalar) and isinstance(node.value, str) and node.value[:1] != "$":
-        names = [code.name for code in ErrorCode]
-        if node.value not in names:
-            hint = nearest(node.value, names, WHERE_ERRORS)
+        if node.value not in ErrorCode.__members__:
+            hint = nearest(node.value, list(ErrorCode.__members__), WHERE_ERRORS)
             reading.wrong(node, "error", f"Kafka has no error {shown(node)}; {hint}")
 
 
