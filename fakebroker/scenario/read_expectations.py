@@ -102,10 +102,10 @@ def read_answer(node: Node, reading: Reading, known: Sequence[str]) -> dict[str,
 def _check_error(node: Node, reading: Reading) -> None:
     from fakebroker.errors import WHERE_ERRORS, ErrorCode
 
-    if isinstance(node, Scalar) and isinstance(node.value, str) and node.value[:1] != "$":
-        if node.value not in ErrorCode.__members__:
-            hint = nearest(node.value, list(ErrorCode.__members__), WHERE_ERRORS)
-            reading.wrong(node, "error", f"Kafka has no error {shown(node)}; {hint}")
+    name = node.value if isinstance(node, Scalar) else None
+    if isinstance(name, str) and name[:1] != "$" and name not in ErrorCode.__members__:
+        hint = nearest(name, list(ErrorCode.__members__), WHERE_ERRORS)
+        reading.wrong(node, "error", f"Kafka has no error {shown(node)}; {hint}")
 
 
 def _free(rest: Mapping[str, Node], node: Table, reading: Reading, known: Sequence[str]) -> dict[str, Json]:
