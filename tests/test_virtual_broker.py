@@ -120,6 +120,15 @@ def test_a_call_tells_clients_at_once(broker: VirtualBroker) -> None:
     assert joining.is_done
 
 
+def test_what_clients_do_may_use_the_powers(broker: VirtualBroker) -> None:
+    """They are not told of what comes of that while they act."""
+    states = []
+    broker.driver.after_delivery.append(lambda: states.append(broker.group("billing").state))
+    member(broker)
+    broker.pass_time(s=SESSION_S)
+    assert states[-1] == "Empty"
+
+
 @pytest.mark.parametrize(("rate", "seconds"), [(1, 10), (60, 600), (0.5, 5), (1000, 10_000)])
 def test_the_time_of_day_goes_at_its_rate(broker: VirtualBroker, rate: float, seconds: int) -> None:
     """While ten seconds pass for everybody."""
