@@ -3,6 +3,7 @@
 What actors can do is read from the scripted client's steps, what can be done to the broker from the object model.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from inspect import Parameter
@@ -188,6 +189,7 @@ STEP_KEYS: Mapping[str, Key] = {
 }
 CLIENT_STEP_KEYS = ("note", "expect", "save", "later")
 POWER_STEP_KEYS = ("note", "expect", "as")
+_WHAT_IT_RAISES = re.compile(r"Raises [^.]*\.(?=\s|$)")
 WITHOUT_ANSWER = ("silent", "consume", "pause", "resume", "stop", "disconnect", "connect")
 _NOT_STEPS = ("ask", "version_of", "request")
 SPECIAL_VERBS = ("request", "answered", "silent")
@@ -244,7 +246,7 @@ def topic_arguments() -> Sequence[Argument]:
 
 
 def _verb(name: str, member: Member) -> Verb:
-    about = member.doc.split("\n\n")[0].replace("\n", " ")
+    about = _WHAT_IT_RAISES.sub("", member.doc.split("\n\n")[0].replace("\n", " ")).strip()
     if member.is_property and not member.is_settable:
         return Verb(name, about)
     parameters = parameters_of(member)

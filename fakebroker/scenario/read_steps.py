@@ -286,7 +286,7 @@ class StepReader:
             raise _of(entry.word, Wrong(value, f"should be what is done, a text that begins with a verb; {names}"))
         name, *rest = value.value.split(None, 1)
         if name not in verbs:
-            hint = nearest(name, verbs, "docs/scenarios.md lists them")
+            hint = nearest(name, verbs, "docs/scenario-language.md lists them")
             raise _of(entry.word, Wrong(value, f"{of_what} has no verb {name!r}; {hint}"))
         return verbs[name], rest[0].strip() if rest else ""
 
