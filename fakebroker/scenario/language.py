@@ -26,8 +26,8 @@ from fakebroker.scenario.kinds import (
     DURATION_MS,
     FLAG,
     NAME,
+    NULL,
     PARTITION,
-    SCALAR,
     TEXT,
     WHOLE,
     Choice,
@@ -39,6 +39,7 @@ from fakebroker.scenario.kinds import (
     duration_ms,
     whole,
 )
+from fakebroker.scenario.setting_tables import BROKER_SETTINGS, TOPIC_SETTINGS
 from fakebroker.scenario.signatures import Argument, arguments_of
 
 DEFAULT_RELEASE = "4.3"
@@ -162,7 +163,7 @@ FILE_KEYS: Mapping[str, Key] = {
     "profile": Key(Choice(["test", "kafka"]), "The set of default settings. [test]"),
     "nodes": Key(whole(1, 1000), "How many brokers. [1]"),
     "racks": Key(ListOf(TEXT, 1), "The rack of each broker, in order; then `nodes` may be left out."),
-    "config": Key(TableOf(SCALAR), "Broker settings by their Kafka names."),
+    "config": Key(BROKER_SETTINGS, "Broker settings by their Kafka names."),
     "seed": Key(whole(0), "The seed of all ids that the broker makes up. [0]"),
     "jitter": Key(RANGE_MS, "With --seeds: the pause before each step is drawn from this. [0ms]"),
     "parameters": Key(None, 'Names and values: "${name}" stands for the value in anything below.'),
@@ -242,7 +243,8 @@ def fault_fields() -> Verb:
 @cache
 def topic_arguments() -> Sequence[Argument]:
     """What may be said of a topic under `topics`."""
-    return arguments_of(members_of(Powers)["create_topic"].parameters, leave_out=["name"])
+    arguments = arguments_of(members_of(Powers)["create_topic"].parameters, leave_out=["name"])
+    return [each._replace(kind=OneOf([TOPIC_SETTINGS, NULL])) if each.key == "config" else each for each in arguments]
 
 
 def _verb(name: str, member: Member) -> Verb:
