@@ -101,6 +101,8 @@ def resolved(text: str) -> Json:
     """What a plain scalar means: null, a boolean, a number or a text. Raises ValueError for a number of many digits."""
     if text in _WORDS:
         return _WORDS[text]
+    if text[0] not in "+-.0123456789":
+        return text
     for pattern, make in _NUMBERS:
         if pattern.fullmatch(text):
             if len(text) > MOST_DIGITS:
