@@ -43,6 +43,7 @@ from fakebroker.scenario.setting_tables import BROKER_SETTINGS, TOPIC_SETTINGS
 from fakebroker.scenario.signatures import Argument, arguments_of
 
 DEFAULT_RELEASE = "4.3"
+DEFAULT_JITTER_MS = (0, 5)
 MOST_TIMES = 10_000  # of a repeat
 MOST_STEPS = 100_000  # that a scenario takes, repeats counted
 
@@ -165,7 +166,7 @@ FILE_KEYS: Mapping[str, Key] = {
     "racks": Key(ListOf(TEXT, 1), "The rack of each broker, in order; then `nodes` may be left out."),
     "config": Key(BROKER_SETTINGS, "Broker settings by their Kafka names."),
     "seed": Key(whole(0), "The seed of all ids that the broker makes up. [0]"),
-    "jitter": Key(RANGE_MS, "With --seeds: the pause before each step is drawn from this. [0ms]"),
+    "jitter": Key(RANGE_MS, "With --seeds: the pause before each step is drawn from this. [0ms..5ms]"),
     "parameters": Key(None, 'Names and values: "${name}" stands for the value in anything below.'),
     "topics": Key(None, "Topics that exist when the timeline begins, with their partitions and settings."),
     "actors": Key(None, "The scripted clients: a list of names, or a mapping of names to what they are."),

@@ -17,6 +17,7 @@ from fakebroker.scenario.kinds import TEXT, FieldsOf, Reading, Wrong, shown
 from fakebroker.scenario.language import (
     ACTOR_KEYS,
     ALL_WORDS,
+    DEFAULT_JITTER_MS,
     DEFAULT_RELEASE,
     FILE_KEYS,
     INCLUDED_KEYS,
@@ -130,7 +131,7 @@ class _FileReader:
             racks=racks,
             config=values.get("config") or {},
             seed=values.get("seed") or 0,
-            jitter_ms=values.get("jitter") or (0, 0),
+            jitter_ms=values.get("jitter") or DEFAULT_JITTER_MS,
             parameters=parts.parameters,
             topics=parts.topics,
             actors=parts.actors,

@@ -52,7 +52,7 @@ def test_little_is_needed() -> None:
     scenario = read_scenario_text("about: Nothing.\ntimeline: []")
 
     assert (scenario.release, scenario.profile, scenario.nodes, scenario.racks) == ("4.3", "test", 1, None)
-    assert (scenario.seed, scenario.jitter_ms, scenario.config, scenario.topics) == (0, (0, 0), {}, {})
+    assert (scenario.seed, scenario.jitter_ms, scenario.config, scenario.topics) == (0, (0, 5), {}, {})
     assert read_scenario_text("about: x\nsource: KIP-1\ntimeline: []").sources == ("KIP-1",)
 
 
