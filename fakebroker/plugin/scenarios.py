@@ -56,7 +56,7 @@ def begin(item: pytest.Item, broker: "FakeBroker") -> None:
     from fakebroker.scenario.worlds import BrokerWorld
 
     create_topics(item.stash[SCENARIO], broker)
-    item.stash[PLAY] = BackgroundPlay(item.stash[SCENARIO], BrokerWorld(broker)).start()
+    item.stash[PLAY] = BackgroundPlay(item.stash[SCENARIO], BrokerWorld(broker)).start().prepare()
 
 
 def play_of(item: pytest.Item) -> "BackgroundPlay":
