@@ -31,13 +31,18 @@ if TYPE_CHECKING:
 MOST_FRAME_BYTES = 256 << 20
 CONNECT_TIMEOUT_S = 10
 LAST_ANSWERS_S = 2  # how long answers are awaited for a client that has closed
+CLIENT, UPSTREAM = "client", "upstream"
 _PIECE_BYTES = 256 << 10
 _SIZE = struct.Struct(">i")
 _UNSUPPORTED_VERSION = 35
 
 
 class Broken(FakebrokerError):
-    """The connection ends here; the text says why."""
+    """The connection ends here; the text says why, `by` whose doing it was."""
+
+    def __init__(self, reason: str, by: str = "proxy") -> None:
+        super().__init__(reason)
+        self.by = by
 
 
 class Link:
@@ -82,9 +87,9 @@ class Link:
             connecting = asyncio.open_connection(*self.broker)
             self._from_broker, self._to_broker = await asyncio.wait_for(connecting, CONNECT_TIMEOUT_S)
         except TimeoutError:
-            return "upstream", f"{where} did not accept the connection within {CONNECT_TIMEOUT_S} s"
+            return UPSTREAM, f"{where} did not accept the connection within {CONNECT_TIMEOUT_S} s"
         except OSError as error:
-            return "upstream", f"{where} cannot be reached: {reason_of(error)}"
+            return UPSTREAM, f"{where} cannot be reached: {reason_of(error)}"
         try:
             return await self._pass()
         finally:
@@ -100,15 +105,13 @@ class Link:
                 with suppress(OSError):  # the broker may still answer, and what it says belongs to the session
                     self._to_broker.write_eof()
                 await asyncio.wait({down}, timeout=LAST_ANSWERS_S)
-            first, by = (up, "client") if up.done() else (down, "upstream")
+            first, by = (up, CLIENT) if up.done() else (down, UPSTREAM)
             error = first.exception()
-            if error is None:
-                return by, f"closed by the {by}"
             if isinstance(error, Broken):
-                return "proxy", str(error)
-            if isinstance(error, OSError | EOFError):
-                return by, f"the connection of the {by} broke: {error}"
-            raise error
+                return error.by, str(error)
+            if error is not None:
+                raise error
+            return by, f"closed by the {by}"
         finally:
             up.cancel()
             down.cancel()
@@ -119,12 +122,12 @@ class Link:
         return not task.cancelled() and task.exception() is None
 
     async def _requests(self) -> None:
-        while (frame := await _read_frame(self._from_client)) is not None:
-            await _write_frame(self._to_broker, self._request(frame))
+        while (frame := await _read_frame(self._from_client, CLIENT)) is not None:
+            await _write_frame(self._to_broker, self._request(frame), UPSTREAM)
 
     async def _answers(self) -> None:
-        while (frame := await _read_frame(self._from_broker)) is not None:
-            await _write_frame(self._to_client, await self._answer(frame))
+        while (frame := await _read_frame(self._from_broker, UPSTREAM)) is not None:
+            await _write_frame(self._to_client, await self._answer(frame), CLIENT)
 
     def _request(self, frame: bytes) -> bytes:
         """Note a request; what the broker gets instead of it is mostly the same."""
@@ -217,7 +220,11 @@ class Link:
         return await self.proxy.local_address(address, host)
 
 
-async def _read_frame(stream: asyncio.StreamReader) -> bytes | None:
+def _broken(whose: str, error: OSError) -> Broken:
+    return Broken(f"the connection of the {whose} broke: {reason_of(error)}", whose)
+
+
+async def _read_frame(stream: asyncio.StreamReader, whose: str) -> bytes | None:
     """The next frame without its length; None when the other side has closed, in the middle of a frame too."""
     try:
         prefix = await stream.readexactly(4)
@@ -228,16 +235,21 @@ async def _read_frame(stream: asyncio.StreamReader) -> bytes | None:
         return await stream.readexactly(size)
     except asyncio.IncompleteReadError:
         return None
+    except OSError as error:
+        raise _broken(whose, error) from None
 
 
-async def _write_frame(stream: asyncio.StreamWriter, frame: bytes) -> None:
+async def _write_frame(stream: asyncio.StreamWriter, frame: bytes, whose: str) -> None:
     """Write a frame; a long one in pieces, so that the stream does not hold another copy of it."""
-    if len(frame) <= _PIECE_BYTES:
-        stream.write(_SIZE.pack(len(frame)) + frame)
-        await stream.drain()
-        return
-    stream.write(_SIZE.pack(len(frame)))
-    view = memoryview(frame)
-    for at in range(0, len(view), _PIECE_BYTES):
-        stream.write(view[at : at + _PIECE_BYTES])
-        await stream.drain()
+    try:
+        if len(frame) <= _PIECE_BYTES:
+            stream.write(_SIZE.pack(len(frame)) + frame)
+            await stream.drain()
+            return
+        stream.write(_SIZE.pack(len(frame)))
+        view = memoryview(frame)
+        for at in range(0, len(view), _PIECE_BYTES):
+            stream.write(view[at : at + _PIECE_BYTES])
+            await stream.drain()
+    except OSError as error:
+        raise _broken(whose, error) from None
