@@ -19,7 +19,7 @@ from fakebroker.meaning.records import ReadRecord
 from fakebroker.recording.explained import reason_for
 from fakebroker.recording.fetched import Explained, Streams
 from fakebroker.recording.producers import with_our_producers
-from fakebroker.recording.session import Line, plain, read_session
+from fakebroker.recording.session import Line, naming_line, plain, read_session
 from fakebroker.recording.survey import Place, Survey
 from fakebroker.schema.jsonable import from_json, to_json
 from fakebroker.testclient.driver import Driver
@@ -108,7 +108,8 @@ class Replay:
         for number, line in enumerate(read_session(path, self.result.notes.append), 1):
             if line["kind"] in ("connect", "request", "answer", "close"):
                 self._pass_to(line["at_ms"])
-                self._play(number, line)
+                with naming_line(path, number):
+                    self._play(number, line)
         self._finish()
         return self.result
 

@@ -10,8 +10,9 @@ nothing that a client or broker has seen, and leaves at most one line torn, the 
 
 import json
 import os
+import struct
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -148,6 +149,17 @@ def _problem(line: Any, number: int) -> str | None:
     if not isinstance(line.get("message", {}), dict):
         return f"{kind}.message is {type(line['message']).__name__}, not an object"
     return None
+
+
+@contextmanager
+def naming_line(path: str | os.PathLike[str], number: int) -> Iterator[None]:
+    """What goes wrong with the content of a line, which may have been edited, is a SessionError that names the line."""
+    try:
+        yield
+    except SessionError:
+        raise
+    except (FakebrokerError, LookupError, TypeError, ValueError, AttributeError, struct.error) as error:
+        raise SessionError(f"{os.fspath(path)}:{number}: it says something that cannot be: {error!r:.200}") from error
 
 
 def _warn(sentence: str) -> None:

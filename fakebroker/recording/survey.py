@@ -12,7 +12,7 @@ from typing import Any
 
 from fakebroker.errors import ErrorCode
 from fakebroker.meaning.records import bytes_of
-from fakebroker.recording.session import Line, read_session
+from fakebroker.recording.session import Line, naming_line, read_session
 from fakebroker.records.batch import split_batches
 from fakebroker.release import RELEASES, release
 
@@ -325,7 +325,8 @@ def survey(path: str | os.PathLike[str]) -> Survey:
         found.cut = sentence
 
     for number, line in enumerate(read_session(path, note), 1):
-        found.take(number, line)
+        with naming_line(path, number):
+            found.take(number, line)
     return found
 
 

@@ -25,6 +25,7 @@ MOST_FILLERS = 100_000
 BEFORE = "before"  # the actor that makes what was there
 _PINNED_AT_MOST = {"Produce": 12, "Fetch": 12, "OffsetCommit": 9, "OffsetFetch": 7}
 _OF_NO_INTEREST = re.compile(r"share\.|transaction\.|.*\.replication\.factor$")
+_LISTINGS = frozenset({"Metadata", "ListGroups"})
 _BY_VERBS = {"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "Produce", "Fetch"}
 
 
@@ -163,7 +164,8 @@ class _Writer:
     def _used(self) -> tuple[dict[str, None], dict[str, None]]:
         """The topics and groups that the session has to do with."""
         texts: dict[str, None] = {}
-        inner = [each for one in self._told.exchanges for each in (one.request, one.answer)]
+        told = self._told.exchanges
+        inner = [one.request for one in told] + [one.answer for one in told if one.api not in _LISTINGS]
         for each in inner:
             if isinstance(each, dict):
                 name = self._survey.topic_name(each)

@@ -16,5 +16,3 @@ def test_the_scenario_holds(path: Path) -> None:
     played = CliRunner().invoke(main, ["dialogue", "play", str(path)])
 
     assert played.exit_code == 0, played.output
-
-
