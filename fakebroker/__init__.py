@@ -15,12 +15,15 @@ if TYPE_CHECKING:
     from fakebroker.errors import ExpectationFailed as ExpectationFailed
     from fakebroker.errors import InvalidArgument as InvalidArgument
     from fakebroker.errors import KafkaError as KafkaError
+    from fakebroker.errors import ScenarioFailed as ScenarioFailed
     from fakebroker.errors import SettingError as SettingError
     from fakebroker.errors import UnknownThing as UnknownThing
     from fakebroker.errors import WaitTimeout as WaitTimeout
     from fakebroker.errors import WireError as WireError
+    from fakebroker.scenario.play import play as play
     from fakebroker.snapshot.snapshot import Snapshot as Snapshot
     from fakebroker.sweeps.runner import sweep as sweep
+    from fakebroker.virtual_broker import VirtualBroker as VirtualBroker
 
 __all__ = [
     "AsyncFakeBroker",
@@ -30,18 +33,23 @@ __all__ = [
     "FakeBroker",
     "InvalidArgument",
     "KafkaError",
+    "ScenarioFailed",
     "SettingError",
     "Snapshot",
     "UnknownThing",
+    "VirtualBroker",
     "WaitTimeout",
     "WireError",
+    "play",
     "sweep",
 ]
 
 _HOMES = {
     "AsyncFakeBroker": "fakebroker.broker",
     "FakeBroker": "fakebroker.broker",
+    "VirtualBroker": "fakebroker.virtual_broker",
     "Snapshot": "fakebroker.snapshot.snapshot",
+    "play": "fakebroker.scenario.play",
     "sweep": "fakebroker.sweeps.runner",
 }
 

@@ -65,3 +65,10 @@ def check_path(field: str, value: object) -> None:
     """The path of a file. `open` takes a number for an open file and closes it, perhaps a socket of the broker."""
     if not isinstance(value, str | os.PathLike):
         raise InvalidArgument(field, value, f"{field}={value!r} is not the path of a file")
+
+
+def check_timeout_s(timeout_s: float, field: str = "timeout_s") -> None:
+    """A number of seconds, 0 or more; infinite is for ever."""
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not timeout_s >= 0:
+        text = f"{field}={timeout_s!r} is not a number of seconds, 0 or more"
+        raise InvalidArgument(field, timeout_s, text)

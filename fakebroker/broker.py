@@ -22,15 +22,15 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Never, Self, TypeVar
 
-from fakebroker.arguments import check_options
-from fakebroker.broker_base import BrokerBase
+from fakebroker.arguments import check_options, check_timeout_s
+from fakebroker.broker_base import BrokerBase, noted_on
 from fakebroker.errors import WaitTimeout
 from fakebroker.journal.make import make_journal
 from fakebroker.listener_options import listeners_for
 from fakebroker.net.ports import Ports
 from fakebroker.net.server import Server
 from fakebroker.net.thread import LoopThread
-from fakebroker.net.waiter import Waiter, Waiters, check_timeout_s
+from fakebroker.net.waiter import Waiter, Waiters
 
 if TYPE_CHECKING:
     from fakebroker.testclient.tcp_driver import TcpDriver
@@ -199,12 +199,8 @@ class FakeBroker(_Broker):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
+        with noted_on(error):
             self.stop()
-        except Exception as internal:
-            if error is None:
-                raise
-            error.add_note(f"the broker also had an internal error: {internal!r}")
 
     def _is_own_thread(self) -> bool:
         thread = self._thread
@@ -297,12 +293,8 @@ class AsyncFakeBroker(_Broker):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
+        with noted_on(error):
             await self.stop()
-        except Exception as internal:
-            if error is None:
-                raise
-            error.add_note(f"the broker also had an internal error: {internal!r}")
 
     async def _leave_old_loop(self) -> None:
         """Wait for a stop that is under way; clean up after another loop that was closed without a stop."""

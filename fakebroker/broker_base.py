@@ -4,7 +4,8 @@
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from fakebroker.arguments import check_settings, check_whole
@@ -27,6 +28,17 @@ if TYPE_CHECKING:
     from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
 
 T = TypeVar("T")
+
+
+@contextmanager
+def noted_on(error: BaseException | None) -> Iterator[None]:
+    """The end of a `with` block: an internal error of the broker does not hide the one that the block ended with."""
+    try:
+        yield
+    except Exception as internal:
+        if error is None:
+            raise
+        error.add_note(f"the broker also had an internal error: {internal!r}")
 
 
 class BrokerBase(Powers):

@@ -316,5 +316,9 @@ class ExpectationFailed(FakebrokerError, AssertionError):
     """A request came that `journal.expect(...).never(...)` excludes; the message says which and what came before."""
 
 
+class ScenarioFailed(FakebrokerError, AssertionError):
+    """A scenario did not come out as it says; the text has every problem, and the end of its transcript."""
+
+
 class BrokerStopped(FakebrokerError, RuntimeError):
     """A wait on a broker that was stopped meanwhile, or is not running: nothing can happen there."""

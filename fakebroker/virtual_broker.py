@@ -14,12 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Never, Self, TypeVar
 
-from fakebroker.arguments import check_options
-from fakebroker.broker_base import BrokerBase
+from fakebroker.arguments import check_options, check_timeout_s
+from fakebroker.broker_base import BrokerBase, noted_on
 from fakebroker.engine.journal import Journal
 from fakebroker.errors import BrokerStopped, WaitTimeout
 from fakebroker.instant import Instant
-from fakebroker.net.waiter import check_timeout_s
 from fakebroker.sim.network import DAY_MS, SimNetwork
 from fakebroker.sim.places import listeners_of
 from fakebroker.testclient.sim_driver import SimDriver
@@ -148,9 +147,5 @@ class VirtualBroker(BrokerBase):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
+        with noted_on(error):
             self.stop()
-        except Exception as internal:
-            if error is None:
-                raise
-            error.add_note(f"the broker also had an internal error: {internal!r}")

@@ -36,6 +36,7 @@ from tools.journal_pages import journal_schema_page, json_schema_file
 from tools.python_api_page import python_api_page
 from tools.rules_pages import chapters, filled_page, index_page
 from tools.scenario_differences import fidelity_page
+from tools.scenario_pages import README, scenarios_page
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -196,6 +197,7 @@ def main() -> None:
     """Write all pages."""
     for name, make in PAGES.items():
         (DOCS / name).write_text(make())
+    README.write_text(scenarios_page())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the object model needs of a broker, whether it runs in a thread of its own or in the caller's loop."""
+"""What the object model needs of a broker, whether it runs in a thread of its own, in the caller's loop or in none."""
 
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
@@ -23,7 +23,7 @@ class EngineAccess(Protocol):
 
     @property
     def server(self) -> EngineServer:
-        """The broker's sockets; to be used inside `call`."""
+        """What serves the broker's clients; to be used inside `call`."""
 
     def call(self, function: Callable[[], T]) -> T:
         """Run `function` on the engine's thread; returns what it returns and raises what it raises."""

@@ -6,13 +6,12 @@ from functools import lru_cache
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fakebroker.arguments import check_text, check_whole
+from fakebroker.arguments import check_text, check_timeout_s, check_whole
 from fakebroker.engine.faults.fields import api_names
 from fakebroker.engine.journal import Exchange
 from fakebroker.engine.unserved import MISSING
 from fakebroker.errors import WHERE_ERRORS, ErrorCode, ExpectationFailed, UnknownThing, WaitTimeout, nearest
 from fakebroker.handles.handle import WAIT_S
-from fakebroker.net.waiter import check_timeout_s
 from fakebroker.reports.request_log import line_of
 from fakebroker.wire.registry import APIS
 

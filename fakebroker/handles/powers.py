@@ -1,6 +1,6 @@
 """What a broker lets a test do, by name: the object model begins here, whatever door one comes in by.
 
-`FakeBroker` and `AsyncFakeBroker` inherit it; they add how a broker is started, stopped and reached.
+`FakeBroker`, `AsyncFakeBroker` and `VirtualBroker` inherit it; they add how a broker is started, stopped and reached.
 """
 
 from abc import ABC, abstractmethod
@@ -43,7 +43,7 @@ class Powers(ABC):
     @property
     @abstractmethod
     def server(self) -> "EngineServer":
-        """Its sockets; to be used inside `call`."""
+        """What serves its clients; to be used inside `call`."""
 
     @abstractmethod
     def call(self, function: Callable[[], T]) -> T:

@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
-from fakebroker.errors import BrokerStopped, InvalidArgument
+from fakebroker.errors import BrokerStopped
 
 
 class Waiter:
@@ -78,10 +78,3 @@ class Waiters:
                 return
             waiter.found(found)
         self.forget(waiter)
-
-
-def check_timeout_s(timeout_s: float, field: str = "timeout_s") -> None:
-    """Raises InvalidArgument for what is no number of seconds, 0 or more; infinite is for ever."""
-    if isinstance(timeout_s, bool) or not isinstance(timeout_s, int | float) or not timeout_s >= 0:
-        text = f"{field}={timeout_s!r} is not a number of seconds, 0 or more"
-        raise InvalidArgument(field, timeout_s, text)

@@ -13,7 +13,7 @@ from fakebroker.schema.jsonable import to_json
 from fakebroker.wire.frame import decode_request_header, decode_response
 from fakebroker.wire.registry import APIS
 
-LONG_FRAME_BYTES = 4 << 20  # longer ones are not decoded: their text would be several times as long
+LONG_FRAME_BYTES = 16 << 20  # longer ones are not decoded: that takes several times their length in memory
 _SHOWN_RECORDS_BYTES = 256 << 10
 _NEVER = -(10**15)  # read_batches shows times near this one as "now"
 

@@ -15,11 +15,12 @@ from contextlib import suppress
 from typing import Any
 
 from fakebroker.listeners import Address
-from fakebroker.recording.lines import LONG_FRAME_BYTES, Content, Head
+from fakebroker.recording.lines import Content, Head
 from fakebroker.recording.link import Link
 from fakebroker.recording.payloads import Payloads
 from fakebroker.recording.session import SCHEMA_VERSION, SessionWriter
 from fakebroker.recording.upstream import Upstream
+from fakebroker.wire.registry import APIS
 
 SECRETS, PAYLOADS = "secrets", "payloads"
 _READ_AHEAD_BYTES = 64 << 10
@@ -89,8 +90,9 @@ class Proxy:
             self._write({"kind": "state", "at_ms": self._now_ms(), **line})
         for node_id, address in upstream.brokers.items():
             self.learn(node_id, address)
-        if len(upstream.brokers) == 1:  # whatever name it was reached by
-            self._node_ids.setdefault(self.upstream, next(iter(upstream.brokers)))
+        for address in upstream.also:
+            self._node_ids.setdefault(self.upstream, self._node_ids[address])
+            self._ports[address] = first
         await self._servers[0].start_serving()
         return Address(self.listen.host, first)
 
@@ -145,9 +147,9 @@ class Proxy:
     ) -> None:
         """Write the line of a request or an answer; `head` is the request's, `fields` None has the frame in pieces."""
         self._counted[kind] += 1
-        if fields is None or "message" not in fields:
-            name = "SASL token" if head is None else f"{head.api or head.api_key} v{version}"
-            self._not_understood[name] += kind == "request" or (fields is not None and "problem" in fields)
+        is_understood = head is not None and head.api_key in APIS if fields is None else "message" in fields
+        if not is_understood and (kind == "request" or (fields is not None and "problem" in fields)):
+            self._not_understood["SASL token" if head is None else f"{head.api or head.api_key} v{version}"] += 1
         line = {
             "kind": kind,
             "at_ms": self._now_ms(),
@@ -161,7 +163,7 @@ class Proxy:
             "bytes": len(frame),
         }
         if fields is None:
-            self.writer.write_long({**line, "problem": f"longer than {LONG_FRAME_BYTES} bytes"}, frame)
+            self.writer.write_long(line, frame)
             self._notice_failure()
         else:
             self._write({**line, **fields})

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, TypeVar
 from fakebroker.errors import FakebrokerError, InvalidArgument, nearest
 from fakebroker.schema import Message
 from fakebroker.schema.jsonable import from_json
+from fakebroker.wire.frame import decode_request_header, decode_response
 from fakebroker.wire.registry import APIS
 
 M = TypeVar("M", bound=Message)
@@ -173,12 +174,21 @@ def request_of(line: Mapping[str, Any]) -> Message | None:
 
     Raises WireError if the line was edited into something that is no such message.
     """
-    return _message_of(APIS[line["api_key"]].request, line) if _is_understood(line) else None
+    if "message" in line:
+        return _message_of(APIS[line["api_key"]].request, line)
+    frame = _long_frame(line)
+    if frame is None:
+        return None
+    header, at = decode_request_header(frame)
+    return APIS[header.api_key].request.decode(frame, header.api_version, at)[0]
 
 
 def answer_of(line: Mapping[str, Any]) -> Message | None:
     """The message of an `answer` line; None if it was not understood, or left out. Raises WireError as `request_of`."""
-    return _message_of(APIS[line["api_key"]].response, line) if _is_understood(line) else None
+    if "message" in line:
+        return _message_of(APIS[line["api_key"]].response, line)
+    frame = _long_frame(line)
+    return None if frame is None else decode_response(line["api_key"], line["version"], frame)[1]
 
 
 def frame_of(line: Mapping[str, Any]) -> bytes | None:
@@ -195,8 +205,9 @@ def frame_of(line: Mapping[str, Any]) -> bytes | None:
         raise SessionError(f"hex: {error}") from None
 
 
-def _is_understood(line: Mapping[str, Any]) -> bool:
-    return "message" in line and line["api_key"] in APIS
+def _long_frame(line: Mapping[str, Any]) -> bytes | None:
+    """The frame of a line that was not decoded only because it is so long."""
+    return frame_of(line) if line.get("is_long") and line["api_key"] in APIS else None
 
 
 def _message_of(cls: type[M], line: Mapping[str, Any]) -> M:
@@ -243,7 +254,7 @@ class SessionWriter:
         view = memoryview(frame)
         step = 1 << 20
         hexadecimal = (view[at : at + step].hex().encode() for at in range(0, len(view), step))
-        self._put((head, b',"hex":"'), hexadecimal, (b'"}\n',))
+        self._put((head, b',"is_long":true,"hex":"'), hexadecimal, (b'"}\n',))
 
     def close(self) -> None:
         """Close the file; whatever is written after that is ignored."""

@@ -7,11 +7,12 @@ What it does not tell (it wants authentication, or the proxy may not see it) is 
 
 import asyncio
 import os
+import socket
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from fakebroker.client.connection import ClientConnection, Pending
-from fakebroker.errors import FakebrokerError
+from fakebroker.errors import FakebrokerError, WireError
 from fakebroker.listeners import Address
 from fakebroker.recording.addresses import API_VERSIONS, METADATA, brokers_in
 from fakebroker.recording.lines import Content
@@ -31,7 +32,6 @@ _TOPIC, _BROKER = 2, 4
 _DEFAULT = 5  # of ConfigSource
 _EARLIEST, _LATEST = -2, -1
 _LIST_OFFSETS, _OFFSET_FETCH, _LIST_GROUPS, _DESCRIBE_CONFIGS = 2, 9, 16, 32
-_UNSUPPORTED_VERSION = 35
 _TOPICS_AT_ONCE = 500
 _READ_BYTES = 64 << 10
 
@@ -51,6 +51,7 @@ class Upstream:
         """`content` says how messages are shown, and what is left out of them."""
         self.address = address
         self.brokers: dict[int, Address] = {}
+        self.also: set[Address] = set()  # what the broker at `address` calls itself
         self._content = content
         self._versions: dict[int, tuple[int, int]] = {}
         self._asked: dict[Address, _Asked] = {}
@@ -96,13 +97,14 @@ class Upstream:
             yield {"subject": subject, "problem": str(error)}
 
     async def _api_versions(self, first: "_Asked") -> dict[str, Any]:
-        answer: Any = None
-        for version in (3, 0):
-            answer = await first.ask(
-                ApiVersionsRequest(client_software_name="fakebroker-record", client_software_version="1"), version
-            )
-            if answer.error_code != _UNSUPPORTED_VERSION:
-                break
+        request = ApiVersionsRequest(client_software_name="fakebroker-record", client_software_version="1")
+        version = 3
+        answer: Any
+        try:
+            answer = await first.ask(request, version)
+        except WireError:  # Kafka before 2.4 says in v0 that it does not know v3
+            version = 0
+            answer = await first.ask(ApiVersionsRequest(), version)
         if answer.error_code:
             raise NotAnswered(f"ApiVersions: error {answer.error_code}")
         self._versions = {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
@@ -119,12 +121,26 @@ class Upstream:
         request = MetadataRequest(topics=None if version else [], allow_auto_topic_creation=False)
         answer = await first.ask(request, version)
         self.brokers = dict(brokers_in(METADATA, version, answer))
+        self.also = await self._same_broker()
         line = {"subject": "metadata", "api_key": METADATA, "version": version}
         return answer, line | self._content.message(answer, version)
 
+    async def _same_broker(self) -> set[Address]:
+        """The address in Metadata of the broker that was given: that of the only one, or one that resolves alike.
+
+        An only broker is reached by the address that was given, though Metadata may have one for others, for clients
+        outside of a container for example.
+        """
+        addresses = list(self.brokers.values())
+        if len(addresses) == 1:
+            return set(addresses)
+        here = await _resolved(self.address)
+        alike = [one for one in addresses if one.port == self.address.port and here & await _resolved(one)]
+        return set(alike) if len(alike) == 1 else set()
+
     async def _configs(self, first: "_Asked", topics: list[str]) -> AsyncIterator[dict[str, Any]]:
         """Settings of brokers and topics that are not defaults; a broker tells its own."""
-        version = self._version(_DESCRIBE_CONFIGS, at_least=1)
+        version = self._version(_DESCRIBE_CONFIGS)
         for node_id, address in self.brokers.items():
             resource = _resource(_BROKER, str(node_id))
             yield await self._described(await self._asked_at(address), [resource], version)
@@ -137,7 +153,9 @@ class Upstream:
     ) -> dict[str, Any]:
         answer: Any = await asked.ask(DescribeConfigsRequest(resources=resources), version)
         for result in answer.results:
-            result.configs = [one for one in result.configs if one.config_source != _DEFAULT]
+            result.configs = [
+                one for one in result.configs if not one.is_default and one.config_source != _DEFAULT
+            ]  # which of the two fields there is depends on the version
         line = {"subject": "configs", "api_key": _DESCRIBE_CONFIGS, "version": version}
         return line | self._content.message(answer, version)
 
@@ -190,6 +208,7 @@ class Upstream:
         return version
 
     async def _asked_at(self, address: Address) -> "_Asked":
+        address = self.address if address in self.also else address
         if address not in self._asked:
             connecting = asyncio.open_connection(*address)
             streams = await asyncio.wait_for(connecting, TIMEOUT_S)
@@ -228,6 +247,15 @@ class _Asked:
     def close(self) -> None:
         """Close the connection."""
         self._writer.close()
+
+
+async def _resolved(address: Address) -> set[str]:
+    """The addresses that a host stands for; none if nobody knows it."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(*address, type=socket.SOCK_STREAM)
+    except OSError:
+        return set()
+    return {str(one[4][0]) for one in found}
 
 
 def reason_of(error: OSError) -> str:

@@ -25,8 +25,15 @@ class ActorVerbs:
         rebalance_timeout_ms: int = 300_000,
         heartbeat_interval_ms: int = 3_000,
         group_instance_id: str | None = None,
+        poll_interval_ms: int | None = None,
+        auto_commit_interval_ms: int | None = None,
     ) -> None:
-        """Be an automatic member until `stop`: join, sync, heartbeat, and join again when the group rebalances."""
+        """Be an automatic member until `stop`: join, sync, heartbeat, and join again when the group rebalances.
+
+        It finds the coordinator, and connects again when the connection is lost. The protocols are "range" and
+        "roundrobin". With `poll_interval_ms` it fetches from its partitions so often, from the committed offsets on;
+        with `auto_commit_interval_ms` it commits as often how far it has come, and when it leaves.
+        """
 
     def pause(self) -> None:
         """Send nothing until `resume`, as in a long pause of a garbage collector."""

@@ -2,17 +2,19 @@
 
 import inspect
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.client.connection import ConnectionLost, Pending
 from fakebroker.client.requesting import Flow
 from fakebroker.errors import FakebrokerError, InvalidArgument, UnknownThing, WireError, nearest
 from fakebroker.records.record_codec import Record
+from fakebroker.scenario.actor_verbs import ActorVerbs
 from fakebroker.scenario.answers import NONE, answer_view, records_view
+from fakebroker.scenario.language import SPECIAL_VERBS, actor_verbs
+from fakebroker.scenario.member_loop import MemberLoop, Options
 from fakebroker.scenario.raw_requests import as_record, bytes_of_hex, request_fields
 from fakebroker.scenario.script import Actor, ClientStep
-from fakebroker.scenario.verbs import OWN, STEPS
 from fakebroker.schema import Message
 from fakebroker.testclient.scripted_client import PendingStep, ScriptedClient, ScriptedClients
 from fakebroker.wire.framing import with_length
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     from fakebroker.scenario.worlds import World
 
 Json = Any
+
+# What an actor does itself, beside the steps of its scripted client.
+OWN_VERBS = frozenset(name for name in vars(ActorVerbs) if name[0] != "_" and name not in SPECIAL_VERBS)
+
 _CORRELATION_ID = struct.Struct(">i")
 
 
@@ -72,6 +78,7 @@ class ActorClient:
         self._watch = watch
         self._client: ScriptedClient | None = None
         self._node = spec.node
+        self.loop: MemberLoop | None = None
 
     @property
     def client(self) -> ScriptedClient:
@@ -111,10 +118,32 @@ class ActorClient:
         else:
             self._client.reconnect(self._address())
 
-    def close(self) -> None:
-        """Close the connection, as a crash does."""
+    def disconnect(self) -> None:
+        """Close the connection, as a crash does; one that consumes ends."""
+        if self.loop is not None:
+            self.loop.end()
         if self._client is not None:
             self._client.close()
+
+    def consume(self, now: Callable[[], int], nodes: int, **options: Any) -> MemberLoop:
+        """Begin to act as a member by itself. Raises FakebrokerError while it does so already."""
+        if self.loop is not None and not self.loop.is_over:
+            raise FakebrokerError(f"{self.name} consumes already; stop it first")
+        try:
+            wanted = Options(**options)
+        except TypeError as error:
+            raise InvalidArgument("consume", options, f"consume: {error}") from None
+        own = [] if self._node is None else [self._world.address_of(self._node)]
+        addresses = own + [self._world.address_of(node_id) for node_id in range(1, nodes + 1)]
+        self.loop = MemberLoop(self.client, wanted, addresses, now)
+        return self.loop
+
+    def consuming(self) -> MemberLoop:
+        """The member that acts by itself. Raises FakebrokerError if it does not."""
+        if self.loop is None or self.loop.is_over:
+            why = f": {self.loop.failure}" if self.loop is not None and self.loop.failure else ""
+            raise FakebrokerError(f"{self.name} does not consume{why}")
+        return self.loop
 
     def be_quiet(self) -> None:
         """What happens to its connection from now on is not part of the play."""
@@ -135,14 +164,17 @@ class ActorClient:
             "closed_reason": client.steps.connection.closed_reason if client else None,
             "outstanding": sum(not each.is_done for each in self.outstanding),
             "node": self._node,
+            "is_consuming": self.loop is not None and not self.loop.is_over,
+            "consumed": self.loop.consumed if self.loop else 0,
+            "failure": self.loop.failure if self.loop else None,
         }
 
     def _address(self) -> Any:
         return None if self._node is None else self._world.address_of(self._node)
 
     def _flow(self, client: ScriptedClient, verb: str, arguments: Mapping[str, Json]) -> Flow[Any]:
-        if verb not in STEPS:
-            raise UnknownThing("verb", verb, f"there is no verb {verb!r}; {nearest(verb, [*STEPS, *OWN])}")
+        if verb not in actor_verbs():
+            raise UnknownThing("verb", verb, f"there is no verb {verb!r}; {nearest(verb, list(actor_verbs()))}")
         if verb == "request":
             return _request(client, dict(arguments))
         given = {name: _argument(name, value) for name, value in arguments.items()}

@@ -4,7 +4,7 @@ Each scenario is cut to what a Kafka can do (`kafka_steps.py`), given names of i
 in real time and then, the same steps, on fakebroker in virtual time. What clients saw is compared by meaning.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -28,6 +28,7 @@ class Result(Enum):
     DIFFERS = "differs"
     CANNOT = "cannot"  # be played on this Kafka, or at all
     REFUSED = "refused"  # with --strict: a part of it cannot be played
+    ERROR = "ERROR"  # the file is no scenario, or the Kafka went away
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,13 @@ class Comparison:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the whole scenario was played, and held."""
+        """Whether the whole story was played, and held."""
         return self.result is Result.SAME and self.keeps_story and not self.unmet
+
+    @property
+    def is_in_part(self) -> bool:
+        """Whether it is the same as far as it goes, but steps that make the story are left out."""
+        return self.result is Result.SAME and not self.is_whole
 
 
 def compare_all(
@@ -73,27 +79,25 @@ def compare_all(
 ) -> Iterator[Comparison]:
     """Compare scenarios, several at the same time; what came of each, in the order of the paths.
 
-    `read` makes a scenario of a path; what it raises of FakebrokerError makes it one that cannot be played.
+    `read` makes a scenario of a path. What goes wrong with one is told in its comparison; nothing is raised.
     """
 
     def one(path: Path) -> Comparison:
         try:
             return compare(read(path), how)
-        except FakebrokerError as error:
-            return Comparison(str(path), Result.CANNOT, str(error))
+        except (FakebrokerError, OSError) as error:
+            return Comparison(str(path), Result.ERROR, str(error))
 
     with ThreadPoolExecutor(jobs) as pool:
         yield from pool.map(one, paths)
 
 
 def compare(scenario: Scenario, how: How) -> Comparison:
-    """Play a scenario on a Kafka and on fakebroker. Raises OSError when nothing listens there."""
+    """Play a scenario on a Kafka and on fakebroker. Raises OSError or FakebrokerError if the Kafka does not answer."""
     began_s = perf_counter()
     world = KafkaWorld(how.host, how.port, how.longest_pass_ms)
     try:
         comparison = _compare_in(world, scenario, how)
-    except FakebrokerError as error:
-        comparison = Comparison(scenario.path, Result.CANNOT, str(error), world.release)
     finally:
         world.close()
     return replace(comparison, took_s=perf_counter() - began_s)
@@ -151,40 +155,3 @@ def _played_here(scenario: Scenario) -> Play:
         return Play(Player(world, scenario).play().happenings, began_ms)
     finally:
         world.close()
-
-
-# -- what is told of it ------------------------------------------------------------------------------------------------
-
-
-def lines_of(comparison: Comparison) -> list[str]:
-    """One scenario: a line, and below it what differs and what was left out."""
-    told = comparison.why
-    if comparison.result in (Result.SAME, Result.DIFFERS):
-        told = f"{comparison.requests} requests in {comparison.took_s:.1f} s"
-        if comparison.left_out:
-            told += f", {len(comparison.left_out)} of its steps left out"
-    lines = [f"{comparison.result.value:<8} {comparison.path}  {told}"]
-    lines += [f"    {each}" for each in comparison.differences]
-    if comparison.result is not Result.CANNOT:
-        lines += [f"    left out: {each}" for each in comparison.left_out]
-        lines += [f"    does not hold without them: {each}" for each in comparison.unmet if comparison.left_out]
-    return lines
-
-
-def summary_of(comparisons: Iterable[Comparison], where: str) -> str:
-    """The last line: how many scenarios went how."""
-    all_of_them = list(comparisons)
-    release = next((each.release for each in all_of_them if each.release), "")
-    counts = {result: sum(each.result is result for each in all_of_them) for result in Result}
-    in_part = sum(each.result is Result.SAME and not each.is_whole for each in all_of_them)
-    same = f"{counts[Result.SAME]} as on Kafka {release} at {where}"
-    parts = [same + (f" ({in_part} of them in part)" if in_part else "")]
-    words = {Result.DIFFERS: "differ", Result.REFUSED: "refused", Result.CANNOT: "cannot be played there"}
-    parts += [f"{counts[result]} {word}" for result, word in words.items() if counts[result]]
-    return f"{len(all_of_them)} scenarios: {', '.join(parts)}"
-
-
-def exit_code(comparisons: Iterable[Comparison]) -> int:
-    """0 when something was played and nothing differs or was refused, else 1."""
-    results = [each.result for each in comparisons]
-    return int(Result.SAME not in results or Result.DIFFERS in results or Result.REFUSED in results)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from fakebroker.arguments import check_timeout_s
 from fakebroker.errors import WaitTimeout
-from fakebroker.net.waiter import check_timeout_s
 from fakebroker.scenario.happenings import Failed, Happening, StepBegan
 from fakebroker.scenario.transcript import tail_of, transcript_of
 
@@ -111,11 +111,11 @@ class BackgroundPlay:
 
     def raise_problems(self) -> None:
         """Raise ScenarioFailed if something did not come out as the scenario says; an error of the player as it is."""
-        from fakebroker.errors import ScenarioFailed
-
         if self._error is not None:
             raise self._error
         if self._problems:
+            from fakebroker.errors import ScenarioFailed
+
             told = "\n".join(self._problems)
             raise ScenarioFailed(f"scenario {self.scenario.name}:\n{told}\nwhat happened last:\n{self.tail}")
 

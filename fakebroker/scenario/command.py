@@ -1,15 +1,31 @@
-"""`fakebroker scenario`: check scenario files, begin one, and print the language's JSON Schema."""
+"""`fakebroker scenario`: run and check scenario files, begin one, and print the language's JSON Schema."""
 
 from pathlib import Path
 
 import click
 
 from fakebroker.errors import FakebrokerError
-from fakebroker.recording.scenario_command import from_session
-from fakebroker.scenario.run_command import run
 
 
-@click.group()
+class _Commands(click.Group):
+    """The commands. Those that need a player are imported only when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), "from", "run"])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "run":
+            from fakebroker.scenario.run_command import run
+
+            return run
+        if cmd_name == "from":
+            from fakebroker.recording.scenario_command import from_session
+
+            return from_session
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=_Commands)
 def scenario() -> None:
     """Scenarios: incidents written in YAML (docs/scenarios.md). Needs the extra `scenario`."""
 
@@ -65,7 +81,3 @@ def new(name: str, folder: str) -> None:
     except OSError as error:
         raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from None
     click.echo(f"wrote {path}\nplay it: fakebroker scenario run {path}")
-
-
-scenario.add_command(run)
-scenario.add_command(from_session)

@@ -16,6 +16,7 @@ from fakebroker.scenario.script import Scenario, Step
 Json = Any
 
 MAX_NAME_CHARS = 249  # of a topic
+INTERNAL = "__"  # how the names of Kafka's own topics begin
 # Where names stand in the arguments of steps and in requests: a text, a list of texts or of structs, keys of a mapping.
 _NAMING = frozenset(
     {
@@ -79,8 +80,8 @@ def without_suffix(text: str, suffix: str) -> str:
 
 
 def _can_be_longer(name: str, suffix: str) -> bool:
-    is_saved_value = name.startswith("$")
-    return name != "" and not is_saved_value and len(name) + len(suffix) <= MAX_NAME_CHARS
+    is_other = name.startswith(("$", INTERNAL))  # what a step has saved, or a topic of Kafka's own
+    return name != "" and not is_other and len(name) + len(suffix) <= MAX_NAME_CHARS
 
 
 class _Renamer:

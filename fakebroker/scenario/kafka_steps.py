@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from fakebroker.scenario.fresh_names import INTERNAL
 from fakebroker.scenario.kafka_powers import MEMBERS
 from fakebroker.scenario.script import AnyOrder, ClientStep, Expect, Pass, PowerStep, Repeat, Scenario, Silent, Step
 from fakebroker.wire.registry import APIS
@@ -177,6 +178,8 @@ def _references(value: Json) -> Iterator[str]:
 
 def _why_no_power(step: PowerStep) -> str | None:
     first, _, verb = step.power.partition(".")
+    if first == "topic" and str(step.identity.get("name", "")).startswith(INTERNAL):
+        return "clients cannot change the topics that a Kafka keeps for itself"
     if step.power == "create_topic" or (verb and verb in MEMBERS.get(first, ())):
         return None
     if verb.startswith("partition."):

@@ -2,13 +2,12 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fakebroker.client.connection import ClientConnection
 from fakebroker.errors import InvalidArgument, UnknownThing
 from fakebroker.listeners import Address
 from fakebroker.release import RELEASES, release
-from fakebroker.scenario.expectations import seen_of
 from fakebroker.scenario.kafka_powers import KafkaPowers
 from fakebroker.scenario.kafka_steps import LONGEST_PASS_MS, Versions, why_not
 from fakebroker.scenario.script import AnyOrder, ClientStep, Repeat, Scenario, Step
@@ -17,9 +16,11 @@ from fakebroker.testclient.driver import Driver
 from fakebroker.testclient.tcp_driver import TcpDriver
 from fakebroker.wire.registry import api
 
+if TYPE_CHECKING:
+    from fakebroker.handles.powers import Powers
+
 # A request that has no answer after this time waits at the coordinator; the next step may rely on it.
 PARKED_MS = 250
-ASKED = frozenset({"group", "topic", "records", "committed"})
 POLL_MS = 100
 _JOINS = frozenset({"join", "rejoin", "consume"})
 _INITIAL_DELAY = "group.initial.rebalance.delay.ms"
@@ -46,16 +47,15 @@ class KafkaWorld:
     Raises OSError if nothing listens there, FakebrokerError if it is no Kafka.
     """
 
-    broker: None = None
-    poll_ms: int | None = POLL_MS
-
     def __init__(self, host: str, port: int, longest_pass_ms: int = LONGEST_PASS_MS) -> None:
         self.name = f"Kafka at {host}:{port}"
         self.driver: Driver = OrderedDriver(host, port)
-        self.powers = KafkaPowers(self.driver)
+        self.broker: Powers | None = None
+        self.powers: Any = KafkaPowers(self.driver)
+        self.poll_ms: int | None = POLL_MS
         self.errors: list[Exception] = []  # bugs of ours; there are none in a Kafka
         self._longest_pass_ms = longest_pass_ms
-        self.versions = self.powers.versions()
+        self.versions: Versions = self.powers.versions()
 
     @property
     def wall_ms(self) -> int:
@@ -64,7 +64,7 @@ class KafkaWorld:
 
     def address_of(self, node_id: int) -> Address:
         """Where the broker is that stands at this place in the cluster, counted from 1. Raises UnknownThing."""
-        addresses = self.powers.addresses()
+        addresses: list[Address] = self.powers.addresses()
         if not 1 <= node_id <= len(addresses):
             raise UnknownThing("node_id", node_id, f"there is no node {node_id}: this Kafka has {len(addresses)}")
         return addresses[node_id - 1]
@@ -90,10 +90,6 @@ class KafkaWorld:
             or self._other_settings(scenario)
             or self._pinned(scenario)
         )
-
-    def ask(self, subject: str, identity: Mapping[str, Any], names: list[str]) -> Mapping[str, Any] | None:
-        """What an expectation is about, asked for by requests; None for what a Kafka does not tell."""
-        return seen_of(self.powers, subject, identity, names) if subject in ASKED else None
 
     def prepare(self, scenario: Scenario) -> None:
         """Wait until a coordinator answers for groups, and producer ids are to be had. Raises WaitTimeout."""

@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 
 from fakebroker.errors import nearest
 from fakebroker.scenario.errors import Problems
-from fakebroker.scenario.script import Json
+from fakebroker.scenario.script import Json, Place
 from fakebroker.scenario.yaml_file import Items, Node, Scalar, Table
 
 Schema = dict[str, Any]
@@ -126,8 +126,15 @@ def check_saved(node: Scalar, reading: Reading) -> None:
     name = SAVED.fullmatch(node.value)
     if name is None:
         raise Wrong(node, f"{shown(node)} begins with $ and is no name of a saved value; $$ stands for one $")
-    if name[1] not in reading.saved or (reading.saved[name[1]] == "actor" and not name[2]):
+    if reading.saved.get(name[1]) == "actor" and not name[2]:
+        raise Wrong(node, f"{name[1]} is an actor; say what of it: ${name[1]}.member_id")
+    if name[1] not in reading.saved:
         raise Wrong(node, f"no earlier step saves {name[1]!r}; {nearest(name[1], reading.saved)}")
+
+
+def takes_text(kind: Kind) -> bool:
+    """Whether a value of this kind can be a part of a text: "move billing 2"."""
+    return any(kind.fits(Scalar(Place("", 0), value, str(value))) for value in ("x", 1, 1.5, True))
 
 
 class ScalarKind(Kind):
@@ -360,7 +367,9 @@ class FieldsOf(Kind):
         self.about = f"a mapping with the fields {', '.join(self._fields)}"
 
     def fits(self, node: Node) -> bool:
-        return isinstance(node, Table) and (not node.keys or any(name in self._fields for name in node.keys))
+        if not isinstance(node, Table) or not all(name in node.entries for name in self._required):
+            return False
+        return not node.entries or any(name in self._fields for name in node.entries)
 
     def value(self, node: Node, reading: Reading) -> Any:
         if not isinstance(node, Table):

@@ -5,6 +5,7 @@ What actors can do is read from the scripted client's steps, what can be done to
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from inspect import Parameter
 from typing import Any, NamedTuple, get_origin
 
 from fakebroker.client.steps import ClientSteps
@@ -82,7 +83,7 @@ class Verb(NamedTuple):
     takes_partition: bool = False  # whether the subject is "orders-0" for the arguments topic and partition
     power: str = ""  # of the object model, "" for what an actor does
     gives: str = ""  # what `as` names: "fault", "hold", "snapshot", "value"; "" for nothing
-    member: Member | None = None
+    takes_many: bool = False  # whether the subject is the first of a list
 
     @property
     def required(self) -> list[str]:
@@ -236,6 +237,7 @@ def fault_fields() -> Verb:
     return _verb("fault", member)._replace(power="fault", gives="fault", subject=None)
 
 
+@cache
 def topic_arguments() -> Sequence[Argument]:
     """What may be said of a topic under `topics`."""
     return arguments_of(members_of(Powers)["create_topic"].parameters, leave_out=["name"])
@@ -244,20 +246,28 @@ def topic_arguments() -> Sequence[Argument]:
 def _verb(name: str, member: Member) -> Verb:
     about = member.doc.split("\n\n")[0].replace("\n", " ")
     if member.is_property and not member.is_settable:
-        return Verb(name, about, member=member)
+        return Verb(name, about)
     parameters = parameters_of(member)
     arguments = arguments_of(parameters)
     by_name = {each.parameter: each for each in reversed(arguments)}
     if [p.name for p in parameters[:2]] == ["topic", "partition"]:
-        return Verb(name, about, tuple(arguments), Argument("", PARTITION, ""), takes_partition=True, member=member)
+        return Verb(name, about, tuple(arguments), Argument("", PARTITION, ""), takes_partition=True)
     subject = next((by_name.get(p.name) for p in parameters if p.kind is not p.KEYWORD_ONLY), None)
-    if subject is not None:  # as text it is a duration where it is a time
+    if subject is not None and isinstance(subject.kind, ListOf) and _is_many(parameters, subject.parameter):
+        subject = subject._replace(kind=subject.kind.element)
+    elif subject is not None:  # as text it is a duration where it is a time
         subject = next((each for each in arguments if each.parameter == subject.parameter != each.key), subject)
     if subject is None and "ms" in by_name and "days" in by_name:
         subject = Argument("ms", DURATION_MS, "ms")  # an amount of time
     if member.is_property:  # that is set, or looked at without its argument
         arguments = [each._replace(is_required=False) for each in arguments]
-    return Verb(name, about, tuple(arguments), subject, member=member)
+    takes_many = subject is not None and _is_many(parameters, subject.parameter)
+    return Verb(name, about, tuple(arguments), subject, takes_many=takes_many)
+
+
+def _is_many(parameters: Sequence[Parameter], name: str) -> bool:
+    """Whether a parameter takes several positional arguments."""
+    return any(each.kind is each.VAR_POSITIONAL and each.name == name for each in parameters)
 
 
 def _gives(member: Member) -> str:
@@ -270,6 +280,7 @@ def _gives(member: Member) -> str:
     return "" if member.returns in (None, type(None)) else "value"
 
 
+@cache
 def answer_fields(api_name: str | None = None) -> Sequence[str]:
     """The names that an expectation of an answer may have: of one API, or of all that there are."""
     from fakebroker.records.record_codec import Record

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.errors import FakebrokerError, InvalidArgument, KafkaError, UnknownThing
-from fakebroker.handles.handle import Handle
-from fakebroker.scenario.actors import ActorClient, Outstanding
+from fakebroker.scenario.actors import OWN_VERBS, ActorClient, Outstanding
 from fakebroker.scenario.answers import NONE
 from fakebroker.scenario.expectations import Expectations
 from fakebroker.scenario.happenings import Failed, Gave, Happening, Skipped, StepBegan
 from fakebroker.scenario.log import HappeningLog
-from fakebroker.scenario.matching import mismatches
+from fakebroker.scenario.matching import mismatches, shown
 from fakebroker.scenario.power_steps import exert
 from fakebroker.scenario.script import (
     Answered,
@@ -33,9 +32,8 @@ from fakebroker.scenario.script import (
 )
 from fakebroker.scenario.shuffle import Shuffle
 from fakebroker.scenario.timing import Timing
-from fakebroker.scenario.values import value_view
+from fakebroker.scenario.values import is_data, value_view
 from fakebroker.scenario.variables import Variables, value_at
-from fakebroker.scenario.verbs import OWN
 from fakebroker.testclient.scripted_client import ScriptedClients
 
 if TYPE_CHECKING:
@@ -109,6 +107,7 @@ class Player:
             self._problems.append(f"{self._scenario.path}: {error}")
         self._log.take_events()
         virtual_ms = self._log.passed_ms
+        self._timing.active.clear()
         for actor in self._actors.values():
             actor.be_quiet()
         self._world.close()
@@ -153,7 +152,7 @@ class Player:
     def _take(self, step: Step) -> list[str]:
         """What was not as expected. Raises what makes the rest of the timeline meaningless."""
         match step:
-            case ClientStep() if step.verb in OWN:
+            case ClientStep() if step.verb in OWN_VERBS:
                 return self._own_verb(step)
             case ClientStep():
                 return self._client_step(step)
@@ -214,15 +213,13 @@ class Player:
         waiting = [each for each in actor.outstanding if not each.is_done]
         if not waiting:
             raise StepFailed(f"expected {actor.name} to wait for an answer, but saw no step of it that waits")
-        answered: Callable[[], bool] = lambda: any(each.is_done for each in waiting)  # noqa: E731
-        if not self._timing.pass_time(step.for_ms, answered):
+        if not self._timing.pass_time(step.for_ms, lambda: any(each.is_done for each in waiting)):
             return []
         found = next(each for each in waiting if each.is_done)
         waited_ms = self._timing.mono_ms - found.began_ms
         seen = {name: value for name, value in found.view().items() if name in ("error", "why")}
-        return [
-            f"expected no answer for {step.for_ms} ms, but saw {found.step.verb} answered after {waited_ms} ms: {seen}"
-        ]
+        what = f"{found.step.verb} answered after {waited_ms} ms: {shown(seen)}"
+        return [f"expected no answer for {step.for_ms} ms, but saw {what}"]
 
     def _check_outstanding(self) -> None:
         """At the end: steps whose answers no step has asked for, but that expect something."""
@@ -233,7 +230,7 @@ class Player:
                     self._forget(actor, taken)
                     self._fail(taken.step, self._compare(expected, taken.view()))
                 elif expected is not None:
-                    self._fail(taken.step, [f"expected {dict(expected)}, but saw no answer until the end"])
+                    self._fail(taken.step, [f"expected {shown(expected)}, but saw no answer until the end"])
 
     def _forget(self, actor: ActorClient, taken: Outstanding) -> None:
         actor.outstanding.remove(taken)
@@ -242,11 +239,29 @@ class Player:
     def _own_verb(self, step: ClientStep) -> list[str]:
         actor = self._actor(step.actor)
         arguments = self._variables.filled(step.arguments)
-        if step.verb not in ("connect", "close"):
-            raise StepFailed(f"{step.verb} cannot be played yet")
-        getattr(actor, step.verb)(**arguments)
+        match step.verb:
+            case "consume":
+                self._timing.active.append(
+                    actor.consume(lambda: self._timing.mono_ms, self._scenario.nodes, **arguments)
+                )
+            case "pause":
+                actor.consuming().pause()
+            case "resume":
+                actor.consuming().resume()
+            case "stop":
+                self._stop(actor)
+            case _:
+                getattr(actor, step.verb)(**arguments)
         self._timing.settle()
         return []
+
+    def _stop(self, actor: ActorClient) -> None:
+        """Let a member leave, and wait until it has left."""
+        loop = actor.consuming()
+        loop.stop()
+        if not self._timing.pass_time(ANSWER_WITHIN_MS, lambda: loop.is_over):
+            raise StepFailed(f"expected {actor.name} to leave, but saw it wait for {ANSWER_WITHIN_MS} ms")
+        self._timing.active.remove(loop)
 
     # The broker
 
@@ -263,16 +278,17 @@ class Player:
                 raise
             return mismatches(expected, {"error": error.code.name})
         self._timing.settle()
-        shown = None if isinstance(value, Handle) else value_view(value)
+        view = value_view(value) if is_data(value) else None
         if step.saved_as is not None:
             self._things[step.saved_as] = value
-            self._variables.save(step.saved_as, shown)
-        elif shown is not None:
-            self._log.add(Gave(self._log.at_ms, step, shown))
+            self._variables.save(step.saved_as, view if is_data(value) else value)
+        elif view is not None:
+            self._log.add(Gave(self._log.at_ms, step, view))
         if expected is None:
             return []
-        seen = {"error": NONE, **shown} if isinstance(shown, Mapping) else shown
-        return mismatches(expected, {"error": NONE} if seen is None else seen)
+        if view is None:
+            view = {}
+        return mismatches(expected, {"error": NONE, **view} if isinstance(view, Mapping) else view)
 
     def _expect(self, step: Expect) -> list[str]:
         identity = self._variables.filled(step.identity)

@@ -15,7 +15,7 @@ from fakebroker.scenario.yaml_file import Items, Node, Scalar, Table
 
 ACTOR_PROPERTIES = (
     "client_id", "member_id", "generation_id", "is_leader", "protocol", "assignment", "is_connected", "closed_reason",
-    "outstanding", "node",
+    "outstanding", "node", "is_consuming", "consumed", "failure",
 )  # fmt: skip
 RECORD_PROPERTIES = ("count", "values", "keys", "offsets", "timestamps", "records")
 PATTERN_FIELDS = (*(name for name in RequestPattern._fields if name != "is_never"), "never")
@@ -102,11 +102,10 @@ def read_answer(node: Node, reading: Reading, known: Sequence[str]) -> dict[str,
 def _check_error(node: Node, reading: Reading) -> None:
     from fakebroker.errors import WHERE_ERRORS, ErrorCode
 
-    if isinstance(node, Scalar) and isinstance(node.value, str) and node.value[:1] != "$":
-        names = [code.name for code in ErrorCode]
-        if node.value not in names:
-            hint = nearest(node.value, names, WHERE_ERRORS)
-            reading.wrong(node, "error", f"Kafka has no error {shown(node)}; {hint}")
+    name = node.value if isinstance(node, Scalar) else None
+    if isinstance(name, str) and name[:1] != "$" and name not in ErrorCode.__members__:
+        hint = nearest(name, list(ErrorCode.__members__), WHERE_ERRORS)
+        reading.wrong(node, "error", f"Kafka has no error {shown(node)}; {hint}")
 
 
 def _free(rest: Mapping[str, Node], node: Table, reading: Reading, known: Sequence[str]) -> dict[str, Json]:

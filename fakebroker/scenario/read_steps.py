@@ -16,6 +16,7 @@ from fakebroker.scenario.kinds import (
     check_saved,
     is_saved,
     shown,
+    takes_text,
     whole,
 )
 from fakebroker.scenario.language import (
@@ -192,7 +193,7 @@ class StepReader:
             (name, kind), *_ = word.identity
             value = self._scalar_value(entry, kind, first)
             if word.is_saved:
-                on = saved_thing(Scalar(entry.value.place, first, first), self._reading, word.name)
+                on = self._saved_thing(entry, word, first)
             elif word.name == "partition" and isinstance(value, tuple):
                 identity = {"name": value[0], "index": value[1]}
             else:
@@ -219,6 +220,12 @@ class StepReader:
             expected=expected,
         )  # fmt: skip
 
+    def _saved_thing(self, entry: _Entry, word: Word, name: str) -> str:
+        try:
+            return saved_thing(_scalar(entry.value, name), self._reading, word.name)
+        except Wrong as wrong:
+            raise _of(entry.word, wrong) from None
+
     def _snapshot(self, entry: _Entry, name: str) -> str:
         there = [each for each, what in self._reading.saved.items() if what == "snapshot"]
         name = name.removeprefix("$")
@@ -234,7 +241,7 @@ class StepReader:
             article = "which" if not word.is_saved else "the name of which"
             raise _of(entry.word, Wrong(entry.value, f"{verb.name} of {article} {word.name}? ({verb.name} {example})"))
         first, *rest = text.split(None, 1)
-        takes_more = verb.subject is not None and verb.subject.kind.fits(_scalar(entry.value, "".join(rest)))
+        takes_more = verb.subject is not None and takes_text(verb.subject.kind)
         return (first, rest[0].strip()) if takes_more and rest else (text, "")
 
     # Other words
@@ -294,7 +301,7 @@ class StepReader:
                 given = self._topic_and_partition(entry, text)
             else:
                 value = self._scalar_value(entry, verb.subject.kind, text)
-                given = {verb.subject.parameter: [value] if _is_many(verb) else value}
+                given = {verb.subject.parameter: [value] if verb.takes_many else value}
         return self._given(entry, verb, given, keys_beside(verb))
 
     def _topic_and_partition(self, entry: _Entry, text: str) -> dict[str, Json]:
@@ -389,14 +396,6 @@ def _of(key: str, wrong: Wrong) -> Wrong:
 def _scalar(node: Node, text: str) -> Scalar:
     """A part of a text as a text of its own."""
     return Scalar(node.place, text, text, is_plain=False)
-
-
-def _is_many(verb: Verb) -> bool:
-    """Whether the subject is the first of several positional arguments of one name."""
-    member = verb.member
-    if member is None or member.is_property or verb.subject is None:
-        return False
-    return any(p.kind is p.VAR_POSITIONAL and p.name == verb.subject.parameter for p in member.parameters)
 
 
 def _unit_hint(name: str, by_key: Mapping[str, Argument], node: Node) -> str:

@@ -6,6 +6,7 @@ that begin with "$" stand for what was saved. A `request` has `api_name`, `versi
 they are written. What is expected stays as it is written, too.
 """
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,7 +33,7 @@ MOST_INCLUDES = 200
 MOST_INCLUDE_DEPTH = 16
 
 
-def read_scenario(path: str | Path, parameters: Mapping[str, Json] | None = None) -> Scenario:
+def read_scenario(path: str | os.PathLike[str], parameters: Mapping[str, Json] | None = None) -> Scenario:
     """The scenario of a file; `parameters` go before those of the file. Raises ScenarioError, OSError."""
     path = Path(path)
     data = _read(path)

@@ -31,6 +31,9 @@ _RANGE = re.compile(r"(?:(\d+)(?:\.\.|-))?(\d+)")
 @click.option("--fail-fast", is_flag=True, help="End at the first play that is not good.")
 @click.option("-v", "--verbose", is_flag=True, help="Print the transcript of every play.")
 @click.option("--junit", metavar="FILE", help="Write what came of it as JUnit XML.")
+@click.option("--against", metavar="HOST:PORT", help="Play on this Kafka, too, in real time, and compare.")
+@click.option("--strict", is_flag=True, help="With --against: refuse what cannot be played as a whole.")
+@click.option("--longest-pass", metavar="DURATION", help="With --against: how long a step may take. [default: 15s]")
 @click.option("--processes", type=click.IntRange(min=1), help="How many may play. [default: one for each processor]")
 def run(
     paths: tuple[str, ...],
@@ -42,6 +45,9 @@ def run(
     fail_fast: bool,
     verbose: bool,
     junit: str | None,
+    against: str | None,
+    strict: bool,
+    longest_pass: str | None,
     processes: int | None,
 ) -> None:
     """Play scenarios in virtual time: files, and all files of folders.
@@ -56,6 +62,15 @@ def run(
         raise click.UsageError("--approve is for plays as the files are written: leave --set, --seed and --seeds out")
     if seed is not None and seeds is not None:
         raise click.UsageError("give --seed or --seeds, not both")
+    if against is not None:
+        if approves or seed is not None or seeds is not None or junit is not None:
+            raise click.UsageError(
+                "--against plays the files as written: leave --approve, --seed, --seeds, --junit out"
+            )
+        _compare(_files(paths, pattern), given, against, strict, longest_pass)
+        return
+    if strict or longest_pass is not None:
+        raise click.UsageError("--strict and --longest-pass are for --against HOST:PORT")
     drawn: Sequence[int | None] = [seed] if seeds is None else _seeds(seeds)
     files = _files(paths, pattern)
     tasks = [Task(file, given, each, approves, verbose) for file in files for each in drawn]
@@ -64,6 +79,16 @@ def run(
     began_s = perf_counter()
     found = list(_shown(played(play, tasks, processes), files, fail_fast, verbose))
     _end(found, perf_counter() - began_s, junit)
+
+
+def _compare(
+    files: Sequence[str], parameters: Mapping[str, str], address: str, is_strict: bool, longest_pass: str | None
+) -> None:
+    """Play files on a Kafka, and compare."""
+    from fakebroker.scenario.against_command import run_against
+    from fakebroker.scenario.reading import read_scenario
+
+    run_against(files, lambda path: read_scenario(path, parameters), address, is_strict, longest_pass)
 
 
 def _shown(results: Iterator[Outcome], files: Sequence[str], fail_fast: bool, verbose: bool) -> Iterator[Outcome]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from fakebroker.core.events import FaultHit, Transition
+from fakebroker.core.events import FaultHit, OffsetsExpired, Transition
 from fakebroker.engine.journal import Connected, Disconnected
 from fakebroker.engine.printable import printable
 from fakebroker.meaning import Meaning
@@ -147,7 +147,8 @@ class _Writer:
     @_of.register
     def _(self, happening: Gave) -> Iterator[str]:
         if happening.value is not None:
-            shown = self._meaning.text(value_text(happening.value))
+            value = self._meaning.shown_data(happening.value, self._wall_ms(happening))
+            shown = value_text(self._with_times(value, self._wall_ms(happening)))
             yield from self._tell(happening, "gives", shown, separator=" ")
 
     @_of.register
@@ -158,6 +159,19 @@ class _Writer:
     def _(self, happening: Failed) -> Iterator[str]:
         for problem in happening.problems:
             yield from self._tell(happening, "FAILED", self._meaning.text(problem), separator=": ")
+
+    def _with_times(self, value: Any, now_ms: int) -> Any:
+        """Fields of handles that end in _ms are spans or times of day; the latter are told since the beginning."""
+        if isinstance(value, list):
+            return [self._with_times(each, now_ms) for each in value]
+        if isinstance(value, dict):
+            return {
+                name: self._meaning.time(each, now_ms)
+                if name.endswith("_ms") and type(each) is int and each > START_WALL_MS // 2
+                else self._with_times(each, now_ms)
+                for name, each in value.items()
+            }
+        return value
 
     def _wall_ms(self, happening: Happening) -> int:
         return self._start_wall_ms + happening.at_ms
@@ -205,7 +219,7 @@ def _place_text(place: Place, file: str) -> str:
 
 def _event_text(event: Any) -> str:
     match event:
-        case Transition():
+        case Transition() | OffsetsExpired():
             return f"group {event_text(event)}"
         case FaultHit():
             what = f"{event.api} v{event.version} of {event.client_id or '(no client id)'}"

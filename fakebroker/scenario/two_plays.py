@@ -7,6 +7,7 @@ within what two machines differ in.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from fakebroker.errors import ErrorCode
@@ -51,6 +52,7 @@ class _Exchange:
     step: Step | None
     received: Received | None = None
     steps_meanwhile: int = 0
+    answered_as: int = 1 << 60  # which of all happenings the answer is
 
 
 def differences_between(
@@ -85,29 +87,18 @@ class _Exchanges:
         self._matching = Matching()
 
     def compare(self, kafkas: Play, ours: Play) -> Iterator[ClientDifference]:
-        there, here = self._exchanges(kafkas), self._exchanges(ours)
-        mine: dict[str, list[_Exchange]] = {}
-        for each in here:
-            mine.setdefault(each.sent.actor, []).append(each)
-        lost: set[str] = set()
-        for theirs in there:
-            actor = theirs.sent.actor
-            if actor in lost:
-                continue
-            left = mine.get(actor, [])
-            if not left:
-                yield ClientDifference(_title(theirs), "it is sent only on Kafka")
-                lost.add(actor)
-                continue
-            own = left.pop(0)
-            if own.sent.api != theirs.sent.api:
-                yield ClientDifference(_title(theirs), f"on fakebroker {actor} sends {own.sent.api}")
-                lost.add(actor)
-                continue
-            yield from self._answers(theirs, own, kafkas.start_wall_ms, ours.start_wall_ms)
-        for actor, left in mine.items():
-            if left and actor not in lost:
-                yield ClientDifference(_title(left[0]), "it is sent only on fakebroker")
+        """The differences, in the order in which Kafka answered: what an answer tells of ids, later ones rely on."""
+        pairs: list[tuple[_Exchange, _Exchange]] = []
+        alone: list[ClientDifference] = []
+        there, here = _by_actor(self._exchanges(kafkas)), _by_actor(self._exchanges(ours))
+        for actor in dict.fromkeys([*there, *here]):
+            theirs, own = there.get(actor, []), here.get(actor, [])
+            alike = sum(1 for _ in takewhile(_is_same_request, zip(theirs, own, strict=False)))
+            pairs += zip(theirs[:alike], own[:alike], strict=True)
+            alone += _parting(theirs[alike:], own[alike:])
+        for one, other in sorted(pairs, key=lambda pair: pair[0].answered_as):
+            yield from self._answers(one, other, kafkas.start_wall_ms, ours.start_wall_ms)
+        yield from alone
 
     def _answers(self, theirs: _Exchange, own: _Exchange, their_ms: int, our_ms: int) -> Iterator[ClientDifference]:
         if theirs.received is None or own.received is None:
@@ -138,7 +129,7 @@ class _Exchanges:
         """The exchanges of a play, without those of automatic members that tell nothing."""
         found: dict[int, _Exchange] = {}
         step: Step | None = None
-        for each in play.happenings:
+        for place, each in enumerate(play.happenings):
             match each:
                 case StepBegan():
                     step = each.step
@@ -148,6 +139,7 @@ class _Exchanges:
                     found[each.number] = _Exchange(each, step)
                 case Received() if each.number in found:
                     found[each.number].received = each
+                    found[each.number].answered_as = place
         return [each for each in found.values() if not self._is_by_the_way(each)]
 
     def _is_by_the_way(self, exchange: _Exchange) -> bool:
@@ -155,6 +147,27 @@ class _Exchanges:
         if sent.actor not in self._automatic or sent.api not in _BY_THE_WAY:
             return False
         return received is None or received.response is None or received.response.get("ErrorCode", 0) == 0
+
+
+def _by_actor(exchanges: Sequence[_Exchange]) -> dict[str, list[_Exchange]]:
+    found: dict[str, list[_Exchange]] = {}
+    for each in exchanges:
+        found.setdefault(each.sent.actor, []).append(each)
+    return found
+
+
+def _is_same_request(pair: tuple[_Exchange, _Exchange]) -> bool:
+    return pair[0].sent.api == pair[1].sent.api
+
+
+def _parting(theirs: Sequence[_Exchange], own: Sequence[_Exchange]) -> Iterator[ClientDifference]:
+    """Where an actor's ways part: told once, for what comes after it follows from it."""
+    if theirs and own:
+        sent = own[0].sent
+        yield ClientDifference(_title(theirs[0]), f"on fakebroker {sent.actor} sends {sent.api}")
+    elif theirs or own:
+        only = "Kafka" if theirs else "fakebroker"
+        yield ClientDifference(_title((theirs or own)[0]), f"it is sent only on {only}")
 
 
 def _failures(kafkas: Sequence[Happening], ours: Sequence[Happening]) -> Iterator[ClientDifference]:

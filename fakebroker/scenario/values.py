@@ -12,6 +12,12 @@ from fakebroker.scenario.answers import bytes_view
 Json = Any
 
 
+def is_data(value: Any) -> bool:
+    """Whether a value says something by itself; a handle and a snapshot are things, which have a name at best."""
+    is_plain = value is None or isinstance(value, bool | int | float | str | bytes | list | tuple | Mapping | datetime)
+    return is_plain or is_dataclass(value)
+
+
 def value_view(value: Any) -> Json:
     """A value as data. Partitions as keys are "orders-0", bytes are text; a handle is what it says of itself."""
     if isinstance(value, Enum):

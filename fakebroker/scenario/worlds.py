@@ -7,9 +7,11 @@ own brokers have them all; a real Kafka (`kafka_world.py`) is a world without a 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from fakebroker.client.connection import ClientConnection
 from fakebroker.listeners import Address
 from fakebroker.scenario.script import Scenario, Step
 from fakebroker.testclient.driver import Driver
+from fakebroker.testclient.tcp_driver import TcpDriver
 
 if TYPE_CHECKING:
     from fakebroker.handles.powers import Powers
@@ -30,13 +32,19 @@ class RunningBroker(Protocol):
 
 
 class World(Protocol):
-    """One place to play a scenario, once. `powers` is the object model, or the part of it that there is."""
+    """One place to play a scenario, once."""
 
     name: str
     driver: Driver
-    broker: "Powers | None"
-    powers: Any
     poll_ms: int | None  # how often in real time is looked for what no client is told; None: whenever something happens
+
+    @property
+    def broker(self) -> "Powers | None":
+        """The broker, where it is one of ours."""
+
+    @property
+    def powers(self) -> Any:
+        """The object model, or the part of it that there is."""
 
     @property
     def wall_ms(self) -> int:
@@ -119,6 +127,29 @@ class VirtualWorld(WorldWithBroker):
         self.driver.close_all()
 
 
+class OrderedDriver(TcpDriver):
+    """Over TCP to a broker of ours, which has taken each request before the next is sent.
+
+    A scenario's steps have an order, but a broker reads each connection when it comes to it. So each request is
+    followed by two rounds of the broker's loop: what has arrived by the first is read in the second.
+    """
+
+    def __init__(self, host: str, port: int, broker: "Powers") -> None:
+        super().__init__(host, port)
+        self._broker = broker
+
+    def flush(self, client: ClientConnection) -> None:
+        """Send what `client` has queued; answers that the broker gives at once are received before this returns."""
+        super().flush(client)
+        for _ in range(2):
+            self._broker.call(_nothing)
+        self.receive()
+
+
+def _nothing() -> None:
+    pass
+
+
 class BrokerWorld(WorldWithBroker):
     """A broker that runs, over TCP and in real time, perhaps with other clients. It is not stopped at the end.
 
@@ -130,11 +161,9 @@ class BrokerWorld(WorldWithBroker):
 
     def __init__(self, broker: "RunningBroker") -> None:
         """`broker` is a FakeBroker that runs, or the like."""
-        from fakebroker.testclient.tcp_driver import TcpDriver
-
         host, _, port = broker.bootstrap.partition(",")[0].rpartition(":")
         self.broker: Powers = broker  # type: ignore[assignment]
-        self.driver: Driver = TcpDriver(host.strip("[]"), int(port))
+        self.driver: Driver = OrderedDriver(host.strip("[]"), int(port), self.broker)
 
     @property
     def wall_ms(self) -> int:

@@ -181,8 +181,8 @@ class _Builder:
 
     def _scalar(self, event: Any) -> Scalar:
         place, text = self._place(event), event.value
-        is_plain = event.implicit[0]
         tag = event.tag
+        is_plain = event.implicit[0] and tag is None
         if tag is not None and tag != "!":
             kind = _CORE_TAGS.get(tag)
             if kind in (None, "seq", "map"):

@@ -113,7 +113,7 @@ class SimNetwork:
         """Go on with another engine on the same ports; whoever is connected is disconnected."""
         self.drop_clients()
         self.prepare(engine)
-        self.flush()
+        self._carry()
 
     def drop_clients(self) -> None:
         """Close every connection at once."""
@@ -122,7 +122,7 @@ class SimNetwork:
 
     def close_node(self, node_id: int) -> None:
         """Refuse a node's clients, and close its connections after what is answered already."""
-        self.flush()
+        self._carry()
         self._end_node(node_id, f"node {node_id} was stopped")
 
     def abort_node(self, node_id: int) -> None:
@@ -149,12 +149,7 @@ class SimNetwork:
         """Take up no new clients of a node: `connect` sees that nobody gets through."""
 
     def accept_again(self, node_id: int) -> None:
-        """Take up the clients that wait, unless nobody gets through still."""
-        if not self.links.is_silent(node_id):
-            accepted = [socket for socket in self._waiting if socket.listener.node_id == node_id]
-            self._waiting = [socket for socket in self._waiting if socket not in accepted]
-            for socket in accepted:
-                socket.accept()
+        """Take up the clients that wait: `flush` does it, after those who were there before."""
 
     def open_node(self, node_id: int) -> None:
         """Take a node's clients again."""
@@ -178,10 +173,17 @@ class SimNetwork:
         self.links.clear()
         self._refuse_waiting(lambda socket: socket.listener.node_id not in node_ids, "the node was taken away")
         self.ports.keep(node_ids)
-        for node_id in node_ids:
-            self.accept_again(node_id)
 
     def flush(self) -> None:
+        """Take up the clients that wait, unless nobody gets through to their node; then carry bytes."""
+        if self._waiting and not self._is_busy:
+            accepted = [socket for socket in self._waiting if not self.links.is_silent(socket.listener.node_id)]
+            self._waiting = [socket for socket in self._waiting if socket not in accepted]
+            for socket in accepted:
+                socket.accept()
+        self._carry()
+
+    def _carry(self) -> None:
         """Carry bytes both ways until nobody has anything to say; one step of long work in each round.
 
         Inside of such a step, in which a test may call the broker, only bytes are carried.

@@ -75,6 +75,11 @@ class TcpDriver:
                 self._read(key.data)
         return True
 
+    def receive(self) -> None:
+        """Feed what has arrived to its clients, without waiting for more."""
+        for key, _ in self._selector.select(0) if self._sockets else ():
+            self._read(key.data)
+
     def close(self, client: ClientConnection) -> None:
         """Close the connection of `client`."""
         self._lose(client, "closed by the client")

@@ -19,6 +19,8 @@ from fakebroker.recording.session import (
     read_session,
     request_of,
 )
+from fakebroker.wire.frame import encode_request
+from fakebroker.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 HEAD = {
     "kind": "session",
@@ -86,7 +88,7 @@ def test_a_long_frame_is_written_in_pieces(tmp_path: Path) -> None:
     frame = os.urandom(3_000_000)
     writer = SessionWriter(tmp_path / "s")
     writer.write(HEAD)
-    writer.write_long(exchanged(), frame)
+    writer.write_long(exchanged(api=None, api_key=999), frame)
     writer.close()
 
     _, line = read_session(tmp_path / "s")
@@ -115,6 +117,22 @@ def test_messages_come_back(tmp_path: Path) -> None:
     assert request.generation_id == 3  # type: ignore[attr-defined]
     assert answer.error_code == 27  # type: ignore[attr-defined]
     assert produced.topic_data[0].partition_data[0].records == b"\x00\xff"  # type: ignore[attr-defined]
+
+
+def test_long_frames_become_messages_when_they_are_asked_for(tmp_path: Path) -> None:
+    """What was not decoded because it is long is decoded when it is read, and only then."""
+    writer = SessionWriter(tmp_path / "s")
+    writer.write(HEAD)
+    sent = HeartbeatRequest(group_id="g" * 5000, generation_id=1, member_id="m")
+    got = HeartbeatResponse(error_code=27)
+    writer.write_long(exchanged(), encode_request(sent, 4, 7, "svc"))
+    writer.write_long(exchanged("answer"), b"\0\0\0\x07\0" + got.encode(4))
+    writer.close()
+
+    _, request, answer = read_session(tmp_path / "s")
+
+    assert request_of(request) == sent
+    assert answer_of(answer) == got
 
 
 def test_a_cut_off_last_line_is_reported_and_what_came_before_is_used(

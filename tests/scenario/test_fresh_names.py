@@ -65,9 +65,9 @@ def test_what_is_only_spelt_like_a_name_stays() -> None:
     assert made.actors["billing"].client_id == "billing"
 
 
-@pytest.mark.parametrize("name", ["", "$saved", "x" * 248])
+@pytest.mark.parametrize("name", ["", "$saved", "__consumer_offsets", "x" * 248])
 def test_names_that_cannot_be_longer_or_are_none_stay(name: str) -> None:
-    """The empty group, a value that an earlier step saved, a topic whose name fills the space there is."""
+    """The empty group, a value that a step saved, a topic of Kafka's own, a name that fills the space there is."""
     made = renamed(client_step(2, "a", "join", group_id=name, topics=["orders"]))
 
     assert arguments_of(made, 0) == {"group_id": name, "topics": ["orders.7"]}

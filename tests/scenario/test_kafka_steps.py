@@ -21,6 +21,8 @@ JOIN = client_step(2, "a", "join", group_id="billing", topics=["orders"])
         (power(3, "snapshot"), "fakebroker alone"),
         (expect(3, "journal", {"requests": []}), "keeps no journal"),
         (expect(3, "group", {"generation": 2}, group_id="billing"), "does not tell generation"),
+        (power(3, "topic.partition.move_leader", {"name": "orders", "index": 0}, to=2), "own controller"),
+        (power(3, "topic.produce", {"name": "__consumer_offsets"}, values=["a"]), "keeps for itself"),
         (passing(3, 60_000), "60 s of real time"),
         (Silent(at(3), "a: silent", "a", 16_000), "16 s of real time"),
     ],

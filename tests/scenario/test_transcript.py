@@ -74,7 +74,7 @@ def test_steps_of_an_included_file_are_told_with_the_file() -> None:
     """Its lines are not those of the scenario."""
     happenings = [StepBegan(0, step(line=9)), StepBegan(0, step(line=3, file="scenarios/common/two.yaml"))]
 
-    assert text_of(*happenings).splitlines()[1] == "+00:00:00.000  common/two.yaml:3  a: heartbeat"
+    assert text_of(*happenings).splitlines()[1] == "               common/two.yaml:3  a: heartbeat"
 
 
 def test_an_api_or_message_that_is_unknown_is_told_as_it_is() -> None:

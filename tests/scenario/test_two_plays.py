@@ -128,3 +128,18 @@ def test_what_others_have_on_the_same_kafka_is_no_difference() -> None:
     plays = Play(kafkas, KAFKAS_MS), Play(ours, OUR_MS)
     assert list(differences_between(STORY, *plays, suffix=".7")) == []
     assert len(differences_between(STORY, *plays)) == 1
+
+
+def test_members_are_told_apart_by_what_they_were_answered_themselves() -> None:
+    """The leader's request is the first one sent and the last one answered: its list of members comes in any order."""
+
+    def play(b: str, c: str, listed: list[str]) -> list[Happening]:
+        members = [{"MemberId": each, "Metadata": "the same"} for each in listed]
+        return [
+            *exchange(1, None, "JoinGroup"),
+            *exchange(2, {"MemberId": b}, "JoinGroup", actor="b"),
+            *exchange(3, {"MemberId": c}, "JoinGroup", actor="c"),
+            Received(0, "a", "JoinGroup", 4, {"MemberId": "a-1", "Members": members}, 1, 0),
+        ]
+
+    assert differences(play("b-1", "c-1", ["c-1", "b-1"]), play("b-9", "c-9", ["b-9", "c-9"])) == []

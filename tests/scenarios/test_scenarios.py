@@ -1,18 +1,53 @@
-"""The scenarios that come with the project hold."""
+"""The scenarios that come with the project: each is read, passes, says where it is from, and has its transcript."""
 
+import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from fakebroker.cli import main
+from fakebroker.scenario.reading import find_scenarios, read_scenario
+from fakebroker.scenario.run import Status, Task, play
+from tools.scenario_pages import README, playable_on_kafka, scenarios_page
 
-SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
+SCENARIOS = README.parent
+FILES = find_scenarios([SCENARIOS])
+PUBLIC = re.compile(r"KIP-\d+|KAFKA-\d+|[\w.-]+/[\w.-]+#\d+")
+RULE = re.compile(r"[A-Z]{2,3}-\d+")  # tests/test_rules.py knows whether there is such a rule
+
+each = pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 
 
-@pytest.mark.parametrize("path", sorted(SCENARIOS.glob("*.jsonl")), ids=lambda path: path.stem)
-def test_the_scenario_holds(path: Path) -> None:
-    """Played in virtual time, every answer is the one that the scenario wants."""
-    played = CliRunner().invoke(main, ["dialogue", "play", str(path)])
+@each
+def test_a_scenario_passes_as_approved_and_again(path: Path) -> None:
+    """Every expectation holds, the dialogue is the approved one byte for byte, and so it is a second time."""
+    task = Task(str(path), keeps_transcript=True)
 
-    assert played.exit_code == 0, played.output
+    first, second = play(task), play(task)
+
+    assert first.status is Status.PASSED, first
+    assert first.transcript == second.transcript == path.with_suffix(".transcript").read_text()
+
+
+@each
+def test_a_scenario_says_where_it_is_from(path: Path) -> None:
+    """It names a KIP or an issue that anybody can read; rules stand beside that. Its story is told in a few lines."""
+    scenario = read_scenario(path)
+
+    assert [source for source in scenario.sources if not PUBLIC.fullmatch(source) and not RULE.fullmatch(source)] == []
+    assert any(PUBLIC.fullmatch(source) for source in scenario.sources)
+    assert 60 < len(scenario.about) < 400
+
+
+def test_every_transcript_belongs_to_a_scenario() -> None:
+    """None is left of a file that was renamed."""
+    assert [path for path in SCENARIOS.rglob("*.transcript") if path.with_suffix(".yaml") not in FILES] == []
+
+
+def test_the_list_of_scenarios_is_up_to_date() -> None:
+    """The folder's page says what the files say."""
+    assert README.read_text() == scenarios_page(), "run `make docs`"
+
+
+def test_many_scenarios_can_be_played_on_a_kafka() -> None:
+    """They are what keeps the broker honest: at least sixteen need nothing but a Kafka with its usual settings."""
+    assert sum(playable_on_kafka(read_scenario(path)) == "yes" for path in FILES) >= 16

@@ -1,0 +1,43 @@
+"""`fakebroker.play`: a scenario file in Python, in virtual time or on a broker that runs."""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fakebroker.errors import ScenarioFailed
+from fakebroker.scenario.options import check_engine
+from fakebroker.scenario.player import Played, Player
+from fakebroker.scenario.reading import read_scenario
+from fakebroker.scenario.transcript import tail_of
+from fakebroker.scenario.worlds import BrokerWorld, VirtualWorld, World
+
+if TYPE_CHECKING:
+    from fakebroker.broker import FakeBroker
+
+Json = Any
+
+
+def play(
+    path: str | os.PathLike[str],
+    broker: "FakeBroker | None" = None,
+    seed: int | None = None,
+    parameters: Mapping[str, Json] | None = None,
+) -> Played:
+    """Play a scenario file: in virtual time on a broker of its own, or in real time on `broker`, which runs.
+
+    With `seed` orders and pauses that the scenario leaves open are drawn; `parameters` replace those of the file.
+    Returns what happened. Raises ScenarioError for a file that is no scenario, ScenarioFailed when something did not
+    come out as it says, InvalidArgument for a scenario that needs another broker, OSError for a file that cannot be
+    read.
+    """
+    scenario = read_scenario(path, dict(parameters or {}))
+    world: World = VirtualWorld(scenario)
+    if broker is not None:
+        check_engine(scenario, broker.engine)
+        world = BrokerWorld(broker)
+    played = Player(world, scenario, seed).play()
+    if not played.is_good:
+        problems = "\n".join(played.problems)
+        tail = tail_of(scenario, played.happenings)
+        raise ScenarioFailed(f"scenario {scenario.name}:\n{problems}\nwhat happened last:\n{tail}")
+    return played
