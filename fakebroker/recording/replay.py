@@ -19,7 +19,7 @@ from fakebroker.meaning.records import ReadRecord
 from fakebroker.recording.explained import reason_for
 from fakebroker.recording.fetched import Explained, Streams
 from fakebroker.recording.producers import with_our_producers
-from fakebroker.recording.session import Line, naming_line, plain, read_session
+from fakebroker.recording.session import Line, message_in, naming_line, read_session
 from fakebroker.recording.survey import Place, Survey
 from fakebroker.schema.jsonable import from_json, to_json
 from fakebroker.testclient.driver import Driver
@@ -137,11 +137,11 @@ class Replay:
         if number in self._survey.starting:
             self._skipped[key] = STARTING
             return
-        if client is None or not self._can_send(line):
+        message = message_in(line) if self._can_send(line) else None
+        if client is None or message is None:
             self.result.unserved[_title(line)] += 1
             self._skipped[key] = None
             return
-        message = plain(line["message"])
         request = self.matching.translated(message)
         if line["api"] == "Produce":
             self._note_writes(message["TopicData"], "PartitionData", line["at_ms"])
@@ -168,9 +168,9 @@ class Replay:
             self._skip(number, line, self._skipped.pop(key))
             return
         sent = self._sent.get(key)
-        if sent is None or "message" not in line:
+        recorded = message_in(line) if sent is not None else None
+        if sent is None or recorded is None:
             return
-        recorded = plain(line["message"])
         if line["api"] == "Fetch":
             self._append_foreign(recorded)
         if line["api"] == "Produce":

@@ -12,7 +12,7 @@ from typing import Any
 
 from fakebroker.errors import ErrorCode
 from fakebroker.meaning.records import bytes_of
-from fakebroker.recording.session import Line, naming_line, read_session
+from fakebroker.recording.session import Line, message_in, naming_line, read_session
 from fakebroker.records.batch import split_batches
 from fakebroker.release import RELEASES, release
 
@@ -156,7 +156,7 @@ class Survey:
                     self.nodes.setdefault(line["broker"], None)
             case "request":
                 self.requests += 1
-                asked = _Asked(number, line["at_ms"], line.get("message"))
+                asked = _Asked(number, line["at_ms"], message_in(line))
                 self._asked[line["connection"], line["correlation_id"]] = asked
             case "answer":
                 self._take_answer(line)
@@ -168,7 +168,7 @@ class Survey:
 
     def _take_answer(self, line: Line) -> None:
         asked = self._asked.pop((line["connection"], line["correlation_id"]), None)
-        message = line.get("message")
+        message = message_in(line)
         take = self._takes.get(line["api"] or "")
         if asked is None or asked.message is None or message is None:
             return
