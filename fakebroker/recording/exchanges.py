@@ -132,16 +132,17 @@ def _name_actors(exchanges: list[Exchange]) -> None:
 
 
 def _merge_others(exchanges: list[Exchange], owner: dict[int, int], leading: list[int]) -> None:
-    """Connections that join no group belong to the member of their client id, if it is one and is not held up then."""
-    clients: dict[int, str | None] = {}
+    """Connections that join no group belong to the one member of their client id there, if it is not held up."""
+    clients: dict[int, tuple[str | None, int | None]] = {}  # client id, broker if there are several
+    are_several = len({one.broker for one in exchanges if one.broker is not None}) > 1
     for one in exchanges:
-        clients.setdefault(one.connection, one.client)
+        clients.setdefault(one.connection, (one.client, one.broker if are_several else None))
     held_up = [
         (owner[one.connection], one.sent_ms, float("inf") if one.answered_ms is None else one.answered_ms)
         for one in exchanges
         if one.is_held_up
     ]
-    others: dict[tuple[str | None, int | None], int] = {}
+    others: dict[tuple[str | None, int | None], int] = {}  # by client id and broker
     for connection, client in clients.items():
         if owner[connection] != connection or connection in leading:
             continue
@@ -152,7 +153,7 @@ def _merge_others(exchanges: list[Exchange], owner: dict[int, int], leading: lis
         ):
             owner[connection] = alike[0]
         else:
-            owner[connection] = others.setdefault((client, None), connection)
+            owner[connection] = others.setdefault(client, connection)
 
 
 def _free_name(client: str | None, taken: dict[int, str]) -> str:

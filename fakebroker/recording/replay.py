@@ -72,17 +72,19 @@ class _Sent:
 
 
 class Target(NamedTuple):
-    """What a session is played to: a driver, the address of each recorded broker, what is served, and our broker.
+    """What a session is played to: a driver, what each recorded broker is here, its address, and what is served.
 
     `append` puts batches of producers that are not in the session into a partition, `read` gives the record at an
-    offset; None where nothing can.
+    offset; None where nothing can. `settle` is called before each request.
     """
 
     driver: Driver
+    nodes: dict[int, int]
     addresses: dict[int, Address]
     is_served: Callable[[int, int], bool]
     append: Callable[[Place, bytes], None] | None = None
     read: Callable[[Place, int], list[ReadRecord]] | None = None
+    settle: Callable[[], None] = lambda: None
 
 
 class Replay:
@@ -100,6 +102,8 @@ class Replay:
         self._sent: dict[tuple[int, int | None], _Sent] = {}
         self._skipped: dict[tuple[int, int | None], str | None] = {}  # requests that are not sent, and why not
         self._written_ms: dict[Place, float] = {}
+        for recorded, ours in target.nodes.items():
+            self.matching.pairs.pair("node", recorded, ours)
         self._start_ms = target.driver.mono_ms
         self._start_wall_ms = target.driver.wall_ms
 
@@ -142,6 +146,7 @@ class Replay:
             self.result.unserved[_title(line)] += 1
             self._skipped[key] = None
             return
+        self._target.settle()
         request = self.matching.translated(message)
         if line["api"] == "Produce":
             self._note_writes(message["TopicData"], "PartitionData", line["at_ms"])

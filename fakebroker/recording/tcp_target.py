@@ -42,16 +42,16 @@ def tcp_target(survey: Survey, host: str, port: int) -> Target:
         _fill(name, survey, driver, client)
     metadata = _ask(driver, client, MetadataRequest(topics=[]), _METADATA_VERSION)
     brokers = sorted((each.node_id, Address(each.host, each.port)) for each in metadata.brokers)  # type: ignore[attr-defined]
-    addresses = {
-        node_id: brokers[index % len(brokers)][1] for index, node_id in enumerate(survey.node_ids) if len(brokers) > 1
-    }
+    found = dict(zip(survey.node_ids, brokers, strict=False))  # as many as there are on both sides
+    nodes = {recorded: node_id for recorded, (node_id, _) in found.items()}
+    addresses = {recorded: address for recorded, (_, address) in found.items()} if len(brokers) > 1 else {}
     driver.close(client)
 
     def is_served(api_key: int, version: int) -> bool:
         low, high = served.get(api_key, (0, -1))
         return low <= version <= high
 
-    return Target(driver, addresses, is_served)
+    return Target(driver, nodes, addresses, is_served)
 
 
 def _make_topics(survey: Survey, driver: TcpDriver, client: ClientConnection) -> list[str]:
