@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from fakebroker.meaning import fields
 from fakebroker.meaning.pairs import Pairs
+from fakebroker.meaning.places import Places
 from fakebroker.meaning.records import ReadRecord, bytes_of, records_of
-from fakebroker.meaning.shown import place_in
 
 Json = Any
 
@@ -50,11 +50,12 @@ class Matching:
 
     def __init__(self, tolerance_ms: int = TOLERANCE_MS) -> None:
         self.pairs = Pairs()
+        self._places = Places()
         self._tolerance_ms = tolerance_ms
 
     def differences(self, recorded: Json, ours: Json, around: Around) -> list[Difference]:
         """What differs by meaning between two answers, as JSON data. Learns from what does not."""
-        return _Comparison(self.pairs, around, self._tolerance_ms).compare("", "", recorded, ours, ())
+        return _Comparison(self.pairs, self._places, around, self._tolerance_ms).compare("", "", recorded, ours, ())
 
     def same(self, recorded: Json, ours: Json, around: Around) -> bool:
         """Whether two answers mean the same; learns only if they do."""
@@ -71,7 +72,7 @@ class Matching:
 
     def _translated(self, key: str, value: Json, where: tuple[Json, ...], group: Json) -> Json:
         if isinstance(value, dict):
-            inside = place_in(value, where)
+            inside = self._places.inside(value, where)
             group = value.get("GroupId", group)
             return {name: self._translated(name, each, inside, group) for name, each in value.items()}
         if isinstance(value, list):
@@ -96,8 +97,9 @@ class Matching:
 class _Comparison:
     """The comparison of one answer."""
 
-    def __init__(self, pairs: Pairs, around: Around, tolerance_ms: int) -> None:
+    def __init__(self, pairs: Pairs, places: Places, around: Around, tolerance_ms: int) -> None:
         self._pairs = pairs
+        self._places = places
         self._around = around
         self._tolerance_ms = tolerance_ms
         self._group = _group_of(around.request)
@@ -108,7 +110,7 @@ class _Comparison:
         if key == "Records":
             return self._records(path, recorded, ours)
         if isinstance(recorded, dict) and isinstance(ours, dict):
-            return self._structs(path, recorded, ours, place_in(recorded, where))
+            return self._structs(path, recorded, ours, self._places.inside(recorded, where))
         if isinstance(recorded, list) and isinstance(ours, list):
             return self._lists(path, key, recorded, ours, where)
         return self._told(path, recorded, ours, self._is_alike(key, recorded, ours, where))

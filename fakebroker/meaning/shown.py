@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from fakebroker.meaning import fields
+from fakebroker.meaning.places import Places
 from fakebroker.meaning.records import ReadRecord, bytes_of, records_of, text_of
 
 Json = Any
@@ -21,6 +22,7 @@ class Meaning:
 
     def __init__(self, start_ms: int | None = None) -> None:
         self._start_ms = start_ms
+        self._places = Places()
         self._names: dict[tuple[str, Json], str] = {}
         self._counts: dict[str, int] = {}
         self._first_epochs: dict[tuple[Json, ...], int] = {}
@@ -79,7 +81,7 @@ class Meaning:
         return self.text(value) if isinstance(value, str) and "-" in value else value
 
     def _struct(self, data: dict[str, Json], where: tuple[Json, ...], now_ms: int) -> Json:
-        inside = place_in(data, where)
+        inside = self._places.inside(data, where)
         return {self._key(key): self._value(camel(key), value, inside, now_ms) for key, value in data.items()}
 
     def _key(self, key: str) -> str:
@@ -108,17 +110,6 @@ class Meaning:
         if record.is_control:
             shown["control"] = True
         return shown
-
-
-def place_in(data: dict[str, Json], where: tuple[Json, ...]) -> tuple[Json, ...]:
-    """Which topic, then which partition, the fields of a struct speak of: found in it, or taken from around it."""
-    for name in ("Topic", "TopicName", "Name", "TopicId"):
-        if isinstance(data.get(name), str) and data[name] not in fields.NO_ID:
-            return (data[name],)
-    for name in ("PartitionIndex", "Partition", "Index"):
-        if type(data.get(name)) is int:
-            return (*where[:1], data[name])
-    return where
 
 
 def camel(key: str) -> str:

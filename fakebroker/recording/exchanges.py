@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from typing import Any
 
-from fakebroker.recording.session import Line, plain, read_session
+from fakebroker.recording.session import Line, message_in, read_session
 from fakebroker.recording.survey import Survey
 from fakebroker.scenario.language import ALL_WORDS
 from fakebroker.wire.registry import APIS
@@ -52,7 +52,6 @@ class Told:
 
     exchanges: list[Exchange] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
-    ends_ms: float = 0
     cut: str | None = None
 
     def leave_out(self, what: str) -> None:
@@ -65,13 +64,11 @@ def exchanges_of(path: str | os.PathLike[str], survey: Survey) -> Told:
     told = Told()
     open_ones: dict[tuple[int, int | None], Exchange] = {}
     brokers: dict[int, int | None] = {}
-    closed: dict[int, float] = {}
 
     def note(sentence: str) -> None:
         told.cut = sentence
 
     for number, line in enumerate(read_session(path, note), 1):
-        told.ends_ms = max(told.ends_ms, line.get("at_ms", 0))
         match line["kind"]:
             case "connect":
                 brokers[line["connection"]] = line["broker"]
@@ -86,9 +83,7 @@ def exchanges_of(path: str | os.PathLike[str], survey: Survey) -> Told:
                 one = open_ones.pop((line["connection"], line["correlation_id"]), None)
                 if one is not None:
                     one.answered_ms, one.answer_line = line["at_ms"], number
-                    one.answer = plain(line.get("message"))
-            case "close":
-                closed[line["connection"]] = line["at_ms"]
+                    one.answer = message_in(line)
     _note_held_up(told.exchanges)
     _name_actors(told.exchanges)
     return told
@@ -106,9 +101,11 @@ def _note_held_up(exchanges: list[Exchange]) -> None:
 
 
 def _exchange(number: int, line: Line, broker: int | None) -> Exchange | None:
-    if "message" not in line or line["api"] in _LIBRARY or line["api_key"] not in APIS:
+    if line["api"] in _LIBRARY or line["api_key"] not in APIS:
         return None
-    message = plain(line["message"])
+    message = message_in(line)
+    if message is None:
+        return None
     return Exchange(
         number, line["connection"], line["client"], broker, line["api"], line["version"], message, line["at_ms"]
     )
@@ -135,16 +132,17 @@ def _name_actors(exchanges: list[Exchange]) -> None:
 
 
 def _merge_others(exchanges: list[Exchange], owner: dict[int, int], leading: list[int]) -> None:
-    """Connections that join no group belong to the member of their client id, if it is one and is not held up then."""
-    clients: dict[int, str | None] = {}
+    """Connections that join no group belong to the one member of their client id there, if it is not held up."""
+    clients: dict[int, tuple[str | None, int | None]] = {}  # client id, broker if there are several
+    are_several = len({one.broker for one in exchanges if one.broker is not None}) > 1
     for one in exchanges:
-        clients.setdefault(one.connection, one.client)
+        clients.setdefault(one.connection, (one.client, one.broker if are_several else None))
     held_up = [
         (owner[one.connection], one.sent_ms, float("inf") if one.answered_ms is None else one.answered_ms)
         for one in exchanges
         if one.is_held_up
     ]
-    others: dict[tuple[str | None, int | None], int] = {}
+    others: dict[tuple[str | None, int | None], int] = {}  # by client id and broker
     for connection, client in clients.items():
         if owner[connection] != connection or connection in leading:
             continue
@@ -155,7 +153,7 @@ def _merge_others(exchanges: list[Exchange], owner: dict[int, int], leading: lis
         ):
             owner[connection] = alike[0]
         else:
-            owner[connection] = others.setdefault((client, None), connection)
+            owner[connection] = others.setdefault(client, connection)
 
 
 def _free_name(client: str | None, taken: dict[int, str]) -> str:

@@ -19,7 +19,7 @@ from fakebroker.meaning.records import ReadRecord
 from fakebroker.recording.explained import reason_for
 from fakebroker.recording.fetched import Explained, Streams
 from fakebroker.recording.producers import with_our_producers
-from fakebroker.recording.session import Line, plain, read_session
+from fakebroker.recording.session import Line, message_in, naming_line, read_session
 from fakebroker.recording.survey import Place, Survey
 from fakebroker.schema.jsonable import from_json, to_json
 from fakebroker.testclient.driver import Driver
@@ -72,17 +72,19 @@ class _Sent:
 
 
 class Target(NamedTuple):
-    """What a session is played to: a driver, the address of each recorded broker, what is served, and our broker.
+    """What a session is played to: a driver, what each recorded broker is here, its address, and what is served.
 
     `append` puts batches of producers that are not in the session into a partition, `read` gives the record at an
-    offset; None where nothing can.
+    offset; None where nothing can. `settle` is called before each request.
     """
 
     driver: Driver
+    nodes: dict[int, int]
     addresses: dict[int, Address]
     is_served: Callable[[int, int], bool]
     append: Callable[[Place, bytes], None] | None = None
     read: Callable[[Place, int], list[ReadRecord]] | None = None
+    settle: Callable[[], None] = lambda: None
 
 
 class Replay:
@@ -100,6 +102,8 @@ class Replay:
         self._sent: dict[tuple[int, int | None], _Sent] = {}
         self._skipped: dict[tuple[int, int | None], str | None] = {}  # requests that are not sent, and why not
         self._written_ms: dict[Place, float] = {}
+        for recorded, ours in target.nodes.items():
+            self.matching.pairs.pair("node", recorded, ours)
         self._start_ms = target.driver.mono_ms
         self._start_wall_ms = target.driver.wall_ms
 
@@ -108,7 +112,8 @@ class Replay:
         for number, line in enumerate(read_session(path, self.result.notes.append), 1):
             if line["kind"] in ("connect", "request", "answer", "close"):
                 self._pass_to(line["at_ms"])
-                self._play(number, line)
+                with naming_line(path, number):
+                    self._play(number, line)
         self._finish()
         return self.result
 
@@ -136,11 +141,12 @@ class Replay:
         if number in self._survey.starting:
             self._skipped[key] = STARTING
             return
-        if client is None or not self._can_send(line):
+        message = message_in(line) if self._can_send(line) else None
+        if client is None or message is None:
             self.result.unserved[_title(line)] += 1
             self._skipped[key] = None
             return
-        message = plain(line["message"])
+        self._target.settle()
         request = self.matching.translated(message)
         if line["api"] == "Produce":
             self._note_writes(message["TopicData"], "PartitionData", line["at_ms"])
@@ -167,9 +173,9 @@ class Replay:
             self._skip(number, line, self._skipped.pop(key))
             return
         sent = self._sent.get(key)
-        if sent is None or "message" not in line:
+        recorded = message_in(line) if sent is not None else None
+        if sent is None or recorded is None:
             return
-        recorded = plain(line["message"])
         if line["api"] == "Fetch":
             self._append_foreign(recorded)
         if line["api"] == "Produce":

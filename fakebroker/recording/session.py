@@ -10,14 +10,15 @@ nothing that a client or broker has seen, and leaves at most one line torn, the 
 
 import json
 import os
+import struct
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from fakebroker.errors import FakebrokerError, InvalidArgument, nearest
 from fakebroker.schema import Message
-from fakebroker.schema.jsonable import from_json
+from fakebroker.schema.jsonable import from_json, to_json
 from fakebroker.wire.frame import decode_request_header, decode_response
 from fakebroker.wire.registry import APIS
 
@@ -151,6 +152,17 @@ def _problem(line: Any, number: int) -> str | None:
     return None
 
 
+@contextmanager
+def naming_line(path: str | os.PathLike[str], number: int) -> Iterator[None]:
+    """What goes wrong with the content of a line, which may have been edited, is a SessionError that names the line."""
+    try:
+        yield
+    except SessionError:
+        raise
+    except (FakebrokerError, LookupError, TypeError, ValueError, AttributeError, struct.error) as error:
+        raise SessionError(f"{os.fspath(path)}:{number}: it says something that cannot be: {error!r:.200}") from error
+
+
 def _warn(sentence: str) -> None:
     import logging
 
@@ -177,6 +189,17 @@ def answer_of(line: Mapping[str, Any]) -> Message | None:
         return _message_of(APIS[line["api_key"]].response, line)
     frame = _long_frame(line)
     return None if frame is None else decode_response(line["api_key"], line["version"], frame)[1]
+
+
+def message_in(line: Mapping[str, Any]) -> Any:
+    """The message of a `request` or `answer` line as data, also of a long one; None if it was not understood.
+
+    Raises WireError for a long frame that is no such message.
+    """
+    if "message" in line:
+        return plain(line["message"])
+    message = (request_of if line["kind"] == "request" else answer_of)(line)
+    return None if message is None else to_json(message, line["version"])
 
 
 def frame_of(line: Mapping[str, Any]) -> bytes | None:

@@ -8,6 +8,7 @@ from fakebroker.errors import FakebrokerError
 from fakebroker.listeners import Address
 from fakebroker.meaning.records import ReadRecord, records_of
 from fakebroker.recording.beginning import engine_of
+from fakebroker.recording.placement import Placement
 from fakebroker.recording.replay import Target
 from fakebroker.recording.survey import CommitBefore, Place, Survey
 from fakebroker.records.batch import peek, split_batches
@@ -26,7 +27,10 @@ def sim_target(
     """The target, and its engine, whose `errors` are bugs of ours."""
     engine = engine_of(survey, as_release, settings)
     driver = SimDriver(SimNetwork.around(engine))
+    nodes = {node_id: node_id for node_id in engine.cluster.nodes}
     addresses = {each.node_id: Address(each.host, each.port) for each in engine.listeners}
+    placement = Placement(survey, engine)
+    placement.begin()
     _commit(survey, driver)
 
     def append(place: Place, data: bytes) -> None:
@@ -50,7 +54,7 @@ def sim_target(
         low, high = engine.listeners[0].versions.get(api_key, (0, -1))
         return low <= version <= high
 
-    return Target(driver, addresses, is_served, append, read), engine
+    return Target(driver, nodes, addresses, is_served, append, read, placement.settle), engine
 
 
 def _commit(survey: Survey, driver: SimDriver) -> None:

@@ -75,7 +75,7 @@ def _subscription(data: bytes) -> Json:
         found = decode_subscription(data)
     except WireError:
         return None
-    is_plain = not found.user_data and not found.owned_partitions and found.rack_id is None
+    is_plain = not found.user_data and not found.owned_partitions and not found.rack_id
     return {"subscription": list(found.topics)} if is_plain and found.generation_id == -1 else None
 
 

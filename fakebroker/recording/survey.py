@@ -12,7 +12,7 @@ from typing import Any
 
 from fakebroker.errors import ErrorCode
 from fakebroker.meaning.records import bytes_of
-from fakebroker.recording.session import Line, read_session
+from fakebroker.recording.session import Line, message_in, naming_line, read_session
 from fakebroker.records.batch import split_batches
 from fakebroker.release import RELEASES, release
 
@@ -101,6 +101,8 @@ class Survey:
         self.nodes: dict[int, str | None] = {}  # id -> rack
         self.topics: dict[str, TopicBefore] = {}
         self.logs: dict[Place, LogBefore] = {}
+        self.placements: dict[str, dict[int, tuple[int, list[int]]]] = {}  # topic -> partition -> leader, replicas
+        self.coordinators: dict[str, int] = {}  # group -> node
         self.commits: dict[tuple[str, str, int], CommitBefore] = {}
         self.settings: dict[str, str] = {}
         self.release: str | None = None
@@ -115,12 +117,14 @@ class Survey:
         self._knows_all_topics = False
         self._names: dict[str, str] = {}  # topic id -> name
         self._settled: dict[str, None] = {}  # topics of which it is known whether they were there
+        self._made: dict[str, None] = {}  # topics that CreateTopics made
         self._committed: dict[tuple[str, str, int], None] = {}
         self._asked: dict[tuple[int, int | None], _Asked] = {}
         self._takes: dict[str, Callable[[Json, Json, float], None]] = {
             "ApiVersions": self._take_api_versions,
             "Metadata": self._take_metadata,
             "CreateTopics": self._take_create_topics,
+            "FindCoordinator": self._take_find_coordinator,
             "ListOffsets": self._take_list_offsets,
             "Fetch": self._take_fetch,
             "Produce": self._take_produce,
@@ -156,7 +160,7 @@ class Survey:
                     self.nodes.setdefault(line["broker"], None)
             case "request":
                 self.requests += 1
-                asked = _Asked(number, line["at_ms"], line.get("message"))
+                asked = _Asked(number, line["at_ms"], message_in(line))
                 self._asked[line["connection"], line["correlation_id"]] = asked
             case "answer":
                 self._take_answer(line)
@@ -168,7 +172,7 @@ class Survey:
 
     def _take_answer(self, line: Line) -> None:
         asked = self._asked.pop((line["connection"], line["correlation_id"]), None)
-        message = line.get("message")
+        message = message_in(line)
         take = self._takes.get(line["api"] or "")
         if asked is None or asked.message is None or message is None:
             return
@@ -232,8 +236,10 @@ class Survey:
     def _saw_topic(self, name: str, topic: Json, may_create: bool) -> None:
         self._names.setdefault(topic.get("TopicId", ""), name)
         partitions = topic["Partitions"]
+        placed = {each["PartitionIndex"]: (each["LeaderId"], each["ReplicaNodes"]) for each in partitions}
+        self.placements.setdefault(name, placed)
         if name in self._settled or self._knows_all_topics:
-            if name not in self.topics and may_create and not topic.get("IsInternal"):
+            if name not in self.topics and name not in self._made and may_create and not topic.get("IsInternal"):
                 self.created_later.setdefault(name, len(partitions))
             return
         self._settled[name] = None
@@ -247,6 +253,13 @@ class Survey:
             if topic["ErrorCode"] == ErrorCode.NONE:
                 self._names.setdefault(topic.get("TopicId", ""), topic["Name"])
                 self._settled.setdefault(topic["Name"])
+                self._made.setdefault(topic["Name"])
+
+    def _take_find_coordinator(self, request: Json, answer: Json, _waited_ms: float) -> None:
+        if request.get("KeyType", 0) == 0:
+            for each in answer.get("Coordinators", [{**answer, "Key": request.get("Key")}]):
+                if each["NodeId"] >= 0:
+                    self.coordinators.setdefault(each["Key"], each["NodeId"])
 
     def _take_list_offsets(self, request: Json, answer: Json, _waited_ms: float) -> None:
         asked = {
@@ -325,7 +338,8 @@ def survey(path: str | os.PathLike[str]) -> Survey:
         found.cut = sentence
 
     for number, line in enumerate(read_session(path, note), 1):
-        found.take(number, line)
+        with naming_line(path, number):
+            found.take(number, line)
     return found
 
 

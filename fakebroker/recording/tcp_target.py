@@ -3,23 +3,29 @@
 from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.errors import ErrorCode, FakebrokerError
 from fakebroker.listeners import Address
+from fakebroker.meaning.records import ReadRecord, records_of
 from fakebroker.recording.replay import Target
 from fakebroker.recording.survey import Survey
+from fakebroker.records.batch import build_batch
+from fakebroker.records.record_codec import Record
 from fakebroker.schema import Message
 from fakebroker.testclient.tcp_driver import TcpDriver
 from fakebroker.wire.messages.api_versions import ApiVersionsRequest
 from fakebroker.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from fakebroker.wire.messages.metadata import MetadataRequest
+from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 ANSWER_WITHIN_MS = 30_000
-_CREATE_TOPICS_VERSION, _METADATA_VERSION = 5, 1
+MOST_RECORDS = 100_000  # of a partition that are made
+_AT_ONCE = 1_000
+_CREATE_TOPICS_VERSION, _METADATA_VERSION, _PRODUCE_VERSION = 5, 1, 8
 _ASKS = "fakebroker-replay"
 
 
 def tcp_target(survey: Survey, host: str, port: int) -> Target:
-    """The target at an address. Its topics are made if they are not there; what was in them is not.
+    """The target at an address. Topics that are not there are made, with as many records as they had.
 
-    Raises FakebrokerError when there is no Kafka, or a topic cannot be made.
+    Raises FakebrokerError when there is no Kafka, or it does not take that.
     """
     driver = TcpDriver(host, port)
     client = ClientConnection(_ASKS)
@@ -32,24 +38,26 @@ def tcp_target(survey: Survey, host: str, port: int) -> Target:
         each.api_key: (each.min_version, each.max_version)
         for each in listed.api_keys  # type: ignore[attr-defined]
     }
-    _make_topics(survey, driver, client)
+    for name in _make_topics(survey, driver, client):
+        _fill(name, survey, driver, client)
     metadata = _ask(driver, client, MetadataRequest(topics=[]), _METADATA_VERSION)
     brokers = sorted((each.node_id, Address(each.host, each.port)) for each in metadata.brokers)  # type: ignore[attr-defined]
-    addresses = {
-        node_id: brokers[index % len(brokers)][1] for index, node_id in enumerate(survey.node_ids) if len(brokers) > 1
-    }
+    found = dict(zip(survey.node_ids, brokers, strict=False))  # as many as there are on both sides
+    nodes = {recorded: node_id for recorded, (node_id, _) in found.items()}
+    addresses = {recorded: address for recorded, (_, address) in found.items()} if len(brokers) > 1 else {}
     driver.close(client)
 
     def is_served(api_key: int, version: int) -> bool:
         low, high = served.get(api_key, (0, -1))
         return low <= version <= high
 
-    return Target(driver, addresses, is_served)
+    return Target(driver, nodes, addresses, is_served)
 
 
-def _make_topics(survey: Survey, driver: TcpDriver, client: ClientConnection) -> None:
+def _make_topics(survey: Survey, driver: TcpDriver, client: ClientConnection) -> list[str]:
+    """Make the topics of the session; the names of those that are new."""
     if not survey.topics:
-        return
+        return []
     request = CreateTopicsRequest(
         topics=[
             CreatableTopic(
@@ -62,10 +70,40 @@ def _make_topics(survey: Survey, driver: TcpDriver, client: ClientConnection) ->
         ],
         timeout_ms=ANSWER_WITHIN_MS,
     )
+    made = []
     answer = _ask(driver, client, request, _CREATE_TOPICS_VERSION)
     for each in answer.topics:  # type: ignore[attr-defined]
-        if each.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+        if each.error_code == ErrorCode.NONE:
+            made.append(each.name)
+        elif each.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
             raise FakebrokerError(f"the topic {each.name} cannot be made: {each.error_message}")
+    return made
+
+
+def _fill(name: str, survey: Survey, driver: TcpDriver, client: ClientConnection) -> None:
+    """Produce what was there: records that somebody read as they were, and others in the place of the rest."""
+    for index in range(survey.topics[name].partitions):
+        before = survey.logs.get((name, index))
+        end = min(before.end or 0, MOST_RECORDS) if before is not None else 0
+        known = {} if before is None else {r.offset: r for _, data in before.batches.items() for r in records_of(data)}
+        for start in range(0, end, _AT_ONCE):
+            records = [
+                _record(offset, known.get(offset), driver.wall_ms)
+                for offset in range(start, min(start + _AT_ONCE, end))
+            ]
+            part = PartitionProduceData(index=index, records=build_batch(records, base_offset=start, leader_epoch=-1))
+            request = ProduceRequest(acks=-1, timeout_ms=ANSWER_WITHIN_MS)
+            request.topic_data = [TopicProduceData(name=name, partition_data=[part])]
+            answer = _ask(driver, client, request, _PRODUCE_VERSION)
+            code = answer.responses[0].partition_responses[0].error_code  # type: ignore[attr-defined]
+            if code:
+                raise FakebrokerError(f"{name}-{index} cannot be filled: error {code}")
+
+
+def _record(offset: int, known: ReadRecord | None, wall_ms: int) -> Record:
+    if known is None or known.is_control:
+        return Record(offset, wall_ms, None, b"filler")
+    return Record(offset, wall_ms, known.key, known.value, known.headers)
 
 
 def _ask(driver: TcpDriver, client: ClientConnection, request: Message, version: int) -> Message:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from fakebroker.errors import FakebrokerError
@@ -25,6 +25,8 @@ MOST_FILLERS = 100_000
 BEFORE = "before"  # the actor that makes what was there
 _PINNED_AT_MOST = {"Produce": 12, "Fetch": 12, "OffsetCommit": 9, "OffsetFetch": 7}
 _OF_NO_INTEREST = re.compile(r"share\.|transaction\.|.*\.replication\.factor$")
+_CREATING = frozenset({"CreateTopics", "Metadata"})
+_LISTINGS = frozenset({"Metadata", "ListGroups"})
 _BY_VERBS = {"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "Produce", "Fetch"}
 
 
@@ -65,6 +67,7 @@ class _Writer:
         self._at_ms = 0.0
         self._waiting: dict[int, Exchange] = {}  # held-up exchanges by the line of the request
         self._remarks: list[str] = []
+        self._placed_already: dict[str, None] = {}
         self._topics_used, self._groups_used = self._used()
 
     def written(self, name: str) -> Made:
@@ -86,7 +89,7 @@ class _Writer:
             data["config"] = settings
         if topics := self._topics():
             data["topics"] = topics
-        data["actors"] = self._actors(bool(before))
+        data["actors"] = self._actors(any(BEFORE in str(step) for step in before))
         data["timeline"] = [*before, *folded(self._steps)]
         left_out = [f"left out: {what} ({count})" for what, count in self._told.left_out.items()]
         cut = [self._told.cut] if self._told.cut else []
@@ -125,6 +128,23 @@ class _Writer:
                 self._steps.append(step)
             else:
                 self._steps.append({**step, **self._seen(one)})
+        if one.api in _CREATING:
+            self._steps += self._placed(name for name in self._survey.placements if name not in self._survey.topics)
+
+    def _placed(self, names: Iterable[str]) -> Iterator[Step]:
+        """In a cluster of several brokers partitions go to where they were."""
+        ids = self._survey.node_ids
+        if len(ids) == 1:
+            return
+        for name in names:
+            if name in self._placed_already:
+                continue
+            self._placed_already[name] = None
+            for index, (leader, replicas) in self._survey.placements[name].items():
+                if leader in replicas and all(node_id in ids for node_id in replicas):
+                    numbers = [ids.index(node_id) + 1 for node_id in replicas]
+                    yield {"partition": f"reassign {name}-{index}", "replicas": numbers}
+                    yield {"partition": f"move_leader {name}-{index}", "to": ids.index(leader) + 1}
 
     def _seen(self, one: Exchange) -> Step:
         saved = self._maker.saved(one)
@@ -163,7 +183,8 @@ class _Writer:
     def _used(self) -> tuple[dict[str, None], dict[str, None]]:
         """The topics and groups that the session has to do with."""
         texts: dict[str, None] = {}
-        inner = [each for one in self._told.exchanges for each in (one.request, one.answer)]
+        told = self._told.exchanges
+        inner = [one.request for one in told] + [one.answer for one in told if one.api not in _LISTINGS]
         for each in inner:
             if isinstance(each, dict):
                 name = self._survey.topic_name(each)
@@ -203,6 +224,10 @@ class _Writer:
     # -- what was there before -----------------------------------------------------------------------------------------
 
     def _before(self) -> Iterator[Step]:
+        if len(self._survey.node_ids) > 1:
+            for group_id, node_id in self._survey.coordinators.items():
+                yield {"coordinator": f"move {group_id}", "to": self._survey.node_ids.index(node_id) + 1}
+        yield from self._placed(self._topics_used)
         for place, log in self._survey.logs.items():
             if place[0] in self._topics_used and log.end:
                 yield from self._log_before(place)
