@@ -16,6 +16,7 @@ from fakebroker.scenario.fresh_names import with_fresh_names, without_suffix
 from fakebroker.scenario.kafka_steps import LONGEST_PASS_MS, KafkaPart, LeftOut, kafka_part
 from fakebroker.scenario.kafka_world import KafkaWorld, fresh_suffix, steps_of
 from fakebroker.scenario.script import ClientStep, Scenario
+from fakebroker.scenario.transcript import transcript_of
 from fakebroker.scenario.two_plays import Play, differences_between, fails_in_both
 
 JOBS = 8  # plays wait most of their time
@@ -36,6 +37,7 @@ class How:
     """How scenarios are played: where, for how long at most, how exact waits are.
 
     `slack` is a factor on the tolerance of waits, for busy machines. `is_strict`: only what can be played as a whole.
+    `keeps_transcript`: what happened on the Kafka is wanted as text, too.
     """
 
     host: str
@@ -43,6 +45,7 @@ class How:
     is_strict: bool = False
     longest_pass_ms: int = LONGEST_PASS_MS
     slack: float = 1.0
+    keeps_transcript: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class Comparison:
     keeps_story: bool = True
     differences: Sequence[str] = ()
     unmet: Sequence[str] = ()
+    transcript: str = ""
     took_s: float = 0.0
 
     @property
@@ -128,6 +132,7 @@ def _compare_in(world: KafkaWorld, scenario: Scenario, how: How) -> Comparison:
         requests=sum(type(each).__name__ == "Sent" for each in kafkas.happenings),
         differences=tuple(differences),
         unmet=tuple(unmet),
+        transcript=without_suffix(transcript_of(fresh, kafkas.happenings), suffix) if how.keeps_transcript else "",
     )
 
 

@@ -10,10 +10,10 @@ from click.testing import CliRunner, Result
 from fakebroker import FakeBroker
 from fakebroker.cli import main
 from fakebroker.release import RELEASES, release
-from fakebroker.scenario.against import Comparison, How, compare
+from fakebroker.scenario.against import Comparison, How, compare, compare_all
 from fakebroker.scenario.against import Result as Outcome
 from fakebroker.scenario.kafka_world import parsed_address, release_with, settings_of
-from fakebroker.scenario.reading import read_scenario_text
+from fakebroker.scenario.reading import read_scenario, read_scenario_text
 
 STORY = """
 about: A member commits.
@@ -182,6 +182,25 @@ def test_the_command_fails_for_what_differs_or_is_refused(folder: Path, fakebrok
     fakebroker.fault(api="Heartbeat", error="UNKNOWN_MEMBER_ID")
     differs = command(folder / "whole.yaml", "--against", fakebroker.bootstrap)
     assert (differs.exit_code, differs.output[:7]) == (1, "differs")
+
+
+def test_verbose_shows_what_happened_there(folder: Path, fakebroker: FakeBroker) -> None:
+    """The transcript of the play on the Kafka, with the names of the scenario."""
+    output = command(folder / "whole.yaml", "--against", fakebroker.bootstrap, "-v").output
+
+    assert "a -> JoinGroup v9  group_id: billing, " in output
+    assert "orders-0: {committed_offset: 2}" in output
+
+
+def test_a_kafka_that_goes_away_is_told_for_each_scenario_that_was_left(folder: Path, fakebroker: FakeBroker) -> None:
+    """What was compared before stays."""
+    how = How(*parsed_address(fakebroker.bootstrap))
+    fakebroker.stop()
+
+    found = list(compare_all(sorted(folder.iterdir()), read_scenario, how))
+
+    assert [each.result for each in found] == [Outcome.ERROR, Outcome.ERROR]
+    assert "refused" in found[0].why
 
 
 @pytest.mark.parametrize(
