@@ -94,9 +94,8 @@ def _compare(
     from fakebroker.scenario.against_command import run_against
     from fakebroker.scenario.reading import read_scenario
 
-    run_against(
-        files, lambda path: read_scenario(path, parameters), address, is_strict, longest_pass, shows_transcripts
-    )
+    read = partial(read_scenario, parameters=parameters)
+    run_against(files, read, address, is_strict, longest_pass, shows_transcripts)
 
 
 def _shown(results: Iterator[Outcome], files: Sequence[str], fail_fast: bool, verbose: bool) -> Iterator[Outcome]:
