@@ -72,7 +72,7 @@ def lines_of(comparison: Comparison) -> list[str]:
     lines += [f"    {each}" for each in comparison.differences]
     if comparison.result in (Result.SAME, Result.DIFFERS, Result.REFUSED):
         lines += [f"    left out: {each}" for each in comparison.left_out]
-        lines += [f"    does not hold without them: {each}" for each in comparison.unmet if comparison.left_out]
+        lines += [f"    holds on neither: {each}" for each in comparison.unmet]
     return lines
 
 

@@ -120,6 +120,19 @@ def test_an_older_kafka_is_compared_with_its_own_release(fakebroker_factory: Cal
     assert (comparison.result, comparison.release) == (Outcome.SAME, "3.9.1")
 
 
+def test_a_scenario_that_fails_everywhere_is_a_difference(
+    fakebroker: FakeBroker, fakebroker_factory: Callable[..., FakeBroker]
+) -> None:
+    """Unless it is about another release than that of the Kafka: then it says nothing about that one."""
+    wrong = STORY.replace("generation_id: 1", "generation_id: 5")
+
+    here = compared(fakebroker, wrong)
+    assert here.result is Outcome.DIFFERS
+    assert here.differences[0].endswith("(neither on Kafka nor on fakebroker)")
+    older = compared(fakebroker_factory(as_release="3.9"), wrong)
+    assert (older.result, older.is_in_part, len(older.unmet)) == (Outcome.SAME, True, 1)
+
+
 @pytest.mark.parametrize("name", RELEASES)
 def test_a_release_is_known_by_its_versions(name: str) -> None:
     """No two of them advertise the same, but 1.0 to 4.3 are told apart also where a broker lists more than we know."""
@@ -165,7 +178,7 @@ def test_the_command_says_how_each_file_went(folder: Path, fakebroker: FakeBroke
     first, left_out, unmet, second, _, total = result.output.splitlines()
     assert first.startswith(f"in part  {folder}/in-part.yaml  ")
     assert "left out: line 18: clock: advance 8d: a Kafka has the time of its machine" in left_out
-    assert "does not hold without them: line 19" in unmet
+    assert "holds on neither: line 19" in unmet
     assert second.startswith(f"same     {folder}/whole.yaml  ")
     assert total.startswith(f"2 scenarios: 1 as on Kafka {RELEASES[-1]} at {fakebroker.bootstrap}, 1 in part")
 
