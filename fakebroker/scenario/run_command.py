@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from time import perf_counter
@@ -67,7 +68,7 @@ def run(
             raise click.UsageError(
                 "--against plays the files as written: leave --approve, --seed, --seeds, --junit out"
             )
-        _compare(_files(paths, pattern), given, against, strict, longest_pass)
+        _compare(_files(paths, pattern), given, against, strict, longest_pass, verbose)
         return
     if strict or longest_pass is not None:
         raise click.UsageError("--strict and --longest-pass are for --against HOST:PORT")
@@ -82,13 +83,19 @@ def run(
 
 
 def _compare(
-    files: Sequence[str], parameters: Mapping[str, str], address: str, is_strict: bool, longest_pass: str | None
+    files: Sequence[str],
+    parameters: Mapping[str, str],
+    address: str,
+    is_strict: bool,
+    longest_pass: str | None,
+    shows_transcripts: bool,
 ) -> None:
     """Play files on a Kafka, and compare."""
     from fakebroker.scenario.against_command import run_against
     from fakebroker.scenario.reading import read_scenario
 
-    run_against(files, lambda path: read_scenario(path, parameters), address, is_strict, longest_pass)
+    read = partial(read_scenario, parameters=parameters)
+    run_against(files, read, address, is_strict, longest_pass, shows_transcripts)
 
 
 def _shown(results: Iterator[Outcome], files: Sequence[str], fail_fast: bool, verbose: bool) -> Iterator[Outcome]:
