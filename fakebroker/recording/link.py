@@ -15,6 +15,7 @@ from fakebroker.recording.addresses import (
     brokers_in,
     names_addresses,
     rewritten,
+    text_of,
     version_of_api_versions,
     without_unknown_versions,
 )
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 MOST_FRAME_BYTES = 256 << 20
 CONNECT_TIMEOUT_S = 10
 LAST_ANSWERS_S = 2  # how long answers are awaited for a client that has closed
+LAST_WRITES_S = 5  # how long a connection that is closed may take for what is still to be written
 CLIENT, UPSTREAM = "client", "upstream"
 _PIECE_BYTES = 256 << 10
 _SIZE = struct.Struct(">i")
@@ -79,10 +81,10 @@ class Link:
             self.proxy.warn(f"connection {self.number}: {reason}")
         finally:
             self.proxy.tell_closed(self, by, reason)
-            self._to_client.close()
+            _close(self._to_client)
 
     async def _connect_and_pass(self) -> tuple[str, str]:
-        where = f"{self.broker.host}:{self.broker.port}"
+        where = text_of(self.broker)
         try:
             connecting = asyncio.open_connection(*self.broker)
             self._from_broker, self._to_broker = await asyncio.wait_for(connecting, CONNECT_TIMEOUT_S)
@@ -93,7 +95,7 @@ class Link:
         try:
             return await self._pass()
         finally:
-            self._to_broker.close()
+            _close(self._to_broker)
 
     async def _pass(self) -> tuple[str, str]:
         """Run both directions until one of them ends; who ended it, and why."""
@@ -218,6 +220,13 @@ class Link:
         self.proxy.learn(node_id, address)
         host = self._to_client.get_extra_info("sockname")[0]
         return await self.proxy.local_address(address, host)
+
+
+def _close(stream: asyncio.StreamWriter) -> None:
+    """Close when everything is written; whoever does not read it in time misses it."""
+    stream.close()
+    if stream.transport.get_write_buffer_size():
+        asyncio.get_running_loop().call_later(LAST_WRITES_S, stream.transport.abort)
 
 
 def _broken(whose: str, error: OSError) -> Broken:

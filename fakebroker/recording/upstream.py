@@ -14,7 +14,7 @@ from typing import Any
 from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.errors import FakebrokerError, WireError
 from fakebroker.listeners import Address
-from fakebroker.recording.addresses import API_VERSIONS, METADATA, brokers_in
+from fakebroker.recording.addresses import API_VERSIONS, METADATA, brokers_in, text_of
 from fakebroker.recording.lines import Content
 from fakebroker.release import RELEASES, release
 from fakebroker.schema import Message
@@ -88,9 +88,8 @@ class Upstream:
         try:
             return await self._asked_at(self.address)
         except OSError as error:
-            where = f"{self.address.host}:{self.address.port}"
             why = reason_of(error) or f"it did not accept a connection within {TIMEOUT_S:.0f} s"
-            raise UpstreamMissing(f"there is no Kafka at {where}: {why}") from None
+            raise UpstreamMissing(f"there is no Kafka at {text_of(self.address)}: {why}") from None
 
     async def _told(
         self, subject: str, node_id: int | None, lines: AsyncIterator[dict[str, Any]]
@@ -221,7 +220,7 @@ class Upstream:
             return await self._asked_at(address)
         except OSError as error:
             why = reason_of(error) or f"no connection within {TIMEOUT_S:.0f} s"
-            self._missing[address] = f"{address.host}:{address.port} cannot be reached: {why}"
+            self._missing[address] = f"{text_of(address)} cannot be reached: {why}"
             raise NotAnswered(self._missing[address]) from None
 
     async def _asked_at(self, address: Address) -> "_Asked":

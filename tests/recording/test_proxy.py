@@ -598,3 +598,20 @@ def test_payloads_become_letters_of_the_same_length(tmp_path: Path) -> None:
     assert request_of(produced) is not None
     (committed,) = run.lines("request", api="OffsetCommit")
     assert len(committed["message"]["Topics"][0]["Partitions"][0]["CommittedMetadata"]) == len("confidential")
+
+
+def test_a_client_that_does_not_read_holds_up_nobody_else(tmp_path: Path) -> None:
+    """Answers that it does not take wait with the upstream, and the proxy keeps little of them."""
+    answer = b"x" * 1_000_000
+    with played(answering({999: answer})) as upstream, recording(upstream.address, tmp_path / "s") as run:
+        with connected(run.address) as lazy, connected(run.address) as sock:
+            lazy.sendall(with_length(UNKNOWN_API) * 40)
+            run.wait_for("answer", connection=1)
+            assert asked(sock, UNKNOWN_API)[4:] == answer
+            read = 0
+            while read < 40:
+                assert receive(lazy)[4:] == answer
+                read += 1
+        run.wait_for("close", count=2)
+
+    assert len(run.lines("answer")) == 41
