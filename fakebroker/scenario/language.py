@@ -163,7 +163,7 @@ FILE_KEYS: Mapping[str, Key] = {
     "release": Key(TEXT, f'The release of Kafka that the broker answers as, in quotes: "2.0". [{DEFAULT_RELEASE}]'),
     "profile": Key(Choice(["test", "kafka"]), "The set of default settings. [test]"),
     "nodes": Key(whole(1, 1000), "How many brokers. [1]"),
-    "racks": Key(ListOf(TEXT, 1), "The rack of each broker, in order; then `nodes` may be left out."),
+    "racks": Key(ListOf(OneOf([TEXT, NULL]), 1), "The rack of each broker, in order; then `nodes` may be left out."),
     "config": Key(BROKER_SETTINGS, "Broker settings by their Kafka names."),
     "seed": Key(whole(0), "The seed of all ids that the broker makes up. [0]"),
     "jitter": Key(RANGE_MS, "With --seeds: the pause before each step is drawn from this. [0ms..5ms]"),

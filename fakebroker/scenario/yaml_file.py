@@ -67,9 +67,8 @@ class Table(Node):
 def parse_yaml(data: str | bytes, name: str) -> Node:
     """The document in `data`; `name` is what places call the file. Raises ScenarioError."""
     start = Place(name, 1)
-    size = len(data)
-    if size > MOST_BYTES:
-        raise _error(start, f"the file has {size} bytes; at most {MOST_BYTES} are read")
+    if len(data) > MOST_BYTES:
+        raise _error(start, f"the file has more than {MOST_BYTES} bytes, the most that are read")
     if isinstance(data, bytes):
         try:
             text = data.decode("utf-8-sig")
