@@ -165,8 +165,9 @@ class MemberLoop:
             wanted = resume()
         except StopIteration:
             self.is_over = True
-        except FakebrokerError as error:
-            self.is_over, self.failure = True, str(error)
+        except Exception as error:  # as a step of a scripted client ends: an answer may be anything
+            self.is_over = True
+            self.failure = str(error) if isinstance(error, FakebrokerError) else repr(error)
         else:
             if isinstance(wanted, Sleep):
                 self._until_ms = self._now() + wanted.ms
