@@ -1,5 +1,7 @@
 """The mark `scenario`: a scenario is the environment of a test."""
 
+import threading
+
 import pytest
 
 from tests.test_pytest_plugin import Runner, loaded, run
@@ -180,3 +182,16 @@ def test_the_fixture_needs_the_mark(run: Runner) -> None:
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*the fixture scenario is for tests with @pytest.mark.scenario*"])
+
+
+@pytest.mark.usefixtures("files")
+def test_a_topic_that_cannot_be_fails_the_setup_and_leaves_no_broker(run: Runner) -> None:
+    """Kafka's reason is told."""
+    source = MOVES.replace("{partitions: 2}", "{partitions: 2, replication_factor: 9}")
+    run.pytester.path.joinpath("moves.yaml").write_text(source)
+    before = threading.active_count()
+    result = run(commits())
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*mark scenario: INVALID_REPLICATION_FACTOR*"])
+    assert threading.active_count() == before

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from itertools import groupby
 from pathlib import Path
+from shutil import get_terminal_size
 from time import perf_counter
 
 import click
@@ -206,7 +207,8 @@ class _Progress:
         """Say what is being played, now and then."""
         if self._is_terminal and (now_s := perf_counter()) - self._shown_s >= self.EVERY_S:
             self._shown_s, self._is_shown = now_s, True
-            click.echo(f"\r\033[K{self.done} of {self._files}  {path}  {plays}", nl=False, err=True)
+            line = f"{self.done} of {self._files}  {path}  {plays}"
+            click.echo(f"\r\033[K{line[: get_terminal_size().columns - 1]}", nl=False, err=True)
 
     def clear(self) -> None:
         """Take the line away."""
