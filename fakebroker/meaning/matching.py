@@ -227,28 +227,26 @@ class _Comparison:
 
     def _records(self, path: str, recorded: Json, ours: Json) -> list[Difference]:
         theirs, mine = records_of(bytes_of(recorded) or b""), records_of(bytes_of(ours) or b"")
-        if [self.content(one) for one in theirs] == [content_of(one) for one in mine]:
+        if [content_of(one) for one in theirs] == [content_of(one) for one in mine]:
             return []
         return [Difference(path, shown_records(mine), shown_records(theirs))]
-
-    def content(self, record: ReadRecord) -> tuple[Json, ...]:
-        """What a recorded record must be here: with our producer id."""
-        return content_here(self._pairs, record)
 
     def _told(self, path: str, recorded: Json, ours: Json, is_alike: bool) -> list[Difference]:
         return [] if is_alike else [Difference(path, short(ours), short(recorded))]
 
 
-def content_here(pairs: Pairs, record: ReadRecord) -> tuple[Json, ...]:
-    """What must be equal of a recorded record and ours, with our producer id."""
-    ours = pairs.ours("producer", record.producer_id)
-    return content_of(record if ours is None else record._replace(producer_id=ours))
-
-
 def content_of(record: ReadRecord) -> tuple[Json, ...]:
-    """What must be equal of two records: all but a time that the broker gave, and the producer's epoch."""
+    """What must be equal of two records: what a consumer sees of them, but for a time that the broker gave."""
     time_ms = 0 if record.is_append_time else record.timestamp_ms
-    return tuple(record._replace(timestamp_ms=time_ms, producer_epoch=0))
+    return (
+        record.offset,
+        time_ms,
+        record.key,
+        record.value,
+        record.headers,
+        record.is_transactional,
+        record.is_control,
+    )
 
 
 def _identity(key: str, entries: Sequence[Json]) -> tuple[str, ...] | None:

@@ -94,7 +94,7 @@ def _segment_of(before: LogBefore, wall_ms: int) -> tuple[Segment, int, int]:
     """The log as one segment, its start and its end; what nobody read is filled with single records."""
     start = before.start if before.start is not None else 0
     end = max(before.end if before.end is not None else start, start)
-    segment = Segment(0 if start == 0 else min([start, *before.batches]), wall_ms)
+    segment = Segment(min([start, *before.batches]) if end > start else start, wall_ms)
     for offset, batch in _batches(before, start, end, wall_ms):
         segment.add(batch, offset, parse_header(batch).max_timestamp_ms, wall_ms, 4096)
     return segment, start, end

@@ -8,7 +8,7 @@ far waits here for the other.
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from fakebroker.meaning.matching import Around, Difference, Matching, content_here, content_of, short
+from fakebroker.meaning.matching import Around, Difference, Matching, content_of, short
 from fakebroker.meaning.records import ReadRecord, bytes_of, records_of
 from fakebroker.recording.survey import Place
 
@@ -43,8 +43,8 @@ class Streams:
         """What differs between two Fetch answers. `is_moving` says whether somebody was writing to a partition."""
         heads = [{name: value for name, value in answer.items() if name != "Responses"} for answer in (recorded, ours)]
         found = [Explained(each, None) for each in self._matching.differences(heads[0], heads[1], around)]
-        theirs = dict(self._partitions(recorded))
-        mine = dict(self._partitions(ours, are_ours=True))
+        theirs = dict(self.partitions_of(recorded))
+        mine = dict(self.partitions_of(ours, are_ours=True))
         for place in [*theirs, *(place for place in mine if place not in theirs)]:
             found += self._compare_partition(place, theirs.get(place), mine.get(place), around, is_moving(place))
         return found
@@ -57,14 +57,8 @@ class Streams:
         """Whether the recorded record at that offset is this one of ours."""
         return self._recorded.get((place, record.offset)) == hash(content_of(record))
 
-    def batches_of(self, recorded: Json) -> Iterator[tuple[Place, bytes]]:
-        """The record bytes of each partition in a recorded answer."""
-        for place, partition in self._partitions(recorded):
-            data = bytes_of(partition.get("Records"))
-            if data:
-                yield place, data
-
-    def _partitions(self, answer: Json, *, are_ours: bool = False) -> Iterator[tuple[Place, Json]]:
+    def partitions_of(self, answer: Json, *, are_ours: bool = False) -> Iterator[tuple[Place, Json]]:
+        """The partitions of a Fetch answer and where they belong."""
         for topic in answer["Responses"]:
             name = topic.get("Topic")
             if not name:
@@ -108,12 +102,10 @@ class Streams:
 
     def _meet(self, place: Place, recorded: list[ReadRecord], ours: list[ReadRecord]) -> Iterator[tuple[str, str]]:
         """Bring together what both sides delivered at the same offsets: (ours, recorded) where that differs."""
-        theirs = [(record, content_here(self._matching.pairs, record)) for record in recorded]
-        for record, content in theirs:
-            yield from self._met(self._recorded, self._ours, (place, record.offset), hash(content), record)
+        for record in recorded:
+            yield from self._met(self._recorded, self._ours, (place, record.offset), record)
         for record in ours:
-            content = content_of(record)
-            for other, mine in self._met(self._ours, self._recorded, (place, record.offset), hash(content), record):
+            for other, mine in self._met(self._ours, self._recorded, (place, record.offset), record):
                 yield mine, other
         for waiting in (self._recorded, self._ours):
             while len(waiting) > MOST_WAITING:
@@ -124,9 +116,9 @@ class Streams:
         own: dict[tuple[Place, int], int],
         others: dict[tuple[Place, int], int],
         key: tuple[Place, int],
-        digest: int,
         record: ReadRecord,
     ) -> Iterator[tuple[str, str]]:
+        digest = hash(content_of(record))
         other = others.pop(key, None)
         if other is None:
             own[key] = digest

@@ -74,15 +74,15 @@ class _Sent:
 class Target(NamedTuple):
     """What a session is played to: a driver, what each recorded broker is here, its address, and what is served.
 
-    `append` puts batches of producers that are not in the session into a partition, `read` gives the record at an
-    offset; None where nothing can. `settle` is called before each request.
+    `catch_up(place, end, with_fillers=...)` lets other producers write until there, `read` gives the record at an
+    offset (None where nothing can), and `settle` is called before each request.
     """
 
     driver: Driver
     nodes: dict[int, int]
     addresses: dict[int, Address]
     is_served: Callable[[int, int], bool]
-    append: Callable[[Place, bytes], None] | None = None
+    catch_up: Callable[..., None] = lambda *_args, **_options: None
     read: Callable[[Place, int], list[ReadRecord]] | None = None
     settle: Callable[[], None] = lambda: None
 
@@ -149,6 +149,8 @@ class Replay:
         self._target.settle()
         request = self.matching.translated(message)
         if line["api"] == "Produce":
+            for place, base_offset in self._survey.bases.get(number, {}).items():
+                self._target.catch_up(place, base_offset, with_fillers=True)
             self._note_writes(message["TopicData"], "PartitionData", line["at_ms"])
             with_our_producers(request, self.matching.pairs)
         client.client_id = line["client"]
@@ -177,7 +179,7 @@ class Replay:
         if sent is None or recorded is None:
             return
         if line["api"] == "Fetch":
-            self._append_foreign(recorded)
+            self._catch_up(recorded)
         if line["api"] == "Produce":
             self._note_writes(recorded["Responses"], "PartitionResponses", line["at_ms"])
         self._driver.pass_time(ANSWER_WITHIN_MS, lambda: self._note_done() or sent.pending.is_done)
@@ -287,12 +289,10 @@ class Replay:
     def _is_moving(self, place: Place, sent: _Sent) -> bool:
         return self._written_ms.get(place, -1) >= sent.at_ms
 
-    def _append_foreign(self, recorded: Json) -> None:
-        """Records that nobody in the session produced are in the log from the moment when somebody reads them."""
-        if self._target.append is None:
-            return
-        for place, data in self._streams.batches_of(recorded):
-            self._target.append(place, data)
+    def _catch_up(self, recorded: Json) -> None:
+        """Records that nobody in the session produced are in the log from the moment when somebody could read them."""
+        for place, partition in self._streams.partitions_of(recorded):
+            self._target.catch_up(place, partition["HighWatermark"], with_fillers=False)
 
     def _recorded_wall_ms(self, at_ms: float) -> int:
         return self._survey.started_wall_ms + int(at_ms)

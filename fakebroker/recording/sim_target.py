@@ -8,10 +8,10 @@ from fakebroker.errors import FakebrokerError
 from fakebroker.listeners import Address
 from fakebroker.meaning.records import ReadRecord, records_of
 from fakebroker.recording.beginning import engine_of
+from fakebroker.recording.others import Others
 from fakebroker.recording.placement import Placement
 from fakebroker.recording.replay import Target
 from fakebroker.recording.survey import CommitBefore, Place, Survey
-from fakebroker.records.batch import peek, split_batches
 from fakebroker.sim.network import SimNetwork
 from fakebroker.testclient.sim_driver import SimDriver
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
@@ -26,22 +26,13 @@ def sim_target(
 ) -> tuple[Target, Engine]:
     """The target, and its engine, whose `errors` are bugs of ours."""
     engine = engine_of(survey, as_release, settings)
-    driver = SimDriver(SimNetwork.around(engine))
+    network = SimNetwork.around(engine)
+    driver = SimDriver(network)
     nodes = {node_id: node_id for node_id in engine.cluster.nodes}
     addresses = {each.node_id: Address(each.host, each.port) for each in engine.listeners}
     placement = Placement(survey, engine)
     placement.begin()
     _commit(survey, driver)
-
-    def append(place: Place, data: bytes) -> None:
-        partition = engine.cluster.topics.partition(*place)
-        if partition is None:
-            return
-        for batch in split_batches(data):
-            entry = peek(batch)
-            base_offset = int.from_bytes(batch[:8], "big")
-            if entry is not None and entry[1] >= 2 and base_offset == partition.log.log_end_offset:
-                partition.log.append(batch, engine.now)
 
     def read(place: Place, offset: int) -> list[ReadRecord]:
         partition = engine.cluster.topics.partition(*place)
@@ -54,7 +45,7 @@ def sim_target(
         low, high = engine.listeners[0].versions.get(api_key, (0, -1))
         return low <= version <= high
 
-    return Target(driver, nodes, addresses, is_served, append, read, placement.settle), engine
+    return Target(driver, nodes, addresses, is_served, Others(survey, network).catch_up, read, placement.settle), engine
 
 
 def _commit(survey: Survey, driver: SimDriver) -> None:

@@ -35,11 +35,12 @@ _NOT_THERE_YET = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVA
 
 @dataclass
 class LogBefore:
-    """A partition's log: its first and next offset, and the batches in it that somebody read, by base offset."""
+    """A partition's log: its first and next offset, and batches that no client of the session wrote."""
 
     start: int | None = None
     end: int | None = None
     batches: dict[int, bytes] = field(default_factory=dict)
+    appended: dict[int, None] = field(default_factory=dict)  # base offsets of what the session's clients produced
 
     def saw_end(self, offset: int) -> None:
         """A high watermark or end offset was told; the first counts."""
@@ -55,12 +56,14 @@ class LogBefore:
         """A client appended there: the log ended there or before."""
         if base_offset >= 0:
             self.end = base_offset if self.end is None else min(self.end, base_offset)
+            self.appended[base_offset] = None
+            self.batches.pop(base_offset, None)
 
     def saw_records(self, data: bytes) -> None:
-        """Somebody read these batches; those after the end came later."""
+        """Somebody read these batches: they were there before, or others than the session's clients produced them."""
         for batch in split_batches(data):
             base_offset = int.from_bytes(batch[:8], "big")
-            if self.end is None or base_offset < self.end:
+            if base_offset not in self.appended:
                 self.batches.setdefault(base_offset, batch)
 
 
@@ -109,6 +112,8 @@ class Survey:
         self.member_ids: dict[int, str] = {}  # line of a JoinGroup -> the member id that its answer gave
         self.first_generations: dict[str, int] = {}  # group -> the first generation that was told
         self.starting: dict[int, None] = {}  # lines of requests that came while a coordinator was starting
+        self.bases: dict[int, dict[Place, int]] = {}  # line of a Produce -> where its records went
+        self._answered = 0  # the line of the request whose answer is taken in
         self.lines = 0
         self.requests = 0
         self.cut: str | None = None
@@ -178,6 +183,7 @@ class Survey:
             return
         if is_starting(message) or self._is_lost_early(asked.message, message):
             self.starting[asked.line] = None
+        self._answered = asked.line
         if take is None:
             return
         if line["api"] == "JoinGroup" and message.get("MemberId"):
@@ -284,6 +290,10 @@ class Survey:
                 log.saw_records(bytes_of(each.get("Records")) or b"")
 
     def _take_produce(self, _request: Json, answer: Json, _waited_ms: float) -> None:
+        self.bases[self._answered] = {
+            (name, each["Index"]): each["BaseOffset"]
+            for name, each in self._partitions(answer["Responses"], "PartitionResponses")
+        }
         for name, each in self._partitions(answer["Responses"], "PartitionResponses"):
             if each["ErrorCode"] == ErrorCode.NONE:
                 log = self._log((name, each["Index"]))

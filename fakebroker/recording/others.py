@@ -1,0 +1,52 @@
+"""Producers that are not in a session: what they wrote is appended as soon as the session shows that it was there."""
+
+from fakebroker.core.topics import Partition
+from fakebroker.errors import FakebrokerError
+from fakebroker.meaning.records import records_of
+from fakebroker.recording.survey import Place, Survey
+from fakebroker.records.batch import build_batch, peek, plain_records, with_base_offset
+from fakebroker.records.record_codec import Record
+from fakebroker.sim.network import SimNetwork
+
+_MAGIC = 2
+
+
+class Others:
+    """Appends to the logs of a broker what others produced meanwhile."""
+
+    def __init__(self, survey: Survey, network: SimNetwork) -> None:
+        self._survey = survey
+        self._network = network
+
+    def catch_up(self, place: Place, end: int, *, with_fillers: bool) -> None:
+        """Append what others wrote before `end`. What nobody read is filled with other records, if wanted at all."""
+        partition = self._network.engine.cluster.topics.partition(*place)
+        before = self._survey.logs.get(place)
+        if partition is None or before is None or partition.log.log_end_offset >= end:
+            return
+        log = partition.log
+        while log.log_end_offset < end:
+            at = log.log_end_offset
+            batch = before.batches.get(at)
+            if batch is not None:
+                self._append(partition, batch)
+            elif with_fillers:
+                until = min([end, *(base for base in before.batches if base > at)])
+                fillers = plain_records([(None, b"filler")] * min(until - at, 1000), self._network.now.wall_ms)
+                log.append(build_batch(fillers, leader_epoch=-1), self._network.now)
+            if log.log_end_offset == at:
+                break
+        self._network.flush()
+
+    def _append(self, partition: Partition, batch: bytes) -> None:
+        entry = peek(batch)
+        try:
+            if entry is not None and entry[1] >= _MAGIC:
+                partition.log.append(with_base_offset(batch, 0, -1), self._network.now)
+                return
+        except FakebrokerError:  # of a producer whose earlier records nobody read, for example
+            pass
+        found = records_of(batch)
+        records = [Record(n, each.timestamp_ms, each.key, each.value, each.headers) for n, each in enumerate(found)]
+        if records:
+            partition.log.append(build_batch(records, leader_epoch=-1), self._network.now)
