@@ -4,6 +4,7 @@ Each scenario is cut to what a Kafka can do (`kafka_steps.py`), given names of i
 in real time and then, the same steps, on fakebroker in virtual time. What clients saw is compared by meaning.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -14,12 +15,15 @@ from time import perf_counter
 from fakebroker.errors import FakebrokerError
 from fakebroker.release import release
 from fakebroker.scenario.fresh_names import with_fresh_names, without_suffix
+from fakebroker.scenario.kafka_powers import KafkaPowers
 from fakebroker.scenario.kafka_steps import LONGEST_PASS_MS, KafkaPart, LeftOut, kafka_part
 from fakebroker.scenario.kafka_world import KafkaWorld, fresh_suffix, steps_of
 from fakebroker.scenario.script import ClientStep, Scenario
 from fakebroker.scenario.transcript import transcript_of
 from fakebroker.scenario.two_plays import Play, differences_between, fails_in_both
+from fakebroker.testclient.tcp_driver import TcpDriver
 
+log = logging.getLogger(__name__)
 JOBS = 8  # plays wait most of their time
 
 
@@ -121,7 +125,10 @@ def _compare_in(world: KafkaWorld, scenario: Scenario, how: How) -> Comparison:
         return replace(found, result=Result.REFUSED, why=f"{count} step{'s' if count > 1 else ''} cannot be taken")
     suffix = fresh_suffix()
     fresh = replace(with_fresh_names(part.scenario, suffix), release=world.release)
-    kafkas = _played_there(world, fresh)
+    try:
+        kafkas = _played_there(world, fresh)
+    finally:
+        _tidy_up(how, suffix)
     ours = _played_here(fresh)
     found_ones = differences_between(fresh, kafkas, ours, how.slack, suffix)
     differences = [without_suffix(str(each), suffix) for each in found_ones]
@@ -151,6 +158,17 @@ def _played_there(world: KafkaWorld, scenario: Scenario) -> Play:
     world.prepare(scenario)
     began_ms = world.wall_ms
     return Play(Player(world, scenario).play().happenings, began_ms)
+
+
+def _tidy_up(how: How, suffix: str) -> None:
+    """Leave the Kafka as it was, as far as it lets us; what cannot be deleted is no failure of the play."""
+    driver = TcpDriver(how.host, how.port)
+    try:
+        KafkaPowers(driver).forget(suffix)
+    except (FakebrokerError, OSError) as error:
+        log.warning("groups and topics that end in %s are left on the Kafka: %s", suffix, error)
+    finally:
+        driver.close_all()
 
 
 def _played_here(scenario: Scenario) -> Play:

@@ -52,6 +52,17 @@ def test_a_story_that_goes_the_same_way_is_the_same_as_a_whole(fakebroker: FakeB
         assert comparison.requests == 10
 
 
+def test_the_kafka_is_left_as_it_was(fakebroker: FakeBroker) -> None:
+    """Groups with members are deleted, too, and topics; those of others stay."""
+    fakebroker.create_topic("theirs")
+    fakebroker.group("theirs").commit({("theirs", 0): 1})
+
+    compared(fakebroker)
+
+    assert [topic.name for topic in fakebroker.topics if not topic.name.startswith("__")] == ["theirs"]
+    assert [group.group_id for group in fakebroker.groups] == ["theirs"]
+
+
 def test_what_a_client_sees_otherwise_is_told_with_its_step(fakebroker: FakeBroker) -> None:
     """The difference in the answer, and the expectation that does not hold."""
     fakebroker.fault(api="OffsetCommit", error="NOT_COORDINATOR")

@@ -68,7 +68,6 @@ def is_good(comparison: Comparison) -> bool:
     return not comparison.why and not judged(name_of(comparison.path), comparison.differences)
 
 
-@pytest.mark.timeout(300)
 def test_clients_see_the_same_on_kafka() -> None:
     """Every scenario that a Kafka can play goes as on Kafka 4.3.1, but for agreed differences; there are enough."""
     groups = by_settings()
