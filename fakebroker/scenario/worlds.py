@@ -5,9 +5,11 @@ own brokers have them all; a real Kafka (`kafka_world.py`) is a world without a 
 """
 
 from collections.abc import Mapping
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fakebroker.client.connection import ClientConnection
+from fakebroker.engine.connection_state import PARKED
 from fakebroker.listeners import Address
 from fakebroker.scenario.script import Scenario, Step
 from fakebroker.testclient.driver import Driver
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from fakebroker.handles.powers import Powers
 
 POLL_MS = 5
-ROUNDS = 5  # of the loop of a running broker, after each request
+TAKEN_WITHIN_S = 0.1
 
 
 class RunningBroker(Protocol):
@@ -132,8 +134,7 @@ class OrderedDriver(TcpDriver):
     """Over TCP to a broker of ours, which has taken each request before the next is sent.
 
     A scenario's steps have an order, but a broker reads each connection when it comes to it. So each request is
-    followed by rounds of the broker's loop: what has arrived by one is read in the next, and a new connection is
-    accepted in one, set up in the next and read in the third.
+    followed by its answer, or until it waits at the broker, or by TAKEN_WITHIN_S where its node stands still.
     """
 
     def __init__(self, host: str, port: int, broker: "Powers") -> None:
@@ -142,14 +143,16 @@ class OrderedDriver(TcpDriver):
 
     def flush(self, client: ClientConnection) -> None:
         """Send what `client` has queued; answers that the broker gives at once are received before this returns."""
+        port = self.local_port(client)
         super().flush(client)
-        for _ in range(ROUNDS):
-            self._broker.call(_nothing)
-        self.receive()
+        end_s = monotonic() + TAKEN_WITHIN_S
+        while client.pending and not self._broker.call(lambda: self._waits(port)) and monotonic() < end_s:
+            self.pass_time(1, lambda: not client.pending)
 
-
-def _nothing() -> None:
-    pass
+    def _waits(self, client_port: int | None) -> bool:
+        """Whether a request of the connection from this port waits; called where the engine runs."""
+        connections = self._broker.engine.connections.values()
+        return any(each.peer.client_port == client_port and each.state is PARKED for each in connections)
 
 
 class BrokerWorld(WorldWithBroker):

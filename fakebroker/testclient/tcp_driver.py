@@ -75,10 +75,10 @@ class TcpDriver:
                 self._read(key.data)
         return True
 
-    def receive(self) -> None:
-        """Feed what has arrived to its clients, without waiting for more."""
-        for key, _ in self._selector.select(0) if self._sockets else ():
-            self._read(key.data)
+    def local_port(self, client: ClientConnection) -> int | None:
+        """The port that `client` connects from; None if it is not connected."""
+        sock = self._sockets.get(client)
+        return None if sock is None else int(sock.getsockname()[1])
 
     def close(self, client: ClientConnection) -> None:
         """Close the connection of `client`."""

@@ -1,16 +1,21 @@
 """The same timeline in every world: in virtual time, and over TCP on a broker that runs."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from fakebroker.broker import FakeBroker
 from fakebroker.errors import ErrorCode
 from fakebroker.scenario.happenings import BrokerEvent, Received, Sent, Skipped
+from fakebroker.scenario.options import broker_options
 from fakebroker.scenario.player import Player
+from fakebroker.scenario.reading import read_scenario
 from fakebroker.scenario.script import PowerStep, Step
 from fakebroker.scenario.worlds import BrokerWorld, VirtualWorld
 from tests.support.scenarios import Steps, actor, play, scenario
+
+SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 
 
 @pytest.fixture
@@ -108,3 +113,13 @@ def test_a_step_that_a_world_cannot_take_is_skipped(s: Steps) -> None:
     assert played.problems == []
     assert [each.why for each in played.skipped] == ["it has no powers"]
     assert [type(each) for each in played.happenings].count(Skipped) == 1
+
+
+@pytest.mark.parametrize("name", ["rolling-restart-of-static-members", "rolling-restart-of-dynamic-members"])
+def test_stories_of_the_library_on_a_running_broker(name: str) -> None:
+    """Steps of several clients arrive at the broker in the order of the timeline."""
+    made = read_scenario(SCENARIOS / "groups" / f"{name}.yaml")
+    with FakeBroker(**broker_options(made, {})) as broker:
+        played = Player(BrokerWorld(broker), made).play()
+
+    assert played.problems == []
