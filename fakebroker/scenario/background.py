@@ -44,7 +44,7 @@ class BackgroundPlay:
         """Prepare a play; `is_virtual` is whether the time of `world` is virtual."""
         self.scenario = scenario
         self.seed = seed
-        self._world: Any = world if is_virtual else _Cancellable(world, self._check)
+        self._world: Any = world if is_virtual else _Cancellable(world, self._check_alive)
         self._start_wall_ms = world.driver.wall_ms
         self._tell = on_happening
         self._on_over = on_over
@@ -176,6 +176,12 @@ class BackgroundPlay:
             self._world.close()
         except Exception as error:
             self._error = self._error or error
+
+    def _check_alive(self) -> None:
+        """Raises Cancelled, and BrokerStopped when nothing can happen any more that the timeline waits for."""
+        self._check()
+        if not self._world.broker.is_running:
+            raise BrokerStopped("the broker was stopped")
 
     def _check(self) -> None:
         if self._is_cancelled:
