@@ -7,7 +7,7 @@ FROM python:3.13-slim AS build
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY fakebroker fakebroker
-RUN python -m venv /opt/fakebroker && /opt/fakebroker/bin/pip install --no-cache-dir --no-compile '.[control]' \
+RUN python -m venv /opt/fakebroker && /opt/fakebroker/bin/pip install --no-cache-dir --no-compile '.[control,scenario]' \
     && /opt/fakebroker/bin/pip uninstall -y pip
 
 FROM python:3.13-slim

@@ -257,12 +257,12 @@ async def _run_until_signal(broker: "AsyncFakeBroker", door: "Door | None", scen
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     await broker.start()
     out = LineWriter(sys.stdout)
+    if scenario is not None:
+        await scenario.begin(broker, out.put, stop.set)
     out.put(f"fakebroker listening on {format_listeners(broker.listeners)}")
     if door is not None:
         await door.open(broker)
         out.put(f"fakebroker control on {door.address}")
-    if scenario is not None:
-        scenario.begin(broker, out.put, stop.set)
     await stop.wait()
     if scenario is not None:
         await scenario.end()

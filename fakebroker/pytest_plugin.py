@@ -134,14 +134,11 @@ def fakebroker(request: pytest.FixtureRequest) -> Iterator["FakeBroker"]:
     if item.get_closest_marker("scenario") is None:
         broker = brokers.start(item, brokers.marked_options(item))
         yield broker
+        brokers.stop([broker])
     else:
         from fakebroker.plugin import scenarios
 
-        broker = brokers.start(item, scenarios.options_with(item, brokers.marked_options(item)))
-        scenarios.begin(item, broker)
-        yield broker
-        scenarios.cancel(item)
-    brokers.stop([broker])
+        yield from scenarios.broker_of(item)
 
 
 @pytest.fixture

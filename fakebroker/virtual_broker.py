@@ -14,10 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Never, Self, TypeVar
 
-from fakebroker.arguments import check_options, check_timeout_s
+from fakebroker.arguments import check_options, check_timeout_s, check_whole
 from fakebroker.broker_base import BrokerBase, noted_on
+from fakebroker.engine.clock import check_wall_ms
 from fakebroker.engine.journal import Journal
-from fakebroker.errors import BrokerStopped, WaitTimeout
+from fakebroker.errors import BrokerStopped, InvalidArgument, WaitTimeout
 from fakebroker.instant import Instant
 from fakebroker.sim.network import DAY_MS, SimNetwork
 from fakebroker.sim.places import listeners_of
@@ -26,7 +27,7 @@ from fakebroker.testclient.sim_driver import SimDriver
 T = TypeVar("T")
 
 START_WALL_MS = 1_767_225_600_000  # the first midnight of 2026, UTC
-LONGEST_WAIT_MS = 366 * DAY_MS  # that of an infinite wait
+LONGEST_MS = 366 * DAY_MS  # that passes in one call, so that nothing hangs
 
 
 class VirtualBroker(BrokerBase):
@@ -53,6 +54,8 @@ class VirtualBroker(BrokerBase):
         """
         if unknown:
             check_options("a broker in virtual time", unknown, tuple(VirtualBroker.__init__.__kwdefaults__ or ()))
+        check_whole("start_wall_ms", start_wall_ms)
+        check_wall_ms("start_wall_ms", start_wall_ms, start_wall_ms)
         super().__init__(nodes, racks, config, seed, profile, as_release)
         self._depth = 0  # of calls that are under way
         self._serve_by(SimNetwork(listeners_of(self._node_ids), Instant(start_wall_ms, 0)), Journal())
@@ -115,13 +118,20 @@ class VirtualBroker(BrokerBase):
         if not is_found():
             if not self.is_running:
                 raise BrokerStopped("the broker is not running, so nothing happens that could be waited for")
-            self._pass_ms(round(min(timeout_s * 1000, LONGEST_WAIT_MS)), is_found)
+            self._pass_ms(round(min(timeout_s * 1000, LONGEST_MS)), is_found)
         if not found:
             raise WaitTimeout(self.call(failure))
         return found[0]
 
     def pass_time(self, *, ms: int = 0, s: float = 0) -> None:
-        """Let time pass for everybody: everything that falls due happens at its moment, and clients hear of it."""
+        """Let time pass for everybody: everything that falls due happens at its moment, and clients hear of it.
+
+        Raises InvalidArgument for what is no time, is negative or more than a year, RuntimeError inside `call`.
+        """
+        check_whole("ms", ms, 0)
+        check_timeout_s(s, "s")
+        if s * 1000 + ms > LONGEST_MS:
+            raise InvalidArgument("s", s, f"s={s}, ms={ms} is more than a year; clock.advance can go further")
         self._pass_ms(ms + round(s * 1000), lambda: False)
 
     def _pass_ms(self, ms: int, is_reached: Callable[[], bool]) -> None:

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -66,7 +67,7 @@ def test_nothing_passes_while_nobody_lets_it(broker: VirtualBroker) -> None:
 def test_time_passes_for_timers_and_for_the_time_of_day(broker: VirtualBroker) -> None:
     """A member that is silent for its session is gone then, to the millisecond."""
     member(broker)
-    broker.pass_time(s=SESSION_S, ms=-1)
+    broker.pass_time(s=SESSION_S - 1, ms=999)
     assert broker.group("billing").state == "Stable"
     broker.pass_time(ms=1)
     assert broker.group("billing").state == "Empty"
@@ -118,6 +119,15 @@ def test_a_call_tells_clients_at_once(broker: VirtualBroker) -> None:
     assert not joining.is_done
     hold.release()
     assert joining.is_done
+
+
+def test_what_clients_do_may_use_the_powers(broker: VirtualBroker) -> None:
+    """They are not told of what comes of that while they act."""
+    states = []
+    broker.driver.after_delivery.append(lambda: states.append(broker.group("billing").state))
+    member(broker)
+    broker.pass_time(s=SESSION_S)
+    assert states[-1] == "Empty"
 
 
 @pytest.mark.parametrize(("rate", "seconds"), [(1, 10), (60, 600), (0.5, 5), (1000, 10_000)])
@@ -276,8 +286,18 @@ def test_options_are_checked() -> None:
     """As those of FakeBroker; those about sockets do not exist."""
     with pytest.raises(InvalidArgument, match="nodes is 0"):
         VirtualBroker(nodes=0)
+    with pytest.raises(InvalidArgument, match="before 1970"):
+        VirtualBroker(start_wall_ms=-1)
     with pytest.raises(InvalidArgument, match="listen"):
         VirtualBroker(listen="127.0.0.1:9092")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("amount", [{"ms": -1}, {"s": -0.5}, {"ms": 0.5}, {"s": float("inf")}, {"s": "3"}])
+def test_no_impossible_time_passes(broker: VirtualBroker, amount: dict[str, Any]) -> None:
+    """What is no time is refused, and what is endless, too."""
+    with pytest.raises(InvalidArgument):
+        broker.pass_time(**amount)
+    assert passed(broker) == timedelta(0)
 
 
 def story() -> str:

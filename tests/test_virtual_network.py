@@ -134,6 +134,18 @@ def half_open_and_left(broker: Broker) -> list[object]:
     return [*seen, outcome(heartbeat(connected(broker, "c"))), ends(broker)]
 
 
+def left_without_a_word(broker: Broker) -> list[object]:
+    """A client that has said nothing is not heard to leave, either."""
+    node = broker.node(node_of(broker))
+    silent = broker.client("silent", node_id=node.node_id)
+    seen: list[object] = [outcome(heartbeat(connected(broker, "a")))]
+    node.unreachable()
+    silent.close()
+    seen += [outcome(heartbeat(broker.client("b", node_id=node.node_id))), ends(broker)]
+    node.heal()
+    return [*seen, outcome(heartbeat(connected(broker, "c"))), ends(broker)]
+
+
 def ends(broker: Broker) -> int:
     """How many connections have ended."""
     return len(broker.journal.events("disconnected"))
@@ -197,6 +209,7 @@ STORIES: list[Callable[[Broker], list[object]]] = [
     refusing,
     half_open,
     half_open_and_left,
+    left_without_a_word,
     frozen,
     killed,
     stopped,

@@ -1,10 +1,14 @@
 """Whatever goes wrong with nodes and networks, in any order: nothing is left unanswered when all is well again."""
 
+from time import monotonic
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fakebroker import FakeBroker
+from fakebroker.client.connection import ConnectionLost
+from fakebroker.engine.journal import Connected, Disconnected
 from fakebroker.testclient.scripted_client import PendingStep, ScriptedClient
 from fakebroker.virtual_broker import VirtualBroker
 
@@ -13,6 +17,8 @@ NODE_POWERS = (
     *("stop", "start", "kill", "restart", "freeze", "thaw"),
     *("unreachable", "isolate", "refuse_connects", "half_open", "heal"),
 )
+ENDS = ("connected", "disconnected")
+ARRIVES_MS, ARRIVES_S = 4, 5.0
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.sampled_from(NODE_POWERS), st.integers(1, NODES)),
@@ -28,8 +34,8 @@ STEPS = st.lists(
 class World:
     """A broker in virtual time, some clients, and what they have asked."""
 
-    def __init__(self) -> None:
-        self.broker = VirtualBroker(nodes=NODES, seed=2)
+    def __init__(self, broker: VirtualBroker | FakeBroker | None = None) -> None:
+        self.broker = broker or VirtualBroker(nodes=NODES, seed=2)
         self.snapshot = self.broker.snapshot()
         self.clients: list[ScriptedClient] = []
         self.asked: list[PendingStep[Any]] = []
@@ -39,7 +45,7 @@ class World:
         if what == "connect":
             self.connect(number)
         elif what == "pass":
-            self.broker.pass_time(ms=number)
+            self.pass_ms(number)
         elif what in ("ask", "leave"):
             self.with_client(what, number)
         elif what == "restore":
@@ -86,7 +92,40 @@ class World:
             node.heal()
             node.thaw()
             node.start()
-        self.broker.pass_time(s=20)
+        self.pass_ms(20_000)
+
+    def pass_ms(self, ms: int) -> None:
+        """Time passes; in real time not much is needed for what was sent to arrive."""
+        if isinstance(self.broker, VirtualBroker):
+            self.broker.pass_time(ms=ms)
+        elif (clients := self.broker._scripted_clients) is not None:
+            clients.driver.pass_time(ARRIVES_MS)
+            clients.advance()
+
+    def seen(self) -> list[object]:
+        """What clients know, and what the broker does."""
+        return [
+            [outcome(each) for each in self.asked],
+            [(node.state, node.network) for node in self.broker.nodes],
+            [connection_ids(self.broker, kind) for kind in ENDS],
+            len(self.broker.journal.requests()),
+        ]
+
+
+def connection_ids(broker: VirtualBroker | FakeBroker, kind: str) -> list[int]:
+    """Of which connections the journal says that, in order of their ids."""
+    events = [each.event for each in broker.journal.events(kind)]
+    return sorted(event.peer.connection_id for event in events if isinstance(event, Connected | Disconnected))
+
+
+def outcome(step: PendingStep[Any]) -> object:
+    """What has come of a request."""
+    if not step.is_done:
+        return "waits"
+    try:
+        return step.result().error_code
+    except ConnectionLost:
+        return "lost"
 
 
 @settings(max_examples=150, deadline=None)
@@ -102,11 +141,9 @@ def test_every_request_comes_to_an_end(steps: list[tuple[str, int]]) -> None:
     world.connect(1)
     world.with_client("ask", len(world.clients) - 1)
     assert world.asked[-1].result().error_code in (0, 16, 25)
-    journal = world.broker.journal
-    ends = [each.event.peer.connection_id for each in journal.events("disconnected")]
-    assert len(set(ends)) == len(ends)
-    begun = {each.event.peer.connection_id for each in journal.events("connected")}
-    assert begun - set(ends) == world.broker.engine.connections.keys()
+    begun, ended = (connection_ids(world.broker, kind) for kind in ENDS)
+    assert len(set(ended)) == len(ended)
+    assert set(begun) - set(ended) == world.broker.engine.connections.keys()
     world.broker.stop()
 
 
@@ -121,3 +158,20 @@ def test_the_same_steps_are_the_same_story(steps: list[tuple[str, int]]) -> None
             world.do(*step)
         rows.append(list(world.broker.journal.rows()))
     assert rows[0] == rows[1]
+
+
+@settings(max_examples=15, deadline=None)
+@given(STEPS)
+def test_the_same_steps_over_tcp(steps: list[tuple[str, int]]) -> None:
+    """After each step clients know the same, and the broker does the same."""
+    steps = [(what, number) for what, number in steps if what != "pass"]  # real time is not to be waited for
+    virtual = World()
+    with FakeBroker(nodes=NODES, seed=2) as broker:
+        real = World(broker)
+        for step in steps:
+            virtual.do(*step)
+            real.do(*step)
+            until_s = monotonic() + ARRIVES_S
+            while (seen := real.seen()) != virtual.seen() and monotonic() < until_s:
+                real.pass_ms(ARRIVES_MS)
+            assert seen == virtual.seen(), step

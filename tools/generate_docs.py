@@ -36,6 +36,7 @@ from tools.journal_pages import journal_schema_page, json_schema_file
 from tools.python_api_page import python_api_page
 from tools.rules_pages import chapters, filled_page, index_page
 from tools.scenario_differences import fidelity_page
+from tools.scenario_language_page import scenario_language_page
 from tools.scenario_pages import README, scenarios_page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -188,6 +189,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "journal-schema.md": partial(journal_schema_page, _NOTE),
     "journal.schema.json": json_schema_file,
     "scenario.schema.json": schema_text,
+    "scenario-language.md": partial(scenario_language_page, _NOTE),
     **{f"rules/{chapter.path.name}": partial(filled_page, chapter.path) for chapter in chapters()},
     "rules/README.md": partial(index_page, _NOTE),
 }

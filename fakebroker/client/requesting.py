@@ -24,7 +24,7 @@ class Requesting:
 
     def __init__(self, client_id: str | None = "consumer", versions: Mapping[str, int] | None = None) -> None:
         self.connection = ClientConnection(client_id)
-        self._pinned = dict(versions or {})
+        self.pinned = dict(versions or {})
         self._served: dict[int, tuple[int, int]] = {}
 
     def begin_connection(self) -> None:
@@ -57,8 +57,8 @@ class Requesting:
     def version_of(self, request: Message) -> Flow[int]:
         """The pinned version for a request of this kind, or the newest that both sides speak."""
         name = api(request.api_key).name
-        if name in self._pinned:
-            return self._pinned[name]
+        if name in self.pinned:
+            return self.pinned[name]
         if not self._served:
             listed = yield self.connection.send(ApiVersionsRequest(), 0)
             self._served = {entry.api_key: (entry.min_version, entry.max_version) for entry in listed.api_keys}  # type: ignore[attr-defined]

@@ -54,6 +54,10 @@ class Play:
         self._play = BackgroundPlay(self._scenario, world, self._seed, on_over=on_over, is_virtual=broker is None)
         self._play.start()
 
+    async def prepare(self) -> None:
+        """Wait a moment until the timeline first waits for something."""
+        await asyncio.to_thread(self._play.prepare)
+
     @property
     def is_done(self) -> bool:
         """Whether it is over."""

@@ -50,8 +50,8 @@ async def _play(served: Served, request: Request) -> Response:
     """Play a scenario, which is sent as its text (docs/scenarios.md).
 
     It is played on this broker, in the background and in real time, while clients are connected: the answer is 202
-    with its `scenario_id`. With `virtual` it is played on a broker of its own in virtual time, and the answer is 200
-    with what came of it. Includes are refused.
+    with its `scenario_id`, as soon as the timeline waits for something. With `virtual` it is played on a broker of its
+    own in virtual time, and the answer is 200 with what came of it. Includes are refused.
     """
     _, given = play_arguments().from_body(await body_of(request))
     is_virtual = given.get("virtual", False)
@@ -60,6 +60,7 @@ async def _play(served: Served, request: Request) -> Response:
         given["scenario"], given.get("seed"), given.get("parameters") or {}, None if is_virtual else broker
     )
     if not is_virtual:
+        await play.prepare()
         return _answer(play, request, 202, {"Location": f"/scenarios/{play.scenario_id}"})
     try:
         await while_connected(play.wait(float("inf")), request)

@@ -78,6 +78,7 @@ class ClientConnection(asyncio.Protocol):
         self._unsent: deque[bytes | memoryview] = deque()
         self._is_turn_scheduled = False
         self._withheld: Withheld | None = None  # while nothing gets through (node_links.py)
+        self._has_left = False  # without a word, while nothing gets through
         host, port = accepted.getsockname()[:2]
         self._connection: Connection = server.engine.connect(
             listener, "/" + _plain(peer_host), Address(_plain(host), port), server.clock.now(), peer_port
@@ -104,11 +105,19 @@ class ClientConnection(asyncio.Protocol):
             self.abort(f"connection lost: {error}")
             return
         if not data:
-            self.abort("the client closed the connection")
+            self._left_unheard()
             return
         self._move(HANDED_OVER)
         self._server.hand_over(self._socket, self)
         self.data_received(data)
+
+    def _left_unheard(self) -> None:
+        """The client closed before it said anything; while nothing gets through, that does not either."""
+        if self._withheld is None:
+            self.abort("the client closed the connection")
+        else:
+            self._has_left = True
+            self._server.unwatch(self._socket)
 
     # What asyncio calls
 
@@ -255,6 +264,8 @@ class ClientConnection(asyncio.Protocol):
             for data in withheld.take():
                 self._connection.receive(data, self._server.clock.now())
             self.flush()
+            if self._has_left:
+                self._left_unheard()
 
     def abandon(self, reason: str) -> None:
         """Close without the loop, which is gone or did not take the connection."""

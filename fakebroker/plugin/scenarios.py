@@ -5,11 +5,13 @@ the broker's start on. What does not come out as the scenario says fails the tes
 """
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
 from fakebroker.errors import FakebrokerError, WaitTimeout
+from fakebroker.plugin import brokers
 from fakebroker.plugin.options import checked
 
 if TYPE_CHECKING:
@@ -32,31 +34,42 @@ def check_marked(item: pytest.Item) -> None:
     item.stash[SCENARIO] = _read(item)
 
 
-def options_with(item: pytest.Item, options: dict[str, Any]) -> dict[str, Any]:
-    """The options of the test's broker: those of the scenario, and what marks say beside it."""
+def broker_of(item: pytest.Item) -> "Iterator[FakeBroker]":
+    """The running broker of a test with the mark, prepared by the beginning of its scenario; stopped after the test."""
+    broker = brokers.start(item, _options(item))
+    try:
+        _begin(item, broker)
+        yield broker
+        if PLAY in item.stash:
+            item.stash[PLAY].cancel()
+    finally:
+        brokers.stop([broker])
+
+
+def _options(item: pytest.Item) -> dict[str, Any]:
+    """The options of the broker: those of the scenario, and what marks say beside it."""
     from fakebroker.scenario.options import broker_options
 
-    if SCENARIO not in item.stash:
-        return options
     marked: dict[str, Any] = {}
-    for mark in reversed(list(item.iter_markers("fakebroker"))):
-        marked |= checked(mark)
     try:
+        for mark in reversed(list(item.iter_markers("fakebroker"))):
+            marked |= checked(mark)
         return broker_options(item.stash[SCENARIO], marked)
     except FakebrokerError as error:
         _refuse(item, error)
 
 
-def begin(item: pytest.Item, broker: "FakeBroker") -> None:
-    """Begin to play the scenario of the mark, if there is one."""
-    if SCENARIO not in item.stash:
-        return
+def _begin(item: pytest.Item, broker: "FakeBroker") -> None:
+    """Begin to play, and wait until the timeline first waits for something."""
     from fakebroker.scenario.background import BackgroundPlay
     from fakebroker.scenario.options import create_topics
     from fakebroker.scenario.worlds import BrokerWorld
 
-    create_topics(item.stash[SCENARIO], broker)
-    item.stash[PLAY] = BackgroundPlay(item.stash[SCENARIO], BrokerWorld(broker)).start()
+    try:
+        create_topics(item.stash[SCENARIO], broker)
+        item.stash[PLAY] = BackgroundPlay(item.stash[SCENARIO], BrokerWorld(broker)).start().prepare()
+    except FakebrokerError as error:
+        _refuse(item, error)
 
 
 def play_of(item: pytest.Item) -> "BackgroundPlay":
@@ -78,12 +91,6 @@ def finish(item: pytest.Item) -> None:
         raise pytest.fail.Exception(text, pytrace=False) from None
     except AssertionError as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
-
-
-def cancel(item: pytest.Item) -> None:
-    """End the play where it is, before its broker is stopped."""
-    if PLAY in item.stash:
-        item.stash[PLAY].cancel()
 
 
 def sections(item: pytest.Item) -> list[tuple[str, str]]:

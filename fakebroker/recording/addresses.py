@@ -44,6 +44,11 @@ def _answer(api_key: int) -> type[Message]:
     return APIS[api_key].response
 
 
+def text_of(address: Address) -> str:
+    """HOST:PORT, an IPv6 host in brackets."""
+    return f"[{address.host}]:{address.port}" if ":" in address.host else f"{address.host}:{address.port}"
+
+
 def names_addresses(api_key: int, version: int) -> bool:
     """Whether answers of that API and version may say where brokers are."""
     return version >= _FIRST.get(api_key, version + 1)

@@ -11,6 +11,7 @@ import click
 from fakebroker.errors import FakebrokerError, InvalidArgument, nearest
 from fakebroker.listener_options import parse_address, parse_advertised
 from fakebroker.listeners import Address
+from fakebroker.recording.addresses import text_of
 from fakebroker.recording.proxy import PAYLOADS, SECRETS, Proxy
 from fakebroker.recording.session import SessionWriter
 from fakebroker.reports.line_writer import LineHandler, LineWriter
@@ -86,8 +87,7 @@ async def _run(
     starting = asyncio.create_task(proxy.start())
     stopped.add_done_callback(lambda _: starting.cancel())
     try:
-        host, port = await starting
-        out.put(f"fakebroker recording on {host}:{port}")
+        out.put(f"fakebroker recording on {text_of(await starting)}")
     except asyncio.CancelledError:  # the signal came first
         pass
     except (OSError, FakebrokerError) as error:

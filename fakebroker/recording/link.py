@@ -15,6 +15,7 @@ from fakebroker.recording.addresses import (
     brokers_in,
     names_addresses,
     rewritten,
+    text_of,
     version_of_api_versions,
     without_unknown_versions,
 )
@@ -31,13 +32,19 @@ if TYPE_CHECKING:
 MOST_FRAME_BYTES = 256 << 20
 CONNECT_TIMEOUT_S = 10
 LAST_ANSWERS_S = 2  # how long answers are awaited for a client that has closed
+LAST_WRITES_S = 5  # how long a connection that is closed may take for what is still to be written
+CLIENT, UPSTREAM = "client", "upstream"
 _PIECE_BYTES = 256 << 10
 _SIZE = struct.Struct(">i")
 _UNSUPPORTED_VERSION = 35
 
 
 class Broken(FakebrokerError):
-    """The connection ends here; the text says why."""
+    """The connection ends here; the text says why, `by` whose doing it was."""
+
+    def __init__(self, reason: str, by: str = "proxy") -> None:
+        super().__init__(reason)
+        self.by = by
 
 
 class Link:
@@ -74,21 +81,21 @@ class Link:
             self.proxy.warn(f"connection {self.number}: {reason}")
         finally:
             self.proxy.tell_closed(self, by, reason)
-            self._to_client.close()
+            _close(self._to_client)
 
     async def _connect_and_pass(self) -> tuple[str, str]:
-        where = f"{self.broker.host}:{self.broker.port}"
+        where = text_of(self.broker)
         try:
             connecting = asyncio.open_connection(*self.broker)
             self._from_broker, self._to_broker = await asyncio.wait_for(connecting, CONNECT_TIMEOUT_S)
         except TimeoutError:
-            return "upstream", f"{where} did not accept the connection within {CONNECT_TIMEOUT_S} s"
+            return UPSTREAM, f"{where} did not accept the connection within {CONNECT_TIMEOUT_S} s"
         except OSError as error:
-            return "upstream", f"{where} cannot be reached: {reason_of(error)}"
+            return UPSTREAM, f"{where} cannot be reached: {reason_of(error)}"
         try:
             return await self._pass()
         finally:
-            self._to_broker.close()
+            _close(self._to_broker)
 
     async def _pass(self) -> tuple[str, str]:
         """Run both directions until one of them ends; who ended it, and why."""
@@ -100,15 +107,13 @@ class Link:
                 with suppress(OSError):  # the broker may still answer, and what it says belongs to the session
                     self._to_broker.write_eof()
                 await asyncio.wait({down}, timeout=LAST_ANSWERS_S)
-            first, by = (up, "client") if up.done() else (down, "upstream")
+            first, by = (up, CLIENT) if up.done() else (down, UPSTREAM)
             error = first.exception()
-            if error is None:
-                return by, f"closed by the {by}"
             if isinstance(error, Broken):
-                return "proxy", str(error)
-            if isinstance(error, OSError | EOFError):
-                return by, f"the connection of the {by} broke: {error}"
-            raise error
+                return error.by, str(error)
+            if error is not None:
+                raise error
+            return by, f"closed by the {by}"
         finally:
             up.cancel()
             down.cancel()
@@ -119,12 +124,12 @@ class Link:
         return not task.cancelled() and task.exception() is None
 
     async def _requests(self) -> None:
-        while (frame := await _read_frame(self._from_client)) is not None:
-            await _write_frame(self._to_broker, self._request(frame))
+        while (frame := await _read_frame(self._from_client, CLIENT)) is not None:
+            await _write_frame(self._to_broker, self._request(frame), UPSTREAM)
 
     async def _answers(self) -> None:
-        while (frame := await _read_frame(self._from_broker)) is not None:
-            await _write_frame(self._to_client, await self._answer(frame))
+        while (frame := await _read_frame(self._from_broker, UPSTREAM)) is not None:
+            await _write_frame(self._to_client, await self._answer(frame), CLIENT)
 
     def _request(self, frame: bytes) -> bytes:
         """Note a request; what the broker gets instead of it is mostly the same."""
@@ -217,7 +222,18 @@ class Link:
         return await self.proxy.local_address(address, host)
 
 
-async def _read_frame(stream: asyncio.StreamReader) -> bytes | None:
+def _close(stream: asyncio.StreamWriter) -> None:
+    """Close when everything is written; whoever does not read it in time misses it."""
+    stream.close()
+    if stream.transport.get_write_buffer_size():
+        asyncio.get_running_loop().call_later(LAST_WRITES_S, stream.transport.abort)
+
+
+def _broken(whose: str, error: OSError) -> Broken:
+    return Broken(f"the connection of the {whose} broke: {reason_of(error)}", whose)
+
+
+async def _read_frame(stream: asyncio.StreamReader, whose: str) -> bytes | None:
     """The next frame without its length; None when the other side has closed, in the middle of a frame too."""
     try:
         prefix = await stream.readexactly(4)
@@ -228,16 +244,21 @@ async def _read_frame(stream: asyncio.StreamReader) -> bytes | None:
         return await stream.readexactly(size)
     except asyncio.IncompleteReadError:
         return None
+    except OSError as error:
+        raise _broken(whose, error) from None
 
 
-async def _write_frame(stream: asyncio.StreamWriter, frame: bytes) -> None:
+async def _write_frame(stream: asyncio.StreamWriter, frame: bytes, whose: str) -> None:
     """Write a frame; a long one in pieces, so that the stream does not hold another copy of it."""
-    if len(frame) <= _PIECE_BYTES:
-        stream.write(_SIZE.pack(len(frame)) + frame)
-        await stream.drain()
-        return
-    stream.write(_SIZE.pack(len(frame)))
-    view = memoryview(frame)
-    for at in range(0, len(view), _PIECE_BYTES):
-        stream.write(view[at : at + _PIECE_BYTES])
-        await stream.drain()
+    try:
+        if len(frame) <= _PIECE_BYTES:
+            stream.write(_SIZE.pack(len(frame)) + frame)
+            await stream.drain()
+            return
+        stream.write(_SIZE.pack(len(frame)))
+        view = memoryview(frame)
+        for at in range(0, len(view), _PIECE_BYTES):
+            stream.write(view[at : at + _PIECE_BYTES])
+            await stream.drain()
+    except OSError as error:
+        raise _broken(whose, error) from None

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from fakebroker.listeners import Address
+from fakebroker.recording.addresses import text_of
 from fakebroker.recording.lines import Content, Head
 from fakebroker.recording.link import Link
 from fakebroker.recording.payloads import Payloads
@@ -76,7 +77,7 @@ class Proxy:
             {
                 "kind": "session",
                 "schema_version": SCHEMA_VERSION,
-                "upstream": _text(self.upstream),
+                "upstream": text_of(self.upstream),
                 "started_wall_ms": time.time_ns() // 1_000_000,
                 "fakebroker": version("fakebroker"),
                 "redacted": sorted(self.redacted),
@@ -125,7 +126,7 @@ class Proxy:
             if port is None:
                 wanted, self._next_port = self._next_port, self._next_port and self._next_port + 1
                 port = await self._open(broker, self.listen.host, wanted or 0, is_serving=True)
-                log.info("broker %s of the upstream is %s here", _text(broker), port)
+                log.info("broker %s of the upstream is %s here", text_of(broker), port)
         return Address(self._advertise or reached_at, port)
 
     def learn(self, node_id: int, address: Address) -> None:
@@ -171,7 +172,7 @@ class Proxy:
     def tell_connected(self, link: Link, peer: str) -> None:
         """Write that a client connected."""
         line = {"kind": "connect", "at_ms": self._now_ms(), "connection": link.number}
-        self._write({**line, "broker": self._node_ids.get(link.broker), "peer": peer, "upstream": _text(link.broker)})
+        self._write({**line, "broker": self._node_ids.get(link.broker), "peer": peer, "upstream": text_of(link.broker)})
 
     def tell_closed(self, link: Link, by: str, reason: str) -> None:
         """Write that a connection is closed, by whom and why."""
@@ -214,7 +215,3 @@ async def _one_address(host: str) -> str:
     """The address to listen on: a name may stand for several, and a free port is free on one of them."""
     found = await asyncio.get_running_loop().getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)
     return str(min(found, key=lambda one: one[0] != socket.AF_INET)[4][0])
-
-
-def _text(address: Address) -> str:
-    return f"[{address.host}]:{address.port}" if ":" in address.host else f"{address.host}:{address.port}"

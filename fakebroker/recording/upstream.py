@@ -14,7 +14,7 @@ from typing import Any
 from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.errors import FakebrokerError, WireError
 from fakebroker.listeners import Address
-from fakebroker.recording.addresses import API_VERSIONS, METADATA, brokers_in
+from fakebroker.recording.addresses import API_VERSIONS, METADATA, brokers_in, text_of
 from fakebroker.recording.lines import Content
 from fakebroker.release import RELEASES, release
 from fakebroker.schema import Message
@@ -55,6 +55,7 @@ class Upstream:
         self._content = content
         self._versions: dict[int, tuple[int, int]] = {}
         self._asked: dict[Address, _Asked] = {}
+        self._missing: dict[Address, str] = {}  # brokers that cannot be reached, and why
 
     async def state(self) -> AsyncIterator[dict[str, Any]]:
         """The state, line by line, without kind and time. Raises UpstreamMissing."""
@@ -68,14 +69,17 @@ class Upstream:
                 return
             yield line
             topics = [topic for topic in metadata.topics if not topic.error_code]
-            async for line in self._told("configs", self._configs(first, [topic.name for topic in topics])):
-                yield line
             readable = [topic for topic in topics if not topic.is_internal]
-            async for line in self._told("offsets", self._offsets(readable)):
+            async for line in self._told("configs", None, self._topic_configs(first, [topic.name for topic in topics])):
                 yield line
             for node_id in self.brokers:
-                async for line in self._told("groups", self._groups(node_id)):
-                    yield line
+                for subject, lines in (
+                    ("configs", self._broker_configs(node_id)),
+                    ("offsets", self._offsets(node_id, readable)),
+                    ("groups", self._groups(node_id)),
+                ):
+                    async for line in self._told(subject, node_id, lines):
+                        yield line
         finally:
             for asked in self._asked.values():
                 asked.close()
@@ -84,17 +88,18 @@ class Upstream:
         try:
             return await self._asked_at(self.address)
         except OSError as error:
-            where = f"{self.address.host}:{self.address.port}"
             why = reason_of(error) or f"it did not accept a connection within {TIMEOUT_S:.0f} s"
-            raise UpstreamMissing(f"there is no Kafka at {where}: {why}") from None
+            raise UpstreamMissing(f"there is no Kafka at {text_of(self.address)}: {why}") from None
 
-    async def _told(self, subject: str, lines: AsyncIterator[dict[str, Any]]) -> AsyncIterator[dict[str, Any]]:
+    async def _told(
+        self, subject: str, node_id: int | None, lines: AsyncIterator[dict[str, Any]]
+    ) -> AsyncIterator[dict[str, Any]]:
         """The lines, and one with the problem if there was one."""
         try:
             async for line in lines:
                 yield line
-        except (FakebrokerError, OSError) as error:
-            yield {"subject": subject, "problem": str(error)}
+        except FakebrokerError as error:
+            yield {"subject": subject, "broker": node_id, "problem": str(error)}
 
     async def _api_versions(self, first: "_Asked") -> dict[str, Any]:
         request = ApiVersionsRequest(client_software_name="fakebroker-record", client_software_version="1")
@@ -138,19 +143,17 @@ class Upstream:
         alike = [one for one in addresses if one.port == self.address.port and here & await _resolved(one)]
         return set(alike) if len(alike) == 1 else set()
 
-    async def _configs(self, first: "_Asked", topics: list[str]) -> AsyncIterator[dict[str, Any]]:
-        """Settings of brokers and topics that are not defaults; a broker tells its own."""
-        version = self._version(_DESCRIBE_CONFIGS)
-        for node_id, address in self.brokers.items():
-            resource = _resource(_BROKER, str(node_id))
-            yield await self._described(await self._asked_at(address), [resource], version)
+    async def _topic_configs(self, first: "_Asked", topics: list[str]) -> AsyncIterator[dict[str, Any]]:
+        """Settings of topics that are not defaults."""
         for at in range(0, len(topics), _TOPICS_AT_ONCE):
-            some = [_resource(_TOPIC, name) for name in topics[at : at + _TOPICS_AT_ONCE]]
-            yield await self._described(first, some, version)
+            yield await self._described(first, [_resource(_TOPIC, name) for name in topics[at : at + _TOPICS_AT_ONCE]])
 
-    async def _described(
-        self, asked: "_Asked", resources: list[DescribeConfigsResource], version: int
-    ) -> dict[str, Any]:
+    async def _broker_configs(self, node_id: int) -> AsyncIterator[dict[str, Any]]:
+        """Settings of a broker that are not defaults, asked of itself."""
+        yield await self._described(await self._asked_of(node_id), [_resource(_BROKER, str(node_id))])
+
+    async def _described(self, asked: "_Asked", resources: list[DescribeConfigsResource]) -> dict[str, Any]:
+        version = self._version(_DESCRIBE_CONFIGS)
         answer: Any = await asked.ask(DescribeConfigsRequest(resources=resources), version)
         for result in answer.results:
             result.configs = [
@@ -159,41 +162,40 @@ class Upstream:
         line = {"subject": "configs", "api_key": _DESCRIBE_CONFIGS, "version": version}
         return line | self._content.message(answer, version)
 
-    async def _offsets(self, topics: list[Any]) -> AsyncIterator[dict[str, Any]]:
-        """The first and the next offset of each partition, asked of its leader."""
+    async def _offsets(self, node_id: int, topics: list[Any]) -> AsyncIterator[dict[str, Any]]:
+        """The first and the next offset of each partition that a broker leads."""
         version = self._version(_LIST_OFFSETS, at_least=1)
-        for node_id, address in self.brokers.items():
-            led = {
-                topic.name: [one.partition_index for one in topic.partitions if one.leader_id == node_id]
-                for topic in topics
+        led = {
+            topic.name: [one.partition_index for one in topic.partitions if one.leader_id == node_id]
+            for topic in topics
+        }
+        asked = await self._asked_of(node_id)
+        first = _by_partition(await asked.ask(_list_offsets(led, _EARLIEST), version))
+        last = _by_partition(await asked.ask(_list_offsets(led, _LATEST), version))
+        rows = [
+            {
+                "topic": topic,
+                "partition": partition,
+                "error_code": row[1] or last[topic, partition][1],
+                "log_start_offset": row[4],
+                "log_end_offset": last[topic, partition][4],
+                "leader_epoch": last[topic, partition][5],
             }
-            asked = await self._asked_at(address)
-            first = _by_partition(await asked.ask(_list_offsets(led, _EARLIEST), version))
-            last = _by_partition(await asked.ask(_list_offsets(led, _LATEST), version))
-            rows = [
-                {
-                    "topic": topic,
-                    "partition": partition,
-                    "error_code": row[1] or last[topic, partition][1],
-                    "log_start_offset": row[4],
-                    "log_end_offset": last[topic, partition][4],
-                    "leader_epoch": last[topic, partition][5],
-                }
-                for (topic, partition), row in first.items()
-                if (topic, partition) in last
-            ]
-            yield {"subject": "offsets", "broker": node_id, "offsets": rows}
+            for (topic, partition), row in first.items()
+            if (topic, partition) in last
+        ]
+        yield {"subject": "offsets", "broker": node_id, "offsets": rows}
 
     async def _groups(self, node_id: int) -> AsyncIterator[dict[str, Any]]:
         """The groups that a broker coordinates, and the offsets that they have committed."""
-        asked = await self._asked_at(self.brokers[node_id])
+        asked = await self._asked_of(node_id)
         version = self._version(_LIST_GROUPS)
         listed: Any = await asked.ask(ListGroupsRequest(), version)
         line = {"subject": "groups", "broker": node_id, "api_key": _LIST_GROUPS, "version": version}
         group_ids = [group.group_id for group in listed.groups]
         yield line | self._content.message(listed, version)
-        version = self._version(_OFFSET_FETCH, at_least=2, at_most=7)
         for group_id in group_ids:
+            version = self._version(_OFFSET_FETCH, at_least=2, at_most=7)
             answer = await asked.ask(OffsetFetchRequest(group_id=group_id, topics=None), version)
             line = {"subject": "committed_offsets", "broker": node_id, "group_id": group_id}
             line |= {"api_key": _OFFSET_FETCH, "version": version}
@@ -201,11 +203,25 @@ class Upstream:
 
     def _version(self, api_key: int, at_least: int = 0, at_most: int = 32767) -> int:
         """The newest version that both sides have."""
-        low, high = self._versions.get(api_key, (0, -1))
+        if api_key not in self._versions:
+            raise NotAnswered(f"{APIS[api_key].name} is not served")
+        low, high = self._versions[api_key]
         version = min(high, APIS[api_key].max, at_most)
         if version < max(low, at_least):
             raise NotAnswered(f"{APIS[api_key].name} is served in v{low} to v{high} only")
         return version
+
+    async def _asked_of(self, node_id: int) -> "_Asked":
+        """The connection to a broker. Raises NotAnswered if there is none, the second time without another try."""
+        address = self.brokers[node_id]
+        if address in self._missing:
+            raise NotAnswered(self._missing[address])
+        try:
+            return await self._asked_at(address)
+        except OSError as error:
+            why = reason_of(error) or f"no connection within {TIMEOUT_S:.0f} s"
+            self._missing[address] = f"{text_of(address)} cannot be reached: {why}"
+            raise NotAnswered(self._missing[address]) from None
 
     async def _asked_at(self, address: Address) -> "_Asked":
         address = self.address if address in self.also else address
@@ -241,7 +257,7 @@ class _Asked:
             if data:
                 self._connection.receive(data)
             else:
-                self._connection.close("the upstream closed the connection")
+                self._connection.close("the upstream closed the connection (does it want authentication, or TLS?)")
         return pending.result()
 
     def close(self) -> None:

@@ -1,6 +1,7 @@
 """What `fakebroker scenario run --against` prints, and its exit status."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -22,19 +23,21 @@ def run_against(
     address: str,
     is_strict: bool = False,
     longest_pass: str | None = None,
+    shows_transcripts: bool = False,
 ) -> None:
     """Play the files on the Kafka at `address` and on fakebroker, print what came of it, end with the exit status.
 
     Args:
         read: Makes a scenario of a file.
         longest_pass: How long one step may let real time pass, as scenarios write durations.
+        shows_transcripts: Whether to print what happened on the Kafka, too.
 
     Raises UsageError for what is no address or no duration, ClickException if there is no Kafka.
     """
-    how = _how(address, is_strict, longest_pass)
+    how = replace(_how(address, is_strict, longest_pass), keeps_transcript=shows_transcripts)
     found: list[Comparison] = []
     for each in compare_all([Path(file) for file in files], read, how):
-        click.echo("\n".join(lines_of(each)))
+        click.echo("\n".join([*lines_of(each), *([each.transcript] if each.transcript else [])]))
         found.append(each)
     click.echo(("\n" if len(found) > 1 else "") + summary_of(found, address))
     if exit_code(found):
@@ -69,7 +72,7 @@ def lines_of(comparison: Comparison) -> list[str]:
     lines += [f"    {each}" for each in comparison.differences]
     if comparison.result in (Result.SAME, Result.DIFFERS, Result.REFUSED):
         lines += [f"    left out: {each}" for each in comparison.left_out]
-        lines += [f"    does not hold without them: {each}" for each in comparison.unmet if comparison.left_out]
+        lines += [f"    holds on neither: {each}" for each in comparison.unmet]
     return lines
 
 
@@ -88,7 +91,8 @@ def summary_of(comparisons: Iterable[Comparison], where: str) -> str:
         Result.ERROR: "with errors",
     }
     parts += [f"{counts[result]} {word}" for result, word in words.items() if counts[result]]
-    return f"{len(all_of_them)} scenarios: {', '.join(parts)}"
+    count = len(all_of_them)
+    return f"{count} scenario{'s' if count != 1 else ''}: {', '.join(parts)}"
 
 
 def exit_code(comparisons: Iterable[Comparison]) -> int:

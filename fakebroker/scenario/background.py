@@ -6,8 +6,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.arguments import check_timeout_s
-from fakebroker.errors import WaitTimeout
+from fakebroker.errors import BrokerStopped, WaitTimeout
 from fakebroker.scenario.happenings import Failed, Happening, StepBegan
+from fakebroker.scenario.script import Answered, Expect, Pass, Silent
 from fakebroker.scenario.transcript import tail_of, transcript_of
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from fakebroker.scenario.worlds import World
     from fakebroker.testclient.driver import Driver
 
+PREPARE_S = 5.0
 LOOK_EVERY_MS = 50  # how soon a cancelled play ends
 
 
@@ -51,11 +53,20 @@ class BackgroundPlay:
         self._error: BaseException | None = None
         self._is_cancelled = False
         self._over = threading.Event()
+        self._has_prepared = threading.Event()
         self._thread = threading.Thread(target=self._play, name=f"fakebroker scenario {scenario.name}", daemon=True)
 
     def start(self) -> "BackgroundPlay":
         """Begin to play."""
         self._thread.start()
+        return self
+
+    def prepare(self, timeout_s: float = PREPARE_S) -> "BackgroundPlay":
+        """Wait until the timeline first lets time pass or waits for something: what comes before prepares the broker.
+
+        Returns after `timeout_s` also if it is not that far.
+        """
+        self._has_prepared.wait(timeout_s)
         return self
 
     @property
@@ -136,17 +147,23 @@ class BackgroundPlay:
             self._problems = list(player.play().problems)
         except Cancelled:
             pass
+        except BrokerStopped as error:
+            if not self._is_cancelled:
+                self._problems.append(f"{self.scenario.path}: {error}")
         except BaseException as error:
             self._error = error
         finally:
             self._close()
             self._over.set()
+            self._has_prepared.set()
             if self._on_over is not None:
                 self._on_over()
 
     def _on_happening(self, happening: Happening) -> None:
         self._check()
         self._happenings.append(happening)
+        if isinstance(happening, StepBegan) and _waits(happening.step):
+            self._has_prepared.set()
         if isinstance(happening, Failed):
             step = happening.step
             self._problems += [f"{step.place}: {step.text}: {problem}" for problem in happening.problems]
@@ -163,6 +180,11 @@ class BackgroundPlay:
     def _check(self) -> None:
         if self._is_cancelled:
             raise Cancelled
+
+
+def _waits(step: "Step") -> bool:
+    """Whether a step lets time pass, or waits for what others do."""
+    return isinstance(step, Pass | Silent | Answered) or (isinstance(step, Expect) and step.within_ms is not None)
 
 
 class _Cancellable:

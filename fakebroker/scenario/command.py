@@ -76,8 +76,8 @@ def new(name: str, folder: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
             file.write(starter_text())
-    except FileExistsError:
-        raise click.ClickException(f"{path} is there already") from None
     except OSError as error:
+        if path.exists():
+            raise click.ClickException(f"{path} is there already") from None
         raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from None
-    click.echo(f"wrote {path}\nplay it: fakebroker scenario run {path}")
+    click.echo(f"wrote {path}\nplay it, and keep its transcript: fakebroker scenario run {path} --approve")

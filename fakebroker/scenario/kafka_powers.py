@@ -151,6 +151,18 @@ class KafkaPowers:
         """Wait until a producer id is handed out; the first block of them has to be fetched from the controller."""
         self._asker.until("InitProducerId", 0, _top, transactional_id=None, transaction_timeout_ms=READY_MS)
 
+    def forget(self, suffix: str) -> None:
+        """Delete the groups and topics whose names end so, as far as the Kafka allows it; members are made to leave."""
+        listed = self._asker.ask("ListGroups", 0)["Groups"]
+        for group_id in [each["GroupId"] for each in listed if each["GroupId"].endswith(suffix)]:
+            members = [{"member_id": each.member_id} for each in self.group(group_id).members]
+            if members:
+                self._asker.ask("LeaveGroup", 3, group_id=group_id, members=members)
+            self._asker.ask("DeleteGroups", 1, groups_names=[group_id])
+        topics = [each["Name"] for each in self._asker.ask("Metadata", 5, topics=None)["Topics"]]
+        if names := [name for name in topics if name.endswith(suffix)]:
+            self._asker.ask("DeleteTopics", 3, topic_names=names, timeout_ms=READY_MS)
+
 
 class KafkaGroup:
     """A group as DescribeGroups and OffsetFetch show it."""

@@ -86,7 +86,7 @@ class KafkaWorld:
         """Why the scenario is none for this Kafka: its release, its brokers, its settings. None if it is."""
         return (
             self._other_release(scenario)
-            or self._too_few_nodes(scenario)
+            or self._other_cluster(scenario)
             or self._other_settings(scenario)
             or self._pinned(scenario)
         )
@@ -106,11 +106,12 @@ class KafkaWorld:
             return None
         return f"it is a story of Kafka {wanted}; this one is {self.release}"
 
-    def _too_few_nodes(self, scenario: Scenario) -> str | None:
+    def _other_cluster(self, scenario: Scenario) -> str | None:
+        """An actor talks to the node that it is told, which in a larger cluster may neither lead nor coordinate."""
         nodes = len(self.powers.node_ids())
-        if nodes >= scenario.nodes:
+        if nodes == scenario.nodes:
             return None
-        return f"it needs {scenario.nodes} brokers; this Kafka has {nodes}"
+        return f"it needs {scenario.nodes} broker{'s' if scenario.nodes > 1 else ''}; this Kafka has {nodes}"
 
     def _other_settings(self, scenario: Scenario) -> str | None:
         wanted = settings_of(scenario)

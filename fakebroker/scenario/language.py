@@ -3,6 +3,7 @@
 What actors can do is read from the scripted client's steps, what can be done to the broker from the object model.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from inspect import Parameter
@@ -25,8 +26,8 @@ from fakebroker.scenario.kinds import (
     DURATION_MS,
     FLAG,
     NAME,
+    NULL,
     PARTITION,
-    SCALAR,
     TEXT,
     WHOLE,
     Choice,
@@ -38,9 +39,11 @@ from fakebroker.scenario.kinds import (
     duration_ms,
     whole,
 )
+from fakebroker.scenario.setting_tables import BROKER_SETTINGS, TOPIC_SETTINGS
 from fakebroker.scenario.signatures import Argument, arguments_of
 
 DEFAULT_RELEASE = "4.3"
+DEFAULT_JITTER_MS = (0, 5)
 MOST_TIMES = 10_000  # of a repeat
 MOST_STEPS = 100_000  # that a scenario takes, repeats counted
 
@@ -160,10 +163,10 @@ FILE_KEYS: Mapping[str, Key] = {
     "release": Key(TEXT, f'The release of Kafka that the broker answers as, in quotes: "2.0". [{DEFAULT_RELEASE}]'),
     "profile": Key(Choice(["test", "kafka"]), "The set of default settings. [test]"),
     "nodes": Key(whole(1, 1000), "How many brokers. [1]"),
-    "racks": Key(ListOf(TEXT, 1), "The rack of each broker, in order; then `nodes` may be left out."),
-    "config": Key(TableOf(SCALAR), "Broker settings by their Kafka names."),
+    "racks": Key(ListOf(OneOf([TEXT, NULL]), 1), "The rack of each broker, in order; then `nodes` may be left out."),
+    "config": Key(BROKER_SETTINGS, "Broker settings by their Kafka names."),
     "seed": Key(whole(0), "The seed of all ids that the broker makes up. [0]"),
-    "jitter": Key(RANGE_MS, "With --seeds: the pause before each step is drawn from this. [0ms]"),
+    "jitter": Key(RANGE_MS, "With --seeds: the pause before each step is drawn from this. [0ms..5ms]"),
     "parameters": Key(None, 'Names and values: "${name}" stands for the value in anything below.'),
     "topics": Key(None, "Topics that exist when the timeline begins, with their partitions and settings."),
     "actors": Key(None, "The scripted clients: a list of names, or a mapping of names to what they are."),
@@ -188,6 +191,7 @@ STEP_KEYS: Mapping[str, Key] = {
 }
 CLIENT_STEP_KEYS = ("note", "expect", "save", "later")
 POWER_STEP_KEYS = ("note", "expect", "as")
+_WHAT_IT_RAISES = re.compile(r"Raises [^.]*\.(?=\s|$)")
 WITHOUT_ANSWER = ("silent", "consume", "pause", "resume", "stop", "disconnect", "connect")
 _NOT_STEPS = ("ask", "version_of", "request")
 SPECIAL_VERBS = ("request", "answered", "silent")
@@ -240,11 +244,12 @@ def fault_fields() -> Verb:
 @cache
 def topic_arguments() -> Sequence[Argument]:
     """What may be said of a topic under `topics`."""
-    return arguments_of(members_of(Powers)["create_topic"].parameters, leave_out=["name"])
+    arguments = arguments_of(members_of(Powers)["create_topic"].parameters, leave_out=["name"])
+    return [each._replace(kind=OneOf([TOPIC_SETTINGS, NULL])) if each.key == "config" else each for each in arguments]
 
 
 def _verb(name: str, member: Member) -> Verb:
-    about = member.doc.split("\n\n")[0].replace("\n", " ")
+    about = _WHAT_IT_RAISES.sub("", member.doc.split("\n\n")[0].replace("\n", " ")).strip()
     if member.is_property and not member.is_settable:
         return Verb(name, about)
     parameters = parameters_of(member)

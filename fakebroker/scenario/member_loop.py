@@ -23,10 +23,11 @@ _JOIN_AGAIN = (ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION, Er
 
 
 class Ask(NamedTuple):
-    """A step of a client, and how long its answer may take."""
+    """A step of a client, and how long its answer may take; `client` None: of the connection to the coordinator."""
 
     flow: Flow[Any]
     within_ms: int = REQUEST_TIMEOUT_MS
+    client: ScriptedClient | None = None
 
 
 class Sleep(NamedTuple):
@@ -93,6 +94,9 @@ class MemberLoop:
         self._has_joined = False
         self._is_settled = False  # it has its partitions, and nothing says that it has to join again
         self._asked: PendingStep[Any] | None = None
+        self._asking = client  # the connection that it goes over
+        self._leaders: dict[tuple[str, int], Address] = {}  # where its partitions are read
+        self._readers: dict[Address, ScriptedClient] = {}  # connections to other leaders than the coordinator
         self._until_ms = now()
         self._life = _life(self)
         self._resume(lambda: next(self._life))
@@ -117,6 +121,7 @@ class MemberLoop:
         """End at once, without a word."""
         self.is_over = True
         self._life.close()
+        self._close_readers()
 
     # Time
 
@@ -143,7 +148,7 @@ class MemberLoop:
             return True
         asked.advance()
         if not asked.is_done and self._now() >= self._until_ms:
-            self._client.close()  # its answer takes too long: the connection is given up
+            self._asking.close()  # its answer takes too long: the connection is given up
             asked.advance()
         if not asked.is_done:
             return False
@@ -160,14 +165,16 @@ class MemberLoop:
             wanted = resume()
         except StopIteration:
             self.is_over = True
-        except FakebrokerError as error:
-            self.is_over, self.failure = True, str(error)
+        except Exception as error:  # as a step of a scripted client ends: an answer may be anything
+            self.is_over = True
+            self.failure = str(error) if isinstance(error, FakebrokerError) else repr(error)
         else:
             if isinstance(wanted, Sleep):
                 self._until_ms = self._now() + wanted.ms
             else:
                 self._until_ms = self._now() + wanted.within_ms
-                self._asked = PendingStep(self._client, wanted.flow)
+                self._asking = wanted.client or self._client
+                self._asked = PendingStep(self._asking, wanted.flow)
 
     # Its life
 
@@ -298,6 +305,12 @@ class MemberLoop:
                     yield Ask(self._client.steps.leave())
         except (ConnectionLost, _CoordinatorGone, _Fatal):
             pass
+        finally:
+            self._close_readers()
+
+    def _close_readers(self) -> None:
+        for reader in self._readers.values():
+            reader.close()
 
     def _is_good(self, code: int) -> Generator[Ask | Sleep, Any, bool]:
         """Whether there is no error; False: join again. Raises _CoordinatorGone and _Fatal."""
@@ -327,28 +340,60 @@ class MemberLoop:
         if self._options.poll_interval_ms is None or not mine:
             return
         answer = yield Ask(self._client.steps.committed(self._options.group_id, mine))
-        for topic in answer.topics:
-            for row in topic.partitions:
-                if row[1] >= 0:
-                    self.positions[topic.name, row[0]] = row[1]
+        self.positions = {
+            (topic.name, row[0]): row[1] for topic in answer.topics for row in topic.partitions if row[1] >= 0
+        }
         for topic_name, index in mine:
             if (topic_name, index) not in self.positions:
-                listed = yield Ask(self._client.steps.list_offsets(topic_name, index, "earliest"))
-                self.positions[topic_name, index] = max(0, listed.topics[0].partitions[0][4])
+                listed = yield from self._at_leader(
+                    topic_name, index, lambda steps, of=(topic_name, index): steps.list_offsets(*of, "earliest")
+                )
+                first = listed.topics[0].partitions[0][4] if listed is not None else 0
+                self.positions[topic_name, index] = max(0, first)
 
     def _poll(self) -> Generator[Ask | Sleep, Any, bool]:
-        """Fetch what is there of each partition; errors of a fetch are those of another time."""
+        """Fetch what is there of each partition. After an error it asks for the leaders again next time."""
         for (topic, index), position in list(self.positions.items()):
-            try:
-                records = yield Ask(self._client.steps.fetch(topic, index, position))
-            except (ConnectionLost, _Stopped):
-                raise
-            except FakebrokerError:
-                continue
+            records = yield from self._at_leader(
+                topic, index, lambda steps, of=(topic, index, position): steps.fetch(*of)
+            )
             if records:
                 self.consumed += len(records)
                 self.positions[topic, index] = records[-1].offset + 1
         return True
+
+    def _at_leader(self, topic: str, index: int, make: Callable[..., Flow[Any]]) -> Generator[Ask | Sleep, Any, Any]:
+        """What the leader of a partition answers; None if it cannot be reached, or answers with an error."""
+        if (topic, index) not in self._leaders:
+            yield from self._find_leaders(topic)
+        address = self._leaders.get((topic, index))
+        if address is None:
+            return None
+        is_other = address != self._address
+        try:
+            reader = self._reader(address) if is_other else self._client
+            return (yield Ask(make(reader.steps), client=reader))
+        except _Stopped:
+            raise
+        except (FakebrokerError, OSError) as error:
+            del self._leaders[topic, index]
+            if isinstance(error, ConnectionLost) and not is_other:
+                raise
+            return None
+
+    def _find_leaders(self, topic: str) -> Life:
+        answer = yield Ask(self._client.steps.metadata(topics=[topic]))
+        places = {each.node_id: Address(each.host, each.port) for each in answer.brokers}
+        for found in answer.topics:
+            for each in found.partitions:
+                if each.leader_id in places:
+                    self._leaders[topic, each.partition_index] = places[each.leader_id]
+
+    def _reader(self, address: Address) -> ScriptedClient:
+        reader = self._readers.get(address)
+        if reader is None or reader.steps.connection.closed_reason is not None:
+            reader = self._readers[address] = self._client.another(address)
+        return reader
 
 
 def _life(loop: MemberLoop) -> Life:

@@ -13,12 +13,15 @@ from typing import Any
 from fakebroker.engine.subjects import error_name
 from fakebroker.errors import WireError
 from fakebroker.records.consumer_protocol import decode_assignment, decode_subscription
+from fakebroker.schema import ZERO_UUID
+from fakebroker.schema.jsonable import uuid_to_text
 from fakebroker.schema.message import Declaration
 from fakebroker.schema.types import RECORDS, ArrayOf, FieldSpec, Primitive
 from fakebroker.wire.registry import api as find_api
 
 Json = Any
 
+NO_ID = uuid_to_text(ZERO_UUID)
 MOST_ENTRIES = 12  # of one list
 MOST_PARTITIONS = 6  # of one topic
 MOST_BYTES_CHARS = 80
@@ -188,7 +191,7 @@ def _is_usual(spec: FieldSpec, value: Json) -> bool:
     """Whether a value says nothing: empty, false, or what is always sent."""
     if isinstance(value, bool):
         return value == bool(spec.default)
-    return value is None or value in ("", [], {"hex": ""}) or value in _USUAL.get(spec.name, ())
+    return value is None or value in ("", [], {"hex": ""}, NO_ID) or value in _USUAL.get(spec.name, ())
 
 
 def _shown(spec: FieldSpec, value: Json) -> Json:
@@ -278,7 +281,7 @@ def _octets(data: bytes | None) -> Json:
 
 
 def _by_partition(spec: FieldSpec, value: Json) -> dict[str, Json] | None:
-    """A list of topics with partitions as one entry for each partition; None for what is no such list."""
+    """A list of topics with partitions as one entry for each; None for what is no such list, or names one twice."""
     if not isinstance(spec.type, ArrayOf) or not isinstance(value, list) or not value:
         return None
     kind: Any = spec.type.element
@@ -300,7 +303,10 @@ def _by_partition(spec: FieldSpec, value: Json) -> dict[str, Json] | None:
         partitions = entry.get(lists[0].kafka_name) or []
         if rest or not partitions:
             found[name] = rest or _ALONE
-        found |= dict(_partition(name, lists[0], each) for each in partitions[:MOST_PARTITIONS])
+        for key, shown in (_partition(name, lists[0], each) for each in partitions[:MOST_PARTITIONS]):
+            if key in found:  # named twice: that is told
+                return None
+            found[key] = shown
         if len(partitions) > MOST_PARTITIONS:
             found[f"{name}-..."] = f"{len(partitions) - MOST_PARTITIONS} more partitions"
     return found

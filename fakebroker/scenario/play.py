@@ -30,7 +30,7 @@ def play(
     come out as it says, InvalidArgument for a scenario that needs another broker, OSError for a file that cannot be
     read.
     """
-    scenario = read_scenario(path, dict(parameters or {}))
+    scenario = read_scenario(os.fspath(path), dict(parameters or {}))
     world: World = VirtualWorld(scenario)
     if broker is not None:
         check_engine(scenario, broker.engine)

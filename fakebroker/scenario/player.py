@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 Json = Any
 ANSWER_WITHIN_MS = 30_000  # of a step that is not `later`
+_WRONG = (FakebrokerError, OSError, LookupError, ValueError, TypeError)  # what a step can raise without a bug of ours
+_NAMES_MEMBERS = ("order", "leader", "member")  # arguments of powers that name members, which actors are
 
 
 class StepFailed(FakebrokerError):
@@ -140,7 +142,7 @@ class Player:
             return
         try:
             self._fail(step, self._take(step))
-        except (FakebrokerError, OSError, LookupError, ValueError, TypeError) as error:
+        except _WRONG as error:
             self._fail(step, [_reason(error)])
             raise StepFailed(str(error)) from error
 
@@ -181,7 +183,11 @@ class Player:
         taken = actor.begin(step, arguments, self._timing.mono_ms)
         self._timing.active.append(taken)
         self._timing.settle()
-        return [] if step.is_later else self._answer(actor, taken, ANSWER_WITHIN_MS)
+        if not step.is_later:
+            return self._answer(actor, taken, ANSWER_WITHIN_MS)
+        if taken.is_done:
+            taken.view()  # raises what was wrong with the step itself
+        return []
 
     def _answered(self, step: Answered) -> list[str]:
         actor = self._actor(step.actor)
@@ -199,13 +205,14 @@ class Player:
             )
         self._forget(actor, taken)
         view = taken.view()
+        asked = [each for each in (taken.step, asking) if each is not None]
+        lost = _lost(view, *(each.expected for each in asked))
+        if lost:
+            raise StepFailed(lost)
         problems: list[str] = []
-        for each in (taken.step, asking):
-            if each is not None:
-                problems += self._compare(each.expected, view)
-                problems += self._save(each.save, view)
-        if view.get("closed") and not _expects_closed(taken.step.expected, asking.expected if asking else None):
-            raise StepFailed(f"expected an answer, but saw the connection lost: {view['why']}")
+        for each in asked:
+            problems += self._compare(each.expected, view)
+            problems += self._save(each.save, view)
         return problems
 
     def _silent(self, step: Silent) -> list[str]:
@@ -225,12 +232,21 @@ class Player:
         """At the end: steps whose answers no step has asked for, but that expect something."""
         for actor in self._actors.values():
             for taken in list(actor.outstanding):
-                expected = taken.step.expected
                 if taken.is_done:
                     self._forget(actor, taken)
-                    self._fail(taken.step, self._compare(expected, taken.view()))
-                elif expected is not None:
-                    self._fail(taken.step, [f"expected {shown(expected)}, but saw no answer until the end"])
+                    self._fail(taken.step, self._problems_at_end(taken))
+                elif taken.step.expected is not None:
+                    what = shown(self._variables.filled(taken.step.expected))
+                    self._fail(taken.step, [f"expected {what}, but saw no answer until the end"])
+
+    def _problems_at_end(self, taken: Outstanding) -> list[str]:
+        expected = taken.step.expected
+        try:
+            view = taken.view()
+            lost = _lost(view, expected) if expected is not None else None
+            return [lost] if lost else self._compare(expected, view)
+        except _WRONG as error:
+            return [_reason(error)]
 
     def _forget(self, actor: ActorClient, taken: Outstanding) -> None:
         actor.outstanding.remove(taken)
@@ -271,7 +287,7 @@ class Player:
         if step.on is not None:
             target, power = self._thing(step.on), step.power.rpartition(".")[2]
         try:
-            value = exert(target, power, self._variables.filled(step.identity), self._variables.filled(step.arguments))
+            value = exert(target, power, self._variables.filled(step.identity), self._power_arguments(step))
         except KafkaError as error:
             self._timing.settle()
             if not isinstance(expected, Mapping) or "error" not in expected:
@@ -289,6 +305,21 @@ class Player:
         if view is None:
             view = {}
         return mismatches(expected, {"error": NONE, **view} if isinstance(view, Mapping) else view)
+
+    def _power_arguments(self, step: PowerStep) -> dict[str, Json]:
+        """The arguments of a power; members may be named by their actors."""
+        arguments: dict[str, Json] = self._variables.filled(step.arguments)
+        for name in _NAMES_MEMBERS:
+            if isinstance(value := arguments.get(name), str):
+                arguments[name] = self._member_named(value)
+            elif isinstance(value, list):
+                arguments[name] = [self._member_named(each) for each in value]
+        return arguments
+
+    def _member_named(self, name: Json) -> Json:
+        """What the broker calls the member that an actor is: its member id, else its client id."""
+        actor = self._actors.get(name) if isinstance(name, str) else None
+        return name if actor is None else actor.member_id or actor.spec.client_id
 
     def _expect(self, step: Expect) -> list[str]:
         identity = self._variables.filled(step.identity)
@@ -308,9 +339,7 @@ class Player:
     # What steps share
 
     def _compare(self, expected: Mapping[str, Json] | None, view: Mapping[str, Json]) -> list[str]:
-        if expected is None or (view.get("closed") and not _expects_closed(expected)):
-            return []
-        return mismatches(self._variables.filled(expected), view)
+        return [] if expected is None else mismatches(self._variables.filled(expected), view)
 
     def _save(self, save: Mapping[str, str], view: Mapping[str, Json]) -> list[str]:
         for name, path in save.items():
@@ -343,8 +372,13 @@ class Player:
         return self._things[name]
 
 
-def _expects_closed(*expected: Mapping[str, Json] | None) -> bool:
-    return any(each is not None and ("closed" in each or "why" in each) for each in expected)
+def _lost(view: Mapping[str, Json], *expected: Mapping[str, Json] | None) -> str | None:
+    """What is said of a connection that was lost, unless that is what was expected."""
+    given = [each for each in expected if each is not None]
+    if not view.get("closed") or any("closed" in each or "why" in each for each in given):
+        return None
+    what = shown(given[0]) if given else "an answer"
+    return f"expected {what}, but saw the connection lost: {view['why']}"
 
 
 def _reason(error: Exception) -> str:

@@ -5,10 +5,23 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from fakebroker.errors import nearest
+from fakebroker.core.groups.states import State
+from fakebroker.errors import InvalidArgument, nearest
 from fakebroker.handles.expectation import RequestPattern
 from fakebroker.object_model.members import members_of
-from fakebroker.scenario.kinds import ANYTHING, NAME, NULL, PARTITION, WHOLE, Reading, Wrong, partition_of, shown
+from fakebroker.scenario.kinds import (
+    ANYTHING,
+    NAME,
+    NULL,
+    PARTITION,
+    WHOLE,
+    Reading,
+    Wrong,
+    is_saved,
+    partition_of,
+    plain,
+    shown,
+)
 from fakebroker.scenario.language import WORDS
 from fakebroker.scenario.script import Json
 from fakebroker.scenario.yaml_file import Items, Node, Scalar, Table
@@ -73,6 +86,8 @@ def read_expectation(node: Node, reading: Reading, actors: Sequence[str]) -> tup
             reading.wrong(node.keys[name], name, f"{subject} has no such property; {nearest(name, known)}")
     if not rest:
         raise Wrong(node, f"nothing is expected of the {subject}; {nearest('', known)}")
+    if subject == "group" and "state" in rest:
+        _check_state(rest["state"], reading)
     return subject, identity, {name: read_expected(each, reading, name) for name, each in rest.items()}
 
 
@@ -126,10 +141,25 @@ def _patterns(node: Node, reading: Reading) -> list[Json]:
         for name, key in each.keys.items():
             if name not in PATTERN_FIELDS:
                 reading.wrong(key, name, f"requests have no such field; {nearest(name, PATTERN_FIELDS)}")
-        if "error" in each.entries:
-            _check_error(each.entries["error"], reading)
         found.append(read_expected(each, reading, "journal"))
+        _check_pattern(each, reading)
     return found
+
+
+def _check_state(node: Node, reading: Reading) -> None:
+    if isinstance(node, Scalar) and not is_saved(node) and node.value not in set(State):
+        reading.wrong(node, "state", f"a group has no state {shown(node)}; {nearest(node.text, list(State))}")
+
+
+def _check_pattern(node: Table, reading: Reading) -> None:
+    """What no request can have, unless that depends on saved values."""
+    fields = {name: plain(each) for name, each in node.entries.items() if name in RequestPattern._fields}
+    if any(isinstance(value, str) and value[:1] == "$" for value in fields.values()):
+        return
+    try:
+        RequestPattern(**fields).check()
+    except InvalidArgument as error:
+        reading.wrong(node.keys.get(error.field, node), error.field, str(error))
 
 
 def _identity(subject: str, node: Node, reading: Reading, actors: Sequence[str]) -> dict[str, Json]:

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fakebroker.errors import WHERE_APIS, nearest
+from fakebroker.engine.faults.spec import FaultSpec
+from fakebroker.errors import WHERE_APIS, InvalidArgument, nearest
 from fakebroker.scenario.kinds import (
     DURATION_MS,
     NAME,
@@ -183,6 +184,7 @@ class StepReader:
             verb = fault_fields()
             inner = _Entry("fault", entry.value, dict(entry.value.entries), entry.value)
             arguments = self._given(inner, verb, {}, ())
+            self._check_fault(inner, verb, arguments)
             self._check_keys(entry, keys_beside(verb))
             return self._power(entry, verb, {}, arguments, None)
         verb, text = self._verb(entry, word.verbs, f"a {word.name}")
@@ -219,6 +221,18 @@ class StepReader:
             **entry.base, power=verb.power, identity=identity, arguments=arguments, saved_as=saved_as, on=on,
             expected=expected,
         )  # fmt: skip
+
+    def _check_fault(self, entry: _Entry, verb: Verb, arguments: Mapping[str, Json]) -> None:
+        """What a fault cannot be, unless that depends on saved values."""
+        is_told = not entry.rest.keys() <= {each.key for each in verb.arguments}
+        if is_told or any(value is None or str(value)[:1] == "$" for value in arguments.values()):
+            return
+        try:
+            FaultSpec.of(arguments)
+        except InvalidArgument as error:
+            keys = [each.key for each in verb.arguments if each.parameter == error.field and each.key in entry.rest]
+            key = keys[0] if keys else entry.word
+            self._reading.wrong(entry.node.keys.get(key, entry.node), key, str(error))
 
     def _saved_thing(self, entry: _Entry, word: Word, name: str) -> str:
         try:
@@ -286,7 +300,7 @@ class StepReader:
             raise _of(entry.word, Wrong(value, f"should be what is done, a text that begins with a verb; {names}"))
         name, *rest = value.value.split(None, 1)
         if name not in verbs:
-            hint = nearest(name, verbs, "docs/scenarios.md lists them")
+            hint = nearest(name, verbs, "docs/scenario-language.md lists them")
             raise _of(entry.word, Wrong(value, f"{of_what} has no verb {name!r}; {hint}"))
         return verbs[name], rest[0].strip() if rest else ""
 

@@ -6,8 +6,8 @@ that begin with "$" stand for what was saved. A `request` has `api_name`, `versi
 they are written. What is expected stays as it is written, too.
 """
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from fakebroker.scenario.kinds import TEXT, FieldsOf, Reading, Wrong, shown
 from fakebroker.scenario.language import (
     ACTOR_KEYS,
     ALL_WORDS,
+    DEFAULT_JITTER_MS,
     DEFAULT_RELEASE,
     FILE_KEYS,
     INCLUDED_KEYS,
@@ -33,7 +34,7 @@ MOST_INCLUDES = 200
 MOST_INCLUDE_DEPTH = 16
 
 
-def read_scenario(path: str | os.PathLike[str], parameters: Mapping[str, Json] | None = None) -> Scenario:
+def read_scenario(path: str | PathLike[str], parameters: Mapping[str, Json] | None = None) -> Scenario:
     """The scenario of a file; `parameters` go before those of the file. Raises ScenarioError, OSError."""
     path = Path(path)
     data = _read(path)
@@ -50,7 +51,7 @@ def read_scenario_text(
     return _FileReader(Reading()).scenario(text, name, Path(name) if allow_includes else None, parameters or {})
 
 
-def find_scenarios(paths: Iterable[str | Path]) -> list[Path]:
+def find_scenarios(paths: Iterable[str | PathLike[str]]) -> list[Path]:
     """The scenario files among `paths` and under the folders among them, in order, each once.
 
     Folders named `common` hold files that are only included. Raises FakebrokerError for a path that is not there.
@@ -130,7 +131,7 @@ class _FileReader:
             racks=racks,
             config=values.get("config") or {},
             seed=values.get("seed") or 0,
-            jitter_ms=values.get("jitter") or (0, 0),
+            jitter_ms=values.get("jitter") or DEFAULT_JITTER_MS,
             parameters=parts.parameters,
             topics=parts.topics,
             actors=parts.actors,

@@ -5,8 +5,10 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import groupby
 from pathlib import Path
+from shutil import get_terminal_size
 from time import perf_counter
 
 import click
@@ -67,7 +69,7 @@ def run(
             raise click.UsageError(
                 "--against plays the files as written: leave --approve, --seed, --seeds, --junit out"
             )
-        _compare(_files(paths, pattern), given, against, strict, longest_pass)
+        _compare(_files(paths, pattern), given, against, strict, longest_pass, verbose)
         return
     if strict or longest_pass is not None:
         raise click.UsageError("--strict and --longest-pass are for --against HOST:PORT")
@@ -82,13 +84,19 @@ def run(
 
 
 def _compare(
-    files: Sequence[str], parameters: Mapping[str, str], address: str, is_strict: bool, longest_pass: str | None
+    files: Sequence[str],
+    parameters: Mapping[str, str],
+    address: str,
+    is_strict: bool,
+    longest_pass: str | None,
+    shows_transcripts: bool,
 ) -> None:
     """Play files on a Kafka, and compare."""
     from fakebroker.scenario.against_command import run_against
     from fakebroker.scenario.reading import read_scenario
 
-    run_against(files, lambda path: read_scenario(path, parameters), address, is_strict, longest_pass)
+    read = partial(read_scenario, parameters=parameters)
+    run_against(files, read, address, is_strict, longest_pass, shows_transcripts)
 
 
 def _shown(results: Iterator[Outcome], files: Sequence[str], fail_fast: bool, verbose: bool) -> Iterator[Outcome]:
@@ -199,7 +207,8 @@ class _Progress:
         """Say what is being played, now and then."""
         if self._is_terminal and (now_s := perf_counter()) - self._shown_s >= self.EVERY_S:
             self._shown_s, self._is_shown = now_s, True
-            click.echo(f"\r\033[K{self.done} of {self._files}  {path}  {plays}", nl=False, err=True)
+            line = f"{self.done} of {self._files}  {path}  {plays}"
+            click.echo(f"\r\033[K{line[: get_terminal_size().columns - 1]}", nl=False, err=True)
 
     def clear(self) -> None:
         """Take the line away."""

@@ -50,8 +50,11 @@ class ServedScenario:
         """Create the scenario's topics, so that the first client finds them."""
         create_topics(self.scenario, broker)
 
-    def begin(self, broker: "AsyncFakeBroker", says: Callable[[str], None], stop: Callable[[], None]) -> None:
-        """Begin to play on a running broker. `says` is given a line for people, `stop` ends the broker."""
+    async def begin(self, broker: "AsyncFakeBroker", says: Callable[[str], None], stop: Callable[[], None]) -> None:
+        """Begin to play on a running broker, until the timeline first waits for something.
+
+        `says` is given a line for people, `stop` ends the broker.
+        """
         from fakebroker.scenario.worlds import BrokerWorld
 
         loop = asyncio.get_running_loop()
@@ -64,8 +67,8 @@ class ServedScenario:
 
         world = BrokerWorld(self._broker)
         self._play = BackgroundPlay(self.scenario, world, on_happening=self._tell, on_over=on_over)
-        says(f"fakebroker plays {self.scenario.name}: {self.scenario.about}")
         self._play.start()
+        await asyncio.to_thread(self._play.prepare)
 
     async def end(self) -> None:
         """End the play where it is."""
@@ -103,8 +106,8 @@ class ServedScenario:
         if play.error is not None:
             log.error("scenario %s: internal error of the player", name, exc_info=play.error)
         if play.problems or play.error is not None:
-            self._says(f"fakebroker has played {name}: FAILED, {len(play.problems)} problems")
+            self._says(f"fakebroker scenario {name}: FAILED, {len(play.problems)} problems")
         elif not play.is_cancelled:
-            self._says(f"fakebroker has played {name}: ok")
+            self._says(f"fakebroker scenario {name}: ok")
         if self._exits_when_done:
             self._stop()

@@ -25,7 +25,8 @@ def _text(node: Node, is_bare: bool = False) -> str:
     assert isinstance(node, Scalar)
     if not isinstance(node.value, str):
         return node.text or "null"
-    return node.value if is_bare or not _needs_quotes(node.value) else '"' + _escaped(node.value) + '"'
+    is_plain = node.value.isprintable() if is_bare else not _needs_quotes(node.value)
+    return node.value if is_plain else '"' + _escaped(node.value) + '"'
 
 
 def _needs_quotes(text: str) -> bool:

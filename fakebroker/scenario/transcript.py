@@ -13,7 +13,6 @@ At the left stands the time since the timeline began, where it differs from that
 the file for each step.
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import singledispatchmethod
 from pathlib import Path
@@ -211,10 +210,8 @@ def _wrapped(text: str, first: str, other: str) -> list[str]:
 
 
 def _place_text(place: Place, file: str) -> str:
-    """The line of a step; of one that was included with its file, as seen from the scenario's."""
-    if place.file == file:
-        return str(place.line)
-    return f"{Path(os.path.relpath(place.file, Path(file).parent)).as_posix()}:{place.line}"
+    """The line of a step; of one that was included with the name of its file."""
+    return str(place.line) if place.file == file else f"{Path(place.file).stem}:{place.line}"
 
 
 def _event_text(event: Any) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fakebroker.handles.powers import Powers
 
 POLL_MS = 5
+ROUNDS = 5  # of the loop of a running broker, after each request
 
 
 class RunningBroker(Protocol):
@@ -131,7 +132,8 @@ class OrderedDriver(TcpDriver):
     """Over TCP to a broker of ours, which has taken each request before the next is sent.
 
     A scenario's steps have an order, but a broker reads each connection when it comes to it. So each request is
-    followed by two rounds of the broker's loop: what has arrived by the first is read in the second.
+    followed by rounds of the broker's loop: what has arrived by one is read in the next, and a new connection is
+    accepted in one, set up in the next and read in the third.
     """
 
     def __init__(self, host: str, port: int, broker: "Powers") -> None:
@@ -141,7 +143,7 @@ class OrderedDriver(TcpDriver):
     def flush(self, client: ClientConnection) -> None:
         """Send what `client` has queued; answers that the broker gives at once are received before this returns."""
         super().flush(client)
-        for _ in range(2):
+        for _ in range(ROUNDS):
             self._broker.call(_nothing)
         self.receive()
 

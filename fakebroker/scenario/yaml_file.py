@@ -67,9 +67,8 @@ class Table(Node):
 def parse_yaml(data: str | bytes, name: str) -> Node:
     """The document in `data`; `name` is what places call the file. Raises ScenarioError."""
     start = Place(name, 1)
-    size = len(data)
-    if size > MOST_BYTES:
-        raise _error(start, f"the file has {size} bytes; at most {MOST_BYTES} are read")
+    if len(data) > MOST_BYTES:
+        raise _error(start, f"the file has more than {MOST_BYTES} bytes, the most that are read")
     if isinstance(data, bytes):
         try:
             text = data.decode("utf-8-sig")
@@ -101,6 +100,8 @@ def resolved(text: str) -> Json:
     """What a plain scalar means: null, a boolean, a number or a text. Raises ValueError for a number of many digits."""
     if text in _WORDS:
         return _WORDS[text]
+    if text[0] not in "+-.0123456789":
+        return text
     for pattern, make in _NUMBERS:
         if pattern.fullmatch(text):
             if len(text) > MOST_DIGITS:

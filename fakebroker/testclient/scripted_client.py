@@ -179,6 +179,15 @@ class ScriptedClient:
         self.clients.begin(step)
         return step
 
+    def another(self, address: Address | None = None) -> "ScriptedClient":
+        """A second connection of the same client, to `address`; it is watched as this one is.
+
+        Raises OSError when the broker does not accept.
+        """
+        found = ScriptedClient(self.clients, self.steps.connection.client_id, self.steps.pinned, address)
+        found.steps.connection.watch = self.steps.connection.watch
+        return found
+
     def reconnect(self, address: Address | None = None) -> None:
         """Connect again, to `address` if there are several brokers; it goes on as the member that it is.
 

@@ -19,6 +19,7 @@ class SimDriver:
         self._network = network
         self._jitter_ms = jitter_ms
         self._sockets: dict[ClientConnection, SimSocket] = {}
+        self._is_acting = False
         self.after_delivery: list[Callable[[], None]] = []  # what clients do with what arrived; called in `pass_time`
         self.alarms: list[Callable[[], int | None]] = []  # when clients do something next by themselves, if ever
 
@@ -84,10 +85,15 @@ class SimDriver:
         return self._jitter_ms
 
     def deliver(self) -> None:
-        """Let clients have what has arrived, and do what they do with it."""
+        """Let clients have what has arrived, and do what they do with it; while they do, they are not told again."""
         self._deliver()
-        for act in self.after_delivery:
-            act()
+        if not self._is_acting:
+            self._is_acting = True
+            try:
+                for act in self.after_delivery:
+                    act()
+            finally:
+                self._is_acting = False
 
     def _next_alarm_ms(self, latest_ms: int) -> int:
         """The next moment at which a client acts by itself; an alarm of now has been heard, and is in a while."""

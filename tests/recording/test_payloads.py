@@ -19,6 +19,7 @@ from fakebroker.records.message_set import build_message_set, read_message_set, 
 from fakebroker.records.record_codec import Record
 from fakebroker.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from fakebroker.wire.messages.offset_fetch import OffsetFetchResponse, OffsetFetchResponseTopic
+from fakebroker.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 PAYLOADS = Payloads(b"a key")
 RECORDS = st.lists(
@@ -105,13 +106,18 @@ def test_user_data_of_members_is_replaced_and_topics_stay() -> None:
         group_id="g",
         protocols=[
             JoinGroupRequestProtocol(name=str(n), metadata=data)
-            for n, data in enumerate((subscription, assignment, b"secret", b""))
+            for n, data in enumerate((subscription, b"secret", b""))
         ],
+    )
+    sync = SyncGroupRequest(
+        group_id="g", assignments=[SyncGroupRequestAssignment(member_id="m", assignment=assignment)]
     )
 
     PAYLOADS.redact(join)
+    PAYLOADS.redact(sync)
 
-    first, second, third, fourth = [one.metadata for one in join.protocols]
+    first, third, fourth = [one.metadata for one in join.protocols]
+    second = sync.assignments[0].assignment
     assert decode_subscription(first).topics == ["orders"]
     assert decode_assignment(second).assigned_partitions == [("t", [1])]
     assert [len(one) for one in (first, second, third)] == [len(subscription), len(assignment), 6]

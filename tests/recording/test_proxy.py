@@ -11,6 +11,7 @@ import pytest
 
 from fakebroker import FakeBroker
 from fakebroker.client.connection import ClientConnection
+from fakebroker.errors import ErrorCode
 from fakebroker.recording.proxy import PAYLOADS, SECRETS
 from fakebroker.recording.session import answer_of, frame_of, request_of
 from fakebroker.recording.share_messages import NodeEndpoint, ShareFetchResponse
@@ -25,6 +26,7 @@ from fakebroker.wire.messages.describe_cluster import DescribeClusterRequest
 from fakebroker.wire.messages.fetch import FetchRequest, FetchResponse
 from fakebroker.wire.messages.find_coordinator import FindCoordinatorRequest
 from fakebroker.wire.messages.heartbeat import HeartbeatRequest
+from fakebroker.wire.messages.list_groups import ListGroupsResponse
 from fakebroker.wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
 from fakebroker.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -238,6 +240,27 @@ def test_the_upstream_is_one_broker_whatever_it_is_called(tmp_path: Path) -> Non
     assert run.lines("connect")[0]["broker"] == 1
 
 
+def test_a_broker_that_cannot_be_reached_is_told_and_the_others_are_asked(tmp_path: Path) -> None:
+    """The problem stands beside the broker; there is a recording all the same, with the state of the rest."""
+    with played(lambda _: b"") as gone:
+        pass
+    host, _, port = gone.address.rpartition(":")
+    answers: dict[int, Any] = {
+        18: ApiVersionsResponse(api_keys=[ApiVersion(api_key=3, max_version=9), ApiVersion(api_key=16, max_version=3)]),
+        16: ListGroupsResponse(),
+    }
+    with played(answering(answers)) as upstream:
+        own = upstream.address.rpartition(":")[2]
+        named = [(1, int(port)), (2, int(own))]
+        answers[3] = MetadataResponse(
+            brokers=[MetadataResponseBroker(node_id=node, host=host, port=at) for node, at in named]
+        )
+        with recording(upstream.address, tmp_path / "s") as run:
+            told = {(line["broker"], line.get("problem")) for line in run.lines("state", subject="groups")}
+
+    assert told == {(1, f"{gone.address} cannot be reached: Connection refused"), (2, None)}
+
+
 @pytest.mark.parametrize("release", ["1.0", "2.0", "3.9", "4.3"])
 def test_the_state_of_older_releases_is_asked_for_too(tmp_path: Path, release: str) -> None:
     """Questions are of versions that the upstream has, and the guess at its release is right."""
@@ -437,6 +460,28 @@ def test_pipelined_requests_are_answered_in_order(tmp_path: Path) -> None:
         assert answer_of(line) is not None
 
 
+def test_bytes_may_come_one_by_one(tmp_path: Path) -> None:
+    """How a request is cut into packets makes no difference."""
+    with FakeBroker() as broker, recording(broker.bootstrap, tmp_path / "s") as run, connected(run.address) as sock:
+        for byte in with_length(encode_request(HEARTBEAT, 4, 7, "c")):
+            sock.sendall(bytes([byte]))
+        answer: Any = decode_response(12, 4, receive(sock))[1]
+
+    assert answer.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert len(run.lines("request", "answer")) == 2
+
+
+def test_a_frame_that_was_cut_off_is_none(tmp_path: Path) -> None:
+    """A client that closes in the middle of a request has not asked."""
+    with FakeBroker() as broker, recording(broker.bootstrap, tmp_path / "s") as run:
+        with connected(run.address) as sock:
+            sock.sendall(with_length(encode_request(HEARTBEAT, 4, 7, "c"))[:-1])
+        (closed,) = run.wait_for("close")
+
+    assert closed["reason"] == "closed by the client"
+    assert run.lines("request") == []
+
+
 def test_sasl_passes_and_is_left_out_of_the_session(tmp_path: Path) -> None:
     """Bare tokens after a SaslHandshake v0, and SaslAuthenticate, go through; their bytes are in no file."""
     token, reply = b"n,,n=user,r=secret", b"r=secret-server"
@@ -553,3 +598,20 @@ def test_payloads_become_letters_of_the_same_length(tmp_path: Path) -> None:
     assert request_of(produced) is not None
     (committed,) = run.lines("request", api="OffsetCommit")
     assert len(committed["message"]["Topics"][0]["Partitions"][0]["CommittedMetadata"]) == len("confidential")
+
+
+def test_a_client_that_does_not_read_holds_up_nobody_else(tmp_path: Path) -> None:
+    """Answers that it does not take wait with the upstream, and the proxy keeps little of them."""
+    answer = b"x" * 1_000_000
+    with played(answering({999: answer})) as upstream, recording(upstream.address, tmp_path / "s") as run:
+        with connected(run.address) as lazy, connected(run.address) as sock:
+            lazy.sendall(with_length(UNKNOWN_API) * 40)
+            run.wait_for("answer", connection=1)
+            assert asked(sock, UNKNOWN_API)[4:] == answer
+            read = 0
+            while read < 40:
+                assert receive(lazy)[4:] == answer
+                read += 1
+        run.wait_for("close", count=2)
+
+    assert len(run.lines("answer")) == 41

@@ -157,7 +157,7 @@ def test_a_connection_that_is_lost_unexpectedly_ends_the_timeline(s: Steps) -> N
 
     (problem,) = played.problems
     assert problem.startswith(
-        "made.yaml:3: a: heartbeat: expected an answer, but saw the connection lost: Heartbeat v4"
+        "made.yaml:3: a: heartbeat: expected {error: NONE}, but saw the connection lost: Heartbeat v4"
     )
     assert "node 1 was killed" in problem
     (lost,) = [each for each in played.happenings if isinstance(each, Received) and each.why is not None]

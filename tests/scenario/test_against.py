@@ -10,10 +10,10 @@ from click.testing import CliRunner, Result
 from fakebroker import FakeBroker
 from fakebroker.cli import main
 from fakebroker.release import RELEASES, release
-from fakebroker.scenario.against import Comparison, How, compare
+from fakebroker.scenario.against import Comparison, How, compare, compare_all
 from fakebroker.scenario.against import Result as Outcome
 from fakebroker.scenario.kafka_world import parsed_address, release_with, settings_of
-from fakebroker.scenario.reading import read_scenario_text
+from fakebroker.scenario.reading import read_scenario, read_scenario_text
 
 STORY = """
 about: A member commits.
@@ -50,6 +50,17 @@ def test_a_story_that_goes_the_same_way_is_the_same_as_a_whole(fakebroker: FakeB
         assert comparison.is_whole
         assert comparison.release == RELEASES[-1]
         assert comparison.requests == 10
+
+
+def test_the_kafka_is_left_as_it_was(fakebroker: FakeBroker) -> None:
+    """Groups with members are deleted, too, and topics; those of others stay."""
+    fakebroker.create_topic("theirs")
+    fakebroker.group("theirs").commit({("theirs", 0): 1})
+
+    compared(fakebroker)
+
+    assert [topic.name for topic in fakebroker.topics if not topic.name.startswith("__")] == ["theirs"]
+    assert [group.group_id for group in fakebroker.groups] == ["theirs"]
 
 
 def test_what_a_client_sees_otherwise_is_told_with_its_step(fakebroker: FakeBroker) -> None:
@@ -120,6 +131,19 @@ def test_an_older_kafka_is_compared_with_its_own_release(fakebroker_factory: Cal
     assert (comparison.result, comparison.release) == (Outcome.SAME, "3.9.1")
 
 
+def test_a_scenario_that_fails_everywhere_is_a_difference(
+    fakebroker: FakeBroker, fakebroker_factory: Callable[..., FakeBroker]
+) -> None:
+    """Unless it is about another release than that of the Kafka: then it says nothing about that one."""
+    wrong = STORY.replace("generation_id: 1", "generation_id: 5")
+
+    here = compared(fakebroker, wrong)
+    assert here.result is Outcome.DIFFERS
+    assert here.differences[0].endswith("(neither on Kafka nor on fakebroker)")
+    older = compared(fakebroker_factory(as_release="3.9"), wrong)
+    assert (older.result, older.is_in_part, len(older.unmet)) == (Outcome.SAME, True, 1)
+
+
 @pytest.mark.parametrize("name", RELEASES)
 def test_a_release_is_known_by_its_versions(name: str) -> None:
     """No two of them advertise the same, but 1.0 to 4.3 are told apart also where a broker lists more than we know."""
@@ -165,7 +189,7 @@ def test_the_command_says_how_each_file_went(folder: Path, fakebroker: FakeBroke
     first, left_out, unmet, second, _, total = result.output.splitlines()
     assert first.startswith(f"in part  {folder}/in-part.yaml  ")
     assert "left out: line 18: clock: advance 8d: a Kafka has the time of its machine" in left_out
-    assert "does not hold without them: line 19" in unmet
+    assert "holds on neither: line 19" in unmet
     assert second.startswith(f"same     {folder}/whole.yaml  ")
     assert total.startswith(f"2 scenarios: 1 as on Kafka {RELEASES[-1]} at {fakebroker.bootstrap}, 1 in part")
 
@@ -182,6 +206,25 @@ def test_the_command_fails_for_what_differs_or_is_refused(folder: Path, fakebrok
     fakebroker.fault(api="Heartbeat", error="UNKNOWN_MEMBER_ID")
     differs = command(folder / "whole.yaml", "--against", fakebroker.bootstrap)
     assert (differs.exit_code, differs.output[:7]) == (1, "differs")
+
+
+def test_verbose_shows_what_happened_there(folder: Path, fakebroker: FakeBroker) -> None:
+    """The transcript of the play on the Kafka, with the names of the scenario."""
+    output = command(folder / "whole.yaml", "--against", fakebroker.bootstrap, "-v").output
+
+    assert "a -> JoinGroup v9  group_id: billing, " in output
+    assert "orders-0: {committed_offset: 2}" in output
+
+
+def test_a_kafka_that_goes_away_is_told_for_each_scenario_that_was_left(folder: Path, fakebroker: FakeBroker) -> None:
+    """What was compared before stays."""
+    how = How(*parsed_address(fakebroker.bootstrap))
+    fakebroker.stop()
+
+    found = list(compare_all(sorted(folder.iterdir()), read_scenario, how))
+
+    assert [each.result for each in found] == [Outcome.ERROR, Outcome.ERROR]
+    assert "refused" in found[0].why
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 """What a scenario asks a Kafka by its protocol: the same answers from a real one and from ours."""
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
 from fakebroker import FakeBroker
 from fakebroker.errors import KafkaError, WaitTimeout
-from fakebroker.scenario.kafka_powers import KafkaPowers
+from fakebroker.handles.group import GroupHandle
+from fakebroker.handles.topic import TopicHandle
+from fakebroker.scenario.kafka_powers import MEMBERS, KafkaGroup, KafkaPowers, KafkaTopic
 from fakebroker.testclient.scripted_client import ScriptedClients
 from fakebroker.testclient.tcp_driver import TcpDriver
 from tests.support.real_kafka import RealKafka, needs_real_kafka, start_kafka
@@ -96,3 +99,15 @@ def test_its_settings_versions_and_brokers_are_asked_for(driver: TcpDriver) -> N
     }
     assert powers.node_ids() == [1]
     assert powers.versions()[11] == (0, 9)
+
+
+@pytest.mark.parametrize(("kafkas", "ours"), [(KafkaGroup, GroupHandle), (KafkaTopic, TopicHandle)])
+def test_what_a_kafka_does_has_the_arguments_of_the_object_model(kafkas: type, ours: type) -> None:
+    """A step that is played on both is written once."""
+    subject = {KafkaGroup: "group", KafkaTopic: "topic"}[kafkas]
+    for name in MEMBERS[subject]:
+        mine, theirs = inspect.getattr_static(ours, name), inspect.getattr_static(kafkas, name)
+        assert isinstance(mine, property) == isinstance(theirs, property), name
+        if not isinstance(mine, property):
+            known = inspect.signature(mine).parameters
+            assert {each for each in inspect.signature(theirs).parameters if each not in known} == set(), name

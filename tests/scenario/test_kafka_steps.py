@@ -2,6 +2,8 @@
 
 import pytest
 
+from fakebroker.control.operations import OPERATIONS
+from fakebroker.scenario.kafka_powers import MEMBERS
 from fakebroker.scenario.kafka_steps import SEEN_WITHIN_MS, kafka_part, why_not
 from fakebroker.scenario.script import Expect, Repeat, Silent, Step
 from tests.scenario.scripts import at, client_step, expect, passing, power, scenario
@@ -86,3 +88,11 @@ def test_a_request_of_a_version_that_is_not_served_is_left_out() -> None:
     part = kafka_part(scenario([JOIN, old]), {1: (4, 18), 11: (2, 9)})
 
     assert [str(each) for each in part.left_out] == ["line 2: a: request: this Kafka serves Fetch v4-18"]
+
+
+@pytest.mark.parametrize("name", sorted({row.power for row in OPERATIONS if "." in row.power or row.has_body}))
+def test_every_power_is_had_from_a_kafka_or_declined_with_a_reason(name: str) -> None:
+    """What a scenario can be written with, of whatever handle."""
+    subject, _, verb = name.partition(".")
+
+    assert (why_not(power(3, name)) is None) == (name == "create_topic" or verb in MEMBERS.get(subject, ()))

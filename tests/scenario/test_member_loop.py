@@ -164,3 +164,27 @@ def test_a_lost_coordinator_is_replaced(s: Steps, stop: str) -> None:
     )
 
     assert played.problems == []
+
+
+def test_partitions_are_read_at_their_leaders(s: Steps) -> None:
+    """Each leader is asked over a connection of its own; when one moves, the next is found."""
+    played = play(
+        s.power("topic.partition.move_leader", {"name": "orders", "index": 0}, to=1),
+        s.power("topic.partition.move_leader", {"name": "orders", "index": 1}, to=2),
+        s.power("topic.produce", {"name": "orders"}, values=["x"], partition=0),
+        s.power("topic.produce", {"name": "orders"}, values=["y"], partition=1),
+        s.do("a", "consume", **CONSUME, poll_interval_ms=100),
+        s.expect("actor", {"name": "a"}, {"consumed": 2}, 1000),
+        s.power("topic.partition.move_leader", {"name": "orders", "index": 1}, to=1),
+        s.power("topic.produce", {"name": "orders"}, values=["z"], partition=1),
+        s.expect("actor", {"name": "a"}, {"consumed": 3}, 1000),
+        s.power("node.kill", {"node_id": 2}),
+        s.passes(30_000),
+        s.power("topic.produce", {"name": "orders"}, values=["z"], partition=1),
+        s.expect("actor", {"name": "a"}, {"consumed": 4, "is_consuming": True}, 1000),
+        s.do("a", "stop"),
+        nodes=2,
+        topics={"orders": {"partitions": 2, "replication_factor": 2}},
+    )
+
+    assert played.problems == []

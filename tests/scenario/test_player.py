@@ -6,7 +6,7 @@ import pytest
 
 from fakebroker.scenario.happenings import BrokerEvent, Failed, Gave, Received, Sent, StepBegan
 from fakebroker.scenario.script import Step
-from tests.support.scenarios import Steps, play
+from tests.support.scenarios import Steps, actor, play
 
 DAY_MS = 86_400_000
 
@@ -280,3 +280,59 @@ def test_a_topic_that_cannot_be_made_is_a_problem(s: Steps) -> None:
 
     assert len(played.problems) == 1
     assert played.problems[0].startswith("made.yaml: ")
+
+
+def test_members_are_named_by_their_actors(s: Steps) -> None:
+    """In a hold's order and leader, whatever the clients are called."""
+    actors = {"first": actor("first", client_id="svc"), "second": actor("second", client_id="svc")}
+    played = play(
+        s.power("group.hold_joins", {"group_id": "billing"}, saved_as="hold"),
+        s.join("first", later=True),
+        s.join("second", later=True),
+        s.power("hold.release", on="hold", leader="second", order=["second", "first"]),
+        s.answered("second", {"members": 2, "leader": "$second.member_id"}),
+        s.answered("first", {"members": 0, "leader": "$second.member_id"}),
+        s.power("group.evict", {"group_id": "billing"}, member="first"),
+        s.do("first", "heartbeat", {"error": "UNKNOWN_MEMBER_ID"}),
+        actors=actors,
+    )
+
+    assert played.problems == []
+
+
+def test_what_becomes_of_later_steps(s: Steps) -> None:
+    """A connection that was lost meanwhile is told where the answer is asked for, or at the end."""
+    played = play(
+        s.join("a"),
+        s.join("b", {"error": "NONE"}, later=True),
+        s.join("c", later=True),
+        s.do("b", "disconnect"),
+        s.do("c", "disconnect"),
+        s.do("a", "heartbeat", {"error": "REBALANCE_IN_PROGRESS"}),
+    )
+
+    (problem,) = played.problems
+    assert problem.startswith("made.yaml:2: b: join: expected {error: NONE}, but saw the connection lost: JoinGroup")
+
+
+def test_a_later_step_that_cannot_be_taken_is_told_at_once(s: Steps) -> None:
+    """What is wrong with the step itself does not wait for its answer."""
+    played = play(s.do("a", "heartbeat", later=True), s.do("b", "list_groups"))
+
+    assert played.problems == ["made.yaml:1: a: heartbeat: this client has joined no group"]
+
+
+def test_a_reset_ends_connections_and_the_play_goes_on(s: Steps) -> None:
+    """A broker as new: actors connect again, the events after it are told."""
+    played = play(
+        s.join("a"),
+        s.power("reset"),
+        s.do("a", "connect"),
+        s.power("create_topic", {"name": "orders"}, partitions=1),
+        s.do("a", "rejoin", {"error": "UNKNOWN_MEMBER_ID"}),
+        s.join("a", {"error": "NONE", "generation_id": 1}),
+    )
+
+    assert played.problems == []
+    assert isinstance(played.happenings[-1], Received)
+    assert isinstance(played.happenings[-2], BrokerEvent)

@@ -52,7 +52,7 @@ def test_little_is_needed() -> None:
     scenario = read_scenario_text("about: Nothing.\ntimeline: []")
 
     assert (scenario.release, scenario.profile, scenario.nodes, scenario.racks) == ("4.3", "test", 1, None)
-    assert (scenario.seed, scenario.jitter_ms, scenario.config, scenario.topics) == (0, (0, 0), {}, {})
+    assert (scenario.seed, scenario.jitter_ms, scenario.config, scenario.topics) == (0, (0, 5), {}, {})
     assert read_scenario_text("about: x\nsource: KIP-1\ntimeline: []").sources == ("KIP-1",)
 
 
@@ -76,6 +76,12 @@ def test_little_is_needed() -> None:
         ("about: x\njitter: 5s..1s\ntimeline: []", ["f.yaml:2: jitter: '5s..1s' goes from more to less"]),
         ("about: x\nconfig: [a]\ntimeline: []",
          ["f.yaml:2: config: should be a mapping, each value a text, number, true, false or null, not a list"]),
+        ("about: x\nconfig: {offsets.retention.minuts: 5}\ntimeline: []",
+         ["f.yaml:2: config: unknown setting 'offsets.retention.minuts'; did you mean 'offsets.retention.minutes'?"]),
+        ("about: x\nconfig:\n  offsets.retention.minutes: soon\ntimeline: []",
+         ["f.yaml:3: config: offsets.retention.minutes: 'soon' is not a number of type int"]),
+        ("about: x\ntopics: {orders: {config: {retention.sm: 5}}}\ntimeline: []",
+         ["f.yaml:2: orders: unknown topic setting 'retention.sm'; did you mean 'retention.ms'?"]),
         ("about: x\nactors: a\ntimeline: []",
          ["f.yaml:2: actors: should be a list of names or a mapping, [a, b], not 'a'"]),
         ("about: x\nactors: [a, 3]\ntimeline: []", ["f.yaml:2: actors: should be a name, not 3"]),

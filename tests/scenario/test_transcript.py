@@ -74,7 +74,7 @@ def test_steps_of_an_included_file_are_told_with_the_file() -> None:
     """Its lines are not those of the scenario."""
     happenings = [StepBegan(0, step(line=9)), StepBegan(0, step(line=3, file="scenarios/common/two.yaml"))]
 
-    assert text_of(*happenings).splitlines()[1] == "               common/two.yaml:3  a: heartbeat"
+    assert text_of(*happenings).splitlines()[1] == "               two:3  a: heartbeat"
 
 
 def test_an_api_or_message_that_is_unknown_is_told_as_it_is() -> None:
@@ -120,3 +120,12 @@ two-members: Two members share a group.
 ended at +00:00:00.000 after 0 steps
 """
     )
+
+
+def test_a_partition_that_is_named_twice_is_told_twice() -> None:
+    """One entry for each partition would hide what the request asks."""
+    partition = {"PartitionIndex": 0, "Timestamp": 7}
+    request = {"ReplicaId": -1, "Topics": [{"Name": "orders", "Partitions": [partition, partition]}]}
+    told = text_of(StepBegan(0, step()), Sent(0, "a", "ListOffsets", 1, request, 1))
+
+    assert told.count("partition_index: 0") == 2

@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from fakebroker import FakeBroker
+from fakebroker.scenario.player import Player
 from fakebroker.scenario.reading import find_scenarios, read_scenario
 from fakebroker.scenario.run import Status, Task, play
+from fakebroker.scenario.script import Expect, Pass, Scenario, Silent
+from fakebroker.scenario.worlds import BrokerWorld
 from tools.scenario_pages import README, playable_on_kafka, scenarios_page
 
 SCENARIOS = README.parent
@@ -36,6 +40,25 @@ def test_a_scenario_says_where_it_is_from(path: Path) -> None:
     assert [source for source in scenario.sources if not PUBLIC.fullmatch(source) and not RULE.fullmatch(source)] == []
     assert any(PUBLIC.fullmatch(source) for source in scenario.sources)
     assert 60 < len(scenario.about) < 400
+
+
+def takes_no_time(scenario: Scenario) -> bool:
+    """Whether no step lets time pass, or waits for what takes time."""
+    return not any(isinstance(s, Pass | Silent) or (isinstance(s, Expect) and s.within_ms) for s in scenario.timeline)
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if takes_no_time(read_scenario(path))], ids=lambda path: path.stem
+)
+def test_a_scenario_passes_on_a_running_broker(path: Path) -> None:
+    """Over TCP and in real time it goes as in virtual time, where it takes no time."""
+    scenario = read_scenario(path)
+    made = {"nodes": scenario.nodes, "config": dict(scenario.config), "profile": scenario.profile}
+
+    with FakeBroker(as_release=scenario.release, **made) as broker:
+        played = Player(BrokerWorld(broker), scenario).play()
+
+    assert played.problems == []
 
 
 def test_every_transcript_belongs_to_a_scenario() -> None:

@@ -87,13 +87,14 @@ def why_no_kafka() -> str | None:
     """Why none can be started here; None if it can."""
     if shutil.which("java") is None:
         return "NOTHING IS COMPARED WITH A REAL KAFKA: no java on the PATH"
-    if not (JARS / f"kafka_2.13-{VERSION}.jar").exists():
+    if not (JARS / f".complete-{VERSION}").exists():
         return f"NOTHING IS COMPARED WITH A REAL KAFKA: no jars of Kafka {VERSION} in .java/lib (make setup-java)"
     return None
 
 
 needs_real_kafka = [
     pytest.mark.real_kafka,
+    pytest.mark.timeout(300),  # on a busy machine it may take a minute to start
     pytest.mark.skipif(why_no_kafka() is not None, reason=str(why_no_kafka())),
 ]
 

@@ -1,0 +1,221 @@
+"""Scenarios by HTTP: played in virtual time, or on the served broker while clients are connected."""
+
+import json
+from typing import Any
+
+from tests.support.control import Client, with_door
+
+REFUSED_ONCE = """\
+about: One commit is refused.
+parameters: {offset: 1}
+topics: {orders: {partitions: 1}}
+actors: [a]
+timeline:
+  - {fault: {api: OffsetCommit, error: NOT_COORDINATOR, times: 1}, as: refused}
+  - {a: commit, group_id: billing, offsets: {orders-0: "${offset}"}, expect: {error: NOT_COORDINATOR}}
+  - {a: commit, group_id: billing, offsets: {orders-0: "${offset}"}, expect: {error: NONE}}
+  - {expect: {group: billing, offsets: {orders-0: 1}}}
+"""
+WEEK = """\
+about: A week passes.
+actors: [a]
+topics: {orders: {partitions: 1}}
+timeline:
+  - {a: commit, group_id: billing, offsets: {orders-0: 1}}
+  - pass: 8d
+  - {expect: {group: billing, state: Dead}}
+"""
+ENDLESS = """\
+about: It waits for a group that never comes.
+timeline:
+  - {wait: {group: nobody, state: Stable}, within: 1d}
+"""
+
+
+def scenario(text: str, **more: Any) -> dict[str, Any]:
+    return {"scenario": text, **more}
+
+
+def test_in_virtual_time_the_answer_is_the_result() -> None:
+    """Eight days are over at once, on a broker of their own; the served one is as it was."""
+
+    async def test(client: Client) -> None:
+        answer = await client.ask("POST", "/scenarios", scenario(WEEK, virtual=True))
+        told = answer.json()
+
+        assert answer.status_code == 200
+        assert (told["state"], told["problems"], told["steps"]) == ("passed", [], 3)
+        assert "+8d 00:00:00.000" in told["transcript"]
+        assert await client.get("/topics") == []
+
+    with_door(test)
+
+
+def test_on_the_served_broker_it_is_played_in_the_background() -> None:
+    """202 at once, with its topics there; the result is waited for."""
+
+    async def test(client: Client) -> None:
+        answer = await client.ask("POST", "/scenarios", scenario(REFUSED_ONCE))
+        assert (answer.status_code, answer.headers["location"]) == (202, "/scenarios/p1")
+        assert client.broker.topic("orders").exists
+
+        told = await client.do("POST", "/scenarios/p1/wait", {"timeout_s": 20})
+        assert (told["state"], told["problems"], told["steps"]) == ("passed", [], 4)
+        assert "a <- OffsetCommit" in told["transcript"]
+        assert client.broker.group("billing").offsets == {("orders", 0): 1}
+        assert await client.get("/scenarios/p1") == told
+        (listed,) = await client.get("/scenarios")
+        assert listed == {name: value for name, value in told.items() if name != "transcript"}
+
+    with_door(test)
+
+
+def test_what_fails_is_told() -> None:
+    """The state, the problem with its line; waiting for it is no error."""
+
+    async def test(client: Client) -> None:
+        await client.ask("POST", "/scenarios", scenario(REFUSED_ONCE, parameters={"offset": 2}))
+        told = await client.do("POST", "/scenarios/p1/wait", {"timeout_s": 20})
+
+        assert told["state"] == "failed"
+        assert len(told["problems"]) == 1
+        assert told["problems"][0].startswith("scenario:9: expect: {group: billing")
+
+    with_door(test)
+
+
+def test_people_are_told_in_text() -> None:
+    """The transcript, then how it ended."""
+
+    async def test(client: Client) -> None:
+        answer = await client.ask("POST", "/scenarios", scenario(WEEK, virtual=True), headers={"accept": "text/plain"})
+
+        assert answer.headers["content-type"].startswith("text/plain")
+        assert answer.text.startswith("scenario: A week passes.\n")
+        assert answer.text.endswith("\np1 passed\n")
+
+    with_door(test)
+
+
+def test_one_that_goes_on_is_waited_for_in_vain_and_ended() -> None:
+    """The wait names the step that it is at; DELETE ends it at once, and it is not known any more."""
+
+    async def test(client: Client) -> None:
+        await client.ask("POST", "/scenarios", scenario(ENDLESS))
+        problem = await client.problem("POST", "/scenarios/p1/wait", {"timeout_s": 0.3})
+        assert problem["status"] == 408
+        assert "it is at scenario:3: wait: {group: nobody, state: Stable}" in problem["detail"]
+
+        await client.do("DELETE", "/scenarios/p1")
+        assert (await client.problem("GET", "/scenarios/p1"))["status"] == 404
+        assert (await client.problem("DELETE", "/scenarios/p1"))["status"] == 404
+
+    with_door(test)
+
+
+def test_the_end_of_the_door_is_the_end_of_its_scenarios() -> None:
+    """Nothing hangs, no thread goes on."""
+
+    async def test(client: Client) -> None:
+        await client.ask("POST", "/scenarios", scenario(ENDLESS))
+        await client.ask(
+            "POST",
+            "/scenarios",
+            scenario(
+                ENDLESS.replace("wait: {group: nobody, state: Stable}, within", "pass").replace(
+                    "{pass: 1d}", "pass: 1d"
+                )
+            ),
+        )
+
+    with_door(test)
+
+
+def test_an_isolated_broker_has_scenarios_of_its_own() -> None:
+    """The path names the broker that it is played on."""
+
+    async def test(client: Client) -> None:
+        made = await client.do("POST", "/brokers", {})
+        answer = await client.ask("POST", f"/brokers/{made['broker_id']}/scenarios", scenario(REFUSED_ONCE))
+        told = await client.do("POST", f"{answer.headers['location']}/wait", {"timeout_s": 20})
+
+        assert told["state"] == "passed", told
+        assert not client.broker.topic("orders").exists
+
+    with_door(test)
+
+
+def test_a_text_that_is_no_scenario_is_refused() -> None:
+    """With every problem, each with its line."""
+
+    async def test(client: Client) -> None:
+        problem = await client.problem("POST", "/scenarios", scenario("about: x\nactor: [a]\ntimeline: []\nseed: x\n"))
+
+        assert (problem["status"], problem["field"]) == (422, "scenario")
+        assert any("scenario:2: actor" in each for each in problem["problems"])
+        assert len(problem["problems"]) >= 2
+
+    with_door(test)
+
+
+def test_includes_are_refused() -> None:
+    """A caller reads no files of the host."""
+
+    async def test(client: Client) -> None:
+        text = "about: x\ntimeline:\n  - {include: /etc/passwd}\n"
+        problem = await client.problem("POST", "/scenarios", scenario(text, virtual=True))
+
+        assert problem["status"] == 422
+        assert "include" in problem["detail"]
+        assert "root:" not in json.dumps(problem)
+
+    with_door(test)
+
+
+def test_a_scenario_that_the_broker_contradicts_is_refused() -> None:
+    """What it needs, and what there is."""
+
+    async def test(client: Client) -> None:
+        for line, told in (
+            ("nodes: 3", "needs nodes 3"),
+            ('release: "3.9"', "needs release 3.9"),
+            ("config: {offsets.retention.minutes: 5}", "needs config offsets.retention.minutes 5"),
+            ("topics: {orders: {partitions: 2}}", "needs topic orders 2 partitions"),
+        ):
+            client.broker.topic("orders").exists or client.broker.create_topic("orders", 1)
+            problem = await client.problem("POST", "/scenarios", scenario(f"{line}\n{ENDLESS}"))
+            assert (problem["status"], problem["field"]) == (422, "scenario")
+            assert told in problem["detail"]
+        assert await client.get("/scenarios") == []
+
+    with_door(test)
+
+
+def test_bad_bodies_are_refused() -> None:
+    """Each with the field that is wrong."""
+
+    async def test(client: Client) -> None:
+        for body, field in (
+            ({}, "scenario"),
+            ({"scenario": 5}, "scenario"),
+            ({"scenario": WEEK, "sead": 5}, "sead"),
+            ({"scenario": WEEK, "seed": "x"}, "seed"),
+            ({"scenario": WEEK, "virtual": "yes"}, "virtual"),
+        ):
+            problem = await client.problem("POST", "/scenarios", body)
+            assert (problem["status"], problem["field"]) == (422, field)
+
+    with_door(test)
+
+
+def test_too_many_at_once_are_refused() -> None:
+    """Each has a thread."""
+
+    async def test(client: Client) -> None:
+        for _ in range(16):
+            assert (await client.ask("POST", "/scenarios", scenario(ENDLESS))).status_code == 202
+        assert (await client.problem("POST", "/scenarios", scenario(ENDLESS)))["status"] == 409
+        await client.do("DELETE", "/scenarios/p3")
+        assert (await client.ask("POST", "/scenarios", scenario(ENDLESS))).status_code == 202
+
+    with_door(test)

@@ -1,0 +1,101 @@
+"""`fakebroker scenario check`, `schema` and `new`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from fakebroker.cli import main
+from fakebroker.scenario.reading import read_scenario
+from tests.scenario.texts import with_steps
+
+
+def run(*args: str | Path) -> tuple[int, str]:
+    result = CliRunner().invoke(main, ["scenario", *map(str, args)])
+    return result.exit_code, result.output
+
+
+def test_check_reads_without_playing(tmp_path: Path) -> None:
+    """Files and folders; the number of files is told."""
+    (tmp_path / "a.yaml").write_text(with_steps("{a: heartbeat}"))
+    (tmp_path / "b.yaml").write_text(with_steps("{b: heartbeat}"))
+
+    assert run("check", tmp_path) == (0, "2 files, nothing wrong\n")
+    assert run("check", tmp_path / "a.yaml") == (0, "1 file, nothing wrong\n")
+
+
+def test_check_says_what_is_wrong_in_every_file(tmp_path: Path) -> None:
+    """With file, line and key; the status is 1."""
+    (tmp_path / "a.yaml").write_text(with_steps("{a: heartbeat}"))
+    (tmp_path / "b.yaml").write_text(with_steps("{b: hartbeat}"))
+    (tmp_path / "c.yaml").write_bytes(b"\xff")
+    status, output = run("check", tmp_path)
+
+    assert status == 1
+    assert output.splitlines() == [
+        f"{tmp_path}/b.yaml:5: b: an actor (b) has no verb 'hartbeat'; did you mean heartbeat?",
+        f"{tmp_path}/c.yaml:1: this is not UTF-8 text",
+        "Error: 2 of 3 files cannot be played",
+    ]
+
+
+def test_check_of_a_path_that_is_not_there(tmp_path: Path) -> None:
+    """An error in one line."""
+    path = tmp_path / "nowhere"
+
+    assert run("check", path) == (1, f"Error: there is no file or folder {path}\n")
+
+
+def test_the_schema_is_printed() -> None:
+    """As JSON."""
+    status, output = run("schema")
+
+    assert status == 0
+    assert json.loads(output)["title"] == "A scenario of fakebroker"
+
+
+def test_new_writes_a_file_to_begin_with(tmp_path: Path) -> None:
+    """It can be read at once, and one that is there already stays."""
+    status, output = run("new", "outage", "--dir", tmp_path / "mine")
+    path = tmp_path / "mine" / "outage.yaml"
+
+    assert (status, output) == (
+        0,
+        f"wrote {path}\nplay it, and keep its transcript: fakebroker scenario run {path} --approve\n",
+    )
+    assert len(read_scenario(path).timeline) > 10
+    path.write_text("mine")
+    assert run("new", "outage.yaml", "--dir", tmp_path / "mine") == (1, f"Error: {path} is there already\n")
+    assert path.read_text() == "mine"
+
+
+def test_what_new_writes_passes(tmp_path: Path) -> None:
+    """Played in virtual time, it comes out as it says."""
+    run("new", "outage", "--dir", tmp_path)
+
+    assert run("run", tmp_path / "outage.yaml", "--approve")[0] == 0
+    assert run("run", tmp_path / "outage.yaml")[0] == 0
+
+
+def test_new_where_no_file_can_be(tmp_path: Path) -> None:
+    """The reason of the system is told."""
+    (tmp_path / "file").write_text("")
+    status, output = run("new", "x", "--dir", tmp_path / "file")
+
+    assert status == 1
+    assert output.startswith(f"Error: cannot write {tmp_path}/file/x.yaml: ")
+
+
+def test_what_is_missing_without_the_extra_is_said(tmp_path: Path) -> None:
+    """Without PyYAML the command names the extra, and other commands go on."""
+    (tmp_path / "a.yaml").write_text(with_steps("{a: heartbeat}"))
+    code = (
+        "import sys; sys.modules['yaml'] = None; from fakebroker.cli import main; "
+        f"main(['scenario', 'check', {str(tmp_path / 'a.yaml')!r}])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert done.stderr == "Error: scenarios need PyYAML: pip install 'fakebroker[scenario]'\n"
