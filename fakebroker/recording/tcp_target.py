@@ -12,12 +12,21 @@ from fakebroker.schema import Message
 from fakebroker.testclient.tcp_driver import TcpDriver
 from fakebroker.wire.messages.api_versions import ApiVersionsRequest
 from fakebroker.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from fakebroker.wire.messages.find_coordinator import FindCoordinatorRequest
+from fakebroker.wire.messages.init_producer_id import InitProducerIdRequest
 from fakebroker.wire.messages.metadata import MetadataRequest
+from fakebroker.wire.messages.offset_fetch import OffsetFetchRequest
 from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 ANSWER_WITHIN_MS = 30_000
 MOST_RECORDS = 100_000  # of a partition that are made
 _AT_ONCE = 1_000
+_TRIES, _PAUSE_MS = 50, 200
+_LEADERLESS = (
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+)
 _CREATE_TOPICS_VERSION, _METADATA_VERSION, _PRODUCE_VERSION = 5, 1, 8
 _ASKS = "fakebroker-replay"
 
@@ -40,6 +49,7 @@ def tcp_target(survey: Survey, host: str, port: int) -> Target:
     }
     for name in _make_topics(survey, driver, client):
         _fill(name, survey, driver, client)
+    _wake(survey, driver, client)
     metadata = _ask(driver, client, MetadataRequest(topics=[]), _METADATA_VERSION)
     brokers = sorted((each.node_id, Address(each.host, each.port)) for each in metadata.brokers)  # type: ignore[attr-defined]
     found = dict(zip(survey.node_ids, brokers, strict=False))  # as many as there are on both sides
@@ -94,10 +104,40 @@ def _fill(name: str, survey: Survey, driver: TcpDriver, client: ClientConnection
             part = PartitionProduceData(index=index, records=build_batch(records, base_offset=start, leader_epoch=-1))
             request = ProduceRequest(acks=-1, timeout_ms=ANSWER_WITHIN_MS)
             request.topic_data = [TopicProduceData(name=name, partition_data=[part])]
-            answer = _ask(driver, client, request, _PRODUCE_VERSION)
-            code = answer.responses[0].partition_responses[0].error_code  # type: ignore[attr-defined]
-            if code:
-                raise FakebrokerError(f"{name}-{index} cannot be filled: error {code}")
+            _produce(f"{name}-{index}", request, driver, client)
+
+
+def _wake(survey: Survey, driver: TcpDriver, client: ClientConnection) -> None:
+    """A Kafka that was just started makes and loads its coordinators when they are first asked: wait until they answer.
+
+    A group that another broker coordinates is left alone.
+    """
+    asked: list[tuple[Message, int]] = [
+        (InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=ANSWER_WITHIN_MS), 0)
+    ]
+    for group_id in dict.fromkeys([*survey.first_generations, *survey.coordinators]):
+        asked += [(FindCoordinatorRequest(key=group_id), 1), (OffsetFetchRequest(group_id=group_id, topics=None), 5)]
+    for request, version in asked:
+        for _ in range(_TRIES):
+            answer = _ask(driver, client, request, version)
+            is_elsewhere = len(survey.node_ids) > 1 and answer.error_code == ErrorCode.NOT_COORDINATOR  # type: ignore[attr-defined]
+            if answer.error_code == ErrorCode.NONE or is_elsewhere:  # type: ignore[attr-defined]
+                break
+            driver.pass_time(_PAUSE_MS)
+
+
+def _produce(name: str, request: ProduceRequest, driver: TcpDriver, client: ClientConnection) -> None:
+    """Produce one batch; a topic that was just made may have no leader yet."""
+    code = -1
+    for _ in range(_TRIES):
+        answer = _ask(driver, client, request, _PRODUCE_VERSION)
+        code = answer.responses[0].partition_responses[0].error_code  # type: ignore[attr-defined]
+        if code == ErrorCode.NONE:
+            return
+        if code not in _LEADERLESS:
+            break
+        driver.pass_time(_PAUSE_MS)
+    raise FakebrokerError(f"{name} cannot be filled: error {code}")
 
 
 def _record(offset: int, known: ReadRecord | None, wall_ms: int) -> Record:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from fakebroker.errors import FakebrokerError
-from fakebroker.meaning.records import records_of
+from fakebroker.meaning.records import bytes_of, records_of
 from fakebroker.recording.beginning import accepted_by, settings_of
 from fakebroker.recording.exchanges import Exchange, Told, exchanges_of
 from fakebroker.recording.folding import folded
@@ -22,7 +22,7 @@ _COARSE_FROM_MS = 1_000  # pauses from here on are rounded to a tenth of a secon
 _COARSE_MS, _FINE_MS = 100, 10
 _FILLERS_AT_ONCE = 100
 MOST_FILLERS = 100_000
-BEFORE = "before"  # the actor that makes what was there
+OTHERS = "others"  # the actor that makes what was there, and what others produced meanwhile
 _PINNED_AT_MOST = {"Produce": 12, "Fetch": 12, "OffsetCommit": 9, "OffsetFetch": 7}
 _OF_NO_INTEREST = re.compile(r"share\.|transaction\.|.*\.replication\.factor$")
 _CREATING = frozenset({"CreateTopics", "Metadata"})
@@ -67,6 +67,7 @@ class _Writer:
         self._at_ms = 0.0
         self._waiting: dict[int, Exchange] = {}  # held-up exchanges by the line of the request
         self._remarks: list[str] = []
+        self._ends: dict[Place, int] = {}  # where the logs end
         self._placed_already: dict[str, None] = {}
         self._topics_used, self._groups_used = self._used()
 
@@ -89,7 +90,7 @@ class _Writer:
             data["config"] = settings
         if topics := self._topics():
             data["topics"] = topics
-        data["actors"] = self._actors(any(BEFORE in str(step) for step in before))
+        data["actors"] = self._actors(any(OTHERS in str(step) for step in [*before, *self._steps]))
         data["timeline"] = [*before, *folded(self._steps)]
         left_out = [f"left out: {what} ({count})" for what, count in self._told.left_out.items()]
         cut = [self._told.cut] if self._told.cut else []
@@ -119,6 +120,9 @@ class _Writer:
             return
         self._settle(one)
         self._pause(event.at_ms)
+        self._catch_up(one)
+        if one.api == "Produce":
+            self._note_produced(one)
         is_later = one.is_held_up
         for index, step in enumerate(steps):
             if is_later:
@@ -209,7 +213,7 @@ class _Writer:
         return topics
 
     def _actors(self, has_before: bool) -> dict[str, Json]:
-        actors: dict[str, Json] = {BEFORE: {}} if has_before else {}
+        actors: dict[str, Json] = {OTHERS: {}} if has_before else {}
         for one in self._told.exchanges:
             actor = actors.setdefault(one.actor, {})
             if one.client is not None and one.client != one.actor:
@@ -237,30 +241,64 @@ class _Writer:
                 continue
             commits.setdefault(group_id, {})[f"{topic}-{index}"] = commit.offset
         for group_id, offsets in commits.items():
-            yield {BEFORE: "commit", "offsets": offsets, "group_id": group_id, "expect": {"error": "NONE"}}
+            yield {OTHERS: "commit", "offsets": offsets, "group_id": group_id, "expect": {"error": "NONE"}}
 
     def _log_before(self, place: Place) -> Iterator[Step]:
         """Records up to where the log ended; those that somebody read as they were."""
         log = self._survey.logs[place]
         end = log.end or 0
-        name = f"{place[0]}-{place[1]}"
         if end > MOST_FILLERS:
-            self._remarks.append(f"{name} had {end} records before the session, which are left out")
+            self._remarks.append(f"{place[0]}-{place[1]} had {end} records before the session, which are left out")
             return
-        known = {record.offset: record for _, data in sorted(log.batches.items()) for record in records_of(data)}
-        at = 0
-        for offset in [*sorted(offset for offset in known if offset < end), end]:
-            yield from _fillers(name, offset - at)
-            if offset < end:
-                yield {BEFORE: f"produce {name}", "records": [record_step(known[offset])]}
-            at = offset + 1
+        yield from self._by_others(place, 0, end, with_fillers=True)
         if log.start:
             yield {"topic": f"advance_log_start {place[0]}", "offset": log.start, "partition": place[1]}
+
+    def _by_others(self, place: Place, start: int, end: int, *, with_fillers: bool) -> Iterator[Step]:
+        """Records of others from `start` to `end`: as they were where somebody read them, others in between."""
+        name = f"{place[0]}-{place[1]}"
+        batches = self._survey.logs[place].batches
+        at = start
+        for base_offset in [*sorted(base for base in batches if start <= base < end), end]:
+            if base_offset > at:
+                if not with_fillers:
+                    break
+                yield from _fillers(name, base_offset - at)
+                at = base_offset
+            records = records_of(batches[base_offset]) if base_offset < end else []
+            if records:
+                yield {OTHERS: f"produce {name}", "records": [record_step(record) for record in records]}
+                at = records[-1].offset + 1
+        self._ends[place] = at
+
+    def _catch_up(self, one: Exchange) -> None:
+        """Before what somebody produces or reads comes what others had produced until then."""
+        bases = self._survey.bases.get(one.line, {}) if one.api == "Produce" else {}
+        for place, base_offset in bases.items():
+            self._others_until(place, base_offset, with_fillers=True)
+        for topic in (one.answer or {}).get("Responses", ()) if one.api == "Fetch" else ():
+            name = self._survey.topic_name(topic)
+            for each in topic["Partitions"]:
+                self._others_until((name or "", each["PartitionIndex"]), each["HighWatermark"], with_fillers=False)
+
+    def _others_until(self, place: Place, end: int, *, with_fillers: bool) -> None:
+        at = self._ends.get(place, 0)
+        if at < end and place in self._survey.logs and not (with_fillers and end - at > MOST_FILLERS):
+            self._steps += self._by_others(place, at, end, with_fillers=with_fillers)
+
+    def _note_produced(self, one: Exchange) -> None:
+        """Where the logs end after a Produce."""
+        for topic in one.request["TopicData"]:
+            for each in topic["PartitionData"]:
+                place = (self._survey.topic_name(topic) or "", each["Index"])
+                base_offset = self._survey.bases.get(one.line, {}).get(place, -1)
+                if base_offset >= 0:
+                    self._ends[place] = base_offset + len(records_of(bytes_of(each["Records"]) or b""))
 
 
 def _fillers(name: str, count: int) -> Iterator[Step]:
     def produce(records: int) -> Step:
-        return {BEFORE: f"produce {name}", "records": ["filler"] * records}
+        return {OTHERS: f"produce {name}", "records": ["filler"] * records}
 
     times, rest = divmod(count, _FILLERS_AT_ONCE)
     if times:

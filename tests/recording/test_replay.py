@@ -12,6 +12,8 @@ from click.testing import CliRunner
 from fakebroker import FakeBroker
 from fakebroker.recording.explained import OFFERED
 from fakebroker.recording.replay_command import replay
+from fakebroker.recording.scenario_file import written
+from fakebroker.recording.to_scenario import scenario_of
 from tests.recording.recorded import SESSIONS, lines_of, recorder, replayed, unexplained, write_lines
 
 Line = dict[str, Any]
@@ -67,18 +69,22 @@ def test_what_kafka_python_did_here_is_answered_alike(tmp_path: Path) -> None:
     with _broker_with_records() as broker, recorder(broker.bootstrap, path) as bootstrap:
         producer = KafkaProducer(bootstrap_servers=bootstrap)
         for number in range(20):
-            producer.send("orders", b"%d" % number, partition=number % 2)
-        producer.flush(30)
+            producer.send("orders", b"%d" % number, partition=number % 2).get(30)
+            if number == 10:
+                broker.topic("orders").produce("from", "somebody else", partition=1)
         consumer = KafkaConsumer("orders", bootstrap_servers=bootstrap, group_id="g", auto_offset_reset="earliest")
         seen, deadline = 0, time.monotonic() + 60
-        while seen < 22 and time.monotonic() < deadline:
+        while seen < 24 and time.monotonic() < deadline:
             seen += sum(map(len, consumer.poll(500).values()))
         consumer.commit()
         consumer.close()
         producer.close()
 
-    assert seen == 22
+    assert seen == 24
     assert unexplained(path) == []
+    made = written(scenario_of(path), path.name)
+    assert made.problems == []
+    assert "answered otherwise" not in made.text
 
 
 NODES = ("NodeId", "BrokerId", "LeaderId", "ControllerId", "ReplicaNodes", "IsrNodes", "broker")
