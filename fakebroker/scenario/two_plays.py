@@ -101,6 +101,9 @@ class _Exchanges:
         yield from alone
 
     def _answers(self, theirs: _Exchange, own: _Exchange, their_ms: int, our_ms: int) -> Iterator[ClientDifference]:
+        if theirs.sent.version != own.sent.version:
+            yield ClientDifference(_title(theirs), f"on fakebroker it is sent in v{own.sent.version}")
+            return
         if theirs.received is None or own.received is None:
             if theirs.received is not own.received:
                 who = "Kafka" if theirs.received else "fakebroker"

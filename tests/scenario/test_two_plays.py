@@ -15,12 +15,12 @@ STORY = scenario([BEAT])
 
 
 def exchange(
-    number: int, response: Any, api: str = "Heartbeat", waited_ms: int = 0, actor: str = "a"
+    number: int, response: Any, api: str = "Heartbeat", waited_ms: int = 0, actor: str = "a", version: int = 4
 ) -> list[Happening]:
     """A step with a request and its answer; None for one that is never answered."""
-    happenings: list[Happening] = [StepBegan(0, BEAT), Sent(0, actor, api, 4, {"GroupId": "billing"}, number)]
+    happenings: list[Happening] = [StepBegan(0, BEAT), Sent(0, actor, api, version, {"GroupId": "billing"}, number)]
     if response is not None:
-        happenings.append(Received(waited_ms, actor, api, 4, response, number, waited_ms))
+        happenings.append(Received(waited_ms, actor, api, version, response, number, waited_ms))
     return happenings
 
 
@@ -56,6 +56,11 @@ def test_ids_and_times_of_the_two_runs_are_the_same_thing_by_meaning() -> None:
         ([], exchange(1, {}), "it is sent only on fakebroker"),
         (exchange(1, {}, "JoinGroup"), exchange(1, {}), "on fakebroker a sends Heartbeat"),
         (exchange(1, None), exchange(1, {}), "only fakebroker answers"),
+        (
+            exchange(1, {"ErrorCode": 27}),
+            exchange(1, {}, version=3),
+            "Heartbeat v4 of a: on fakebroker it is sent in v3",
+        ),
         (
             exchange(1, {}, waited_ms=6_000),
             exchange(1, {}, waited_ms=3_000),
