@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import singledispatchmethod
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
+from typing import Any, NamedTuple
 
 from fakebroker.core.events import FaultHit, OffsetsExpired, Transition
 from fakebroker.engine.journal import Connected, Disconnected
@@ -104,8 +104,35 @@ class _Writer:
         self._shown_ms: int | None = None
 
     def lines(self) -> list[str]:
-        """All lines."""
-        return [line for each in self._happenings for line in self._of(each)]
+        """All lines. Heartbeats that are the same as the one before are counted: members of groups send many."""
+        lines: list[str] = []
+        quiet: dict[str, _Heartbeats] = {}
+        rest = iter([*zip(self._happenings, [*self._happenings[1:], None], strict=False)])
+        for happening, following in rest:
+            if (beat := _heartbeat(happening, following)) is None:
+                lines += self._counted(quiet)
+                lines += self._of(happening)
+                continue
+            next(rest)  # its answer
+            if beat.actor in quiet and quiet[beat.actor].says == beat.says:
+                quiet[beat.actor] = beat._replace(times=quiet[beat.actor].times + 1)
+            else:
+                if beat.actor in quiet:
+                    lines += self._counted(quiet)
+                quiet[beat.actor] = beat
+                lines += (*self._of(happening), *self._of(beat.answer))
+        return [*lines, *self._counted(quiet)]
+
+    def _counted(self, quiet: "dict[str, _Heartbeats]") -> list[str]:
+        """A line for each actor that has sent more of the same; it begins anew."""
+        lines: list[str] = []
+        for beats in sorted(quiet.values(), key=lambda each: each.answer.at_ms):
+            if beats.times > 1:
+                more = beats.times - 1
+                what = f"{beats.actor} heartbeats {more} more time{'s' if more > 1 else ''}"
+                lines += self._tell(beats.answer, what, "ok")
+        quiet.clear()
+        return lines
 
     @singledispatchmethod
     def _of(self, happening: Happening) -> Iterator[str]:  # noqa: ARG002
@@ -190,6 +217,24 @@ class _Writer:
         for number, line in enumerate(text.splitlines()):
             first = left if number == 0 else indent
             yield from _wrapped(line, first, f"{indent}{' ' * own}    ")
+
+
+class _Heartbeats(NamedTuple):
+    """Heartbeats of one actor that were answered at once and without an error, each with the same fields."""
+
+    actor: str
+    says: tuple[Any, ...]
+    answer: Received  # that of the last
+    times: int = 1
+
+
+def _heartbeat(sent: Happening, answer: Happening | None) -> _Heartbeats | None:
+    """A heartbeat and its answer, if these are one and all is well."""
+    if not (isinstance(sent, Sent) and sent.api == "Heartbeat" and isinstance(answer, Received)):
+        return None
+    if answer.number != sent.number or answer.waited_ms or answer.response is None or answer.response.get("ErrorCode"):
+        return None
+    return _Heartbeats(sent.actor, (sent.version, sent.request, answer.response), answer)
 
 
 def _wrapped(text: str, first: str, other: str) -> list[str]:

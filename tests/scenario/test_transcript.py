@@ -85,6 +85,36 @@ def test_an_api_or_message_that_is_unknown_is_told_as_it_is() -> None:
     assert "a -> Fetch v4  bytes as they are" in text_of(StepBegan(0, step()), Sent(0, "a", "Fetch", 4, None, 1))
 
 
+def beat(at_ms: int, actor: str, number: int, error: int = 0) -> list[Happening]:
+    """A heartbeat and its answer."""
+    request = {"GroupId": "g", "GenerationId": 1, "MemberId": actor}
+    return [
+        Sent(at_ms, actor, "Heartbeat", 4, request, number),
+        Received(at_ms, actor, "Heartbeat", 4, {"ErrorCode": error}, number, 0),
+    ]
+
+
+def test_heartbeats_that_say_the_same_are_counted() -> None:
+    """A member of a group sends thousands in a day; what is another one is told."""
+    happenings = [StepBegan(0, step("pass: 1m"))]
+    for number in range(5):
+        happenings += beat(number * 1000, "a", 2 * number)
+        happenings += beat(number * 1000 + 500, "b", 2 * number + 1)
+    happenings += beat(6000, "a", 10, error=27)
+
+    assert text_of(*happenings).splitlines() == [
+        "+00:00:00.000  8  pass: 1m",
+        "                    a -> Heartbeat v4  group_id: g, generation_id: 1, member_id: member-1",
+        "                    a <- Heartbeat  ok",
+        "+00:00:00.500       b -> Heartbeat v4  group_id: g, generation_id: 1, member_id: member-2",
+        "                    b <- Heartbeat  ok",
+        "+00:00:04.000       a heartbeats 4 more times  ok",
+        "+00:00:04.500       b heartbeats 4 more times  ok",
+        "+00:00:06.000       a -> Heartbeat v4  group_id: g, generation_id: 1, member_id: member-1",
+        "                    a <- Heartbeat  REBALANCE_IN_PROGRESS",
+    ]
+
+
 def test_control_characters_do_not_reach_the_screen() -> None:
     """What a client or a file says cannot move the cursor or begin a new line."""
     sent = Sent(0, "a", "Heartbeat", 4, {"GroupId": "b\n\x1b[31m"}, 1)
