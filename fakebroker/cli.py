@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker
     from fakebroker.control.door import Door
     from fakebroker.net.ports import Ports
-    from fakebroker.scenario.serving import ServedScenario
+    from fakebroker.scenario.running.serving import ServedScenario
     from fakebroker.snapshot.snapshot import Snapshot
 
 DEFAULT_LISTEN = "127.0.0.1:9092"
@@ -170,7 +170,7 @@ def _scenario(
         return None
     if snapshot is not None:
         raise click.UsageError("a scenario begins with a broker that is as it says: leave --from or --scenario out")
-    from fakebroker.scenario.serving import ServedScenario
+    from fakebroker.scenario.running.serving import ServedScenario
 
     return ServedScenario(path, dict(_pair(text, "=", "NAME=VALUE") for text in parameters), exit_when_done)
 

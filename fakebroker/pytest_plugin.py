@@ -19,7 +19,7 @@ import pytest
 
 if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker, FakeBroker
-    from fakebroker.scenario.background import BackgroundPlay
+    from fakebroker.scenario.running.background import BackgroundPlay
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -15,7 +15,7 @@ from fakebroker.apis.handlers import MODULES
 from fakebroker.control.openapi import document
 from fakebroker.errors import ErrorCode
 from fakebroker.release import RELEASES, Behaviours, release
-from fakebroker.scenario.json_schema import schema_text
+from fakebroker.scenario.language.json_schema import schema_text
 from fakebroker.settings import (
     PROFILES,
     broker_groups,

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fakebroker.scenario.kinds import Kind
-from fakebroker.scenario.language import (
+from fakebroker.scenario.language.declaration import (
     ACTOR_KEYS,
     FILE_KEYS,
     NOT_IN_SCENARIOS,
@@ -17,8 +16,9 @@ from fakebroker.scenario.language import (
     fault_fields,
     topic_arguments,
 )
-from fakebroker.scenario.read_expectations import MATCHERS, PATTERN_FIELDS, SUBJECTS, properties_of
-from fakebroker.scenario.signatures import Argument
+from fakebroker.scenario.language.kinds import Kind
+from fakebroker.scenario.language.read_expectations import MATCHERS, PATTERN_FIELDS, SUBJECTS, properties_of
+from fakebroker.scenario.language.signatures import Argument
 
 _NO_KIND = {
     "parameters": "a mapping",
@@ -148,7 +148,7 @@ def _subject(verb: Verb) -> str:
 
 
 def _can_be_text(verb: Verb) -> bool:
-    from fakebroker.scenario.kinds import takes_text
+    from fakebroker.scenario.language.kinds import takes_text
 
     return verb.subject is not None and takes_text(verb.subject.kind)
 

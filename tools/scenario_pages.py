@@ -4,8 +4,8 @@ from itertools import groupby
 from pathlib import Path
 
 from fakebroker.release import RELEASES, release
-from fakebroker.scenario.kafka_steps import kafka_part
-from fakebroker.scenario.reading import find_scenarios, read_scenario
+from fakebroker.scenario.language.reading import find_scenarios, read_scenario
+from fakebroker.scenario.on_kafka.kafka_steps import kafka_part
 from fakebroker.scenario.script import Scenario
 
 SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"

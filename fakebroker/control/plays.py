@@ -10,8 +10,8 @@ from fakebroker.errors import UnknownThing, WaitTimeout, nearest
 
 if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker
-    from fakebroker.scenario.background import BackgroundPlay
-    from fakebroker.scenario.from_thread import FromThread
+    from fakebroker.scenario.running.background import BackgroundPlay
+    from fakebroker.scenario.running.from_thread import FromThread
     from fakebroker.scenario.script import Scenario
 
 MOST_PLAYS = 64  # that are over and can still be asked for
@@ -33,10 +33,10 @@ class Play:
 
     def begin(self, broker: "AsyncFakeBroker | None") -> None:
         """Begin on a running broker; with None on one of its own, in virtual time."""
-        from fakebroker.scenario.background import BackgroundPlay
-        from fakebroker.scenario.from_thread import FromThread
-        from fakebroker.scenario.options import check_engine, create_topics
-        from fakebroker.scenario.worlds import BrokerWorld, VirtualWorld
+        from fakebroker.scenario.playing.worlds import BrokerWorld, VirtualWorld
+        from fakebroker.scenario.running.background import BackgroundPlay
+        from fakebroker.scenario.running.from_thread import FromThread
+        from fakebroker.scenario.running.options import check_engine, create_topics
 
         loop = asyncio.get_running_loop()
 
@@ -137,7 +137,7 @@ class Plays:
         contradicts the broker.
         """
         from fakebroker.scenario.errors import ScenarioError
-        from fakebroker.scenario.reading import read_scenario_text
+        from fakebroker.scenario.language.reading import read_scenario_text
 
         if sum(not each.is_done for each in self._plays.values()) >= MOST_AT_ONCE:
             raise Problem(409, "refused", f"{MOST_AT_ONCE} scenarios are being played already; wait, or delete some")

@@ -16,7 +16,7 @@ from fakebroker.plugin.options import checked
 
 if TYPE_CHECKING:
     from fakebroker.broker import FakeBroker
-    from fakebroker.scenario.background import BackgroundPlay
+    from fakebroker.scenario.running.background import BackgroundPlay
     from fakebroker.scenario.script import Scenario
 
 MARKER, FIXTURE = "scenario", "fakebroker"
@@ -48,7 +48,7 @@ def broker_of(item: pytest.Item) -> "Iterator[FakeBroker]":
 
 def _options(item: pytest.Item) -> dict[str, Any]:
     """The options of the broker: those of the scenario, and what marks say beside it."""
-    from fakebroker.scenario.options import broker_options
+    from fakebroker.scenario.running.options import broker_options
 
     marked: dict[str, Any] = {}
     try:
@@ -61,9 +61,9 @@ def _options(item: pytest.Item) -> dict[str, Any]:
 
 def _begin(item: pytest.Item, broker: "FakeBroker") -> None:
     """Begin to play, and wait until the timeline first waits for something."""
-    from fakebroker.scenario.background import BackgroundPlay
-    from fakebroker.scenario.options import create_topics
-    from fakebroker.scenario.worlds import BrokerWorld
+    from fakebroker.scenario.playing.worlds import BrokerWorld
+    from fakebroker.scenario.running.background import BackgroundPlay
+    from fakebroker.scenario.running.options import create_topics
 
     try:
         create_topics(item.stash[SCENARIO], broker)
@@ -110,7 +110,7 @@ def _read(item: pytest.Item) -> "Scenario":
         )
     path = os.path.join(item.path.parent, os.fspath(mark.args[0]))
     try:
-        from fakebroker.scenario.reading import read_scenario
+        from fakebroker.scenario.language.reading import read_scenario
 
         return read_scenario(os.path.relpath(path) if not os.path.isabs(mark.args[0]) else path, dict(mark.kwargs))
     except OSError as error:

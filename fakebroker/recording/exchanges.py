@@ -12,7 +12,7 @@ from typing import Any
 
 from fakebroker.recording.session import Line, message_in, read_session
 from fakebroker.recording.survey import Survey
-from fakebroker.scenario.language import ALL_WORDS
+from fakebroker.scenario.language.declaration import ALL_WORDS
 from fakebroker.wire.registry import APIS
 
 Json = Any

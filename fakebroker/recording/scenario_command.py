@@ -20,7 +20,7 @@ def from_session(file: Path, out: Path | None, force: bool) -> None:
     """
     from fakebroker.recording.scenario_file import written
     from fakebroker.recording.to_scenario import scenario_of
-    from fakebroker.scenario.run import Task, play
+    from fakebroker.scenario.running.run import Task, play
 
     path = out or file.with_suffix(".yaml")
     try:

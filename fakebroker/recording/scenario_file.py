@@ -44,9 +44,9 @@ def written(made: Made, session: str) -> Written:
 def _failed(found: _Text) -> dict[int, list[str]]:
     """Play it in virtual time: the problems by line."""
     from fakebroker.scenario.happenings import Failed, Happening
-    from fakebroker.scenario.player import Player
-    from fakebroker.scenario.reading import read_scenario_text
-    from fakebroker.scenario.worlds import VirtualWorld
+    from fakebroker.scenario.language.reading import read_scenario_text
+    from fakebroker.scenario.playing.player import Player
+    from fakebroker.scenario.playing.worlds import VirtualWorld
 
     failed: dict[int, list[str]] = {}
 

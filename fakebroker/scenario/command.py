@@ -15,7 +15,7 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name == "run":
-            from fakebroker.scenario.run_command import run
+            from fakebroker.scenario.running.run_command import run
 
             return run
         if cmd_name == "from":
@@ -35,7 +35,7 @@ def scenario() -> None:
 def check(paths: tuple[str, ...]) -> None:
     """Read scenario files, and those in folders, without playing them; say what is wrong with them."""
     from fakebroker.scenario.errors import ScenarioError
-    from fakebroker.scenario.reading import find_scenarios, read_scenario
+    from fakebroker.scenario.language.reading import find_scenarios, read_scenario
 
     wrong = 0
     try:
@@ -59,7 +59,7 @@ def check(paths: tuple[str, ...]) -> None:
 @scenario.command()
 def schema() -> None:
     """Print the JSON Schema of scenario files, for editors and other tools."""
-    from fakebroker.scenario.json_schema import schema_text
+    from fakebroker.scenario.language.json_schema import schema_text
 
     click.echo(schema_text(), nl=False)
 
@@ -69,7 +69,7 @@ def schema() -> None:
 @click.option("--dir", "folder", default=".", metavar="FOLDER", help="Where to write it. [default: here]")
 def new(name: str, folder: str) -> None:
     """Write NAME.yaml, a short scenario with remarks that passes, to begin with. Overwrites nothing."""
-    from fakebroker.scenario.starter import starter_text
+    from fakebroker.scenario.language.starter import starter_text
 
     path = Path(folder) / f"{name.removesuffix('.yaml')}.yaml"
     try:

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.errors import ScenarioFailed
-from fakebroker.scenario.options import check_engine
-from fakebroker.scenario.player import Played, Player
-from fakebroker.scenario.reading import read_scenario
-from fakebroker.scenario.transcript import tail_of
-from fakebroker.scenario.worlds import BrokerWorld, VirtualWorld, World
+from fakebroker.scenario.language.reading import read_scenario
+from fakebroker.scenario.playing.player import Played, Player
+from fakebroker.scenario.playing.worlds import BrokerWorld, VirtualWorld, World
+from fakebroker.scenario.running.options import check_engine
+from fakebroker.scenario.running.transcript import tail_of
 
 if TYPE_CHECKING:
     from fakebroker.broker import FakeBroker

@@ -8,7 +8,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from fakebroker.cli import main
-from fakebroker.scenario.reading import read_scenario
+from fakebroker.scenario.language.reading import read_scenario
 from tests.scenario.texts import with_steps
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fakebroker.scenario.player import Player
-from fakebroker.scenario.reading import read_scenario_text
-from fakebroker.scenario.worlds import VirtualWorld
+from fakebroker.scenario.language.reading import read_scenario_text
+from fakebroker.scenario.playing.player import Player
+from fakebroker.scenario.playing.worlds import VirtualWorld
 from tests.scenario.texts import HEAD, problems_of
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "scenarios.md"

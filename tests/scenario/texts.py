@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.scenario.errors import ScenarioError
-from fakebroker.scenario.reading import read_scenario_text
+from fakebroker.scenario.language.reading import read_scenario_text
 from fakebroker.scenario.script import Step
 
 HEAD = "about: A test.\nactors: [a, b]\ntopics: {orders: {partitions: 2}}\ntimeline:\n"

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from fakebroker import FakeBroker
-from fakebroker.scenario.player import Player
-from fakebroker.scenario.reading import find_scenarios, read_scenario
-from fakebroker.scenario.run import Status, Task, play
+from fakebroker.scenario.language.reading import find_scenarios, read_scenario
+from fakebroker.scenario.playing.player import Player
+from fakebroker.scenario.playing.worlds import BrokerWorld
+from fakebroker.scenario.running.run import Status, Task, play
 from fakebroker.scenario.script import Expect, Pass, Scenario, Silent
-from fakebroker.scenario.worlds import BrokerWorld
 from tools.scenario_pages import README, playable_on_kafka, scenarios_page
 
 SCENARIOS = README.parent

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fakebroker.scenario.player import Played, Player
+from fakebroker.scenario.playing.player import Played, Player
+from fakebroker.scenario.playing.worlds import VirtualWorld, World
 from fakebroker.scenario.script import (
     Actor,
     Answered,
@@ -18,7 +19,6 @@ from fakebroker.scenario.script import (
     Silent,
     Step,
 )
-from fakebroker.scenario.worlds import VirtualWorld, World
 
 FILE = "made.yaml"
 

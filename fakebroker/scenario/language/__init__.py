@@ -1,0 +1,1 @@
+"""The language of scenario files: what may stand in them, and reading them."""

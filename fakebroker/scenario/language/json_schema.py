@@ -1,0 +1,177 @@
+"""The JSON Schema of scenario files, made of the language: editors complete and check with it.
+
+It cannot say everything: that names were saved before, that actors exist, what a file includes. `reading.py` does.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from fakebroker.scenario.language.declaration import (
+    ACTOR_KEYS,
+    ALL_WORDS,
+    FILE_KEYS,
+    MOST_TIMES,
+    OTHER_WORDS,
+    RANGE_MS,
+    STEP_KEYS,
+    WORDS,
+    Verb,
+    Word,
+    actor_verbs,
+    answer_fields,
+    fault_fields,
+    keys_beside,
+    topic_arguments,
+)
+from fakebroker.scenario.language.kinds import Kind, Schema, whole, with_saved
+from fakebroker.scenario.language.raw_fields import fields_of
+from fakebroker.scenario.language.read_expectations import SUBJECTS, properties_of
+from fakebroker.scenario.language.signatures import Argument
+from fakebroker.wire.registry import APIS
+
+_STEPS: Schema = {"type": "array", "items": {"$ref": "#/$defs/step"}}
+_PATTERNS: Schema = {
+    "type": "array",
+    "items": {"type": "object", "description": "A request: api, error, client_id, group, topic, node, is_never."},
+}
+
+
+@cache
+def schema_text() -> str:
+    """The schema as it is stored in docs/scenario.schema.json."""
+    return json.dumps(schema(), indent=1) + "\n"
+
+
+def schema() -> Schema:
+    """The whole schema."""
+    special = {
+        "parameters": {"type": "object"},
+        "topics": _names({"$ref": "#/$defs/topic"}),
+        "actors": _names({"$ref": "#/$defs/actor"}),
+        "timeline": _STEPS,
+    }
+    properties = {
+        name: _about(special[name] if key.kind is None else with_saved(key.kind.schema()), key.about)
+        for name, key in FILE_KEYS.items()
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A scenario of fakebroker",
+        **_table(properties, [name for name, key in FILE_KEYS.items() if key.is_required]),
+        "$defs": _definitions(),
+    }
+
+
+def _definitions() -> dict[str, Schema]:
+    actor = {name: _about(with_saved(_kind(key.kind).schema()), key.about) for name, key in ACTOR_KEYS.items()}
+    answers = {"type": "object", "propertyNames": {"enum": sorted(answer_fields())}}
+    return {
+        "saved": {"type": "string", "pattern": r"^\$|\$\{"},
+        "topic": {"anyOf": [_table(_arguments(topic_arguments())), {"type": "null"}]},
+        "actor": {"anyOf": [_table(actor), {"type": "null"}]},
+        "answer": answers,
+        "expectation": {"type": "object", "anyOf": [_expectation(subject) for subject in SUBJECTS]},
+        "step": {"type": "object", "anyOf": list(_steps())},
+    }
+
+
+def _steps() -> Iterable[Schema]:
+    """The forms of a step: for each word, and for an actor, each verb."""
+    for name, about in OTHER_WORDS.items():
+        yield _other_step(name, about)
+    for word in WORDS.values():
+        if word.name == "fault":
+            verb = fault_fields()
+            fields = _about(_table(_arguments(verb.arguments)), verb.about)
+            yield _table({"fault": fields, **_beside(verb)}, ["fault"])
+        for verb in word.verbs.values():
+            yield _word_step(word, verb)
+    for verb in actor_verbs().values():
+        yield _actor_step(verb)
+
+
+def _other_step(name: str, about: str) -> Schema:
+    forms: Mapping[str, Schema] = {
+        "expect": {"$ref": "#/$defs/expectation"},
+        "wait": {"$ref": "#/$defs/expectation"},
+        "pass": with_saved(RANGE_MS.schema()),
+        "any_order": _STEPS,
+        "repeat": with_saved(whole(1, MOST_TIMES).schema()),
+        "include": {"type": "string"},
+    }
+    beside = {"expect": ("within",), "wait": ("within",), "repeat": ("steps",), "include": ("with",)}.get(name, ())
+    properties = {name: _about(forms[name], about), **{key: _step_key(key) for key in ("note", *beside)}}
+    return _table(properties, [name, "steps"] if name == "repeat" else [name])
+
+
+def _word_step(word: Word, verb: Verb) -> Schema:
+    """A step with a word of the broker: its text begins with the verb."""
+    end = r"\s+\S" if word.identity else r"(\s|$)"
+    text = {"type": "string", "pattern": f"^{verb.name}{end}"}
+    return _table({word.name: _about(text, verb.about), **_arguments(verb.arguments), **_beside(verb)}, [word.name])
+
+
+def _actor_step(verb: Verb) -> Schema:
+    """A step of an actor, whose name is the one key that is not declared here: its text begins with the verb."""
+    properties = {**_arguments(verb.arguments), **_beside(verb)}
+    if verb.name == "request":
+        names = {name for api in APIS.values() for name in fields_of(api.name)}
+        properties = {**{name: {} for name in [*sorted(names), "hex"]}, **properties}
+    words = [word for word in ALL_WORDS if word not in properties]
+    return {
+        "properties": properties,
+        "additionalProperties": _about({"type": "string", "pattern": rf"^{verb.name}(\s|$)"}, verb.about),
+        "propertyNames": {"not": {"enum": words}},
+        "not": {"propertyNames": {"enum": list(properties)}},
+    }
+
+
+def _expectation(subject: str) -> Schema:
+    if subject == "journal":
+        return _table({"journal": _about(_PATTERNS, SUBJECTS[subject]), "since": {}}, ["journal"])
+    schema: Schema = {"type": ["string", "integer", "null"], "description": SUBJECTS[subject]}
+    known: dict[str, Schema] = {name: {} for name in properties_of(subject)}
+    table = _table({**known, subject: schema}, [subject])
+    return table if known else table | {"additionalProperties": True}
+
+
+def _names(value: Schema) -> Schema:
+    """A list of names, or a mapping of names to what they are."""
+    names = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    return {"anyOf": [names, {"type": "object", "additionalProperties": value}, {"type": "null"}]}
+
+
+def _arguments(arguments: Sequence[Argument]) -> dict[str, Schema]:
+    return {each.key: with_saved(each.kind.schema()) for each in arguments}
+
+
+def _beside(verb: Verb) -> dict[str, Schema]:
+    is_answer = not verb.power
+    return {key: _answer() if key == "expect" and is_answer else _step_key(key) for key in keys_beside(verb)}
+
+
+def _answer() -> Schema:
+    return {"$ref": "#/$defs/answer"}
+
+
+def _step_key(key: str) -> Schema:
+    special: Mapping[str, Schema] = {"expect": {}, "with": {"type": "object"}, "steps": _STEPS}
+    if key in special:
+        return special[key]
+    return with_saved(_kind(STEP_KEYS[key].kind).schema()) if key not in ("note", "as") else {"type": "string"}
+
+
+def _table(properties: Mapping[str, Schema], required: Sequence[str] = ()) -> Schema:
+    table: dict[str, Any] = {"type": "object", "properties": dict(properties), "additionalProperties": False}
+    return table | ({"required": list(required)} if required else {})
+
+
+def _about(schema: Schema, about: str) -> Schema:
+    return {**schema, "description": about} if about else schema
+
+
+def _kind(kind: Kind | None) -> Kind:
+    assert kind is not None
+    return kind

@@ -1,0 +1,1 @@
+"""Scenarios on a real Kafka, and what clients see there and here compared."""

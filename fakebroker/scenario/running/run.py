@@ -1,0 +1,173 @@
+"""One scenario file played, and what came of it: for `fakebroker scenario run`, in this process or in another.
+
+What `play` gives is plain data: it crosses from the processes that play side by side.
+"""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from time import perf_counter
+from traceback import format_exception
+from typing import TYPE_CHECKING, Any
+
+from fakebroker.errors import FakebrokerError
+from fakebroker.scenario.errors import ScenarioError
+from fakebroker.scenario.happenings import Failed, Happening, Skipped, StepBegan
+from fakebroker.scenario.language.reading import read_scenario
+from fakebroker.scenario.running.approve import Approval, approve, approved_path, approved_text, compare
+from fakebroker.scenario.running.transcript import tail_of, transcript_of
+from fakebroker.scenario.script import Scenario
+
+if TYPE_CHECKING:
+    from fakebroker.scenario.playing.worlds import World
+
+COMMAND = "fakebroker scenario run"
+
+
+class Status(Enum):
+    """How a play ended."""
+
+    PASSED = "ok"
+    APPROVED = "approved"  # passed, and its transcript was written
+    FAILED = "FAILED"  # an expectation did not hold
+    DIFFERENT = "DIFFERENT"  # every expectation held, but the transcript is not the approved one
+    UNREADABLE = "ERROR"  # the file is no scenario, or cannot be read
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be played, and how. Without a seed the steps are taken as they are written."""
+
+    path: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    seed: int | None = None
+    approves: bool = False
+    keeps_transcript: bool = False
+
+    @property
+    def compares(self) -> bool:
+        """Whether the transcript has to be the approved one: that is the one of the file as it is written."""
+        return self.seed is None and not self.parameters
+
+    @property
+    def repeat(self) -> str:
+        """The command that plays this again."""
+        parts = [COMMAND, shlex.quote(self.path)]
+        parts += [f"--set {shlex.quote(f'{name}={value}')}" for name, value in self.parameters.items()]
+        return " ".join(parts if self.seed is None else [*parts, f"--seed {self.seed}"])
+
+
+@dataclass(frozen=True)
+class FailedStep:
+    """A step that did not come out as the scenario says: where it stands, how it is written, what was seen."""
+
+    place: str
+    text: str
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a task. `errors` are those of the file; `tail` is the last part of a failed play."""
+
+    task: Task
+    status: Status
+    name: str = ""
+    about: str = ""
+    steps: int = 0
+    failed: tuple[FailedStep, ...] = ()
+    skipped: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    tail: str = ""
+    transcript: str = ""
+    approved: str | None = None
+    virtual_ms: int = 0
+    took_ms: float = 0.0
+
+    @property
+    def is_good(self) -> bool:
+        """Whether there is nothing to complain of."""
+        return self.status in (Status.PASSED, Status.APPROVED)
+
+
+def play(task: Task) -> Outcome:
+    """Read a scenario and play it in virtual time. Raises nothing for what may be wrong with the file or the play."""
+    began_s = perf_counter()
+    try:
+        scenario = read_scenario(task.path, dict(task.parameters))
+    except ScenarioError as error:
+        return Outcome(task, Status.UNREADABLE, errors=tuple(str(problem) for problem in error.problems))
+    except OSError as error:
+        return Outcome(task, Status.UNREADABLE, errors=(f"{task.path}: {error.strerror or error}",))
+    try:
+        happenings, problems = _played(scenario, task)
+    except FakebrokerError as error:  # the broker cannot be made as the scenario wants it
+        return Outcome(task, Status.UNREADABLE, scenario.name, scenario.about, errors=(f"{task.path}: {error}",))
+    except Exception as error:  # a bug of ours, which must not end the plays of other files
+        told = "".join(format_exception(error))
+        return Outcome(task, Status.UNREADABLE, scenario.name, scenario.about, errors=("internal error", told))
+    return _judged(task, scenario, happenings, problems, (perf_counter() - began_s) * 1000)
+
+
+def _played(scenario: Scenario, task: Task) -> tuple[list[Happening], list[str]]:
+    """What happened, and the problems."""
+    from fakebroker.scenario.playing.player import Player
+
+    played = Player(_world(scenario), scenario, seed=task.seed).play()
+    return list(played.happenings), [str(problem) for problem in played.problems]
+
+
+def _world(scenario: Scenario) -> "World":
+    """Where a scenario is played: a broker of its own in virtual time."""
+    from fakebroker.scenario.playing.worlds import VirtualWorld
+
+    return VirtualWorld(scenario)
+
+
+def _judged(
+    task: Task, scenario: Scenario, happenings: list[Happening], problems: list[str], took_ms: float
+) -> Outcome:
+    failed = tuple(
+        FailedStep(str(each.step.place), each.step.text, tuple(each.problems))
+        for each in happenings
+        if isinstance(each, Failed)
+    )
+    told: dict[str, Any] = {
+        "name": scenario.name,
+        "about": scenario.about,
+        "steps": sum(isinstance(each, StepBegan) for each in happenings),
+        "skipped": tuple(f"{e.step.place}: {e.step.text}: {e.why}" for e in happenings if isinstance(e, Skipped)),
+        "virtual_ms": happenings[-1].at_ms if happenings else 0,
+        "took_ms": took_ms,
+    }
+    if failed or problems:
+        of_steps = {f"{each.place}: {each.text}: {problem}" for each in failed for problem in each.problems}
+        told["errors"] = tuple(problem for problem in problems if problem not in of_steps)
+        transcript = transcript_of(scenario, happenings) if task.keeps_transcript else ""
+        tail = tail_of(scenario, happenings)
+        return Outcome(task, Status.FAILED, failed=failed, tail=tail, transcript=transcript, **told)
+    if not task.compares and not task.keeps_transcript:
+        return Outcome(task, Status.PASSED, **told)
+    return _approved(task, transcript_of(scenario, happenings), told)
+
+
+def _approved(task: Task, transcript: str, told: dict[str, Any]) -> Outcome:
+    """The outcome of a play whose expectations held: compared with the approved transcript, or made the approved one.
+
+    A play with a seed or other parameters is another than the approved one.
+    """
+    path = approved_path(task.path)
+    kept = transcript if task.keeps_transcript else ""
+    if not task.compares:
+        return Outcome(task, Status.PASSED, transcript=kept, **told)
+    try:
+        if task.approves:
+            status = Status.APPROVED if approve(path, transcript) else Status.PASSED
+            return Outcome(task, status, transcript=kept, **told)
+        before = approved_text(path)
+    except (OSError, UnicodeDecodeError) as error:
+        return Outcome(task, Status.UNREADABLE, errors=(f"{path}: {error}",), **told)
+    if compare(before, transcript) is Approval.SAME:
+        return Outcome(task, Status.PASSED, transcript=kept, **told)
+    return Outcome(task, Status.DIFFERENT, transcript=transcript, approved=before, **told)

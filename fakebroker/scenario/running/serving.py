@@ -1,0 +1,113 @@
+"""`fakebroker serve --scenario FILE`: the broker that a scenario describes, and its timeline in real time."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from fakebroker.scenario.happenings import Failed, Happening, Skipped, StepBegan
+from fakebroker.scenario.language.reading import read_scenario
+from fakebroker.scenario.running.background import BackgroundPlay
+from fakebroker.scenario.running.from_thread import FromThread
+from fakebroker.scenario.running.options import broker_options, create_topics
+from fakebroker.scenario.running.transcript import time_text
+
+if TYPE_CHECKING:
+    from fakebroker.broker import AsyncFakeBroker
+    from fakebroker.scenario.script import Step
+
+log = logging.getLogger("fakebroker")
+
+# How `fakebroker serve` calls the options of a broker.
+_NAMES = {
+    "nodes": "--nodes",
+    "racks": "--rack",
+    "config": "--config",
+    "seed": "--seed",
+    "profile": "--profile",
+    "as_release": "--as",
+}
+
+
+class ServedScenario:
+    """The scenario of a served broker."""
+
+    def __init__(self, path: str, parameters: Mapping[str, str], exits_when_done: bool) -> None:
+        """Read the file. Raises ScenarioError, and OSError for one that cannot be read."""
+        self.scenario = read_scenario(path, dict(parameters))
+        self._exits_when_done = exits_when_done
+        self._broker: FromThread
+        self._play: BackgroundPlay | None = None
+        self._says: Callable[[str], None]
+        self._stop: Callable[[], None]
+
+    def options(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The options of the broker. Raises InvalidArgument for one of the command line that contradicts the file."""
+        return broker_options(self.scenario, given, _NAMES)
+
+    def create_topics(self, broker: "AsyncFakeBroker") -> None:
+        """Create the scenario's topics, so that the first client finds them."""
+        create_topics(self.scenario, broker)
+
+    async def begin(self, broker: "AsyncFakeBroker", says: Callable[[str], None], stop: Callable[[], None]) -> None:
+        """Begin to play on a running broker, until the timeline first waits for something.
+
+        `says` is given a line for people, `stop` ends the broker.
+        """
+        from fakebroker.scenario.playing.worlds import BrokerWorld
+
+        loop = asyncio.get_running_loop()
+        self._broker = FromThread(broker, loop)
+        self._says, self._stop = says, stop
+
+        def on_over() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(self._over)
+
+        world = BrokerWorld(self._broker)
+        self._play = BackgroundPlay(self.scenario, world, on_happening=self._tell, on_over=on_over)
+        self._play.start()
+        await asyncio.to_thread(self._play.prepare)
+
+    async def end(self) -> None:
+        """End the play where it is."""
+        if self._play is not None:
+            self._broker.close()
+            await asyncio.to_thread(self._play.cancel)
+
+    @property
+    def status(self) -> int:
+        """The exit status: 0 for a scenario that came out as it says, or was not to end the broker; else 1."""
+        play = self._play
+        if play is None or not self._exits_when_done:
+            return 0
+        return 1 if play.problems or play.error is not None or play.is_cancelled else 0
+
+    def _tell(self, happening: Happening) -> None:
+        """A line in the log for each step, and for each problem; in the thread that plays."""
+        match happening:
+            case StepBegan():
+                log.info("scenario %s %s", self._where(happening), happening.step.text)
+            case Skipped():
+                log.warning("scenario %s is skipped: %s", self._where(happening), happening.why)
+            case Failed():
+                for problem in happening.problems:
+                    log.error("scenario %s FAILED: %s", self._where(happening), problem)
+
+    def _where(self, happening: Any) -> str:
+        step: Step = happening.step
+        return f"{time_text(happening.at_ms)} {step.place}"
+
+    def _over(self) -> None:
+        play = self._play
+        assert play is not None
+        name = self.scenario.name
+        if play.error is not None:
+            log.error("scenario %s: internal error of the player", name, exc_info=play.error)
+        if play.problems or play.error is not None:
+            self._says(f"fakebroker scenario {name}: FAILED, {len(play.problems)} problems")
+        elif not play.is_cancelled:
+            self._says(f"fakebroker scenario {name}: ok")
+        if self._exits_when_done:
+            self._stop()

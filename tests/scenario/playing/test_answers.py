@@ -1,0 +1,97 @@
+"""Answers as scenarios speak of them, and requests as they write them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakebroker.errors import ErrorCode, InvalidArgument, UnknownThing
+from fakebroker.records.batch import build_batch
+from fakebroker.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
+from fakebroker.records.record_codec import Record
+from fakebroker.scenario.playing.answers import answer_view, bytes_view, error_name, message_json
+from fakebroker.scenario.playing.raw_requests import as_bytes, as_record, request_fields
+from fakebroker.schema.building import built
+from fakebroker.wire.messages.fetch import FetchResponse
+from fakebroker.wire.messages.heartbeat import HeartbeatResponse
+from fakebroker.wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
+from fakebroker.wire.messages.offset_commit import OffsetCommitResponse
+from fakebroker.wire.registry import APIS
+
+
+def test_errors_have_their_names() -> None:
+    """Beside each code; at the top that of the answer, or the first inside, or NONE."""
+    assert answer_view(HeartbeatResponse(error_code=25), 4)["error"] == "UNKNOWN_MEMBER_ID"
+    partitions = [(0, 0), (1, 12)]
+    topics = [{"name": "orders", "partitions": partitions}]
+    view = answer_view(built(OffsetCommitResponse, {"topics": topics}), 8)
+    assert view["error"] == "OFFSET_METADATA_TOO_LARGE"
+    assert [each["error"] for each in view["topics"][0]["partitions"]] == ["NONE", "OFFSET_METADATA_TOO_LARGE"]
+    assert answer_view(OffsetCommitResponse(), 8)["error"] == "NONE"
+    assert error_name(12345) == "12345"
+
+
+def test_only_the_fields_of_the_version() -> None:
+    """What a version lacks is not there to be expected."""
+    assert "throttle_time_ms" not in answer_view(HeartbeatResponse(), 0)
+    assert "throttle_time_ms" in answer_view(HeartbeatResponse(), 1)
+
+
+def test_subscriptions_are_read() -> None:
+    """Bytes of members are what they say; what cannot be read is text or hexadecimal."""
+    good = encode_subscription(ConsumerProtocolSubscription(topics=["orders"]))
+    members = [JoinGroupResponseMember(member_id=str(n), metadata=data) for n, data in enumerate([good, b"x", b"\xff"])]
+    view = answer_view(JoinGroupResponse(members=members), 5)
+
+    assert [each["metadata"] for each in view["members"]] == [{"topics": ["orders"]}, "x", {"hex": "ff"}]
+
+
+def test_records_are_lists() -> None:
+    """Batches are shown as their records; damaged ones as hexadecimal."""
+    batch = build_batch([Record(5, 9, b"k", None, [(b"h", b"1")])])
+    row = {"offset": 5, "timestamp_ms": 9, "key": "k", "value": None, "headers": {"h": "1"}}
+    partition = {"partition_index": 0, "records": batch}
+    answer = built(FetchResponse, {"responses": [{"topic": "orders", "partitions": [partition]}]})
+
+    assert answer_view(answer, 11)["responses"][0]["partitions"][0]["records"] == [row]
+    assert message_json(answer, 11)["Responses"][0]["Partitions"][0]["Records"] == [row]
+    answer.responses[0].partitions[0].records = batch[:61] + b"\x7f" * (len(batch) - 61)
+    assert "hex" in answer_view(answer, 11)["responses"][0]["partitions"][0]["records"]
+
+
+@given(st.binary())
+def test_bytes_come_back(data: bytes) -> None:
+    """What is shown of bytes makes the same bytes in a request."""
+    assert as_bytes(bytes_view(data), "field") == data
+
+
+@pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.name)
+def test_every_answer_has_a_view(api: object) -> None:
+    """Of every API in every version, with all defaults."""
+    for version in range(api.response.versions.first, api.response.versions.last + 1):  # type: ignore[attr-defined]
+        assert answer_view(api.response(), version)["error"] == ErrorCode.NONE.name  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.name)
+def test_a_request_may_have_either_names(api: object) -> None:
+    """Our names of fields, and Kafka's."""
+    cls = api.request  # type: ignore[attr-defined]
+    ours = {spec.name: None for spec in cls.fields}
+    kafkas = {spec.kafka_name: None for spec in cls.fields}
+
+    assert request_fields(cls, ours) == request_fields(cls, kafkas) == ours
+
+
+@pytest.mark.parametrize("value", [3, {"hex": 3}, {"hex": "0"}, {"base": "x"}, ["x"]])
+def test_what_makes_no_bytes(value: object) -> None:
+    """It is refused with the field's name."""
+    with pytest.raises(InvalidArgument, match="protocols"):
+        as_bytes(value, "protocols")
+
+
+def test_records_to_produce() -> None:
+    """Values alone, pairs, and mappings with names that exist."""
+    assert as_record("x") == "x"
+    assert as_record(["k", "v"]) == ("k", "v")
+    assert as_record({"key": "k", "headers": {"a": "b"}}).headers == {"a": "b"}
+    with pytest.raises(UnknownThing, match="did you mean value"):
+        as_record({"valeu": "k"})
