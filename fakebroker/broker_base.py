@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fakebroker.arguments import check_settings, check_whole
 from fakebroker.core import broker_life
 from fakebroker.core.cluster import Cluster
-from fakebroker.engine.clock import LoopClock
+from fakebroker.engine.clock import BrokerClock
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.journal import Journal
 from fakebroker.engine.server import EngineServer
@@ -97,7 +97,7 @@ class BrokerBase(Powers):
         return self._server.is_serving
 
     @property
-    def loop_clock(self) -> LoopClock:
+    def broker_clock(self) -> BrokerClock:
         """The clock itself; to be used inside `call`."""
         return self._server.clock
 

@@ -18,7 +18,7 @@ _MS = 1000.0
 _ROUNDING_MS = 0.25  # so that whole milliseconds, added to it as floats, are never a little less than whole
 
 
-class LoopClock:
+class BrokerClock:
     """Wall time starts as the machine's and can be moved, slowed or frozen; monotonic time goes on like the machine's.
 
     All methods belong to the engine's thread. `on_change` is called after every move, freeze, resume and change

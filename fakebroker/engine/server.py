@@ -7,7 +7,7 @@ brokers know no more of either than this.
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from fakebroker.engine.clock import LoopClock
+from fakebroker.engine.clock import BrokerClock
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.node_links import NodeLinks
 from fakebroker.listeners import Listener
@@ -28,7 +28,7 @@ class Places(Protocol):
 class EngineServer(Protocol):
     """Serves one engine at a time. All of it belongs to the engine's thread."""
 
-    clock: LoopClock
+    clock: BrokerClock
     links: NodeLinks
 
     @property

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from fakebroker.engine.clock import LoopClock
+from fakebroker.engine.clock import BrokerClock
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.server import EngineServer
 
@@ -18,7 +18,7 @@ class EngineAccess(Protocol):
         """The engine of the moment; `reset()` makes a new one."""
 
     @property
-    def loop_clock(self) -> LoopClock:
+    def broker_clock(self) -> BrokerClock:
         """The broker's clock; to be used inside `call`."""
 
     @property

@@ -25,7 +25,7 @@ class ClockHandle(Handle):
     @property
     def now_ms(self) -> int:
         """The same in milliseconds since the epoch."""
-        return self._access.call(lambda: self._access.loop_clock.now().wall_ms)
+        return self._access.call(lambda: self._access.broker_clock.now().wall_ms)
 
     def advance(
         self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0, ms: int = 0,
@@ -64,16 +64,16 @@ class ClockHandle(Handle):
 
     def freeze(self) -> None:
         """The time of day stands still until `resume`; `advance`, `set` and `step_back` still move it."""
-        self._access.call(self._access.loop_clock.freeze)
+        self._access.call(self._access.broker_clock.freeze)
 
     def resume(self) -> None:
         """The time of day goes on from where it stands."""
-        self._access.call(self._access.loop_clock.resume)
+        self._access.call(self._access.broker_clock.resume)
 
     @property
     def is_frozen(self) -> bool:
         """Whether `freeze` stopped the time of day."""
-        return self._access.call(lambda: self._access.loop_clock.is_frozen)
+        return self._access.call(lambda: self._access.broker_clock.is_frozen)
 
     @property
     def rate(self) -> float:
@@ -81,28 +81,28 @@ class ClockHandle(Handle):
 
         Setting anything else raises InvalidArgument. A frozen clock goes on at this rate when it is resumed.
         """
-        return self._access.loop_clock.rate
+        return self._access.broker_clock.rate
 
     @rate.setter
     def rate(self, rate: float) -> None:
         if isinstance(rate, bool) or not isinstance(rate, int | float):
             raise InvalidArgument("rate", rate, f"rate={rate!r} is not a number above 0")
-        self._access.call(lambda: setattr(self._access.loop_clock, "rate", rate))
+        self._access.call(lambda: setattr(self._access.broker_clock, "rate", rate))
 
     # On the engine's thread
 
     def _advance(self, amount: "_Amount", timers: bool) -> None:
-        clock = self._access.loop_clock
+        clock = self._access.broker_clock
         check_wall_ms(amount.field, amount.value, clock.now().wall_ms + amount.total_ms)
         clock.advance(amount.total_ms, timers)
 
     def _step_back(self, amount: "_Amount") -> None:
-        clock = self._access.loop_clock
+        clock = self._access.broker_clock
         check_wall_ms(amount.field, amount.value, clock.now().wall_ms - amount.total_ms)
         clock.step_back(amount.total_ms)
 
     def _set(self, wall_ms: int) -> None:
-        clock = self._access.loop_clock
+        clock = self._access.broker_clock
         by_ms = wall_ms - clock.now().wall_ms
         if by_ms >= 0:
             clock.advance(by_ms)
@@ -110,7 +110,7 @@ class ClockHandle(Handle):
             clock.step_back(-by_ms)
 
     def _run_until(self, wall_ms: int) -> None:
-        clock = self._access.loop_clock
+        clock = self._access.broker_clock
         by_ms = wall_ms - clock.now().wall_ms
         if by_ms < 0:
             late = f"when={_EPOCH + timedelta(milliseconds=wall_ms)} has passed"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar
 from fakebroker.arguments import check_path, check_settings, check_text, check_whole
 
 if TYPE_CHECKING:
-    from fakebroker.engine.clock import LoopClock
+    from fakebroker.engine.clock import BrokerClock
     from fakebroker.engine.engine import Engine
     from fakebroker.engine.server import EngineServer
     from fakebroker.handles.clock import ClockHandle
@@ -37,7 +37,7 @@ class Powers(ABC):
 
     @property
     @abstractmethod
-    def loop_clock(self) -> "LoopClock":
+    def broker_clock(self) -> "BrokerClock":
         """The clock itself; to be used inside `call`."""
 
     @property

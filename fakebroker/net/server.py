@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable, Sequence
 from time import monotonic, time
 
-from fakebroker.engine.clock import LoopClock
+from fakebroker.engine.clock import BrokerClock
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.node_links import NodeLinks
 from fakebroker.listeners import Listener
@@ -29,7 +29,7 @@ class Server:
 
     def __init__(self, ports: Ports, after_flush: Callable[[], None] = lambda: None) -> None:
         self.ports = ports
-        self.clock = LoopClock(self._clock_moved, os_wall=time, os_mono=monotonic)
+        self.clock = BrokerClock(self._clock_moved, os_wall=time, os_mono=monotonic)
         self.engine: Engine
         self._after_flush = after_flush
         self._loop: asyncio.AbstractEventLoop

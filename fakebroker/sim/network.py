@@ -5,7 +5,7 @@ from math import ceil
 
 from fakebroker.core.deadlines import NEVER_MS
 from fakebroker.engine import node_process
-from fakebroker.engine.clock import LoopClock
+from fakebroker.engine.clock import BrokerClock
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.node_links import NodeLinks
 from fakebroker.instant import Instant
@@ -33,7 +33,7 @@ class SimNetwork:
         self.links = NodeLinks(self)
         self._machine_ms = start.mono_ms
         self._wall_ahead_ms = start.wall_ms - start.mono_ms
-        self.clock = LoopClock(self.flush, os_wall=self._wall_s, os_mono=self._mono_s)
+        self.clock = BrokerClock(self.flush, os_wall=self._wall_s, os_mono=self._mono_s)
         self._waiting: list[SimSocket] = []  # to be accepted
         self._is_serving = False
         self._is_busy = False

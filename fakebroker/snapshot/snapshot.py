@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker, FakeBroker
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.coordinator.loading import DecodedBatch
-    from fakebroker.engine.clock import LoopClock
+    from fakebroker.engine.clock import BrokerClock
     from fakebroker.net.ports import Ports
     from fakebroker.virtual_broker import VirtualBroker
 
@@ -201,7 +201,7 @@ class Snapshot:
         return Snapshot(self.state._replace(options=options, cluster=_without_dynamic(cluster, changes)), self.decoded)
 
 
-def take(options: Options, cluster: "Cluster", clock: "LoopClock") -> Snapshot:
+def take(options: Options, cluster: "Cluster", clock: "BrokerClock") -> Snapshot:
     """A snapshot of a broker as it is now; to be called where its engine runs."""
     reading = ClockState(clock.now().wall_ms, clock.rate, clock.is_frozen)
     return Snapshot(BrokerState(options, reading, cluster_state(cluster)))

@@ -109,7 +109,7 @@ def test_a_deletion_of_a_topic_that_was_under_way_is_completed() -> None:
     """The offsets of the topic that was being deleted are gone after the restore."""
     broker = new_broker()
     play(broker, [("commit", 0), ("commit", 3)])
-    steps = broker.engine.cluster.topics.delete_in_steps("a", broker.loop_clock.now())
+    steps = broker.engine.cluster.topics.delete_in_steps("a", broker.broker_clock.now())
     next(steps)
     before = broker.snapshot()
 

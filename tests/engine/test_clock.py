@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.core.deadlines import NEVER_MS, Deadline
-from fakebroker.engine.clock import LoopClock
+from fakebroker.engine.clock import BrokerClock
 from tests.support.engine import SimEngine
 
 DAY_MS = 86_400_000
@@ -24,7 +24,7 @@ class Machine:
     def __init__(self) -> None:
         self.wall_s, self.mono_s = 1_700_000_000.0, 50.0
         self.moves = 0
-        self.clock = LoopClock(self.moved, os_wall=lambda: self.wall_s, os_mono=lambda: self.mono_s)
+        self.clock = BrokerClock(self.moved, os_wall=lambda: self.wall_s, os_mono=lambda: self.mono_s)
 
     def moved(self) -> None:
         self.moves += 1

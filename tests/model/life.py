@@ -88,7 +88,7 @@ class Door(ABC):
 
     def take(self, broker: Any) -> None:
         """Put the broker on the machine, empty."""
-        clock = broker.loop_clock
+        clock = broker.broker_clock
         clock._os_wall, clock._os_mono = lambda: self.machine.wall_s, lambda: self.machine.mono_s
         broker.reset()
         self.broker = broker

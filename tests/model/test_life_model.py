@@ -218,7 +218,7 @@ class LifeMachine(RuleBasedStateMachine):
     # -- helpers -------------------------------------------------------------------------------------------------------
 
     def _now_ms(self) -> int:
-        return self.broker.call(lambda: self.broker.loop_clock.now().mono_ms)
+        return self.broker.call(lambda: self.broker.broker_clock.now().mono_ms)
 
     def _send(self, frame: bytes, within_ms: int) -> Client:
         """A new client sends a request and is parked."""

@@ -84,7 +84,7 @@ def join(broker: FakeBroker, group_id: str) -> str:
 
 
 def shard_of(broker: FakeBroker, group_id: str) -> tuple[Any, Instant]:
-    cluster, now = broker.engine.cluster, broker.loop_clock.now()
+    cluster, now = broker.engine.cluster, broker.broker_clock.now()
     leader = cluster.group_partition(group_id).leader
     node = cluster.nodes[leader if leader in cluster.nodes else 1]
     return node.coordinator.shard(group_id, now), now
@@ -92,7 +92,7 @@ def shard_of(broker: FakeBroker, group_id: str) -> tuple[Any, Instant]:
 
 def _produce(broker: FakeBroker, n: int) -> None:
     """Plain batches, and ones of an idempotent or a transactional producer."""
-    topic, now = TOPICS[n % 3], broker.loop_clock.now()
+    topic, now = TOPICS[n % 3], broker.broker_clock.now()
     records = [Record(each, now.wall_ms - n, b"k", b"v" * n) for each in range(n % 4 + 1)]
     log = broker.engine.cluster.topics.get(topic)
     producer = (
@@ -105,7 +105,7 @@ def _produce(broker: FakeBroker, n: int) -> None:
 def _end_transaction(broker: FakeBroker, n: int) -> None:
     topic = broker.engine.cluster.topics.get(TOPICS[n % 3])
     if topic is not None:
-        now = broker.loop_clock.now()
+        now = broker.broker_clock.now()
         topic.partitions[n % 2].log.append_marker(n, 0, now, commit=n % 2 == 0, coordinator_epoch=1)
 
 

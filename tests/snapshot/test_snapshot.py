@@ -142,7 +142,7 @@ def test_the_clock_is_as_it_was() -> None:
 
     broker.restore(before)
 
-    assert (broker.clock.now_ms, broker.clock.rate, broker.loop_clock.is_frozen) == (now_ms, 60, True)
+    assert (broker.clock.now_ms, broker.clock.rate, broker.broker_clock.is_frozen) == (now_ms, 60, True)
     broker.clock.resume()
     assert broker.clock.now_ms >= now_ms
 
@@ -528,4 +528,4 @@ def test_the_clock_of_a_broker_that_never_ran(act: Callable[[FakeBroker], None])
     broker = FakeBroker(config={RETENTION: 60})
     commit(broker, "billing", 42)
     act(broker)
-    assert broker.group("billing").exists is (broker.loop_clock.is_frozen)
+    assert broker.group("billing").exists is (broker.broker_clock.is_frozen)

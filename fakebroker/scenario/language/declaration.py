@@ -51,7 +51,7 @@ MOST_STEPS = 100_000  # that a scenario takes, repeats counted
 # is in neither.
 NOT_IN_SCENARIOS: dict[str, str] = {
     "Powers.engine": "the engine itself",
-    "Powers.loop_clock": "the clock itself; the word `clock` is its handle",
+    "Powers.broker_clock": "the clock itself; the word `clock` is its handle",
     "Powers.server": "the sockets themselves",
     "Powers.call": "runs a Python function on the broker's thread",
     "Powers.wait": "takes Python functions; `wait` waits for what can be expected",

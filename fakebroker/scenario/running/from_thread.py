@@ -34,9 +34,9 @@ class FromThread(Powers):
         return self._broker.engine
 
     @property
-    def loop_clock(self) -> Any:
+    def broker_clock(self) -> Any:
         """The clock itself; to be used inside `call`."""
-        return self._broker.loop_clock
+        return self._broker.broker_clock
 
     @property
     def server(self) -> Any:
