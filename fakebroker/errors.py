@@ -206,6 +206,11 @@ _RETRIABLE = frozenset(
 MOST_NAME_CHARS = 200  # of a client's name in a text
 
 
+def error_name(code: int) -> str:
+    """Kafka's name of an error code, its number if there is no such error."""
+    return ErrorCode(code).name if code in ErrorCode._value2member_map_ else str(code)
+
+
 def shown(name: str) -> str:
     """A name as texts quote it; the beginning of a long one, so that the text can always be written."""
     return repr(name) if len(name) <= MOST_NAME_CHARS else f"{name[:MOST_NAME_CHARS]!r}..."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fakebroker.errors import ErrorCode, KafkaError, nearest
+from fakebroker.errors import ErrorCode, KafkaError, error_name, nearest
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,11 @@ def test_codes_are_kafkas(name: str, number: int, retriable: bool) -> None:
     code = ErrorCode(number)
 
     assert (code.name, code.retriable) == (name, retriable)
+
+
+def test_a_code_that_is_none_has_a_name() -> None:
+    """It is its number."""
+    assert (error_name(16), error_name(12345)) == ("NOT_COORDINATOR", "12345")
 
 
 def test_an_error_says_its_code_and_its_text() -> None:

@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector, CollectorRegistry
 
 from fakebroker.broker import AsyncFakeBroker
 from fakebroker.engine.journal import Exchange
-from fakebroker.engine.subjects import error_name
+from fakebroker.errors import error_name
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _COUNTS: "WeakKeyDictionary[AsyncFakeBroker, _Counts]" = WeakKeyDictionary()

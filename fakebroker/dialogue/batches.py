@@ -15,6 +15,7 @@ import google_crc32c
 from fakebroker.records.batch import read_records
 from fakebroker.records.compression import decompress
 from fakebroker.records.varint import encode_zigzag_varint
+from fakebroker.schema.jsonable import bytes_to_json
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 _AFTER_CRC = struct.Struct(">hiqqqhii")
@@ -136,9 +137,14 @@ def _read_batch(batch: bytes, wall_ms: int) -> dict[str, Any]:
 def _read_records(batch: bytes, wall_ms: int) -> list[list[Any]]:
     rows = []
     for record in read_records(batch):
-        row = [record.offset, _when(record.timestamp_ms, wall_ms), _text(record.key), _text(record.value)]
+        row = [
+            record.offset,
+            _when(record.timestamp_ms, wall_ms),
+            bytes_to_json(record.key),
+            bytes_to_json(record.value),
+        ]
         if record.headers:
-            row.append([[_text(_octets(name)), _text(value)] for name, value in record.headers])
+            row.append([[bytes_to_json(_octets(name)), bytes_to_json(value)] for name, value in record.headers])
         rows.append(row)
     return rows
 
@@ -154,11 +160,11 @@ def _read_message(message: bytes, wall_ms: int) -> dict[str, Any]:
         "magic": magic,
         "attributes": attributes,
         "timestamp": _when(timestamp_ms, wall_ms),
-        "key": _text(key),
+        "key": bytes_to_json(key),
     }
     if attributes & 7 == _GZIP and value is not None:
         return {**shown, "messages": read_batches(decompress(_GZIP, value, _UNPACK_LIMIT_BYTES), wall_ms)}
-    return {**shown, "value": _text(value)}
+    return {**shown, "value": bytes_to_json(value)}
 
 
 def _nullable(data: bytes, at: int) -> tuple[bytes | None, int]:
@@ -168,14 +174,3 @@ def _nullable(data: bytes, at: int) -> tuple[bytes | None, int]:
 
 def _when(timestamp_ms: int, wall_ms: int) -> int | str:
     return "now" if abs(timestamp_ms - wall_ms) < _NOW_WITHIN_MS else timestamp_ms
-
-
-def _text(data: bytes | None) -> Any:
-    """Printable text as text, other bytes as {"hex": ...}."""
-    if data is None:
-        return None
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return {"hex": data.hex()}
-    return text if text.isprintable() else {"hex": data.hex()}

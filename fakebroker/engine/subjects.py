@@ -7,7 +7,7 @@ their name from the function that the caller has for it.
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from fakebroker.errors import ErrorCode
+from fakebroker.errors import error_name
 from fakebroker.schema import Message
 from fakebroker.schema.jsonable import uuid_to_text
 from fakebroker.schema.types import ZERO_UUID, ArrayOf
@@ -31,11 +31,6 @@ class FoundError(NamedTuple):
     def name(self) -> str:
         """Kafka's name of the error, its number if there is no such error."""
         return error_name(self.code)
-
-
-def error_name(code: int) -> str:
-    """Kafka's name of an error code, its number if there is no such error."""
-    return ErrorCode(code).name if code in ErrorCode._value2member_map_ else str(code)
 
 
 def no_name(_topic_id: bytes) -> str | None:

@@ -84,14 +84,3 @@ def bytes_of(value: Json) -> bytes | None:
         except ValueError:
             return None
     return None
-
-
-def text_of(data: bytes | None) -> Json:
-    """Printable text as text, other bytes as {"hex": ...}, null as None."""
-    if data is None:
-        return None
-    try:
-        text = bytes(data).decode()
-    except UnicodeDecodeError:
-        return {"hex": bytes(data).hex()}
-    return text if text.isprintable() else {"hex": bytes(data).hex()}

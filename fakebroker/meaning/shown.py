@@ -5,7 +5,8 @@ from typing import Any
 
 from fakebroker.meaning import fields
 from fakebroker.meaning.places import Places
-from fakebroker.meaning.records import ReadRecord, bytes_of, records_of, text_of
+from fakebroker.meaning.records import ReadRecord, bytes_of, records_of
+from fakebroker.schema.jsonable import bytes_to_json
 
 Json = Any
 
@@ -99,11 +100,15 @@ class Meaning:
         return [self._record(record, now_ms) for record in records_of(data)]
 
     def _record(self, record: ReadRecord, now_ms: int) -> Json:
-        shown: dict[str, Json] = {"offset": record.offset, "key": text_of(record.key), "value": text_of(record.value)}
+        shown: dict[str, Json] = {
+            "offset": record.offset,
+            "key": bytes_to_json(record.key),
+            "value": bytes_to_json(record.value),
+        }
         if record.timestamp_ms != -1:
             shown["timestamp"] = self.time(record.timestamp_ms, now_ms)
         if record.headers:
-            shown["headers"] = [[text_of(name), text_of(value)] for name, value in record.headers]
+            shown["headers"] = [[bytes_to_json(name), bytes_to_json(value)] for name, value in record.headers]
         if record.producer_id != fields.NO_PRODUCER:
             shown["producer"] = self.name("producer", record.producer_id)
             shown["sequence"] = record.sequence

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fakebroker.errors import ErrorCode, WireError
+from fakebroker.errors import WireError, error_name
 from fakebroker.meaning.records import ReadRecord, bytes_of
 from fakebroker.records.consumer_protocol import (
     decode_assignment,
     decode_subscription,
 )
+from fakebroker.schema.jsonable import bytes_to_json
 from fakebroker.schema.message import Declaration
 from fakebroker.schema.types import RECORDS, ArrayOf, FieldSpec, Primitive
 
@@ -52,14 +53,8 @@ def _default(spec: FieldSpec) -> Json:
 
 
 def text_of(data: bytes | None) -> Json:
-    """Bytes as text where they are printable and mean nothing else, as {hex: ...} otherwise."""
-    if data is None:
-        return None
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return {"hex": data.hex()}
-    return {"hex": data.hex()} if not text.isprintable() or "$" in text else text
+    """Bytes as text where they are printable and mean nothing else ("$" would), as {hex: ...} otherwise."""
+    return {"hex": data.hex()} if data is not None and b"$" in data else bytes_to_json(data)
 
 
 def written(name: str, data: bytes) -> Json:
@@ -123,14 +118,6 @@ def error_in(answer: Json) -> str:
         elif isinstance(each, list):
             inner += each
     return "NONE"
-
-
-def error_name(code: int) -> str:
-    """The name of an error code, its number for one that we do not know."""
-    try:
-        return ErrorCode(code).name
-    except ValueError:
-        return str(code)
 
 
 def duration_text(ms: int) -> str:

@@ -65,6 +65,17 @@ class _Writer:
         return {"hex": bytes(value).hex()} if isinstance(value, bytes | bytearray | memoryview) else value
 
 
+def bytes_to_json(data: bytes | bytearray | memoryview | None) -> Json:
+    """Bytes as their text if they are printable UTF-8, else {"hex": "..."}; None as None."""
+    if data is None:
+        return None
+    try:
+        text = bytes(data).decode()
+    except UnicodeDecodeError:
+        return {"hex": bytes(data).hex()}
+    return text if text.isprintable() else {"hex": bytes(data).hex()}
+
+
 def uuid_to_text(value: bytes) -> str:
     """The form in which Kafka prints a UUID: 22 characters of URL-safe base64."""
     return urlsafe_b64encode(value).decode().rstrip("=")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.errors import WireError
-from fakebroker.schema.jsonable import from_json, to_json, uuid_from_text, uuid_to_text
+from fakebroker.schema.jsonable import bytes_to_json, from_json, to_json, uuid_from_text, uuid_to_text
 from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.schema.samples import Everything, Inner
 from tests.schema.strategies import messages
@@ -96,3 +96,10 @@ def test_nulls_are_kept() -> None:
     """null is None wherever it stands; whether it may be there is for the encoder to say."""
     assert from_json(Everything, 1, {"MaybeInner": None, "Names": None}).names is None
     assert from_json(Everything, 1, {"MaybeInner": {"Name": "n"}}).maybe_inner == Inner(name="n")
+
+
+def test_bytes_that_are_text_are_shown_as_text() -> None:
+    """Others, also those that would break a line, as hexadecimal."""
+    shown = [bytes_to_json(data) for data in (b"caf\xc3\xa9", memoryview(b"a"), b"", b"\xff", b"a\nb", None)]
+
+    assert shown == ["caf\u00e9", "a", "", {"hex": "ff"}, {"hex": "610a62"}, None]

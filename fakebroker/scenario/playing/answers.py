@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fakebroker.client.record_steps import records_in
-from fakebroker.errors import ErrorCode, FakebrokerError, WireError
+from fakebroker.errors import ErrorCode, FakebrokerError, WireError, error_name
 from fakebroker.records.consumer_protocol import decode_assignment, decode_subscription
 from fakebroker.records.record_codec import Record
-from fakebroker.schema.jsonable import to_json, uuid_to_text
+from fakebroker.schema.jsonable import bytes_to_json, to_json, uuid_to_text
 from fakebroker.schema.message import Declaration, Message, Struct
 from fakebroker.schema.types import RECORDS, UUID, ArrayOf, FieldSpec, Primitive
 
@@ -41,29 +41,15 @@ def record_view(record: Any) -> dict[str, Json]:
     return {
         "offset": record.offset,
         "timestamp_ms": record.timestamp_ms,
-        "key": bytes_view(record.key),
-        "value": bytes_view(record.value),
-        "headers": {str(bytes_view(name)): bytes_view(value) for name, value in record.headers},
+        "key": bytes_to_json(record.key),
+        "value": bytes_to_json(record.value),
+        "headers": {_header_name(name): bytes_to_json(value) for name, value in record.headers},
     }
 
 
-def bytes_view(data: Any) -> Json:
-    """Bytes as their text, if they are printable UTF-8, else {"hex": "..."}."""
-    if data is None or isinstance(data, str):
-        return data
-    try:
-        text = bytes(data).decode()
-    except UnicodeDecodeError:
-        text = "\0"
-    return text if text.isprintable() else {"hex": bytes(data).hex()}
-
-
-def error_name(code: int) -> str:
-    """The name of an error code; its number as text if it is none that we know."""
-    try:
-        return ErrorCode(code).name
-    except ValueError:
-        return str(code)
+def _header_name(name: bytes | str) -> str:
+    """Bytes in a batch, text in a stored record."""
+    return name if isinstance(name, str) else str(bytes_to_json(name))
 
 
 def _records_json(data: bytes) -> Json:
@@ -104,7 +90,7 @@ def _element(name: str, kind: "Primitive | type[Declaration]", value: Any, versi
     if kind is RECORDS:
         return _records_json(bytes(value))
     if isinstance(value, bytes | bytearray | memoryview):
-        read: Callable[[bytes], Json] = _READERS.get(name, bytes_view)
+        read: Callable[[bytes], Json] = _READERS.get(name, bytes_to_json)
         return read(bytes(value))
     return value
 
@@ -113,14 +99,14 @@ def _assignment(data: bytes) -> Json:
     try:
         return {topic: list(indexes) for topic, indexes in decode_assignment(data).assigned_partitions}
     except WireError:
-        return bytes_view(data)
+        return bytes_to_json(data)
 
 
 def _subscription(data: bytes) -> Json:
     try:
         return {"topics": list(decode_subscription(data).topics)}
     except WireError:
-        return bytes_view(data)
+        return bytes_to_json(data)
 
 
 _READERS: Mapping[str, Callable[[bytes], Json]] = {

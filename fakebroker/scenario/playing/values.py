@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from fakebroker.handles.handle import Handle
-from fakebroker.scenario.playing.answers import bytes_view
+from fakebroker.schema.jsonable import bytes_to_json
 
 Json = Any
 
@@ -25,7 +25,7 @@ def value_view(value: Any) -> Json:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, bytes):
-        return bytes_view(value)
+        return bytes_to_json(value)
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     return str(value) if isinstance(value, Handle) else _collection(value)

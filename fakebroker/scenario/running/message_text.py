@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from fakebroker.engine.subjects import error_name
-from fakebroker.errors import WireError
+from fakebroker.errors import WireError, error_name
 from fakebroker.records.consumer_protocol import decode_assignment, decode_subscription
 from fakebroker.schema import ZERO_UUID
 from fakebroker.schema.jsonable import uuid_to_text
