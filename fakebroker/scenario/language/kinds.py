@@ -42,12 +42,17 @@ class Reading:
 
 
 class Wrong(Exception):
-    """A value that is not of its kind. The node is the part of it that is wrong."""
+    """A value that is not of its kind. The node is the part of it that is wrong, `key` says under which it stands."""
 
-    def __init__(self, node: Node, message: str) -> None:
+    def __init__(self, node: Node, message: str, key: str = "") -> None:
         super().__init__(message)
         self.node = node
         self.message = message
+        self.key = key
+
+    def under(self, key: str) -> "Wrong":
+        """The same problem, said of a key."""
+        return Wrong(self.node, self.message, key)
 
 
 def shown(node: Node) -> str:

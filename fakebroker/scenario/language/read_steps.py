@@ -103,7 +103,7 @@ class StepReader:
         try:
             yield from self._step(self._entry(node))
         except Wrong as wrong:
-            self._reading.wrong(wrong.node, getattr(wrong, "key", ""), wrong.message)
+            self._reading.wrong(wrong.node, wrong.key, wrong.message)
 
     def _entry(self, node: Node) -> _Entry:
         if not isinstance(node, Table):
@@ -114,7 +114,7 @@ class StepReader:
             first = next((name for name in node.keys if name not in STEP_KEYS), next(iter(node.keys), ""))
             hint = nearest(first, [*self._actors, *ALL_WORDS])
             what = f"{first!r} is neither an actor nor a word of the broker" if first else "the step is empty"
-            raise _of(first, Wrong(node.keys.get(first, node), f"{what}; {hint}"))
+            raise Wrong(node.keys.get(first, node), f"{what}; {hint}", first)
         rest = {name: each for name, each in node.entries.items() if name != word}
         return _Entry(word, node.entries[word], rest, node)
 
@@ -160,7 +160,7 @@ class StepReader:
         names = [each.name for each in APIS.values()]
         if named not in names:
             hint = nearest(named, names, WHERE_APIS)
-            raise _of(entry.word, Wrong(entry.value, f"there is no API {named!r}; {hint}"))
+            raise Wrong(entry.value, f"there is no API {named!r}; {hint}", entry.word)
         taken = {"api_name", "version", *keys_beside(verb)}
         fields = {name: kind for name, kind in fields_of(named).items() if name not in taken}
         arguments = [each for each in verb.arguments if each.parameter in ("api_name", "version")]
@@ -238,14 +238,14 @@ class StepReader:
         try:
             return saved_thing(_scalar(entry.value, name), self._reading, word.name)
         except Wrong as wrong:
-            raise _of(entry.word, wrong) from None
+            raise wrong.under(entry.word) from None
 
     def _snapshot(self, entry: _Entry, name: str) -> str:
         there = [each for each, what in self._reading.saved.items() if what == "snapshot"]
         name = name.removeprefix("$")
         if name not in there:
             text = f"no earlier step has `as: {name}` for a snapshot; {nearest(name, there)}"
-            raise _of(entry.word, Wrong(entry.value, text))
+            raise Wrong(entry.value, text, entry.word)
         return name
 
     def _split(self, entry: _Entry, word: Word, verb: Verb, text: str) -> tuple[str, str]:
@@ -253,7 +253,7 @@ class StepReader:
         if not text:
             example = {"partition": "orders-0", "node": "2", "topic": "orders"}.get(word.name, "billing")
             article = "which" if not word.is_saved else "the name of which"
-            raise _of(entry.word, Wrong(entry.value, f"{verb.name} of {article} {word.name}? ({verb.name} {example})"))
+            raise Wrong(entry.value, f"{verb.name} of {article} {word.name}? ({verb.name} {example})", entry.word)
         first, *rest = text.split(None, 1)
         takes_more = verb.subject is not None and takes_text(verb.subject.kind)
         return (first, rest[0].strip()) if takes_more and rest else (text, "")
@@ -268,7 +268,7 @@ class StepReader:
             try:
                 subject, identity, expected = read_expectation(entry.value, reading, self._actors)
             except Wrong as wrong:
-                raise _of(word, wrong) from None
+                raise wrong.under(word) from None
             within = WAIT_MS if within is None and word == "wait" else within
             return Expect(**entry.base, subject=subject, identity=identity, expected=expected, within_ms=within)
         if word == "pass":
@@ -281,11 +281,11 @@ class StepReader:
         self._check_keys(entry, ("note", "steps"))
         times = self._read_value(entry, whole(1, MOST_TIMES))
         if "steps" not in entry.rest:
-            raise _of(word, Wrong(entry.value, "which steps? (repeat: 3, steps: [...])"))
+            raise Wrong(entry.value, "which steps? (repeat: 3, steps: [...])", word)
         before = self._times
         self._times = before * times
         if self._times > MOST_STEPS:
-            raise _of(word, Wrong(entry.value, f"with those around it, this repeats more than {MOST_STEPS} times"))
+            raise Wrong(entry.value, f"with those around it, this repeats more than {MOST_STEPS} times", word)
         steps = self.steps(entry.rest["steps"], "steps")
         self._times = before
         return Repeat(**entry.base, times=times, steps=steps)
@@ -297,11 +297,11 @@ class StepReader:
         value = entry.value
         if not isinstance(value, Scalar) or not isinstance(value.value, str) or not value.value.strip():
             names = nearest("", verbs)
-            raise _of(entry.word, Wrong(value, f"should be what is done, a text that begins with a verb; {names}"))
+            raise Wrong(value, f"should be what is done, a text that begins with a verb; {names}", entry.word)
         name, *rest = value.value.split(None, 1)
         if name not in verbs:
             hint = nearest(name, verbs, "docs/scenario-language.md lists them")
-            raise _of(entry.word, Wrong(value, f"{of_what} has no verb {name!r}; {hint}"))
+            raise Wrong(value, f"{of_what} has no verb {name!r}; {hint}", entry.word)
         return verbs[name], rest[0].strip() if rest else ""
 
     def _arguments(self, entry: _Entry, verb: Verb, text: str, has_identity: bool = False) -> dict[str, Json]:
@@ -310,7 +310,7 @@ class StepReader:
         if text:
             if verb.subject is None:
                 after = "the name" if has_identity else repr(verb.name)
-                raise _of(entry.word, Wrong(entry.value, f"nothing can stand after {after}, but there is {text!r}"))
+                raise Wrong(entry.value, f"nothing can stand after {after}, but there is {text!r}", entry.word)
             if verb.takes_partition:
                 given = self._topic_and_partition(entry, text)
             else:
@@ -350,7 +350,7 @@ class StepReader:
         for parameter in verb.required:
             if parameter not in given:
                 keys = " or ".join(each.key for each in verb.arguments if each.parameter == parameter)
-                raise _of(entry.word, Wrong(entry.value, f"{verb.name} needs {keys}"))
+                raise Wrong(entry.value, f"{verb.name} needs {keys}", entry.word)
         return given
 
     def _scalar_value(self, entry: _Entry, kind: Kind, text: str) -> Any:
@@ -364,9 +364,9 @@ class StepReader:
                 node = Scalar(node.place, resolved(text), text)
             return kind.read(node, self._reading)
         except Wrong as wrong:
-            raise _of(entry.word, wrong) from None
+            raise wrong.under(entry.word) from None
         except ValueError:
-            raise _of(entry.word, kind.wrong(node)) from None
+            raise kind.wrong(node).under(entry.word) from None
 
     def _value(self, entry: _Entry, key: str, kind: Kind | None) -> Any:
         """The value of a key, None without it; what is wrong is kept."""
@@ -382,7 +382,7 @@ class StepReader:
         try:
             return kind.value(entry.value, self._reading)
         except Wrong as wrong:
-            raise _of(entry.word, wrong) from None
+            raise wrong.under(entry.word) from None
 
     def _check_keys(self, entry: _Entry, known: Sequence[str]) -> None:
         for name in entry.rest:
@@ -399,12 +399,6 @@ class StepReader:
             self._reading.wrong(entry.rest[key], key, f"{name!r} is no name: letters, digits, _ and -")
         else:
             self._reading.saved[name] = kind
-
-
-def _of(key: str, wrong: Wrong) -> Wrong:
-    """The same problem, said of a key."""
-    wrong.key = key  # type: ignore[attr-defined]
-    return wrong
 
 
 def _scalar(node: Node, text: str) -> Scalar:

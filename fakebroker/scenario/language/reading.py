@@ -299,29 +299,29 @@ class _FileReader:
         from fakebroker.scenario.language.kinds import plain
 
         if not isinstance(value, Scalar) or not isinstance(value.value, str) or not value.value:
-            raise _include(Wrong(value, f"should be the path of a file, not {shown(value)}"))
+            raise Wrong(value, f"should be the path of a file, not {shown(value)}", "include")
         if path is None:
-            raise _include(Wrong(value, "this scenario is not from a file, and includes none"))
+            raise Wrong(value, "this scenario is not from a file, and includes none", "include")
         if given is not None and not isinstance(given, Table):
-            raise _include(Wrong(given, f"with: should be a mapping of parameters, not {shown(given)}"))
+            raise Wrong(given, f"with: should be a mapping of parameters, not {shown(given)}", "include")
         target = path.parent / value.value
         try:
             resolved = target.resolve()
         except (OSError, RuntimeError, ValueError):
-            raise _include(Wrong(value, f"{value.value!r} is no path")) from None
+            raise Wrong(value, f"{value.value!r} is no path", "include") from None
         here = [*self._open, path.resolve()]
         self._count += 1
         if resolved in here:
             chain = " -> ".join(each.name for each in [*here[here.index(resolved) :], resolved])
-            raise _include(Wrong(value, f"files include each other: {chain}"))
+            raise Wrong(value, f"files include each other: {chain}", "include")
         if len(here) > MOST_INCLUDE_DEPTH or self._count > MOST_INCLUDES:
             text = f"there are more than {MOST_INCLUDES} includes, or {MOST_INCLUDE_DEPTH} within each other"
-            raise _include(Wrong(value, text))
+            raise Wrong(value, text, "include")
         try:
             data = _read(target)
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
-            raise _include(Wrong(value, f"cannot read {value.value!r}: {why}{_others(target)}")) from None
+            raise Wrong(value, f"cannot read {value.value!r}: {why}{_others(target)}", "include") from None
         before, self._open = self._open, here
         try:
             return self._parts(data, str(target), target, plain(given) if given else {}, INCLUDED_KEYS)
@@ -338,11 +338,6 @@ class _FileReader:
                 text = f"the included file says something else of the {what} {name!r} than this one"
                 self._reading.wrong(value, "include", text)
             ours.setdefault(name, each)
-
-
-def _include(wrong: Wrong) -> Wrong:
-    wrong.key = "include"  # type: ignore[attr-defined]
-    return wrong
 
 
 def _is_same(one: Any, other: Any) -> bool:
