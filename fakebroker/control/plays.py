@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.control.problems import Problem, shown_value
-from fakebroker.errors import UnknownThing, WaitTimeout, nearest
+from fakebroker.errors import UnknownThing, nearest
 
 if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker
@@ -68,10 +68,7 @@ class Play:
         try:
             await asyncio.wait_for(self._over.wait(), timeout_s)
         except TimeoutError:
-            step = self._play.step
-            at = f"it is at {step.place}: {step.text}" if step else "it has not begun"
-            text = f"scenario {self.scenario_id} is not over after {timeout_s:g} s; {at}"
-            raise WaitTimeout(text) from None
+            raise self._play.not_over(self.scenario_id, timeout_s) from None
 
     async def cancel(self) -> None:
         """End it where it is."""
@@ -93,9 +90,9 @@ class Play:
             "about": play.scenario.about,
             "state": self._state(),
             "steps": sum(isinstance(each, StepBegan) for each in happenings),
-            "step": None if step is None else f"{step.place}: {step.text}",
+            "step": None if step is None else str(step),
             "problems": play.problems if play.error is None else [*play.problems, f"internal error: {play.error!r}"],
-            "skipped": [f"{each.step.place}: {each.step.text}: {each.why}" for each in skipped],
+            "skipped": [str(each) for each in skipped],
         }
         return {**told, "transcript": play.transcript} if with_transcript else told
 

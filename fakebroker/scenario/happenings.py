@@ -71,6 +71,9 @@ class Skipped(Happening):
     step: Step
     why: str
 
+    def __str__(self) -> str:
+        return f"{self.step}: {self.why}"
+
 
 @dataclass(frozen=True)
 class Failed(Happening):
@@ -78,3 +81,8 @@ class Failed(Happening):
 
     step: Step
     problems: tuple[str, ...]
+
+    @property
+    def sentences(self) -> list[str]:
+        """The problems, each with the place and the text of the step."""
+        return [f"{self.step}: {problem}" for problem in self.problems]

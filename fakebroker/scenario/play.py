@@ -4,12 +4,11 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fakebroker.errors import ScenarioFailed
 from fakebroker.scenario.language.reading import read_scenario
 from fakebroker.scenario.playing.player import Played, Player
 from fakebroker.scenario.playing.worlds import BrokerWorld, VirtualWorld, World
 from fakebroker.scenario.running.options import check_engine
-from fakebroker.scenario.running.transcript import tail_of
+from fakebroker.scenario.running.transcript import scenario_failed
 
 if TYPE_CHECKING:
     from fakebroker.broker import FakeBroker
@@ -37,7 +36,5 @@ def play(
         world = BrokerWorld(broker)
     played = Player(world, scenario, seed).play()
     if not played.is_good:
-        problems = "\n".join(played.problems)
-        tail = tail_of(scenario, played.happenings)
-        raise ScenarioFailed(f"scenario {scenario.name}:\n{problems}\nwhat happened last:\n{tail}")
+        raise scenario_failed(scenario, played.problems, played.happenings)
     return played

@@ -4,7 +4,7 @@
 saved; a player puts them in when it takes the step.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +40,9 @@ class Step:
     place: Place
     text: str
     note: str = field(default="", kw_only=True)
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text}"
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,15 @@ class Repeat(Step):
 
     times: int
     steps: Sequence[Step]
+
+
+def steps_in(steps: Sequence[Step]) -> Iterator[Step]:
+    """All steps that are taken, in their order; those of `AnyOrder` and `Repeat` in place of these, once."""
+    for step in steps:
+        if isinstance(step, AnyOrder | Repeat):
+            yield from steps_in(step.steps)
+        else:
+            yield step
 
 
 @dataclass(frozen=True)

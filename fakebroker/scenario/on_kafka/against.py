@@ -17,10 +17,10 @@ from fakebroker.release import release
 from fakebroker.scenario.on_kafka.fresh_names import with_fresh_names, without_suffix
 from fakebroker.scenario.on_kafka.kafka_powers import KafkaPowers
 from fakebroker.scenario.on_kafka.kafka_steps import LONGEST_PASS_MS, KafkaPart, LeftOut, kafka_part
-from fakebroker.scenario.on_kafka.kafka_world import KafkaWorld, fresh_suffix, steps_of
+from fakebroker.scenario.on_kafka.kafka_world import KafkaWorld, fresh_suffix
 from fakebroker.scenario.on_kafka.two_plays import Play, differences_between, fails_in_both
 from fakebroker.scenario.running.transcript import transcript_of
-from fakebroker.scenario.script import ClientStep, Scenario
+from fakebroker.scenario.script import ClientStep, Scenario, steps_in
 from fakebroker.testclient.tcp_driver import TcpDriver
 
 log = logging.getLogger(__name__)
@@ -147,7 +147,7 @@ def _compare_in(world: KafkaWorld, scenario: Scenario, how: How) -> Comparison:
 
 
 def _why_nothing(part: KafkaPart) -> str | None:
-    if any(isinstance(step, ClientStep) for step in steps_of(part.scenario.timeline)):
+    if any(isinstance(step, ClientStep) for step in steps_in(part.scenario.timeline)):
         return None
     return "no step of a client is left that a Kafka could see"
 

@@ -1,7 +1,7 @@
 """A Kafka that runs somewhere, as a place to play scenarios: real time, no powers but those of the protocol."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.client.connection import ClientConnection
@@ -10,7 +10,7 @@ from fakebroker.listeners import Address
 from fakebroker.release import RELEASES, release
 from fakebroker.scenario.on_kafka.kafka_powers import KafkaPowers
 from fakebroker.scenario.on_kafka.kafka_steps import LONGEST_PASS_MS, Versions, why_not
-from fakebroker.scenario.script import AnyOrder, ClientStep, Repeat, Scenario, Step
+from fakebroker.scenario.script import ClientStep, Scenario, Step, steps_in
 from fakebroker.settings import Settings
 from fakebroker.testclient.driver import Driver
 from fakebroker.testclient.tcp_driver import TcpDriver
@@ -28,7 +28,7 @@ _MIN_SESSION = "group.min.session.timeout.ms"
 _SESSION_MS = 45_000  # of a scripted client's join, unless a step says otherwise
 
 
-class OrderedDriver(TcpDriver):
+class KafkaDriver(TcpDriver):
     """A driver that gives the broker the time to take one request before the next is sent.
 
     A scenario's steps have an order, but Kafka reads each connection when it comes to it. So each request is followed
@@ -49,7 +49,7 @@ class KafkaWorld:
 
     def __init__(self, host: str, port: int, longest_pass_ms: int = LONGEST_PASS_MS) -> None:
         self.name = f"Kafka at {host}:{port}"
-        self.driver: Driver = OrderedDriver(host, port)
+        self.driver: Driver = KafkaDriver(host, port)
         self.broker: Powers | None = None
         self.powers: Any = KafkaPowers(self.driver)
         self.poll_ms: int | None = POLL_MS
@@ -138,21 +138,13 @@ def settings_of(scenario: Scenario) -> dict[str, str]:
     """
     settings = Settings(scenario.config, profile=scenario.profile)
     names = dict.fromkeys(scenario.config)
-    joins = [step for step in steps_of(scenario.timeline) if isinstance(step, ClientStep) and step.verb in _JOINS]
+    joins = [step for step in steps_in(scenario.timeline) if isinstance(step, ClientStep) and step.verb in _JOINS]
     if joins:
         names[_INITIAL_DELAY] = None
     kafkas_least_ms = Settings().get_int(_MIN_SESSION)
     if any(_session_ms(step.arguments) < kafkas_least_ms for step in joins):
         names[_MIN_SESSION] = None
     return {name: _text(settings.value(name)) for name in names}
-
-
-def steps_of(steps: Sequence[Step]) -> list[Step]:
-    """All steps, those inside of others, too."""
-    found: list[Step] = []
-    for step in steps:
-        found += steps_of(step.steps) if isinstance(step, AnyOrder | Repeat) else [step]
-    return found
 
 
 def release_with(versions: Versions) -> str:

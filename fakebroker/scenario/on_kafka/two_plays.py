@@ -13,7 +13,7 @@ from typing import Any
 from fakebroker.errors import ErrorCode
 from fakebroker.meaning.matching import Around, Difference, Matching
 from fakebroker.scenario.happenings import Failed, Happening, Received, Sent, StepBegan
-from fakebroker.scenario.script import AnyOrder, ClientStep, Repeat, Scenario, Step
+from fakebroker.scenario.script import ClientStep, Scenario, Step, steps_in
 
 Json = Any
 
@@ -64,7 +64,8 @@ def differences_between(
         slack: A factor on the tolerance of waits.
         suffix: The end of the names of this play's groups and topics: others on the same Kafka do not count.
     """
-    automatic = {step.actor for step in _client_steps(scenario.timeline) if step.verb == "consume"}
+    clients = [step for step in steps_in(scenario.timeline) if isinstance(step, ClientStep)]
+    automatic = {step.actor for step in clients if step.verb == "consume"}
     return [
         *_Exchanges(automatic, slack, suffix).compare(kafkas, ours),
         *_failures(kafkas.happenings, ours.happenings),
@@ -195,14 +196,6 @@ def _failed(happenings: Sequence[Happening]) -> dict[tuple[str, int], tuple[Step
             place = str(each.step.place)
             failed[place, counts[place]] = (each.step, tuple(each.problems))
     return failed
-
-
-def _client_steps(steps: Sequence[Step]) -> Iterator[ClientStep]:
-    for step in steps:
-        if isinstance(step, AnyOrder | Repeat):
-            yield from _client_steps(step.steps)
-        elif isinstance(step, ClientStep):
-            yield step
 
 
 def _title(exchange: _Exchange) -> str:

@@ -148,8 +148,9 @@ class Player:
 
     def _fail(self, step: Step, problems: Sequence[str]) -> None:
         if problems:
-            self._log.add(Failed(self._log.at_ms, step, tuple(problems)))
-            self._problems += [f"{step.place}: {step.text}: {problem}" for problem in problems]
+            failed = Failed(self._log.at_ms, step, tuple(problems))
+            self._log.add(failed)
+            self._problems += failed.sentences
 
     def _take(self, step: Step) -> list[str]:
         """What was not as expected. Raises what makes the rest of the timeline meaningless."""

@@ -130,7 +130,7 @@ class VirtualWorld(WorldWithBroker):
         self.driver.close_all()
 
 
-class OrderedDriver(TcpDriver):
+class BrokerDriver(TcpDriver):
     """Over TCP to a broker of ours, which has taken each request before the next is sent.
 
     A scenario's steps have an order, but a broker reads each connection when it comes to it. So each request is
@@ -168,7 +168,7 @@ class BrokerWorld(WorldWithBroker):
         """`broker` is a FakeBroker that runs, or the like."""
         host, _, port = broker.bootstrap.partition(",")[0].rpartition(":")
         self.broker: Powers = broker  # type: ignore[assignment]
-        self.driver: Driver = OrderedDriver(host.strip("[]"), int(port), self.broker)
+        self.driver: Driver = BrokerDriver(host.strip("[]"), int(port), self.broker)
 
     @property
     def wall_ms(self) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fakebroker.arguments import check_timeout_s
 from fakebroker.errors import BrokerStopped, WaitTimeout
 from fakebroker.scenario.happenings import Failed, Happening, StepBegan
-from fakebroker.scenario.running.transcript import tail_of, transcript_of
+from fakebroker.scenario.running.transcript import scenario_failed, tail_of, transcript_of
 from fakebroker.scenario.script import Answered, Expect, Pass, Silent
 
 if TYPE_CHECKING:
@@ -116,19 +116,20 @@ class BackgroundPlay:
         """
         check_timeout_s(timeout_s)
         if not self._over.wait(min(timeout_s, threading.TIMEOUT_MAX)):
-            at = f"it is at {self.step.place}: {self.step.text}" if self.step else "it has not begun"
-            raise WaitTimeout(f"scenario {self.scenario.name} is not over after {timeout_s:g} s; {at}")
+            raise self.not_over(self.scenario.name, timeout_s)
         self.raise_problems()
+
+    def not_over(self, name: str, timeout_s: float) -> WaitTimeout:
+        """The error of a wait that was not long enough: it names the step that the timeline is at."""
+        at = f"it is at {self.step}" if self.step else "it has not begun"
+        return WaitTimeout(f"scenario {name} is not over after {timeout_s:g} s; {at}")
 
     def raise_problems(self) -> None:
         """Raise ScenarioFailed if something did not come out as the scenario says; an error of the player as it is."""
         if self._error is not None:
             raise self._error
         if self._problems:
-            from fakebroker.errors import ScenarioFailed
-
-            told = "\n".join(self._problems)
-            raise ScenarioFailed(f"scenario {self.scenario.name}:\n{told}\nwhat happened last:\n{self.tail}")
+            raise scenario_failed(self.scenario, self._problems, self.happenings)
 
     def cancel(self, timeout_s: float = 5.0) -> bool:
         """End the play where it is, and wait for that. Whether it has ended within `timeout_s`."""
@@ -165,8 +166,7 @@ class BackgroundPlay:
         if isinstance(happening, StepBegan) and _waits(happening.step):
             self._has_prepared.set()
         if isinstance(happening, Failed):
-            step = happening.step
-            self._problems += [f"{step.place}: {step.text}: {problem}" for problem in happening.problems]
+            self._problems += happening.sentences
         if self._tell is not None:
             self._tell(happening)
 

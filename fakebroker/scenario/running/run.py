@@ -128,21 +128,18 @@ def _world(scenario: Scenario) -> "World":
 def _judged(
     task: Task, scenario: Scenario, happenings: list[Happening], problems: list[str], took_ms: float
 ) -> Outcome:
-    failed = tuple(
-        FailedStep(str(each.step.place), each.step.text, tuple(each.problems))
-        for each in happenings
-        if isinstance(each, Failed)
-    )
+    failures = [each for each in happenings if isinstance(each, Failed)]
+    failed = tuple(FailedStep(str(each.step.place), each.step.text, each.problems) for each in failures)
     told: dict[str, Any] = {
         "name": scenario.name,
         "about": scenario.about,
         "steps": sum(isinstance(each, StepBegan) for each in happenings),
-        "skipped": tuple(f"{e.step.place}: {e.step.text}: {e.why}" for e in happenings if isinstance(e, Skipped)),
+        "skipped": tuple(str(each) for each in happenings if isinstance(each, Skipped)),
         "virtual_ms": happenings[-1].at_ms if happenings else 0,
         "took_ms": took_ms,
     }
     if failed or problems:
-        of_steps = {f"{each.place}: {each.text}: {problem}" for each in failed for problem in each.problems}
+        of_steps = [sentence for each in failures for sentence in each.sentences]
         told["errors"] = tuple(problem for problem in problems if problem not in of_steps)
         transcript = transcript_of(scenario, happenings) if task.keeps_transcript else ""
         tail = tail_of(scenario, happenings)

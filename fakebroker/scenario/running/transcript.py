@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from fakebroker.core.events import FaultHit, OffsetsExpired, Transition
 from fakebroker.engine.journal import Connected, Disconnected
 from fakebroker.engine.printable import printable
+from fakebroker.errors import ScenarioFailed
 from fakebroker.meaning import Meaning
 from fakebroker.reports.event_wording import event_text
 from fakebroker.scenario.happenings import (
@@ -79,6 +80,12 @@ def tail_of(scenario: Scenario, happenings: Sequence[Happening], most_lines: int
     if len(lines) > most_lines:
         lines = [f"... {len(lines) - most_lines} lines before", *lines[-most_lines:]]
     return "\n".join(lines)
+
+
+def scenario_failed(scenario: Scenario, problems: Sequence[str], happenings: Sequence[Happening]) -> ScenarioFailed:
+    """The error of a play that did not come out as the scenario says: every problem, and what happened last."""
+    told = "\n".join(problems)
+    return ScenarioFailed(f"scenario {scenario.name}:\n{told}\nwhat happened last:\n{tail_of(scenario, happenings)}")
 
 
 def time_text(ms: int) -> str:
