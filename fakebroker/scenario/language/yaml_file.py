@@ -88,6 +88,11 @@ def parse_yaml(data: str | bytes, name: str) -> Node:
         raise _error(start, "this is no YAML that can be read") from None
 
 
+def check_extra() -> None:
+    """Raises FakebrokerError that says what to install if there is nothing here that reads YAML."""
+    _yaml()
+
+
 def _yaml() -> Any:
     try:
         import yaml

@@ -1,14 +1,18 @@
 """The approved transcript beside a scenario: NAME.transcript for NAME.yaml. A play must give the same text.
 
-A person approves by reading: `--approve` writes what was played, and the diff of the commit is what is reviewed.
+A person approves by reading: `--approve` writes what was played, and the diff of the commit is what is reviewed. In
+which lines of the file the steps stand is not part of what is approved: a remark may be added above them.
 """
 
 import os
-from difflib import unified_diff
+import re
+from difflib import SequenceMatcher, unified_diff
 from enum import Enum
 from pathlib import Path
 
 SUFFIX = ".transcript"
+# The beginning of a step: its time, if that is another than before, and its place, "12" or "group:12".
+_PLACE = re.compile(r"\s*([+-]\S+(?: \d\d:\d\d:\d\d\.\d{3})?)?\s+(?:[^\s:]+:)?\d+  (?=\S)")
 _GREEN, _RED, _CYAN, _PLAIN = "\033[32m", "\033[31m", "\033[36m", "\033[0m"
 
 
@@ -34,10 +38,23 @@ def approved_text(path: Path) -> str | None:
 
 
 def compare(approved: str | None, played: str) -> Approval:
-    """Whether a play gave the approved text."""
+    """Whether a play gave the approved text, wherever in the file its steps stand now."""
     if approved is None:
         return Approval.MISSING
-    return Approval.SAME if approved == played else Approval.DIFFERENT
+    is_same = approved == played or _words(approved) == _words(played)
+    return Approval.SAME if is_same else Approval.DIFFERENT
+
+
+def _words(text: str) -> list[str]:
+    """What a transcript says, without the places of steps and the width of their column."""
+    return [word for line in text.splitlines() for word in _line(line).split()]
+
+
+def _line(line: str) -> str:
+    """A line without the place of its step, if one begins there."""
+    step = _PLACE.match(line)
+    text = line if step is None else f"{step[1] or ''} {line[step.end() :]}"
+    return " ".join(text.split())
 
 
 def approve(path: Path, played: str) -> bool:
@@ -57,10 +74,17 @@ def approve(path: Path, played: str) -> bool:
 
 
 def diff(approved: str, played: str, path: str, is_coloured: bool = False) -> str:
-    """A unified diff of the whole dialogue, from what was approved to what was played."""
+    """A unified diff of the whole dialogue, from what was approved to what was played.
+
+    Lines in which only the place of the step is another one are no difference.
+    """
+    before, after = approved.splitlines(), played.splitlines()
+    same = SequenceMatcher(None, [_line(each) for each in before], [_line(each) for each in after], autojunk=False)
+    for was, now, count in same.get_matching_blocks():
+        before[was : was + count] = after[now : now + count]
     lines = unified_diff(
-        approved.splitlines(),
-        played.splitlines(),
+        before,
+        after,
         f"{path} (approved)",
         f"{path} (played)",
         n=max(len(approved), len(played)),

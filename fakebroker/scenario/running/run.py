@@ -86,6 +86,11 @@ class Outcome:
     took_ms: float = 0.0
 
     @property
+    def is_unread(self) -> bool:
+        """Whether the file is no scenario that could be played."""
+        return self.status is Status.UNREADABLE and not self.name
+
+    @property
     def is_good(self) -> bool:
         """Whether there is nothing to complain of."""
         return self.status in (Status.PASSED, Status.APPROVED)

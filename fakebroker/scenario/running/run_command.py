@@ -78,6 +78,7 @@ def run(
         raise click.UsageError("--strict and --longest-pass are for --against HOST:PORT")
     drawn: Sequence[int | None] = [seed] if seeds is None else _seeds(seeds)
     files = _files(paths, pattern)
+    _check_extra()
     tasks = [Task(file, given, each, approves, verbose) for file in files for each in drawn]
     if len(tasks) > MOST_PLAYS:
         raise click.UsageError(f"{len(tasks):,} plays are more than {MOST_PLAYS:,}")
@@ -110,6 +111,8 @@ def _shown(results: Iterator[Outcome], files: Sequence[str], fail_fast: bool, ve
         for path, group in groupby(results, lambda each: each.task.path):
             of_file: list[Outcome] = []
             for outcome in group:
+                if of_file and of_file[0].is_unread:
+                    continue  # it is the same with every seed
                 of_file.append(outcome)
                 progress.show(path, len(of_file))
                 if fail_fast and not outcome.is_good:
@@ -159,9 +162,18 @@ def _files(paths: Sequence[str], pattern: str | None) -> list[str]:
     return wanted
 
 
+def _check_extra() -> None:
+    """Raises ClickException that says what to install when files cannot be read here."""
+    from fakebroker.scenario.language.yaml_file import check_extra
+
+    try:
+        check_extra()
+    except FakebrokerError as error:
+        raise click.ClickException(str(error)) from None
+
+
 def _is_meant(file: str, pattern: str) -> bool:
-    name, pattern = file.casefold(), pattern.casefold()
-    return fnmatchcase(name, pattern if any(c in pattern for c in "*?[") else f"*{pattern}*")
+    return fnmatchcase(file.casefold(), f"*{pattern.casefold()}*")
 
 
 def _seeds(text: str) -> range:

@@ -7,7 +7,7 @@ from fakebroker.scenario.running.approve import approved_path, diff
 from fakebroker.scenario.running.run import Outcome, Status
 from fakebroker.scenario.running.transcript import time_text
 
-MOST_SEEDS = 100  # failed seeds of one file that are listed
+MOST_SEEDS = 10  # failed seeds of one file that are listed
 _COLOURS = {Status.PASSED: "\033[32m", Status.APPROVED: "\033[33m"}
 _RED, _PLAIN = "\033[31m", "\033[0m"
 _WIDTH = max(len(status.value) for status in Status)
@@ -89,7 +89,7 @@ def total_text(outcomes: Iterable[Outcome], took_s: float | None = None) -> str:
 
 
 def _seed(outcome: Outcome) -> str:
-    return "" if outcome.task.seed is None else f" with seed {outcome.task.seed}"
+    return "" if outcome.task.seed is None or outcome.is_unread else f" with seed {outcome.task.seed}"
 
 
 def _difference(outcome: Outcome, is_coloured: bool) -> str:

@@ -22,6 +22,43 @@ def test_only_the_same_text_is_approved(tmp_path: Path) -> None:
     assert compare(approved_text(path), TEXT + "more\n") is Approval.DIFFERENT
 
 
+STEPS = """\
+story: It is told.
+
+     +00:00:00.000   8  a: join billing
+                          a -> JoinGroup v9  group_id: billing, a text that is long, protocols:
+                              [range: {topics: [orders]}]
+                     9  a: heartbeat
++2d 00:00:00.000 two:3  a: leave
+"""
+MOVED = """\
+story: It is told.
+
+     +00:00:00.000    9  a: join billing
+                           a -> JoinGroup v9  group_id: billing, a text that is long,
+                               protocols: [range: {topics: [orders]}]
+                     10  a: heartbeat
+ +2d 00:00:00.000 two:4  a: leave
+"""
+
+
+def test_steps_may_stand_in_other_lines_of_the_file() -> None:
+    """Who adds a remark to the file does not have to approve the dialogue again."""
+    assert compare(STEPS, MOVED) is Approval.SAME
+    assert compare(STEPS, MOVED.replace("heartbeat", "rejoin")) is Approval.DIFFERENT
+    assert compare(STEPS, MOVED.replace("+2d 00:00:00.000", "+2d 00:00:00.001")) is Approval.DIFFERENT
+
+
+def test_a_diff_does_not_show_that_steps_have_moved() -> None:
+    """Only what is said in another way is marked."""
+    played = (
+        STEPS.replace("   8  a:", "   7  a:").replace("9  a: heartbeat", "8  a: heartbeat").replace("leave", "sync")
+    )
+
+    marked = [line for line in diff(STEPS, played, "x").splitlines()[3:] if line[0] in "+-"]
+    assert marked == ["-+2d 00:00:00.000 two:3  a: leave", "++2d 00:00:00.000 two:3  a: sync"]
+
+
 def test_approving_the_same_again_changes_nothing(tmp_path: Path) -> None:
     """The file is not written; nothing else is left in the folder."""
     path = tmp_path / "x.transcript"

@@ -181,6 +181,37 @@ def test_each_seed_that_fails_is_repeated_by_one_command(folder: Path) -> None:
     assert "FAILED scenarios/bad.yaml with seed 6" in repeated.output
 
 
+def test_of_many_seeds_that_fail_the_first_are_told(folder: Path) -> None:
+    """One is enough to look at; the others are counted."""
+    write(folder, bad=BAD)
+    result = run("scenarios", "--seeds", "30")
+
+    assert result.output.count("--seed ") == 10
+    assert "    ... and 20 more\n" in result.output
+    assert "1 scenario, 30 plays: 30 failed" in result.output
+
+
+def test_a_file_that_is_no_scenario_is_told_once_for_all_seeds(folder: Path) -> None:
+    """It would be the same with each."""
+    write(folder, broken=BROKEN)
+    result = run("scenarios", "--seeds", "30")
+
+    assert result.exit_code == 2
+    assert result.output.count("did you mean actors?") == 1
+    assert "seed" not in result.output
+    assert result.output.endswith("1 scenario: 1 with errors in the file\n")
+
+
+def test_without_the_extra_it_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a traceback for each file."""
+    write(folder, good=GOOD)
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    result = run("scenarios")
+
+    assert result.exit_code == 1
+    assert result.output == "Error: scenarios need PyYAML: pip install 'fakebroker[scenario]'\n"
+
+
 def test_seeds_that_hold_need_no_transcript(folder: Path) -> None:
     """An order that is drawn is not the approved one."""
     write(folder, good=GOOD)
@@ -210,6 +241,7 @@ def test_files_are_picked_by_a_pattern(folder: Path) -> None:
 
     assert run("scenarios", "-k", "GOOD").exit_code == 0
     assert run("scenarios", "-k", "*/g*d.yaml").exit_code == 0
+    assert run("scenarios", "-k", "g*D").exit_code == 0
 
 
 def test_verbose_prints_the_transcripts(folder: Path) -> None:
