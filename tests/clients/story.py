@@ -5,10 +5,15 @@ import traceback
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
+import pytest
+
 from fakebroker.errors import WaitTimeout
 from fakebroker.handles.group import GroupHandle
 
 WALL_START_MS = 1_700_000_000_000
+
+# Records of WALL_START_MS are older than a week: the first log cleanup, 30 s after the start, takes them otherwise.
+KEEPS_OLD_RECORDS = pytest.mark.fakebroker(config={"log.retention.ms": -1})
 
 
 class Sent(NamedTuple):

@@ -9,11 +9,11 @@ import pytest
 
 from fakebroker import FakeBroker
 from tests.clients.libraries import LIBRARIES
-from tests.clients.story import Adapter, Member, formed, make_records, wait_all
+from tests.clients.story import KEEPS_OLD_RECORDS, Adapter, Member, formed, make_records, wait_all
 
 PARTITIONS = 4
 HEARTBEAT_S = 0.2  # of libraries.QUICK
-pytestmark = [pytest.mark.clients, pytest.mark.filterwarnings("ignore")]
+pytestmark = [KEEPS_OLD_RECORDS, pytest.mark.clients, pytest.mark.filterwarnings("ignore")]
 
 Options = dict[str, Any]
 

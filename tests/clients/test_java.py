@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from fakebroker import FakeBroker
+from tests.clients.story import KEEPS_OLD_RECORDS
 
 ROOT = Path(__file__).resolve().parents[2]
 JARS = ROOT / ".java" / "lib"
 STORY = Path(__file__).parent / "java" / "ClientStory.java"
 
 pytestmark = [
+    KEEPS_OLD_RECORDS,
     pytest.mark.clients,
     pytest.mark.java,
     pytest.mark.skipif(

@@ -4,10 +4,11 @@ import pytest
 
 from fakebroker import FakeBroker
 from tests.clients.libraries import LIBRARIES
-from tests.clients.story import WALL_START_MS, Adapter, Member, formed, make_records, wait_all
+from tests.clients.story import KEEPS_OLD_RECORDS, WALL_START_MS, Adapter, Member, formed, make_records, wait_all
 
 PARTITIONS = 4
 pytestmark = [
+    KEEPS_OLD_RECORDS,
     pytest.mark.clients,
     pytest.mark.filterwarnings("ignore"),  # what the libraries warn of at import is not ours to mend
 ]

@@ -6,11 +6,11 @@ import pytest
 
 from fakebroker import FakeBroker
 from tests.clients.libraries import LIBRARIES
-from tests.clients.story import WALL_START_MS, Adapter, Sent
+from tests.clients.story import KEEPS_OLD_RECORDS, WALL_START_MS, Adapter, Sent
 
 PARTITIONS = 3
 SPAN_MS = 2_000
-pytestmark = [pytest.mark.clients, pytest.mark.filterwarnings("ignore")]
+pytestmark = [KEEPS_OLD_RECORDS, pytest.mark.clients, pytest.mark.filterwarnings("ignore")]
 
 
 def random_records(chance: random.Random, count: int) -> list[Sent]:
