@@ -1,8 +1,7 @@
 """Actors: scripted clients with the steps that they have begun and whose answers are not looked at yet."""
 
-import inspect
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.client.connection import ConnectionLost, Pending
@@ -11,9 +10,10 @@ from fakebroker.errors import FakebrokerError, InvalidArgument, UnknownThing, Wi
 from fakebroker.records.record_codec import Record
 from fakebroker.scenario.language.actor_verbs import ActorVerbs
 from fakebroker.scenario.language.declaration import SPECIAL_VERBS, actor_verbs
-from fakebroker.scenario.playing.answers import NONE, answer_view, records_view
+from fakebroker.scenario.playing.answer_views import NONE, answer_view, records_view
+from fakebroker.scenario.playing.arguments import as_taken, signature_of
 from fakebroker.scenario.playing.member_loop import MemberLoop, Options
-from fakebroker.scenario.playing.raw_requests import as_record, bytes_of_hex, request_fields
+from fakebroker.scenario.playing.raw_requests import bytes_of_hex, request_fields
 from fakebroker.scenario.script import Actor, ClientStep
 from fakebroker.schema import Message
 from fakebroker.testclient.scripted_client import PendingStep, ScriptedClient, ScriptedClients
@@ -21,7 +21,7 @@ from fakebroker.wire.framing import with_length
 from fakebroker.wire.registry import APIS, api
 
 if TYPE_CHECKING:
-    from fakebroker.scenario.playing.log import ActorWatch
+    from fakebroker.scenario.playing.happening_log import ActorWatch
     from fakebroker.scenario.playing.worlds import World
 
 Json = Any
@@ -177,12 +177,12 @@ class ActorClient:
             raise UnknownThing("verb", verb, f"there is no verb {verb!r}; {nearest(verb, list(actor_verbs()))}")
         if verb == "request":
             return _request(client, dict(arguments))
-        given = {name: _argument(name, value) for name, value in arguments.items()}
+        given = {name: as_taken(name, value) for name, value in arguments.items()}
         if verb == "produce" and self._world.wall_ms >= 0:
             given.setdefault("timestamp_ms", self._world.wall_ms)
         function = getattr(client.steps, verb)
         try:
-            inspect.signature(function).bind(**given)
+            signature_of(function).bind(**given)
         except TypeError as error:
             raise InvalidArgument(verb, given, f"{verb}: {error}") from None
         flow: Flow[Any] = function(**given)
@@ -219,33 +219,3 @@ def _view_of(value: Any, last: Pending | None) -> dict[str, Json]:
 
 def _is_records(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, Record) for each in value)
-
-
-def _argument(name: str, value: Json) -> Any:
-    """An argument as the step takes it: partitions as topic and number, records by their fields."""
-    if name == "offsets" and isinstance(value, Mapping):
-        return by_partition(value)
-    if name == "partitions" and isinstance(value, Sequence) and not isinstance(value, str):
-        return [topic_partition(each) if isinstance(each, str) else tuple(each) for each in value]
-    if name == "records" and isinstance(value, list):
-        return [as_record(each) for each in value]
-    return value
-
-
-def by_partition(table: Mapping[Any, Json]) -> dict[tuple[str, int], Json]:
-    """A table by topic and partition, from "orders-0" or from tables of tables by topic."""
-    found: dict[tuple[str, int], Json] = {}
-    for key, value in table.items():
-        if isinstance(value, Mapping) and isinstance(key, str):
-            found |= {(key, int(index)): each for index, each in value.items()}
-        else:
-            found[key if isinstance(key, tuple) else topic_partition(key)] = value
-    return found
-
-
-def topic_partition(text: str) -> tuple[str, int]:
-    """ "orders-0" as topic and partition: the last hyphen splits. Raises InvalidArgument."""
-    topic, hyphen, index = text.rpartition("-")
-    if not hyphen or not topic or not index.isdigit():
-        raise InvalidArgument("partition", text, f"{text!r} is not a topic and a partition: orders-0")
-    return topic, int(index)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.errors import InvalidArgument, UnknownThing, nearest
-from fakebroker.scenario.playing.answers import record_view
+from fakebroker.scenario.playing.answer_views import record_view
 from fakebroker.scenario.playing.matching import is_matcher, mismatches, shown
-from fakebroker.scenario.playing.values import value_view
+from fakebroker.scenario.playing.value_views import value_view
 
 if TYPE_CHECKING:
     from fakebroker.engine.journal import Exchange

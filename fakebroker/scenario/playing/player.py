@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 from fakebroker.errors import FakebrokerError, InvalidArgument, KafkaError, UnknownThing
 from fakebroker.scenario.happenings import Failed, Gave, Happening, Skipped, StepBegan
 from fakebroker.scenario.playing.actors import OWN_VERBS, ActorClient, Outstanding
-from fakebroker.scenario.playing.answers import NONE
+from fakebroker.scenario.playing.answer_views import NONE
 from fakebroker.scenario.playing.expectations import Expectations
-from fakebroker.scenario.playing.log import HappeningLog
+from fakebroker.scenario.playing.happening_log import HappeningLog
 from fakebroker.scenario.playing.matching import mismatches, shown
 from fakebroker.scenario.playing.power_steps import exert
+from fakebroker.scenario.playing.saved_values import SavedValues, value_at
 from fakebroker.scenario.playing.shuffle import Shuffle
 from fakebroker.scenario.playing.timing import Timing
-from fakebroker.scenario.playing.values import is_data, value_view
-from fakebroker.scenario.playing.variables import Variables, value_at
+from fakebroker.scenario.playing.value_views import is_data, value_view
 from fakebroker.scenario.script import (
     Answered,
     AnyOrder,
@@ -83,7 +83,7 @@ class Player:
         self._shuffle = Shuffle(seed)
         self._log = HappeningLog(world, on_happening)
         self._timing = Timing(world, self._shuffle)
-        self._variables = Variables(self._of_actor)
+        self._saved = SavedValues(self._of_actor)
         self._things: dict[str, Any] = {}  # holds, faults, snapshots by the names of `as`
         clients = ScriptedClients(world.driver)
         self._actors = {
@@ -177,7 +177,7 @@ class Player:
 
     def _client_step(self, step: ClientStep) -> list[str]:
         actor = self._actor(step.actor)
-        arguments = self._variables.filled(step.arguments)
+        arguments = self._saved.filled(step.arguments)
         if step.verb == "sync" and isinstance(arguments.get("assignments"), Mapping):
             assignments = arguments["assignments"]
             arguments["assignments"] = {self._member_id(name): each for name, each in assignments.items()}
@@ -237,7 +237,7 @@ class Player:
                     self._forget(actor, taken)
                     self._fail(taken.step, self._problems_at_end(taken))
                 elif taken.step.expected is not None:
-                    what = shown(self._variables.filled(taken.step.expected))
+                    what = shown(self._saved.filled(taken.step.expected))
                     self._fail(taken.step, [f"expected {what}, but saw no answer until the end"])
 
     def _problems_at_end(self, taken: Outstanding) -> list[str]:
@@ -255,7 +255,7 @@ class Player:
 
     def _own_verb(self, step: ClientStep) -> list[str]:
         actor = self._actor(step.actor)
-        arguments = self._variables.filled(step.arguments)
+        arguments = self._saved.filled(step.arguments)
         match step.verb:
             case "consume":
                 self._timing.active.append(
@@ -283,12 +283,12 @@ class Player:
     # The broker
 
     def _power(self, step: PowerStep) -> list[str]:
-        expected = self._variables.filled(step.expected)
+        expected = self._saved.filled(step.expected)
         target, power = self._world.powers, step.power
         if step.on is not None:
             target, power = self._thing(step.on), step.power.rpartition(".")[2]
         try:
-            value = exert(target, power, self._variables.filled(step.identity), self._power_arguments(step))
+            value = exert(target, power, self._saved.filled(step.identity), self._power_arguments(step))
         except KafkaError as error:
             self._timing.settle()
             if not isinstance(expected, Mapping) or "error" not in expected:
@@ -298,7 +298,7 @@ class Player:
         view = value_view(value) if is_data(value) else None
         if step.saved_as is not None:
             self._things[step.saved_as] = value
-            self._variables.save(step.saved_as, view if is_data(value) else value)
+            self._saved.save(step.saved_as, view if is_data(value) else value)
         elif view is not None:
             self._log.add(Gave(self._log.at_ms, step, view))
         if expected is None:
@@ -309,7 +309,7 @@ class Player:
 
     def _power_arguments(self, step: PowerStep) -> dict[str, Json]:
         """The arguments of a power; members may be named by their actors."""
-        arguments: dict[str, Json] = self._variables.filled(step.arguments)
+        arguments: dict[str, Json] = self._saved.filled(step.arguments)
         for name in _NAMES_MEMBERS:
             if isinstance(value := arguments.get(name), str):
                 arguments[name] = self._member_named(value)
@@ -323,8 +323,8 @@ class Player:
         return name if actor is None else actor.member_id or actor.spec.client_id
 
     def _expect(self, step: Expect) -> list[str]:
-        identity = self._variables.filled(step.identity)
-        expected = self._variables.filled(step.expected)
+        identity = self._saved.filled(step.identity)
+        expected = self._saved.filled(step.expected)
         problems: list[str] = []
 
         def is_met() -> bool:
@@ -340,12 +340,12 @@ class Player:
     # What steps share
 
     def _compare(self, expected: Mapping[str, Json] | None, view: Mapping[str, Json]) -> list[str]:
-        return [] if expected is None else mismatches(self._variables.filled(expected), view)
+        return [] if expected is None else mismatches(self._saved.filled(expected), view)
 
     def _save(self, save: Mapping[str, str], view: Mapping[str, Json]) -> list[str]:
         for name, path in save.items():
             try:
-                self._variables.save(name, value_at(view, path))
+                self._saved.save(name, value_at(view, path))
             except UnknownThing as error:
                 return [f"save {name}: expected the answer to have {path}, but saw that {error}"]
         return []

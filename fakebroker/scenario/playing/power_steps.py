@@ -1,11 +1,10 @@
 """Powers of the object model by their names: "coordinator.move", with the arguments of each call on the way."""
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.errors import InvalidArgument, UnknownThing, nearest
-from fakebroker.scenario.playing.actors import by_partition, topic_partition
+from fakebroker.scenario.playing.arguments import as_taken, signature_of
 
 if TYPE_CHECKING:
     from fakebroker.handles.powers import Powers
@@ -24,7 +23,7 @@ def exert(target: "Powers | Any", power: str, identity: Mapping[str, Json], argu
     for name in way:
         member = _member(target, name, power)
         target = _call(member, _taken(member, left)) if callable(member) else member
-    given = left | {name: _argument(name, value) for name, value in arguments.items()}
+    given = left | {name: as_taken(name, value) for name, value in arguments.items()}
     if isinstance(getattr(type(target), last, None), property):
         if last in given:
             setattr(target, last, given[last])
@@ -42,12 +41,12 @@ def _member(target: Any, name: str, power: str) -> Any:
 
 def _taken(function: Callable[..., Any], left: dict[str, Json]) -> dict[str, Json]:
     """The arguments of `left` that a call on the way has; they are used up."""
-    return {name: left.pop(name) for name in inspect.signature(function).parameters if name in left}
+    return {name: left.pop(name) for name in signature_of(function).parameters if name in left}
 
 
 def _call(function: Callable[..., Any], given: Mapping[str, Json]) -> Any:
     """Call by name; the argument of `*values` is a list."""
-    signature = inspect.signature(function)
+    signature = signature_of(function)
     many = [each.name for each in signature.parameters.values() if each.kind is each.VAR_POSITIONAL]
     values = [value for name in many for value in given.get(name, ())]
     named = {name: value for name, value in given.items() if name not in many}
@@ -56,11 +55,3 @@ def _call(function: Callable[..., Any], given: Mapping[str, Json]) -> Any:
     except TypeError as error:
         raise InvalidArgument("arguments", dict(given), f"{error}; given was {', '.join(given) or 'nothing'}") from None
     return function(*values, **named)
-
-
-def _argument(name: str, value: Json) -> Any:
-    if name == "offsets" and isinstance(value, Mapping):
-        return by_partition(value)
-    if name == "partitions" and isinstance(value, list) and all(isinstance(each, str) for each in value):
-        return [topic_partition(each) for each in value]
-    return value

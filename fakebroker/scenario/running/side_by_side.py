@@ -1,5 +1,6 @@
 """Many plays: one after the other while that is faster, then in several processes. The outcomes keep their order."""
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -48,7 +49,9 @@ def _in_processes(work: Callable[[T], R], tasks: Sequence[T], processes: int, ea
 @contextmanager
 def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that end with the block, however it ends."""
-    pool = ProcessPoolExecutor(processes, get_context("fork" if _forks() else "spawn"))
+    context = get_context("fork" if _forks() else "spawn")
+    # What is there when a process begins, all modules, stays: its collector need not look at that again and again.
+    pool = ProcessPoolExecutor(processes, context, initializer=gc.freeze)
     try:
         yield pool
     finally:

@@ -247,6 +247,8 @@ def _heartbeat(sent: Happening, answer: Happening | None) -> _Heartbeats | None:
 def _wrapped(text: str, first: str, other: str) -> list[str]:
     """A text on as many lines as it needs. A word that is longer than a line stays whole."""
     text = printable(text, 100_000)
+    if text.strip() and len(first) + len(text) <= WIDTH:  # most lines are short, and wrapping takes time
+        return [(first + text).rstrip()]
     own = len(text) - len(text.lstrip())
     lines = wrap(
         text.lstrip(),

@@ -4,12 +4,11 @@ import inspect
 
 import pytest
 
-from fakebroker.errors import InvalidArgument
 from fakebroker.scenario.happenings import Received, Sent
 from fakebroker.scenario.language.actor_verbs import ActorVerbs
 from fakebroker.scenario.language.read_expectations import ACTOR_PROPERTIES
-from fakebroker.scenario.playing.actors import OWN_VERBS, ActorClient, by_partition, topic_partition
-from fakebroker.scenario.playing.log import HappeningLog
+from fakebroker.scenario.playing.actors import OWN_VERBS, ActorClient
+from fakebroker.scenario.playing.happening_log import HappeningLog
 from fakebroker.scenario.playing.member_loop import Options
 from fakebroker.scenario.playing.worlds import VirtualWorld
 from fakebroker.testclient.scripted_client import ScriptedClients
@@ -37,19 +36,6 @@ def test_consume_has_the_options_of_a_member() -> None:
     assert [each.name for each in parameters] == list(Options._fields)
     assert {each.name: each.default for each in parameters if each.default is not each.empty} == Options._field_defaults
     assert {"consume", "pause", "resume", "stop", "connect", "disconnect"} == OWN_VERBS
-
-
-@pytest.mark.parametrize("text", ["orders", "-0", "orders-", "orders-x"])
-def test_what_is_no_partition(text: str) -> None:
-    """A partition is a topic, a hyphen and a number."""
-    with pytest.raises(InvalidArgument, match="not a topic and a partition"):
-        topic_partition(text)
-
-
-def test_partitions_are_written_with_a_hyphen() -> None:
-    """The last hyphen splits; tables of tables are taken, too."""
-    assert topic_partition("a-b-12") == ("a-b", 12)
-    assert by_partition({"a-0": 1, ("b", 2): 3, "c": {"4": 5}}) == {("a", 0): 1, ("b", 2): 3, ("c", 4): 5}
 
 
 def test_raw_requests_of_any_version(s: Steps) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from fakebroker.client.connection import Pending
 from fakebroker.engine.journal import Recorded
 from fakebroker.scenario.happenings import BrokerEvent, Happening, Json, Received, Sent
-from fakebroker.scenario.playing.answers import message_json
+from fakebroker.scenario.playing.answer_views import message_json
 from fakebroker.schema import Message
 from fakebroker.wire.registry import api
 

@@ -3,35 +3,35 @@
 import pytest
 
 from fakebroker.errors import UnknownThing
-from fakebroker.scenario.playing.variables import Variables, value_at
+from fakebroker.scenario.playing.saved_values import SavedValues, value_at
 
 
 def test_values_are_put_in_everywhere() -> None:
     """In mappings, their keys, lists; whole texts only; two dollars are one."""
-    variables = Variables()
-    variables.save("id", "m-1")
-    variables.save("answer", {"members": [{"id": 7}]})
+    saved = SavedValues()
+    saved.save("id", "m-1")
+    saved.save("answer", {"members": [{"id": 7}]})
 
-    assert variables.filled({"$id": ["$id", "x$id", "$$id", 3]}) == {"m-1": ["m-1", "x$id", "$id", 3]}
-    assert variables.filled("$answer.members.0.id") == 7
-    assert variables.filled(("orders", 0)) == ("orders", 0)
+    assert saved.filled({"$id": ["$id", "x$id", "$$id", 3]}) == {"m-1": ["m-1", "x$id", "$id", 3]}
+    assert saved.filled("$answer.members.0.id") == 7
+    assert saved.filled(("orders", 0)) == ("orders", 0)
 
 
 def test_names_of_others() -> None:
     """What was not saved may have a value of its own; what was saved goes first."""
-    variables = Variables(lambda name: {"member_id": "m-2"} if name == "a" else None)
-    assert variables.filled("$a.member_id") == "m-2"
-    variables.save("a", None)
-    assert variables.filled("$a") is None
+    saved = SavedValues(lambda name: {"member_id": "m-2"} if name == "a" else None)
+    assert saved.filled("$a.member_id") == "m-2"
+    saved.save("a", None)
+    assert saved.filled("$a") is None
 
 
 def test_a_name_that_nobody_saved() -> None:
     """The nearest name is told."""
-    variables = Variables()
-    variables.save("first", 1)
+    saved = SavedValues()
+    saved.save("first", 1)
 
     with pytest.raises(UnknownThing, match="no step has saved 'frist'; did you mean first"):
-        variables.filled({"a": ["$frist"]})
+        saved.filled({"a": ["$frist"]})
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from fakebroker.errors import UnknownThing, nearest
 Json = Any
 
 
-class Variables:
+class SavedValues:
     """The saved values of one play. "$$" at the beginning of a text stands for a single "$"."""
 
     def __init__(self, others: Callable[[str], Json] = lambda _name: None) -> None:

@@ -8,7 +8,7 @@ from fakebroker.errors import ErrorCode, InvalidArgument, UnknownThing
 from fakebroker.records.batch import build_batch
 from fakebroker.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
 from fakebroker.records.record_codec import Record
-from fakebroker.scenario.playing.answers import answer_view, message_json
+from fakebroker.scenario.playing.answer_views import answer_view, message_json
 from fakebroker.scenario.playing.raw_requests import as_bytes, as_record, request_fields
 from fakebroker.schema.building import built
 from fakebroker.schema.jsonable import bytes_to_json
