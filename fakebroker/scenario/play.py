@@ -29,6 +29,7 @@ def play(
     come out as it says, InvalidArgument for a scenario that needs another broker, OSError for a file that cannot be
     read.
     """
+    __tracebackhide__ = True  # of pytest: what failed is told by the error
     scenario = read_scenario(os.fspath(path), dict(parameters or {}))
     world: World = VirtualWorld(scenario)
     if broker is not None:

@@ -206,6 +206,8 @@ def _check_matchers(node: Node, reading: Reading, key: str) -> None:
         for each in node.items:
             _check_matchers(each, reading, key)
     elif isinstance(node, Table):
+        if len(node.entries) > 1 and all(name in MATCHERS for name in node.entries):
+            reading.wrong(node, key, f"a matcher stands alone, but here are {' and '.join(node.entries)}")
         for name, each in node.entries.items():
             if len(node.entries) == 1 and name in MATCHERS and not MATCHERS[name](each):
                 reading.wrong(each, key, f"the matcher {name} takes {_TAKES[name]}, not {shown(each)}")

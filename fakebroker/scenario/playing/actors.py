@@ -37,9 +37,10 @@ class Outstanding:
 
     due_ms = None  # it waits for its answer
 
-    def __init__(self, step: ClientStep, began_ms: int, taken: PendingStep[Any]) -> None:
+    def __init__(self, step: ClientStep, began_ms: int, taken: PendingStep[Any], had_connection: bool) -> None:
         self.step = step
         self.began_ms = began_ms
+        self.had_connection = had_connection
         self._taken = taken
 
     @property
@@ -101,10 +102,11 @@ class ActorClient:
     def begin(self, step: ClientStep, arguments: Mapping[str, Json], began_ms: int) -> Outstanding:
         """Take a step of the scripted client. Raises InvalidArgument for arguments that it does not have."""
         client = self.client
+        had_connection = self.is_connected
         self._watch.shows_handshakes = step.verb == "request"
         try:
             flow = self._flow(client, step.verb, arguments)
-            taken = Outstanding(step, began_ms, PendingStep(client, flow))
+            taken = Outstanding(step, began_ms, PendingStep(client, flow), had_connection)
         finally:
             self._watch.shows_handshakes = False
         self.outstanding.append(taken)

@@ -7,6 +7,7 @@ elements. A mapping whose one key is a matcher's name is that matcher: {at_least
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 Json = Any
@@ -41,7 +42,9 @@ def _differences(expected: Json, seen: Json, path: str) -> Iterator[str]:
         if len(seen) != expected:
             yield _sentence(path, _count(expected), seen)
     elif not equal(expected, seen):
-        yield _sentence(path, shown(expected), seen)
+        is_record = isinstance(seen, Mapping) and "value" in seen and equal(expected, seen["value"])
+        hint = f"; a record is a mapping: {{value: {shown(expected)}}}" if is_record else ""
+        yield _sentence(path, shown(expected), seen) + hint
 
 
 def equal(expected: Json, seen: Json) -> bool:
@@ -53,7 +56,7 @@ def equal(expected: Json, seen: Json) -> bool:
 
 def _in_mapping(expected: Mapping[str, Json], seen: Json, path: str) -> Iterator[str]:
     if not isinstance(seen, Mapping):
-        yield _sentence(path, shown(expected), seen)
+        yield _sentence(path, shown(expected), seen) + _matcher_hint(expected)
         return
     if not expected and seen:
         yield _sentence(path, "nothing in it", seen)
@@ -65,6 +68,12 @@ def _in_mapping(expected: Mapping[str, Json], seen: Json, path: str) -> Iterator
         elif value is not None:
             there = ", ".join(by_text) or "nothing"
             yield f"{inner}: expected {_wanted(value)}, but it is not there; there is {there}"
+
+
+def _matcher_hint(expected: Mapping[str, Json]) -> str:
+    """For a key that was meant to be a matcher: how that is written."""
+    near = [found for key in expected for found in get_close_matches(str(key), list(MATCHERS), 1)]
+    return f"; did you mean the matcher {near[0]}?" if near else ""
 
 
 def _in_list(expected: Json, seen: Json, path: str) -> Iterator[str]:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 Json = Any
 ANSWER_WITHIN_MS = 30_000  # of a step that is not `later`
+MOST_HAPPENINGS = 200_000  # in virtual time: most of a minute, and a third of a gigabyte
 _WRONG = (FakebrokerError, OSError, LookupError, ValueError, TypeError)  # what a step can raise without a bug of ours
 _NAMES_MEMBERS = ("order", "leader", "member")  # arguments of powers that name members, which actors are
 
@@ -82,7 +83,7 @@ class Player:
         self._scenario = scenario
         self._shuffle = Shuffle(seed)
         self._log = HappeningLog(world, on_happening)
-        self._timing = Timing(world, self._shuffle)
+        self._timing = Timing(world, self._shuffle, self._check_amount)
         self._saved = SavedValues(self._of_actor)
         self._things: dict[str, Any] = {}  # holds, faults, snapshots by the names of `as`
         clients = ScriptedClients(world.driver)
@@ -201,13 +202,13 @@ class Player:
     ) -> list[str]:
         """Wait for an answer, and compare it with what its step expects, and the step that asks for it."""
         if not self._timing.pass_time(within_ms, lambda: taken.is_done):
-            raise StepFailed(
-                f"{actor.name}: expected an answer to {taken.step.verb}, but saw none within {within_ms} ms"
-            )
+            what = f"{actor.name}: expected an answer to {taken.step.verb}, but saw none within {within_ms} ms"
+            hint = "" if taken.step.is_later else "; with `later: true` the timeline goes on meanwhile"
+            raise StepFailed(what + hint)
         self._forget(actor, taken)
         view = taken.view()
         asked = [each for each in (taken.step, asking) if each is not None]
-        lost = _lost(view, *(each.expected for each in asked))
+        lost = _lost(taken, view, *(each.expected for each in asked))
         if lost:
             raise StepFailed(lost)
         problems: list[str] = []
@@ -244,7 +245,7 @@ class Player:
         expected = taken.step.expected
         try:
             view = taken.view()
-            lost = _lost(view, expected) if expected is not None else None
+            lost = _lost(taken, view, expected) if expected is not None else None
             return [lost] if lost else self._compare(expected, view)
         except _WRONG as error:
             return [_reason(error)]
@@ -339,6 +340,12 @@ class Player:
 
     # What steps share
 
+    def _check_amount(self) -> None:
+        """Virtual time can be too much of it: a member that polls for a month would keep us for days."""
+        if self._world.poll_ms is None and len(self._log.happenings) > MOST_HAPPENINGS:
+            what = f"more than {MOST_HAPPENINGS} requests, answers and events of the broker: too much for one play"
+            raise StepFailed(f"{what}; `clock: advance` lets days pass without what clients do meanwhile")
+
     def _compare(self, expected: Mapping[str, Json] | None, view: Mapping[str, Json]) -> list[str]:
         return [] if expected is None else mismatches(self._saved.filled(expected), view)
 
@@ -373,13 +380,14 @@ class Player:
         return self._things[name]
 
 
-def _lost(view: Mapping[str, Json], *expected: Mapping[str, Json] | None) -> str | None:
+def _lost(taken: Outstanding, view: Mapping[str, Json], *expected: Mapping[str, Json] | None) -> str | None:
     """What is said of a connection that was lost, unless that is what was expected."""
     given = [each for each in expected if each is not None]
     if not view.get("closed") or any("closed" in each or "why" in each for each in given):
         return None
     what = shown(given[0]) if given else "an answer"
-    return f"expected {what}, but saw the connection lost: {view['why']}"
+    hint = f"; that was before this step: {{{taken.step.actor}: connect}} opens another"
+    return f"expected {what}, but saw the connection lost: {view['why']}{'' if taken.had_connection else hint}"
 
 
 def _reason(error: Exception) -> str:

@@ -22,13 +22,17 @@ class Active(Protocol):
 
 
 class Timing:
-    """Lets time pass; what is `active` goes on meanwhile, in an order of the seed's."""
+    """Lets time pass; what is `active` goes on meanwhile, in an order of the seed's.
 
-    def __init__(self, world: "World", shuffle: Shuffle) -> None:
+    `check` is called again and again while it does, and raises what ends the play.
+    """
+
+    def __init__(self, world: "World", shuffle: Shuffle, check: Callable[[], None] = lambda: None) -> None:
         self.active: list[Active] = []
         self._driver = world.driver
         self._poll_ms = world.poll_ms
         self._shuffle = shuffle
+        self._check = check
         self._is_advancing = False
         if isinstance(world.driver, SimDriver):  # waits of the broker's own let time pass without asking here
             world.driver.after_delivery.append(self._advance)
@@ -52,6 +56,7 @@ class Timing:
             return until is not None and until()
 
         while not is_reached():
+            self._check()
             left_ms = end_ms - self.mono_ms
             if left_ms <= 0:
                 self._driver.pass_time(0, is_reached)

@@ -114,6 +114,7 @@ class BackgroundPlay:
 
         Raises WaitTimeout that names the step which it is at, and ScenarioFailed if an expectation did not hold.
         """
+        __tracebackhide__ = True  # of pytest: what failed is told by the error
         check_timeout_s(timeout_s)
         if not self._over.wait(min(timeout_s, threading.TIMEOUT_MAX)):
             raise self.not_over(self.scenario.name, timeout_s)
@@ -126,6 +127,7 @@ class BackgroundPlay:
 
     def raise_problems(self) -> None:
         """Raise ScenarioFailed if something did not come out as the scenario says; an error of the player as it is."""
+        __tracebackhide__ = True
         if self._error is not None:
             raise self._error
         if self._problems:

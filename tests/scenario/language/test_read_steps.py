@@ -104,6 +104,8 @@ def test_a_step_may_be_awaited_later() -> None:
         ("{a: join billing, expect: {leader: {matches: '('}}}",
          "leader: the matcher matches takes a regular expression, not '('"),
         ("{a: join billing, expect: {members: {unordered: 3}}}", "members: the matcher unordered takes a list, not 3"),
+        ("{a: join billing, expect: {members: {at_least: 1, at_most: 3}}}",
+         "members: a matcher stands alone, but here are at_least and at_most"),
         ("{a: join billing, save: {'1': member_id}}", "save: '1' is no name: letters, digits, _ and -"),
         ("{a: join billing, save: {b: member_id}}", "save: 'b' is the name of an actor already"),
         ("{a: join billing, later: yes}", "later: should be true or false, not 'yes'"),

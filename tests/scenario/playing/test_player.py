@@ -212,6 +212,10 @@ def failing(make: "Callable[[Steps], list[Step]]") -> list[str]:
             lambda s: [s.join("a"), s.join("b", later=True), s.answered("b", within_ms=9)],
             "3: b: answered: b: expected an answer to join, but saw none within 9 ms",
         ),
+        (
+            lambda s: [s.join("a"), s.join("b")],
+            "2: b: join: b: expected an answer to join, but saw none within 30000 ms; with `later: true` the timeline",
+        ),
         (lambda s: [s.join("a", later=True), s.silent("a", 5)], "2: a: silent: expected a to wait"),
         (
             lambda s: [s.join("a"), s.join("b", {"error": "NONE"}, later=True)],
@@ -258,6 +262,31 @@ def test_what_fails_says_where_and_what(make: "Callable[[Steps], list[Step]]", p
     (found,) = failing(make)
 
     assert found.startswith(f"made.yaml:{problem}")
+
+
+def test_a_step_after_a_lost_connection_says_how_to_get_another(s: Steps) -> None:
+    """The fault hits once; the next request of the client fails because nothing connected it again."""
+    played = play(
+        s.power("fault", api="Heartbeat", action="disconnect", times=1),
+        s.do("a", "request", {"closed": True}, api_name="Heartbeat"),
+        s.do("a", "request", {"error": "NONE"}, api_name="Heartbeat"),
+    )
+
+    (problem,) = played.problems
+    assert "fault" in problem
+    assert problem.endswith("; that was before this step: {a: connect} opens another")
+
+
+def test_a_play_in_which_too_much_happens_is_ended(s: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Virtual time can last for years, which nobody waits for."""
+    monkeypatch.setattr("fakebroker.scenario.playing.player.MOST_HAPPENINGS", 1000)
+    consume = s.do("a", "consume", group_id="billing", topics=["orders"], poll_interval_ms=10)
+    played = play(consume, s.passes(365 * DAY_MS), s.group(members=7))
+
+    (problem,) = played.problems
+    assert "more than 1000 requests, answers and events of the broker" in problem
+    assert "clock: advance" in problem
+    assert len(played.happenings) < 1100
 
 
 def test_unmet_expectations_are_collected(s: Steps) -> None:
