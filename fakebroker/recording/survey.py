@@ -14,7 +14,7 @@ from fakebroker.errors import ErrorCode
 from fakebroker.meaning.records import bytes_of
 from fakebroker.recording.session import Line, message_in, naming_line, read_session
 from fakebroker.records.batch import split_batches
-from fakebroker.release import RELEASES, release
+from fakebroker.release import nearest_release
 
 Json = Any
 Place = tuple[str, int]  # topic, partition
@@ -358,16 +358,6 @@ def is_starting(answer: Json) -> bool:
     if isinstance(answer, dict):
         return answer.get("ErrorCode") in _STARTING or any(is_starting(each) for each in answer.values())
     return isinstance(answer, list) and any(is_starting(each) for each in answer)
-
-
-def nearest_release(listed: Mapping[int, tuple[int, int]]) -> str:
-    """The release that serves most of the listed APIs in exactly these versions; of several the newest."""
-
-    def alike(name: str) -> int:
-        versions = release(name).versions
-        return sum(versions.get(key) == span for key, span in listed.items()) - len(versions.keys() - listed.keys())
-
-    return max(reversed(RELEASES), key=alike)
 
 
 def _creates(request: Json) -> bool:
