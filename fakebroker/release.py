@@ -9,6 +9,7 @@ Behaviours exist for 4.3 (default), 3.9, 2.1 and 2.0; another release gets those
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from fakebroker.errors import ErrorCode, InvalidArgument
@@ -281,6 +282,17 @@ def release(name: str | None = None) -> Release:
         defaults={setting: value for before, setting, value in _DEFAULTS_BEFORE if line < before},
         is_before_4=line < (4, 0),
     )
+
+
+def nearest_release(versions: Mapping[int, tuple[int, int]]) -> str:
+    """The release whose versions are most like these: a guess, since no Kafka says which it is."""
+
+    def differences(name: str) -> tuple[int, int]:
+        known = release(name)
+        listed = known.listed(known.versions)
+        return sum(listed.get(key) != span for key, span in versions.items()), len(listed.keys() - versions.keys())
+
+    return min(reversed(RELEASES), key=differences)
 
 
 def _full_name(name: str) -> str:

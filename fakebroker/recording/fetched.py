@@ -5,7 +5,7 @@ broker looked. So records are compared by offset, whichever answers they came in
 far waits here for the other.
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Container, Generator, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from fakebroker.meaning.matching import Around, Difference, Matching, content_of, short
@@ -17,7 +17,13 @@ Json = Any
 MOST_WAITING = 200_000  # records, of both sides together; the oldest are forgotten
 CUT = "an answer carries what is there when the broker looks; the same records come in other answers"
 NAMED = "an incremental answer names a partition only when something changed since the one before"
+TRANSACTIONS = "transactions are not served: which of them are open or aborted is not known here"
+GOING = "a topic is deleted one partition after another"
 MOVING = "a producer wrote meanwhile"
+
+
+_POSITIONS = (".HighWatermark", ".LastStableOffset")
+_OF_TRANSACTIONS = (".AbortedTransactions", ".LastStableOffset")
 
 
 class Explained(NamedTuple):
@@ -30,9 +36,16 @@ class Explained(NamedTuple):
 class Streams:
     """The records of every partition as two runs delivered them."""
 
-    def __init__(self, matching: Matching, name_of_topic: Callable[[Mapping[str, Json]], str | None]) -> None:
+    def __init__(
+        self,
+        matching: Matching,
+        name_of_topic: Callable[[Mapping[str, Json]], str | None],
+        transactional: Container[Place] = (),
+    ) -> None:
         self._matching = matching
         self._name_of_topic = name_of_topic
+        self._transactional = transactional  # partitions with records of transactions
+        self.going: dict[str, None] = {}  # topics that somebody has deleted
         self._recorded: dict[tuple[Place, int], int] = {}  # records that only one side delivered: digests by offset
         self._ours: dict[tuple[Place, int], int] = {}
         self._our_names: dict[str, str] = {}
@@ -53,9 +66,10 @@ class Streams:
         """Records that the recorded broker delivered and ours did not: where they are. Ask our log about them."""
         yield from list(self._recorded)
 
-    def has_digest(self, place: Place, record: ReadRecord) -> bool:
-        """Whether the recorded record at that offset is this one of ours."""
-        return self._recorded.get((place, record.offset)) == hash(content_of(record))
+    def meet(self, place: Place, record: ReadRecord) -> None:
+        """A record of our log is what the recorded broker delivered, if it is the same."""
+        if self._recorded.get((place, record.offset)) == hash(content_of(record)):
+            del self._recorded[place, record.offset]
 
     def partitions_of(self, answer: Json, *, are_ours: bool = False) -> Iterator[tuple[Place, Json]]:
         """The partitions of a Fetch answer and where they belong."""
@@ -76,11 +90,15 @@ class Streams:
         if recorded is None or ours is None:
             yield from self._alone(path, place, recorded, ours)
             return
+        if place[0] in self.going and recorded["ErrorCode"] != ours["ErrorCode"]:
+            yield Explained(Difference(f"{path}.ErrorCode", str(ours["ErrorCode"]), str(recorded["ErrorCode"])), GOING)
+            return
         cut = yield from self._compare_records(path, place, recorded, ours)
         other = [{k: v for k, v in each.items() if k != "Records"} for each in (recorded, ours)]
         for each in self._matching.differences(other[0], other[1], around):
-            is_position = each.path in (".HighWatermark", ".LastStableOffset")
-            reason = MOVING if is_position and (is_moving or cut) else None
+            reason = MOVING if each.path in _POSITIONS and (is_moving or cut) else None
+            if place in self._transactional and each.path.startswith(_OF_TRANSACTIONS):
+                reason = TRANSACTIONS
             yield Explained(each._replace(path=path + each.path), reason)
 
     def _alone(self, path: str, place: Place, recorded: Json, ours: Json) -> Iterator[Explained]:
@@ -89,7 +107,8 @@ class Streams:
         for mine, theirs in self._meet(place, _records(recorded), _records(ours)):
             yield Explained(Difference(path, mine, theirs), None)
         texts = ("not named", short(there)) if ours is None else (short(there), "not named")
-        yield Explained(Difference(path, *texts), NAMED if there["ErrorCode"] == 0 else None)
+        reason = GOING if place[0] in self.going else NAMED if there["ErrorCode"] == 0 else None
+        yield Explained(Difference(path, *texts), reason)
 
     def _compare_records(self, path: str, place: Place, recorded: Json, ours: Json) -> Generator[Explained, None, bool]:
         theirs, mine = _records(recorded), _records(ours)

@@ -2,9 +2,11 @@
 
 from fakebroker.core.topics import Partition
 from fakebroker.errors import FakebrokerError
+from fakebroker.instant import Instant
 from fakebroker.meaning.records import records_of
 from fakebroker.recording.survey import Place, Survey
-from fakebroker.records.batch import build_batch, peek, plain_records, with_base_offset
+from fakebroker.records.batch import build_batch, parse_header, peek, plain_records, with_base_offset
+from fakebroker.records.markers import ControlRecordType, control_record_type, coordinator_epoch_of
 from fakebroker.records.record_codec import Record
 from fakebroker.sim.network import SimNetwork
 
@@ -40,6 +42,9 @@ class Others:
 
     def _append(self, partition: Partition, batch: bytes) -> None:
         entry = peek(batch)
+        if entry is not None and entry[1] >= _MAGIC and parse_header(batch).is_control:
+            self._append_marker(partition, batch)
+            return
         try:
             if entry is not None and entry[1] >= _MAGIC:
                 partition.log.append(with_base_offset(batch, 0, -1), self._network.now)
@@ -50,3 +55,14 @@ class Others:
         records = [Record(n, each.timestamp_ms, each.key, each.value, each.headers) for n, each in enumerate(found)]
         if records:
             partition.log.append(build_batch(records, leader_epoch=-1), self._network.now)
+
+    def _append_marker(self, partition: Partition, batch: bytes) -> None:
+        """The end of a transaction, as it was written there."""
+        for marker in records_of(batch):
+            partition.log.append_marker(
+                marker.producer_id,
+                marker.producer_epoch,
+                Instant(marker.timestamp_ms, self._network.now.mono_ms),
+                commit=control_record_type(marker.key) == ControlRecordType.COMMIT,
+                coordinator_epoch=coordinator_epoch_of(marker.value),
+            )

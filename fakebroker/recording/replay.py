@@ -16,11 +16,12 @@ from fakebroker.errors import FakebrokerError
 from fakebroker.listeners import Address
 from fakebroker.meaning.matching import Around, Difference, Matching
 from fakebroker.meaning.records import ReadRecord
-from fakebroker.recording.explained import reason_for
+from fakebroker.recording.explained import reason_for, reason_for_wait
 from fakebroker.recording.fetched import Explained, Streams
 from fakebroker.recording.producers import with_our_producers
 from fakebroker.recording.session import Line, message_in, naming_line, read_session
 from fakebroker.recording.survey import Place, Survey
+from fakebroker.recording.transactions import ADD_PARTITIONS, is_of_transaction
 from fakebroker.schema.jsonable import from_json, to_json
 from fakebroker.testclient.driver import Driver
 from fakebroker.wire.registry import api
@@ -28,6 +29,7 @@ from fakebroker.wire.registry import api
 Json = Any
 
 ANSWER_WITHIN_MS = 1_000  # after the recorded broker's answer
+_REMOVING = frozenset({"DeleteTopics", "DeleteRecords"})
 STARTING = "the recorded coordinator was still starting, and the client asked again"
 WAITS = "how long a fetch waits depends on when records come"
 
@@ -97,7 +99,7 @@ class Replay:
         self._target = target
         self._driver = target.driver
         self._tell = on_difference
-        self._streams = Streams(self.matching, survey.topic_name)
+        self._streams = Streams(self.matching, survey.topic_name, survey.transactional)
         self._clients: dict[int, ClientConnection] = {}
         self._sent: dict[tuple[int, int | None], _Sent] = {}
         self._skipped: dict[tuple[int, int | None], str | None] = {}  # requests that are not sent, and why not
@@ -142,10 +144,15 @@ class Replay:
             self._skipped[key] = STARTING
             return
         message = message_in(line) if self._can_send(line) else None
-        if client is None or message is None:
-            self.result.unserved[_title(line)] += 1
+        if client is None or message is None or self._is_of_transaction(line, message):
+            self.result.unserved[_title(line) + (" of a transaction" if message is not None else "")] += 1
             self._skipped[key] = None
             return
+        if line["api"] in _REMOVING:
+            self._meet_in_log()
+        if line["api"] == "DeleteTopics":
+            named = [{"Name": name} for name in message.get("TopicNames", ())] + message.get("Topics", [])
+            self._streams.going |= dict.fromkeys(name for each in named if (name := self._survey.topic_name(each)))
         self._target.settle()
         request = self.matching.translated(message)
         if line["api"] == "Produce":
@@ -163,6 +170,9 @@ class Replay:
         self._note_done()
         if not expects_answer:
             del self._sent[key]
+
+    def _is_of_transaction(self, line: Line, message: Json) -> bool:
+        return is_of_transaction(line["api"], message) and not self._target.is_served(*ADD_PARTITIONS)
 
     def _can_send(self, line: Line) -> bool:
         return (
@@ -230,14 +240,15 @@ class Replay:
             yield from self._streams.compare(recorded, ours, around, lambda place: self._is_moving(place, sent))
         else:
             for each in self.matching.differences(recorded, ours, around):
-                yield Explained(each, reason_for(line["api"], each, recorded))
-        yield from self._compared_wait(waited_ms, sent, is_fetch)
+                yield Explained(each, reason_for(line["api"], each, recorded, self._survey))
+        yield from self._compared_wait(line["api"], waited_ms, sent)
 
-    def _compared_wait(self, waited_ms: float, sent: _Sent, is_fetch: bool) -> Iterator[Explained]:
+    def _compared_wait(self, api_name: str, waited_ms: float, sent: _Sent) -> Iterator[Explained]:
         our_ms = (self._driver.mono_ms if sent.done_ms is None else sent.done_ms) - sent.began_ms
         if abs(our_ms - waited_ms) > self._driver.tolerance_ms(int(waited_ms)):
             difference = Difference("answered", f"after {our_ms} ms", f"after {waited_ms:.0f} ms")
-            yield Explained(difference, WAITS if is_fetch else None)
+            reason = WAITS if api_name == "Fetch" else reason_for_wait(api_name, our_ms, waited_ms)
+            yield Explained(difference, reason)
 
     def _close(self, line: Line) -> None:
         client = self._clients.pop(line["connection"], None)
@@ -252,13 +263,19 @@ class Replay:
         self.result.unanswered += len(self._sent)
         if self._survey.cut is None and not self._survey.has_end:
             self.result.notes.append("the session has no end line: the recorder was stopped, or still writes")
-        for place, offset in self._streams.left():
-            records = [] if self._target.read is None else self._target.read(place, offset)
-            if self._target.read is not None and not any(self._streams.has_digest(place, each) for each in records):
+        self._meet_in_log()
+        if self._target.read is not None:
+            for place, offset in self._streams.left():
                 self.result.unexplained += 1
                 text = f"{place[0]}-{place[1]}: the record at offset {offset}, which a consumer read, is not there"
                 self._tell(Told(self._survey.lines, "Fetch", text, None))
         self._driver.close_all()
+
+    def _meet_in_log(self) -> None:
+        """What only the recorded broker has delivered is the same if it is in our log."""
+        for place, offset in self._streams.left():
+            for record in () if self._target.read is None else self._target.read(place, offset):
+                self._streams.meet(place, record)
 
     # -- helpers ---------------------------------------------------------------------------------------------------
 

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fakebroker.core.logs.produce_validation import is_transactional
 from fakebroker.errors import ErrorCode
 from fakebroker.meaning.records import bytes_of
 from fakebroker.recording.session import Line, message_in, naming_line, read_session
-from fakebroker.records.batch import split_batches
-from fakebroker.release import RELEASES, release
+from fakebroker.records.batch import split_batches, with_base_offset
+from fakebroker.release import nearest_release
 
 Json = Any
 Place = tuple[str, int]  # topic, partition
@@ -112,6 +113,8 @@ class Survey:
         self.member_ids: dict[int, str] = {}  # line of a JoinGroup -> the member id that its answer gave
         self.first_generations: dict[str, int] = {}  # group -> the first generation that was told
         self.starting: dict[int, None] = {}  # lines of requests that came while a coordinator was starting
+        self.groups_before: dict[str, None] = {}  # groups that were there before the first client came
+        self.transactional: dict[Place, None] = {}  # partitions with records of transactions
         self.bases: dict[int, dict[Place, int]] = {}  # line of a Produce -> where its records went
         self._answered = 0  # the line of the request whose answer is taken in
         self.lines = 0
@@ -120,6 +123,10 @@ class Survey:
         self.has_end = False
         self.created_later: dict[str, int] = {}  # topics that were created by asking for them -> partitions
         self._knows_all_topics = False
+        self._knows_settings = False
+        self._at_ms = 0.0
+        # batches with acks 0, and the Produce that had them
+        self._without_answer: dict[tuple[Place, bytes], int] = {}  # checksum -> line
         self._names: dict[str, str] = {}  # topic id -> name
         self._settled: dict[str, None] = {}  # topics of which it is known whether they were there
         self._made: dict[str, None] = {}  # topics that CreateTopics made
@@ -167,6 +174,8 @@ class Survey:
                 self.requests += 1
                 asked = _Asked(number, line["at_ms"], message_in(line))
                 self._asked[line["connection"], line["correlation_id"]] = asked
+                if line["api"] == "Produce" and asked.message is not None:
+                    self._take_produced(asked)
             case "answer":
                 self._take_answer(line)
             case "close":
@@ -183,7 +192,7 @@ class Survey:
             return
         if is_starting(message) or self._is_lost_early(asked.message, message):
             self.starting[asked.line] = None
-        self._answered = asked.line
+        self._answered, self._at_ms = asked.line, line["at_ms"]
         if take is None:
             return
         if line["api"] == "JoinGroup" and message.get("MemberId"):
@@ -207,6 +216,8 @@ class Survey:
             case "configs" if message:
                 self._take_describe_configs({}, message, 0)
                 self._take_broker_settings(message)
+            case "groups" if message:
+                self.groups_before |= dict.fromkeys(each["GroupId"] for each in message["Groups"])
             case "offsets":
                 for row in line.get("offsets", ()):
                     log = self._log((row["topic"], row["partition"]))
@@ -218,6 +229,7 @@ class Survey:
     def _take_broker_settings(self, answer: Json) -> None:
         for result in answer["Results"]:
             if result["ResourceType"] == _BROKER_RESOURCE and result["ErrorCode"] == 0:
+                self._knows_settings = True
                 for each in result["Configs"]:
                     if each["Value"] is not None and not _ABOUT_THE_MACHINE.match(each["Name"]):
                         self.settings[each["Name"]] = each["Value"]
@@ -287,17 +299,49 @@ class Survey:
                 log = self._log((name, each["PartitionIndex"]))
                 log.saw_end(each["HighWatermark"])
                 log.saw_start(each.get("LogStartOffset", -1))
-                log.saw_records(bytes_of(each.get("Records")) or b"")
+                data = bytes_of(each.get("Records")) or b""
+                self._find_without_answer((name, each["PartitionIndex"]), data)
+                log.saw_records(data)
 
-    def _take_produce(self, _request: Json, answer: Json, _waited_ms: float) -> None:
+    def _take_produced(self, asked: _Asked) -> None:
+        """What a Produce request has beside what its answer tells: batches without one, and of transactions."""
+        for name, each in self._partitions(asked.message["TopicData"], "PartitionData"):
+            place = (name, each["Index"])
+            data = bytes_of(each["Records"]) or b""
+            if is_transactional(data):
+                self.transactional[place] = None
+            if asked.message["Acks"] == 0:
+                for batch in split_batches(data):
+                    self._without_answer[place, _checksum(batch)] = asked.line
+
+    def _find_without_answer(self, place: Place, data: bytes) -> None:
+        """No answer tells where a batch with acks 0 went, but somebody may read it later."""
+        for batch in split_batches(data) if self._without_answer else ():
+            line = self._without_answer.pop((place, _checksum(batch)), None)
+            if line is not None:
+                base_offset = int.from_bytes(batch[:8], "big")
+                self.bases.setdefault(line, {}).setdefault(place, base_offset)
+                self._log(place).saw_append(base_offset)
+
+    def _take_produce(self, request: Json, answer: Json, _waited_ms: float) -> None:
+        sent = {
+            (name, each["Index"]): bytes_of(each["Records"]) or b""
+            for name, each in self._partitions(request["TopicData"], "PartitionData")
+        }
+        transactional = {place: data for place, data in sent.items() if is_transactional(data)}
         self.bases[self._answered] = {
             (name, each["Index"]): each["BaseOffset"]
             for name, each in self._partitions(answer["Responses"], "PartitionResponses")
         }
         for name, each in self._partitions(answer["Responses"], "PartitionResponses"):
             if each["ErrorCode"] == ErrorCode.NONE:
-                log = self._log((name, each["Index"]))
+                place = (name, each["Index"])
+                log = self._log(place)
+                data = transactional.get(place)
                 log.saw_append(each["BaseOffset"])
+                if data is not None and each["BaseOffset"] >= 0:  # not sent in a replay, but there for those who read
+                    del log.appended[each["BaseOffset"]]
+                    log.batches[each["BaseOffset"]] = with_base_offset(data, each["BaseOffset"], 0)
                 log.saw_start(each.get("LogStartOffset", -1))
 
     def _take_offset_fetch(self, request: Json, answer: Json, _waited_ms: float) -> None:
@@ -318,8 +362,27 @@ class Survey:
         if answer["ErrorCode"] != ErrorCode.NONE or request["GroupId"] in self.first_generations:
             return
         self.first_generations[request["GroupId"]] = answer["GenerationId"]
-        delay_ms = 0 if waited_ms < _PROMPT_MS else round(waited_ms / 100) * 100
-        self.settings.setdefault("group.initial.rebalance.delay.ms", str(delay_ms))
+        if not self._knows_settings:
+            delay_ms = 0 if waited_ms < _PROMPT_MS else self._initial_delay_ms(request["GroupId"], waited_ms)
+            self.settings.setdefault("group.initial.rebalance.delay.ms", str(delay_ms))
+
+    def _initial_delay_ms(self, group_id: str, waited_ms: float) -> int:
+        """The delay that ends now: it begins again as often as somebody joined while it lasted (JG-32)."""
+        waiting = [
+            self._at_ms - each.at_ms
+            for each in self._asked.values()
+            if each.message is not None and "Protocols" in each.message and each.message["GroupId"] == group_id
+        ]
+        longest_ms, *others = sorted([waited_ms, *waiting], reverse=True)
+        joined_ms = [longest_ms - each for each in others]  # since the first
+        for times in range(1, len(joined_ms) + 2):
+            delay_ms = longest_ms / times
+            starts = [number * delay_ms for number in range(times)]
+            if all(any(start <= each < start + delay_ms for each in joined_ms) for start in starts[:-1]) and not any(
+                starts[-1] < each for each in joined_ms
+            ):
+                return round(delay_ms / 100) * 100
+        return round(longest_ms / 100) * 100
 
     def _take_describe_configs(self, _request: Json, answer: Json, _waited_ms: float) -> None:
         for result in answer["Results"]:
@@ -360,14 +423,9 @@ def is_starting(answer: Json) -> bool:
     return isinstance(answer, list) and any(is_starting(each) for each in answer)
 
 
-def nearest_release(listed: Mapping[int, tuple[int, int]]) -> str:
-    """The release that serves most of the listed APIs in exactly these versions; of several the newest."""
-
-    def alike(name: str) -> int:
-        versions = release(name).versions
-        return sum(versions.get(key) == span for key, span in listed.items()) - len(versions.keys() - listed.keys())
-
-    return max(reversed(RELEASES), key=alike)
+def _checksum(batch: bytes) -> bytes:
+    """The checksum that a batch, or a message of formats 0 and 1, has in it: what it is recognized by."""
+    return bytes(batch[17:21] if batch[16] >= 2 else batch[12:16])
 
 
 def _creates(request: Json) -> bool:

@@ -16,7 +16,7 @@ from fakebroker.errors import FakebrokerError, WireError
 from fakebroker.listeners import Address
 from fakebroker.recording.addresses import API_VERSIONS, METADATA, brokers_in, text_of
 from fakebroker.recording.lines import Content
-from fakebroker.release import RELEASES, release
+from fakebroker.release import nearest_release
 from fakebroker.schema import Message
 from fakebroker.wire.messages.api_versions import ApiVersionsRequest
 from fakebroker.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -294,14 +294,3 @@ def _list_offsets(partitions: Mapping[str, list[int]], timestamp: int) -> ListOf
 
 def _by_partition(answer: Any) -> dict[tuple[str, int], Any]:
     return {(topic.name, row[0]): row for topic in answer.topics for row in topic.partitions}
-
-
-def nearest_release(versions: Mapping[int, tuple[int, int]]) -> str:
-    """The release whose versions are most like these: a guess, since no Kafka says which it is."""
-
-    def differences(name: str) -> tuple[int, int]:
-        known = release(name)
-        listed = known.listed(known.versions)
-        return sum(listed.get(key) != span for key, span in versions.items()), len(listed.keys() - versions.keys())
-
-    return min(reversed(RELEASES), key=differences)
