@@ -29,16 +29,6 @@ _NO_KIND = {
     "with": "a mapping",
     "steps": "a list of steps",
 }
-_MATCHER_TEXTS = {
-    "any": "anything but null; with `false`, null",
-    "at_least": "this number or a greater one",
-    "at_most": "this number or a smaller one",
-    "contains": "a text with this in it, a list with such an element, a mapping with this key",
-    "matches": "a text in which this regular expression is found",
-    "not": "anything else",
-    "one_of": "one of the elements of this list",
-    "unordered": "a list with these elements, in any order",
-}
 
 
 def scenario_language_page(note: str) -> str:
@@ -92,7 +82,7 @@ def scenario_language_page(note: str) -> str:
         "",
         "| matcher | what it takes |",
         "|---|---|",
-        *(f"| `{name}` | {_MATCHER_TEXTS[name]} |" for name in MATCHERS),
+        *(f"| `{name}` | {matcher.about} |" for name, matcher in MATCHERS.items()),
         "",
         "## What is left out",
         "",

@@ -23,6 +23,7 @@ from fakebroker.handles.topic import TopicHandle
 from fakebroker.object_model.members import Member, handles_in, members_of, parameters_of
 from fakebroker.scenario.language.actor_verbs import ActorVerbs
 from fakebroker.scenario.language.kinds import (
+    DURATION,
     DURATION_MS,
     FLAG,
     NAME,
@@ -152,10 +153,8 @@ def _range(text: str) -> tuple[int, int]:
     return low, high
 
 
-_D = r"\s*\d+(\.\d+)?(ms|s|m|h|d|w)(\s*\d+(\.\d+)?(ms|s|m|h|d|w))*\s*"
-RANGE_MS = ScalarKind(
-    "a duration, or a range of them (3s..5s)", (str,), {"type": "string", "pattern": rf"^{_D}(\.\.{_D})?$"}, _range
-)
+_RANGE_SCHEMA = {"type": "string", "pattern": rf"^{DURATION}(\.\.{DURATION})?$"}
+RANGE_MS = ScalarKind("a duration, or a range of them (3s..5s)", (str,), _RANGE_SCHEMA, _range)
 TEXTS = OneOf([TEXT, ListOf(TEXT)])
 
 FILE_KEYS: Mapping[str, Key] = {

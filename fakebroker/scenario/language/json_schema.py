@@ -27,14 +27,14 @@ from fakebroker.scenario.language.declaration import (
 )
 from fakebroker.scenario.language.kinds import Kind, Schema, whole, with_saved
 from fakebroker.scenario.language.raw_fields import fields_of
-from fakebroker.scenario.language.read_expectations import SUBJECTS, properties_of
+from fakebroker.scenario.language.read_expectations import PATTERN_FIELDS, SUBJECTS, properties_of
 from fakebroker.scenario.language.signatures import Argument
 from fakebroker.wire.registry import APIS
 
 _STEPS: Schema = {"type": "array", "items": {"$ref": "#/$defs/step"}}
 _PATTERNS: Schema = {
     "type": "array",
-    "items": {"type": "object", "description": "A request: api, error, client_id, group, topic, node, is_never."},
+    "items": {"type": "object", "description": f"A request: {', '.join(PATTERN_FIELDS)}."},
 }
 
 

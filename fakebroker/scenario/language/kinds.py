@@ -20,8 +20,10 @@ Schema = dict[str, Any]
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 SAVED = re.compile(r"\$([A-Za-z_][A-Za-z0-9_-]*)(\.[^\s]+)?")
 _UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
-_DURATIONS = re.compile(rf"{_DURATION.pattern}(?:\s*{_DURATION.pattern})*")
+_AMOUNT = rf"\d+(\.\d+)?({'|'.join(_UNITS_MS)})"
+_AMOUNTS = re.compile(_AMOUNT)
+DURATION = rf"\s*{_AMOUNT}(\s*{_AMOUNT})*\s*"  # as regular expressions of Python and of JSON Schema have it
+_WHOLE_DURATION = re.compile(DURATION)
 LONGEST_MS = 10**15  # what a clock of the year 9999 has room for, and more
 
 
@@ -65,10 +67,10 @@ def shown(node: Node) -> str:
 
 def duration_ms(text: str) -> int:
     """Milliseconds of "250ms", "10s", "1h 10m", "3d". Raises ValueError."""
-    if not _DURATIONS.fullmatch(text.strip()) or len(text) > 60:
+    if not _WHOLE_DURATION.fullmatch(text) or len(text) > 60:
         raise ValueError("is no duration: 250ms, 10s, 1h 10m, 3d")
-    parts = _DURATION.findall(text)
-    total = round(sum(float(number) * _UNITS_MS[unit] for number, unit in parts))
+    amounts = [(found[0].removesuffix(found[2]), found[2]) for found in _AMOUNTS.finditer(text)]
+    total = round(sum(float(number) * _UNITS_MS[unit] for number, unit in amounts))
     if total > LONGEST_MS:
         raise ValueError("is too long a time")
     return total
@@ -219,7 +221,6 @@ def whole(least: int | None = None, most: int | None = None) -> ScalarKind:
     return ScalarKind(about, (int,), schema, check)
 
 
-DURATION_PATTERN = r"^\s*\d+(\.\d+)?(ms|s|m|h|d|w)(\s*\d+(\.\d+)?(ms|s|m|h|d|w))*\s*$"
 PARTITION_PATTERN = r"^.+-[0-9]+$"
 TEXT = ScalarKind("a text", (str,), {"type": "string"})
 NAME = ScalarKind("a text", (str,), {"type": "string", "minLength": 1})
@@ -227,7 +228,7 @@ WHOLE = ScalarKind("a whole number", (int,), {"type": "integer"}, _long)
 NUMBER = ScalarKind("a number", (int, float), {"type": "number"}, _finite)
 FLAG = ScalarKind("true or false", (bool,), {"type": "boolean"})
 NULL = ScalarKind("null", (type(None),), {"type": "null"})
-_DURATION_SCHEMA = {"type": "string", "pattern": DURATION_PATTERN}
+_DURATION_SCHEMA = {"type": "string", "pattern": f"^{DURATION}$"}
 _A_DURATION = "a duration (250ms, 10s, 1h 10m, 3d)"
 DURATION_MS = ScalarKind(_A_DURATION, (str,), _DURATION_SCHEMA, duration_ms)
 DURATION_S = ScalarKind(_A_DURATION, (str,), _DURATION_SCHEMA, lambda text: duration_ms(text) / 1000)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from fakebroker.core.groups.states import State
 from fakebroker.errors import InvalidArgument, nearest
@@ -12,6 +12,7 @@ from fakebroker.object_model.members import members_of
 from fakebroker.scenario.language.declaration import WORDS
 from fakebroker.scenario.language.kinds import (
     ANYTHING,
+    FLAG,
     NAME,
     NULL,
     PARTITION,
@@ -209,8 +210,8 @@ def _check_matchers(node: Node, reading: Reading, key: str) -> None:
         if len(node.entries) > 1 and all(name in MATCHERS for name in node.entries):
             reading.wrong(node, key, f"a matcher stands alone, but here are {' and '.join(node.entries)}")
         for name, each in node.entries.items():
-            if len(node.entries) == 1 and name in MATCHERS and not MATCHERS[name](each):
-                reading.wrong(each, key, f"the matcher {name} takes {_TAKES[name]}, not {shown(each)}")
+            if len(node.entries) == 1 and name in MATCHERS and not MATCHERS[name].fits(each):
+                reading.wrong(each, key, f"the matcher {name} takes {MATCHERS[name].takes}, not {shown(each)}")
             _check_matchers(each, reading, key)
 
 
@@ -237,21 +238,21 @@ def _is_list(node: Node) -> bool:
     return isinstance(node, Items) or _is_saved(node)
 
 
-MATCHERS: Mapping[str, Callable[[Node], bool]] = {
-    "any": lambda node: isinstance(node, Scalar) and isinstance(node.value, bool),
-    "at_least": _is_number,
-    "at_most": _is_number,
-    "contains": lambda _node: True,
-    "matches": _is_pattern,
-    "not": lambda _node: True,
-    "one_of": _is_list,
-    "unordered": _is_list,
-}
-_TAKES = {
-    "any": "true or false",
-    "at_least": "a number",
-    "at_most": "a number",
-    "matches": "a regular expression",
-    "one_of": "a list",
-    "unordered": "a list",
+class Matcher(NamedTuple):
+    """What is given to a matcher, and what that makes of it; `playing/matching.py` matches."""
+
+    about: str
+    takes: str = "a value"
+    fits: Callable[[Node], bool] = lambda _node: True
+
+
+MATCHERS: Mapping[str, Matcher] = {
+    "any": Matcher("anything but null; with `false`, null", "true or false", FLAG.fits),
+    "at_least": Matcher("this number or a greater one", "a number", _is_number),
+    "at_most": Matcher("this number or a smaller one", "a number", _is_number),
+    "contains": Matcher("a text with this in it, a list with such an element, a mapping with this key"),
+    "matches": Matcher("a text in which this regular expression is found", "a regular expression", _is_pattern),
+    "not": Matcher("anything else"),
+    "one_of": Matcher("one of the elements of this list", "a list", _is_list),
+    "unordered": Matcher("a list with these elements, in any order", "a list", _is_list),
 }

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.errors import InvalidArgument, UnknownThing, nearest
+from fakebroker.scenario.language.read_expectations import PATTERN_FIELDS
 from fakebroker.scenario.playing.answer_views import record_view
 from fakebroker.scenario.playing.matching import is_matcher, mismatches, shown
 from fakebroker.scenario.playing.value_views import value_view
@@ -127,8 +128,8 @@ def _pattern(row: Mapping[str, Json], make: "type[RequestPattern]") -> "RequestP
     fields = {"is_never" if name == "never" else name: value for name, value in row.items()}
     for name in fields:
         if name not in make._fields:
-            known = [each for each in make._fields if each != "is_never"] + ["never"]
-            raise InvalidArgument("journal", dict(row), f"a request has no {name!r} here; {nearest(name, known)}")
+            hint = nearest(name, PATTERN_FIELDS)
+            raise InvalidArgument("journal", dict(row), f"a request has no {name!r} here; {hint}")
     pattern = make(**fields)
     pattern.check()
     return pattern

@@ -6,7 +6,7 @@ import pytest
 
 from fakebroker.scenario.on_kafka.fresh_names import with_fresh_names, without_suffix
 from fakebroker.scenario.script import AnyOrder, ClientStep, Expect, PowerStep, Scenario
-from tests.scenario.scripts import at, client_step, expect, power, scenario
+from tests.scenario.on_kafka.steps import at, client_step, expect, power, scenario
 
 
 def arguments_of(made: Scenario, index: int) -> Any:

@@ -6,7 +6,7 @@ from fakebroker.control.operations import OPERATIONS
 from fakebroker.scenario.on_kafka.kafka_powers import MEMBERS
 from fakebroker.scenario.on_kafka.kafka_steps import SEEN_WITHIN_MS, kafka_part, why_not
 from fakebroker.scenario.script import Expect, Repeat, Silent, Step
-from tests.scenario.scripts import at, client_step, expect, passing, power, scenario
+from tests.scenario.on_kafka.steps import at, client_step, expect, passing, power, scenario
 
 JOIN = client_step(2, "a", "join", group_id="billing", topics=["orders"])
 

@@ -7,7 +7,7 @@ import pytest
 from fakebroker.scenario.happenings import Failed, Happening, Received, Sent, StepBegan
 from fakebroker.scenario.on_kafka.two_plays import Play, differences_between, fails_in_both
 from fakebroker.scenario.script import Scenario
-from tests.scenario.scripts import client_step, expect, scenario
+from tests.scenario.on_kafka.steps import client_step, expect, scenario
 
 BEAT = client_step(3, "a", "heartbeat")
 KAFKAS_MS, OUR_MS = 1_790_000_000_000, 1_767_225_600_000

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakebroker.scenario.language import read_expectations
 from fakebroker.scenario.playing.matching import MATCHERS, is_matcher, mismatches, shown
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text()
@@ -138,6 +139,7 @@ def test_a_mapping_with_more_keys_is_no_matcher() -> None:
     """Only one key that is a matcher's name makes a matcher."""
     assert mismatches({"any": 1, "not": 2}, {"any": 1, "not": 2, "other": 3}) == []
     assert all(is_matcher({name: []}) for name in MATCHERS)
+    assert MATCHERS.keys() == read_expectations.MATCHERS.keys()  # the language knows the same
 
 
 def test_long_values_are_cut() -> None:

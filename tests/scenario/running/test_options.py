@@ -6,9 +6,9 @@ import pytest
 
 from fakebroker import FakeBroker, InvalidArgument
 from fakebroker.scenario.running.options import broker_options, check_engine, create_topics
-from tests.scenario.played import make_scenario
+from tests.support.scenarios import scenario
 
-SCENARIO = make_scenario(nodes=2, racks=["a", "b"], config={"offsets.retention.minutes": 10080})
+SCENARIO = scenario((), nodes=2, racks=["a", "b"], config={"offsets.retention.minutes": 10080})
 
 
 def test_a_broker_is_made_as_the_scenario_says() -> None:
@@ -24,7 +24,7 @@ def test_a_broker_is_made_as_the_scenario_says() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"nodes": 1}, "--nodes is 1, but the scenario has 2 (scenarios/two-members.yaml)"),
+        ({"nodes": 1}, "--nodes is 1, but the scenario has 2 (made.yaml)"),
         ({"racks": ["a", "c"]}, "racks is ['a', 'c'], but the scenario has ['a', 'b']"),
         ({"seed": 8}, "seed is 8, but the scenario has 7"),
         (
@@ -53,4 +53,4 @@ def test_topics_that_are_there_stay() -> None:
         create_topics(SCENARIO, broker)
         assert broker.topic("orders").end_offsets == {0: 1, 1: 0}
         with pytest.raises(InvalidArgument, match=r"needs topic orders 5 partitions; the broker .* has 2"):
-            create_topics(make_scenario(topics={"orders": {"partitions": 5}}), broker)
+            create_topics(scenario((), topics={"orders": {"partitions": 5}}), broker)

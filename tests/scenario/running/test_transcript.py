@@ -1,24 +1,39 @@
 """A played scenario as text: complete, compact, the same in every process."""
 
+from typing import Any
+
 import pytest
 
 from fakebroker.core.events import FaultHit
 from fakebroker.scenario.happenings import BrokerEvent, Failed, Gave, Happening, Received, Sent, Skipped, StepBegan
 from fakebroker.scenario.running.transcript import WIDTH, tail_of, time_text, transcript_of
-from tests.scenario.played import make_scenario
-from tests.scenario.played import make_step as step
+from fakebroker.scenario.script import Place, Scenario, Step
+from tests.support.scenarios import scenario
+
+FILE = "scenarios/two-members.yaml"
+
+
+def two_members(**changes: Any) -> Scenario:
+    """What is played, or rather what the happenings of these tests are told of."""
+    told = {"name": "two-members", "about": "Two members share a group.", "sources": ["KIP-211"], "path": FILE}
+    return scenario((), **{**told, **changes})
+
+
+def step(text: str = "a: heartbeat", line: int = 8, file: str = FILE) -> Step:
+    """A step of a file."""
+    return Step(Place(file, line), text)
 
 
 def text_of(*happenings: Happening) -> str:
     """The dialogue of some happenings, without header and ending."""
-    return transcript_of(make_scenario(), happenings).split("\n\n")[1]
+    return transcript_of(two_members(), happenings).split("\n\n")[1]
 
 
 def test_no_line_is_wider_than_a_screen() -> None:
     """What is longer is continued on lines of its own."""
     happenings = [StepBegan(0, step("a: request " + "word " * 60)), Failed(0, step(), ("wrong " * 100,))]
 
-    assert max(map(len, transcript_of(make_scenario(about="long " * 80), happenings).splitlines())) <= WIDTH
+    assert max(map(len, transcript_of(two_members(about="long " * 80), happenings).splitlines())) <= WIDTH
 
 
 def test_a_long_answer_is_cut() -> None:
@@ -124,7 +139,7 @@ def test_control_characters_do_not_reach_the_screen() -> None:
 
 def test_the_tail_is_the_last_part() -> None:
     """And says how much was before."""
-    told = tail_of(make_scenario(), [StepBegan(n, step()) for n in range(10)], most_lines=4).splitlines()
+    told = tail_of(two_members(), [StepBegan(n, step()) for n in range(10)], most_lines=4).splitlines()
 
     assert told[0] == "... 6 lines before"
     assert len(told) == 5
@@ -132,12 +147,10 @@ def test_the_tail_is_the_last_part() -> None:
 
 def test_the_header_says_what_is_played() -> None:
     """Everything that makes the broker what it is."""
-    scenario = make_scenario(
-        racks=["a", None], config={"offsets.retention.minutes": 60}, parameters={"retention": "7d"}
-    )
+    made = two_members(racks=["a", None], config={"offsets.retention.minutes": 60}, parameters={"retention": "7d"})
 
     assert (
-        transcript_of(scenario, [])
+        transcript_of(made, [])
         == """\
 two-members: Two members share a group.
   source KIP-211

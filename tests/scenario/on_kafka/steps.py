@@ -1,9 +1,10 @@
-"""Scenarios made by hand, for tests of what does not read files."""
+"""Steps made by hand, each on a line that the test says, for tests of what takes scenarios apart."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fakebroker.scenario.script import Actor, ClientStep, Expect, Pass, Place, PowerStep, Scenario, Step
+from fakebroker.scenario.script import ClientStep, Expect, Pass, Place, PowerStep, Scenario, Step
+from tests.support import scenarios
 
 FILE = "story.yaml"
 
@@ -42,22 +43,7 @@ def scenario(
     timeline: Sequence[Step],
     actors: Sequence[str] = ("a",),
     topics: Mapping[str, Mapping[str, Any]] | None = None,
-    **more: Any,
+    **changes: Any,
 ) -> Scenario:
-    """A scenario with what every one must have."""
-    values: dict[str, Any] = {
-        "name": "story",
-        "about": "A story.",
-        "sources": (),
-        "path": FILE,
-        "release": "4.3",
-        "profile": "test",
-        "nodes": 1,
-        "racks": None,
-        "config": {},
-        "seed": 0,
-        "jitter_ms": (0, 0),
-        "parameters": {},
-    }
-    named = {name: Actor(name, name, {}, None, at(1)) for name in actors}
-    return Scenario(**(values | more), topics=topics or {}, actors=named, timeline=timeline)
+    """A scenario with no more than it needs."""
+    return scenarios.scenario(timeline, actors=actors, topics=topics or {}, **changes)
