@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from fakebroker.scenario.language.answer_fields import ANSWERED_BY, answer_form
 from fakebroker.scenario.language.declaration import (
     ACTOR_KEYS,
     FILE_KEYS,
@@ -61,6 +62,15 @@ def scenario_language_page(note: str) -> str:
         "",
         *_verbs(actor_verbs().values()),
         "",
+        "### What an answer has",
+        "",
+        "For `expect` and `save`: the fields of the API's answer in any of its versions. At the top `error` is the name",
+        "of the first error in it, inside it stands beside each `error_code`. `closed` says whether the connection was",
+        "lost, then there is `why`. `fetch` has its records as `records`, each `{offset, timestamp_ms, key, value,",
+        "headers}`.",
+        "",
+        *_answers(),
+        "",
         "## What is done to the broker",
         "",
         "These are the methods and properties of [the Python API](python-api.md).",
@@ -118,6 +128,14 @@ def _word(word: Word) -> list[str]:
     if word.name == "fault":
         lines += [f"`fault: {{...}}` sets one ([faults.md](faults.md)): {_arguments(fault_fields().arguments)}.", ""]
     return lines + _verbs(word.verbs.values(), which)
+
+
+def _answers() -> list[str]:
+    verbs: dict[str, list[str]] = {}
+    for verb, api_name in ANSWERED_BY.items():
+        verbs.setdefault(api_name, []).append(f"`{verb}`")
+    rows = [f"| {', '.join(names)} | {api_name} | `{answer_form(api_name)}` |" for api_name, names in verbs.items()]
+    return ["| what is done | API | fields of its answer |", "|---|---|---|", *rows]
 
 
 def _verbs(verbs: Iterable[Verb], which: str = "") -> list[str]:

@@ -89,6 +89,7 @@ class Verb(NamedTuple):
     power: str = ""  # of the object model, "" for what an actor does
     gives: str = ""  # what `as` names: "fault", "hold", "snapshot", "value"; "" for nothing
     takes_many: bool = False  # whether the subject is the first of a list
+    takes_amount: bool = False  # whether the subject is an amount of time, for which there are other keys, too
 
     @property
     def required(self) -> list[str]:
@@ -262,12 +263,13 @@ def _verb(name: str, member: Member) -> Verb:
         subject = subject._replace(kind=subject.kind.element)
     elif subject is not None:  # as text it is a duration where it is a time
         subject = next((each for each in arguments if each.parameter == subject.parameter != each.key), subject)
-    if subject is None and "ms" in by_name and "days" in by_name:
+    takes_amount = subject is None and "ms" in by_name and "days" in by_name
+    if takes_amount:
         subject = Argument("ms", DURATION_MS, "ms")  # an amount of time
     if member.is_property:  # that is set, or looked at without its argument
         arguments = [each._replace(is_required=False) for each in arguments]
     takes_many = subject is not None and _is_many(parameters, subject.parameter)
-    return Verb(name, about, tuple(arguments), subject, takes_many=takes_many)
+    return Verb(name, about, tuple(arguments), subject, takes_many=takes_many, takes_amount=takes_amount)
 
 
 def _is_many(parameters: Sequence[Parameter], name: str) -> bool:
@@ -283,17 +285,3 @@ def _gives(member: Member) -> str:
     if getattr(member.returns, "__name__", "") == "Snapshot":
         return "snapshot"
     return "" if member.returns in (None, type(None)) else "value"
-
-
-@cache
-def answer_fields(api_name: str | None = None) -> Sequence[str]:
-    """The names that an expectation of an answer may have: of one API, or of all that there are."""
-    from fakebroker.records.record_codec import Record
-    from fakebroker.wire.registry import APIS, api
-
-    if api_name is not None:
-        return ["error", *(spec.name for spec in api(api_name).response.fields)]
-    names: dict[str, Any] = dict.fromkeys(["error", "closed", "why", "records", *Record._fields])
-    for each in APIS.values():
-        names |= dict.fromkeys(spec.name for spec in each.response.fields)
-    return list(names)

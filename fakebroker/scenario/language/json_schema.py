@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from fakebroker.scenario.language.answer_fields import answer_fields
 from fakebroker.scenario.language.declaration import (
     ACTOR_KEYS,
     ALL_WORDS,
@@ -20,7 +21,6 @@ from fakebroker.scenario.language.declaration import (
     Verb,
     Word,
     actor_verbs,
-    answer_fields,
     fault_fields,
     keys_beside,
     topic_arguments,

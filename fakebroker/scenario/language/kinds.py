@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from difflib import get_close_matches
 from math import isfinite
 from typing import Any, TypeGuard
 
@@ -24,6 +25,10 @@ _AMOUNT = rf"\d+(\.\d+)?({'|'.join(_UNITS_MS)})"
 _AMOUNTS = re.compile(_AMOUNT)
 DURATION = rf"\s*{_AMOUNT}(\s*{_AMOUNT})*\s*"  # as regular expressions of Python and of JSON Schema have it
 _WHOLE_DURATION = re.compile(DURATION)
+ACTOR_PROPERTIES = (
+    "client_id", "member_id", "generation_id", "is_leader", "protocol", "assignment", "is_connected", "closed_reason",
+    "outstanding", "node", "is_consuming", "consumed", "failure",
+)  # fmt: skip
 LONGEST_MS = 10**15  # what a clock of the year 9999 has room for, and more
 
 
@@ -135,6 +140,8 @@ def check_saved(node: Scalar, reading: Reading) -> None:
         raise Wrong(node, f"{shown(node)} begins with $ and is no name of a saved value; $$ stands for one $")
     if reading.saved.get(name[1]) == "actor" and not name[2]:
         raise Wrong(node, f"{name[1]} is an actor; say what of it: ${name[1]}.member_id")
+    if reading.saved.get(name[1]) == "actor" and (part := name[2].split(".")[1]) not in ACTOR_PROPERTIES:
+        raise Wrong(node, f"an actor has no {part!r}; {nearest(part, ACTOR_PROPERTIES)}")
     if name[1] not in reading.saved:
         raise Wrong(node, f"no earlier step saves {name[1]!r}; {nearest(name[1], reading.saved)}")
 
@@ -319,8 +326,10 @@ class TupleOf(Kind):
         return isinstance(node, Items)
 
     def value(self, node: Node, reading: Reading) -> Any:
-        if not isinstance(node, Items) or len(node.items) != len(self._elements):
+        if not isinstance(node, Items):
             raise self.wrong(node)
+        if len(node.items) != len(self._elements):
+            raise Wrong(node, f"should be {self.about}, not of {len(node.items)}")
         return tuple(kind.read(each, reading) for kind, each in zip(self._elements, node.items, strict=True))
 
     def schema(self) -> Schema:
@@ -377,6 +386,10 @@ class FieldsOf(Kind):
             return False
         return not node.entries or any(name in self._fields for name in node.entries)
 
+    def likeness(self, table: Table) -> int:
+        """How many keys of a table are fields of this kind, misspelt ones included."""
+        return sum(bool(get_close_matches(name, self._fields, 1)) for name in table.entries)
+
     def value(self, node: Node, reading: Reading) -> Any:
         if not isinstance(node, Table):
             raise self.wrong(node)
@@ -411,8 +424,10 @@ class OneOf(Kind):
                 return kind.read(node, reading)
         only = [kind for kind in self.kinds if kind is not NULL]
         tables = [kind for kind in only if isinstance(kind, FieldsOf)] if isinstance(node, Table) else []
+        if isinstance(node, Table):  # that which is meant says what is wrong
+            tables.sort(key=lambda kind: -kind.likeness(node))
         if tables or len(only) == 1:
-            return (tables or only)[0].value(node, reading)  # which says what is wrong
+            return (tables or only)[0].value(node, reading)
         raise self.wrong(node)
 
     def schema(self) -> Schema:

@@ -11,6 +11,7 @@ from fakebroker.handles.expectation import RequestPattern
 from fakebroker.object_model.members import members_of
 from fakebroker.scenario.language.declaration import WORDS
 from fakebroker.scenario.language.kinds import (
+    ACTOR_PROPERTIES,
     ANYTHING,
     FLAG,
     NAME,
@@ -27,10 +28,6 @@ from fakebroker.scenario.language.kinds import (
 from fakebroker.scenario.language.yaml_file import Items, Node, Scalar, Table
 from fakebroker.scenario.script import Json
 
-ACTOR_PROPERTIES = (
-    "client_id", "member_id", "generation_id", "is_leader", "protocol", "assignment", "is_connected", "closed_reason",
-    "outstanding", "node", "is_consuming", "consumed", "failure",
-)  # fmt: skip
 RECORD_PROPERTIES = ("count", "values", "keys", "offsets", "timestamps", "records")
 PATTERN_FIELDS = (*(name for name in RequestPattern._fields if name != "is_never"), "never")
 SUBJECTS: Mapping[str, str] = {
@@ -119,6 +116,9 @@ def _check_error(node: Node, reading: Reading) -> None:
     from fakebroker.errors import WHERE_ERRORS, ErrorCode
 
     name = node.value if isinstance(node, Scalar) else None
+    if isinstance(name, int | float):
+        there = next((f": {each.name}" for each in ErrorCode if each == name), "")
+        reading.wrong(node, "error", f"should be the name of an error, not its number{there}")
     if isinstance(name, str) and name[:1] != "$" and name not in ErrorCode.__members__:
         hint = nearest(name, list(ErrorCode.__members__), WHERE_ERRORS)
         reading.wrong(node, "error", f"Kafka has no error {shown(node)}; {hint}")
@@ -134,6 +134,8 @@ def _free(rest: Mapping[str, Node], node: Table, reading: Reading, known: Sequen
 def _patterns(node: Node, reading: Reading) -> list[Json]:
     if not isinstance(node, Items):
         raise Wrong(node, f"should be a list of requests: [{{api: JoinGroup, error: NONE}}], not {shown(node)}")
+    if not node.items:
+        raise Wrong(node, "nothing is expected of the journal: [{api: JoinGroup, error: NONE}]")
     found = []
     for each in node.items:
         if not isinstance(each, Table):

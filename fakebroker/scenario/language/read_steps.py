@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from fakebroker.engine.faults.fields import api_names
 from fakebroker.engine.faults.spec import FaultSpec
 from fakebroker.errors import WHERE_APIS, InvalidArgument, nearest
+from fakebroker.scenario.language.answer_fields import ANSWERED_BY, answer_fields, version_problem
 from fakebroker.scenario.language.declaration import (
     ALL_WORDS,
     MOST_STEPS,
@@ -15,7 +17,6 @@ from fakebroker.scenario.language.declaration import (
     Verb,
     Word,
     actor_verbs,
-    answer_fields,
     fault_fields,
     keys_beside,
 )
@@ -111,7 +112,10 @@ class StepReader:
             raise Wrong(node, f"should be a step, not {shown(node)}{hint}")
         word = next((name for name in node.keys if name in self._actors or name in ALL_WORDS), None)
         if word is None:
-            first = next((name for name in node.keys if name not in STEP_KEYS), next(iter(node.keys), ""))
+            first = next((name for name in node.keys if name not in STEP_KEYS), "")
+            if node.keys and not first:
+                text = f"beside {' and '.join(node.keys)} an actor or a word of the broker must be in the step"
+                raise Wrong(node, text, next(iter(node.keys)))
             hint = nearest(first, [*self._actors, *ALL_WORDS])
             what = f"{first!r} is neither an actor nor a word of the broker" if first else "the step is empty"
             raise Wrong(node.keys.get(first, node), f"{what}; {hint}", first)
@@ -134,45 +138,66 @@ class StepReader:
 
     def _actor_step(self, entry: _Entry) -> Step:
         verb, text = self._verb(entry, actor_verbs(), f"an actor ({entry.word})")
-        known: Sequence[str] | None = None
+        answer = ANSWERED_BY.get(verb.name)
         if verb.name == "request":
-            verb, known = self._raw_request(entry, verb, text)
+            answer = self._api_of(entry, text)
+            verb = self._raw_request(verb, answer)
         arguments = self._arguments(entry, verb, text)
+        if verb.name == "request":
+            self._check_version(entry, answer, arguments.get("version"))
+        known = answer_fields(answer)
         expected = save = None
         if "expect" in entry.rest and "expect" in keys_beside(verb):
             expected = self._expected_answer(entry, known)
         if "save" in entry.rest and "save" in keys_beside(verb):
             save = self._value(entry, "save", STEP_KEYS["save"].kind)
-        for name in save or {}:
+        for name, path in (save or {}).items():
+            self._check_path(entry, path, known)
             self._saves(entry, "save", name, "value")
         common = {**entry.base, "actor": entry.word}
-        answer: dict[str, Any] = {"expected": expected, "save": save or {}}
+        compared: dict[str, Any] = {"expected": expected, "save": save or {}}
         if verb.name == "answered":
-            return Answered(within_ms=arguments.get("within_ms", WAIT_MS), **common, **answer)
+            return Answered(within_ms=arguments.get("within_ms", WAIT_MS), **common, **compared)
         if verb.name == "silent":
             return Silent(for_ms=arguments.get("for_ms", 0), **common)
         is_later = "later" in keys_beside(verb) and bool(self._value(entry, "later", STEP_KEYS["later"].kind))
-        return ClientStep(verb=verb.name, arguments=arguments, is_later=is_later, **common, **answer)
+        return ClientStep(verb=verb.name, arguments=arguments, is_later=is_later, **common, **compared)
 
-    def _raw_request(self, entry: _Entry, verb: Verb, text: str) -> tuple[Verb, Sequence[str]]:
-        """The verb with the fields of the request as its arguments, and the fields of the answer."""
+    def _api_of(self, entry: _Entry, text: str) -> str:
+        """The API that a raw request is of."""
         named = text or getattr(entry.rest.get("api_name"), "text", "")
         names = [each.name for each in APIS.values()]
+        if not named:
+            raise Wrong(entry.value, "which request? (request OffsetFetch, group_id: billing)", entry.word)
         if named not in names:
             hint = nearest(named, names, WHERE_APIS)
             raise Wrong(entry.value, f"there is no API {named!r}; {hint}", entry.word)
+        return named
+
+    def _raw_request(self, verb: Verb, api_name: str) -> Verb:
+        """The verb with the fields of the request as its arguments."""
         taken = {"api_name", "version", *keys_beside(verb)}
-        fields = {name: kind for name, kind in fields_of(named).items() if name not in taken}
+        fields = {name: kind for name, kind in fields_of(api_name).items() if name not in taken}
         arguments = [each for each in verb.arguments if each.parameter in ("api_name", "version")]
         for name, kind in {**fields, "hex": NAME}.items():
             arguments.append(Argument(name, kind, name))
             arguments += [each for each in with_duration(name, False) if each.key not in fields]
-        return verb._replace(arguments=tuple(arguments)), answer_fields(named)
+        return verb._replace(arguments=tuple(arguments))
 
-    def _expected_answer(self, entry: _Entry, known: Sequence[str] | None) -> dict[str, Json] | None:
-        names = answer_fields() if known is None else [*known, "closed", "why", "records"]
+    def _check_version(self, entry: _Entry, api_name: str | None, version: Json) -> None:
+        problem = version_problem(api_name, version)
+        if problem and "hex" not in entry.rest:
+            self._reading.wrong(entry.rest.get("version", entry.value), "version", problem)
+
+    def _check_path(self, entry: _Entry, path: str, known: Sequence[str]) -> None:
+        first = path.partition(".")[0]
+        if first not in known:
+            hint = nearest(first, known)
+            self._reading.wrong(entry.rest["save"], "save", f"the answer has no field {first!r}; {hint}")
+
+    def _expected_answer(self, entry: _Entry, known: Sequence[str]) -> dict[str, Json] | None:
         try:
-            return read_answer(entry.rest["expect"], self._reading, names)
+            return read_answer(entry.rest["expect"], self._reading, known)
         except Wrong as wrong:
             self._reading.wrong(wrong.node, "expect", wrong.message)
         return None
@@ -228,7 +253,8 @@ class StepReader:
         if is_told or any(value is None or str(value)[:1] == "$" for value in arguments.values()):
             return
         try:
-            FaultSpec.of(arguments)
+            spec = FaultSpec.of(arguments)
+            api_names("api", spec.api or "*", [each.name for each in APIS.values()])
         except InvalidArgument as error:
             keys = [each.key for each in verb.arguments if each.parameter == error.field and each.key in entry.rest]
             key = keys[0] if keys else entry.word
@@ -296,11 +322,11 @@ class StepReader:
         """The verb that the text begins with, and the rest of the text."""
         value = entry.value
         if not isinstance(value, Scalar) or not isinstance(value.value, str) or not value.value.strip():
-            names = nearest("", verbs)
+            names = nearest("", verbs) + _fault_hint(entry)
             raise Wrong(value, f"should be what is done, a text that begins with a verb; {names}", entry.word)
         name, *rest = value.value.split(None, 1)
         if name not in verbs:
-            hint = nearest(name, verbs, "docs/scenario-language.md lists them")
+            hint = nearest(name, verbs, "docs/scenario-language.md lists them") + _fault_hint(entry)
             raise Wrong(value, f"{of_what} has no verb {name!r}; {hint}", entry.word)
         return verbs[name], rest[0].strip() if rest else ""
 
@@ -336,6 +362,8 @@ class StepReader:
                 continue
             if name not in by_key:
                 hint = nearest(name, [*by_key, *beside])
+                if name in self._actors or (name in WORDS and not hint.startswith("did you mean")):
+                    hint = f"a step is about {entry.word} or about {name}, not about both"
                 self._reading.wrong(entry.key(name), name, f"{verb.name} has no such key; {hint}")
                 continue
             parameter = by_key[name].parameter
@@ -351,6 +379,8 @@ class StepReader:
             if parameter not in given:
                 keys = " or ".join(each.key for each in verb.arguments if each.parameter == parameter)
                 raise Wrong(entry.value, f"{verb.name} needs {keys}", entry.word)
+        if verb.takes_amount and not given.keys() - {"timers"}:
+            raise Wrong(entry.value, f"how long? ({verb.name} 3d)", entry.word)
         return given
 
     def _scalar_value(self, entry: _Entry, kind: Kind, text: str) -> Any:
@@ -404,6 +434,10 @@ class StepReader:
 def _scalar(node: Node, text: str) -> Scalar:
     """A part of a text as a text of its own."""
     return Scalar(node.place, text, text, is_plain=False)
+
+
+def _fault_hint(entry: _Entry) -> str:
+    return "; {api: OffsetCommit, error: NOT_COORDINATOR} sets one" if entry.word == "fault" else ""
 
 
 def _unit_hint(name: str, by_key: Mapping[str, Argument], node: Node) -> str:

@@ -11,8 +11,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fakebroker.errors import FakebrokerError, nearest
+from fakebroker.errors import FakebrokerError, KafkaError, nearest
 from fakebroker.scenario.errors import Problem, ScenarioError
+from fakebroker.scenario.language.answer_fields import version_problem
 from fakebroker.scenario.language.declaration import (
     ACTOR_KEYS,
     ALL_WORDS,
@@ -117,6 +118,11 @@ class _FileReader:
             self._reading.wrong(table.entries["racks"], "racks", f"there are {len(racks)} racks for {nodes} nodes")
         release = values.get("release") or DEFAULT_RELEASE
         self._check_release(table, release)
+        for topic, arguments in parts.topics.items():
+            replicas = arguments.get("replication_factor")
+            if isinstance(replicas, int) and replicas > nodes:
+                text = f"{topic}: {replicas} replicas need as many brokers; nodes is {nodes}"
+                self._reading.wrong(table.entries.get("topics", table), "topics", text)
         for actor in parts.actors.values():
             if actor.node is not None and actor.node > nodes:
                 self._reading.problems.add(actor.place, actor.name, f"there is no node {actor.node}; there are {nodes}")
@@ -194,6 +200,8 @@ class _FileReader:
             for key, each in node.keys.items():
                 if not NAME.fullmatch(key):
                     self._reading.wrong(each, key, "the name of a parameter is letters, digits and _")
+                if "${" in getattr(node.entries[key], "text", ""):
+                    self._reading.wrong(each, key, "nothing is filled in here: a parameter is no part of another")
         elif node is not None and not (isinstance(node, Scalar) and node.value is None):
             self._reading.wrong(node, "parameters", f"should be a mapping of names to values, not {shown(node)}")
         place = Place(name, 1) if node is None else node.place
@@ -217,6 +225,7 @@ class _FileReader:
             try:
                 is_empty = isinstance(each, Scalar) and each.value is None
                 topics[name] = {} if is_empty else self._outside(lambda node=each: kind.value(node, self._reading))
+                _check_topic(each, name, topics[name])
             except Wrong as wrong:
                 self._reading.wrong(wrong.node, name, wrong.message)
                 topics[name] = {}
@@ -267,9 +276,11 @@ class _FileReader:
         from fakebroker.wire.registry import APIS
 
         names = [api.name for api in APIS.values()]
-        for name in versions:
+        for name, version in versions.items():
             if name not in names:
                 raise Wrong(node, f"versions: there is no API {name!r}; {nearest(name, names, WHERE_APIS)}")
+            if problem := version_problem(name, version):
+                raise Wrong(node, f"versions: {problem}")
 
     # Includes
 
@@ -353,3 +364,17 @@ def _others(target: Path) -> str:
     except OSError:
         return ""
     return f"; {nearest(target.name, names)}" if names else ""
+
+
+def _check_topic(node: Node, name: str, arguments: Mapping[str, Json]) -> None:
+    """Raises Wrong for a topic that no broker could have."""
+    from fakebroker.core.topic_rules import check_name
+
+    try:
+        check_name(name)
+    except KafkaError as error:
+        raise Wrong(node, str(error.message)) from None
+    for field in ("partitions", "replication_factor"):
+        value = arguments.get(field)
+        if isinstance(value, int) and value < 1:
+            raise Wrong(node, f"{field}: {value} is not a whole number, 1 or more")

@@ -1,0 +1,64 @@
+"""The fields of answers, by verb."""
+
+import pytest
+
+from fakebroker.scenario.happenings import Sent
+from fakebroker.scenario.language.answer_fields import ANSWERED_BY, answer_fields, answer_form, version_problem
+from fakebroker.scenario.language.declaration import SPECIAL_VERBS, WITHOUT_ANSWER, actor_verbs
+from tests.support.scenarios import Steps, play
+
+ARGUMENTS = {
+    "create_topic": {"topic": "new"},
+    "create_partitions": {"topic": "orders", "count": 3},
+    "delete_records": {"topic": "orders", "partition": 0, "offset": 0},
+    "find_coordinator": {"key": "g"},
+    "delete_offsets": {"group_id": "g", "partitions": [("orders", 0)]},
+    "describe_configs": {"name": "orders"},
+    "alter_configs": {"name": "orders", "config": {}},
+    "produce": {"topic": "orders", "partition": 0, "records": ["x"]},
+    "fetch": {"topic": "orders", "partition": 0, "offset": 0},
+    "list_offsets": {"topic": "orders", "partition": 0},
+    "offset_for_leader_epoch": {"topic": "orders", "partition": 0, "leader_epoch": 0},
+    "commit": {"offsets": {"orders-0": 1}, "group_id": "g"},
+    "describe_topic": {"topic": "orders"},
+    "delete_topic": {"topic": "orders"},
+    **{verb: {"group_id": "g"} for verb in ("describe_group", "delete_group", "committed")},
+}
+
+
+@pytest.mark.parametrize("verb", ANSWERED_BY)
+def test_a_verb_gives_the_answer_of_its_api(verb: str) -> None:
+    """The last request that it sends is of the API that the table has."""
+    s = Steps()
+    of_member = verb in ("rejoin", "sync", "heartbeat", "leave")
+    before = [s.join("a")] if of_member or verb == "join" else []
+    played = play(*before, *([] if verb == "join" else [s.do("a", verb, **ARGUMENTS.get(verb, {}))]))
+
+    assert played.problems == []
+    assert [each.api for each in played.happenings if isinstance(each, Sent)][-1] == ANSWERED_BY[verb]
+
+
+def test_every_verb_with_an_answer_is_there() -> None:
+    """What is not has no answer, or that of an API which the step names."""
+    assert ANSWERED_BY.keys() == actor_verbs().keys() - set(WITHOUT_ANSWER) - set(SPECIAL_VERBS)
+
+
+def test_an_answer_has_its_fields_and_how_it_came() -> None:
+    """Records are read of a Fetch alone."""
+    assert answer_fields("Heartbeat") == ["error", "closed", "why", "throttle_time_ms", "error_code"]
+    assert "records" in answer_fields("Fetch")
+    assert {"members", "records"} <= set(answer_fields())
+
+
+def test_the_form_of_an_answer_shows_what_is_inside() -> None:
+    """As a scenario would write it."""
+    assert answer_form("Heartbeat") == "throttle_time_ms, error"
+    assert answer_form("OffsetCommit") == (
+        "throttle_time_ms, topics: [{name, topic_id, partitions: [{partition_index, error}]}]"
+    )
+
+
+def test_versions_that_there_are_not() -> None:
+    """What is no number is left to others."""
+    assert version_problem("Heartbeat", 4) == version_problem("Heartbeat", "x") == version_problem(None, 4) == ""
+    assert version_problem("Heartbeat", 5) == "Heartbeat has no version 5; there are 0 to 4"
