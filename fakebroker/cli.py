@@ -2,6 +2,8 @@
 
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -112,7 +114,7 @@ def main() -> None:
 @click.option(
     "--exit-when-done",
     is_flag=True,
-    help="End with the scenario: with status 0 if all came out as it says, else 1.",
+    help="End with the scenario: with status 0 if all came out as it says, 1 if not, 2 if it cannot be played.",
 )
 @click.option(
     "--journal",
@@ -146,7 +148,8 @@ def serve(
         options["config"] = dict(_pair(text, "=", "SETTING=VALUE") for text in options["config"])
         scenario = _scenario(scenario_path, parameters, exit_when_done, snapshot)
         if scenario is not None:
-            options = scenario.options(options)
+            with _playable():
+                options = scenario.options(options)
         if snapshot is not None and (options["nodes"] or options["racks"]):
             raise click.UsageError("the nodes and racks are those of the snapshot: leave --nodes and --rack out")
         nodes = range(1, (options["nodes"] or 1) + 1)
@@ -172,7 +175,24 @@ def _scenario(
         raise click.UsageError("a scenario begins with a broker that is as it says: leave --from or --scenario out")
     from fakebroker.scenario.running.serving import ServedScenario
 
-    return ServedScenario(path, dict(_pair(text, "=", "NAME=VALUE") for text in parameters), exit_when_done)
+    given = dict(_pair(text, "=", "NAME=VALUE") for text in parameters)
+    with _playable():
+        return ServedScenario(path, given, exit_when_done)
+
+
+class _Unplayable(click.ClickException):
+    exit_code = 2  # 1 is for a scenario that was played and did not come out as it says
+
+
+@contextmanager
+def _playable() -> Iterator[None]:
+    """What is no scenario, cannot be read, or contradicts other options ends with a status of its own."""
+    try:
+        yield
+    except OSError as error:
+        raise _Unplayable(f"{error.filename}: {error.strerror or error}") from None
+    except FakebrokerError as error:
+        raise _Unplayable(str(error)) from None
 
 
 def _load(path: str) -> "Snapshot":
@@ -225,7 +245,8 @@ def _serve(
     for topic in topics:
         create_topic(broker, topic)
     if scenario is not None:
-        scenario.create_topics(broker)
+        with _playable():
+            scenario.create_topics(broker)
     tune_garbage_collector()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         status = runner.run(_run_until_signal(broker, door, scenario))

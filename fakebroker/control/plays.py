@@ -72,9 +72,7 @@ class Play:
 
     async def cancel(self) -> None:
         """End it where it is."""
-        if self._broker is not None:
-            self._broker.close()
-        await asyncio.to_thread(self._play.cancel)
+        await self._play.cancel_on(self._broker)
 
     def shown(self, with_transcript: bool = True) -> dict[str, Json]:
         """What the door tells of it."""

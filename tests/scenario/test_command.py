@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from fakebroker.cli import main
@@ -88,14 +89,24 @@ def test_new_where_no_file_can_be(tmp_path: Path) -> None:
     assert output.startswith(f"Error: cannot write {tmp_path}/file/x.yaml: ")
 
 
-def test_what_is_missing_without_the_extra_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["scenario", "check"], 1),
+        (["scenario", "run"], 1),
+        (["scenario", "run", "--against", "127.0.0.1:1"], 1),
+        (["serve", "--listen", "127.0.0.1:0", "--scenario"], 2),
+    ],
+)
+def test_what_is_missing_without_the_extra_is_said(tmp_path: Path, words: list[str], status: int) -> None:
     """Without PyYAML the command names the extra, and other commands go on."""
     (tmp_path / "a.yaml").write_text(with_steps("{a: heartbeat}"))
     code = (
         "import sys; sys.modules['yaml'] = None; from fakebroker.cli import main; "
-        f"main(['scenario', 'check', {str(tmp_path / 'a.yaml')!r}])"
+        f"main({[*words, str(tmp_path / 'a.yaml')]!r})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
-    assert done.returncode == 1
-    assert done.stderr == "Error: scenarios need PyYAML: pip install 'fakebroker[scenario]'\n"
+    assert done.returncode == status
+    assert done.stderr.endswith("Error: scenarios need PyYAML: pip install 'fakebroker[scenario]'\n")
+    assert "Traceback" not in done.stderr

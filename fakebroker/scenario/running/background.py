@@ -1,5 +1,6 @@
 """A scenario that is played in a thread of its own while a user's client is connected: as its environment."""
 
+import asyncio
 import threading
 from collections.abc import Callable
 from time import monotonic
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from fakebroker.client.connection import ClientConnection
     from fakebroker.listeners import Address
     from fakebroker.scenario.playing.worlds import World
+    from fakebroker.scenario.running.from_thread import FromThread
     from fakebroker.scenario.script import Scenario, Step
     from fakebroker.testclient.driver import Driver
 
@@ -140,6 +142,14 @@ class BackgroundPlay:
         if threading.current_thread() is not self._thread:
             self._over.wait(timeout_s)
         return self.is_done
+
+    async def cancel_on(self, broker: "FromThread | None") -> None:
+        """End the play where it is, from the loop of the broker that it is played on; None is one of its own."""
+        if not self.is_done:
+            self._is_cancelled = True  # before its calls end, so that their end is no problem of the scenario
+        if broker is not None:
+            broker.close()
+        await asyncio.to_thread(self.cancel)
 
     def _play(self) -> None:
         from fakebroker.scenario.playing.player import Player

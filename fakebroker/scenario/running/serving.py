@@ -39,6 +39,7 @@ class ServedScenario:
         self._exits_when_done = exits_when_done
         self._broker: FromThread
         self._play: BackgroundPlay | None = None
+        self._is_told = False
         self._says: Callable[[str], None]
         self._stop: Callable[[], None]
 
@@ -62,6 +63,8 @@ class ServedScenario:
         self._says, self._stop = says, stop
 
         def on_over() -> None:
+            for handler in logging.getLogger().handlers:
+                handler.flush()  # the last steps stand before the verdict
             with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
                 loop.call_soon_threadsafe(self._over)
 
@@ -71,10 +74,10 @@ class ServedScenario:
         await asyncio.to_thread(self._play.prepare)
 
     async def end(self) -> None:
-        """End the play where it is."""
+        """End the play where it is, and say where, if it is not over."""
         if self._play is not None:
-            self._broker.close()
-            await asyncio.to_thread(self._play.cancel)
+            await self._play.cancel_on(self._broker)
+            self._say_what_came()
 
     @property
     def status(self) -> int:
@@ -100,14 +103,23 @@ class ServedScenario:
         return f"{time_text(happening.at_ms)} {step.place}"
 
     def _over(self) -> None:
-        play = self._play
-        assert play is not None
-        name = self.scenario.name
-        if play.error is not None:
-            log.error("scenario %s: internal error of the player", name, exc_info=play.error)
-        if play.problems or play.error is not None:
-            self._says(f"fakebroker scenario {name}: FAILED, {len(play.problems)} problems")
-        elif not play.is_cancelled:
-            self._says(f"fakebroker scenario {name}: ok")
+        self._say_what_came()
         if self._exits_when_done:
             self._stop()
+
+    def _say_what_came(self) -> None:
+        """One line for people, once."""
+        play, name = self._play, self.scenario.name
+        if play is None or self._is_told:
+            return
+        self._is_told = True
+        if play.error is not None:
+            log.error("scenario %s: internal error of the player", name, exc_info=play.error)
+        if play.is_cancelled:
+            came = f"ended before its end, at {play.step or 'its beginning'}"
+        elif play.problems or play.error is not None:
+            count = len(play.problems)
+            came = f"FAILED, {count} problem{'' if count == 1 else 's'}"
+        else:
+            came = "ok"
+        self._says(f"fakebroker scenario {name}: {came}")

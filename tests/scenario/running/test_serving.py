@@ -44,14 +44,17 @@ def commit(port: int, offset: int) -> list[int]:
 
 
 def play_and_commit(path: str) -> tuple[int, str]:
-    """Serve a scenario, be its client, and wait for the end: status and log."""
+    """Serve a scenario, be its client, and wait for the end: status and all that it wrote."""
     command = [sys.executable, "-m", "fakebroker", "serve", "--listen", "127.0.0.1:0"]
     options = ["--scenario", path, "--exit-when-done"]
-    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout
-        commit(int(process.stdout.readline().rpartition(":")[2]), 7)
-        _, log = process.communicate(timeout=TIMEOUT_S)
-    return process.returncode, log
+        lines = [process.stdout.readline()]
+        while "listening on" not in lines[-1]:
+            lines.append(process.stdout.readline())
+        commit(int(lines[-1].rpartition(":")[2]), 7)
+        rest, _ = process.communicate(timeout=TIMEOUT_S)
+    return process.returncode, "".join(lines) + rest
 
 
 def test_a_timeline_that_comes_out_ends_with_0(path: str) -> None:
@@ -63,6 +66,7 @@ def test_a_timeline_that_comes_out_ends_with_0(path: str) -> None:
         assert f"waits.yaml:{line} {text.strip(' -{').split(':')[0]}" in log
     assert "WARNING" not in log
     assert "ERROR" not in log
+    assert log.endswith("fakebroker scenario waits: ok\n")
 
 
 def test_an_expectation_that_does_not_hold_ends_with_1(path: str) -> None:
@@ -76,6 +80,21 @@ def test_an_expectation_that_does_not_hold_ends_with_1(path: str) -> None:
 
     assert status == 1, log
     assert "waits.yaml:10 FAILED: " in log
+    assert log.endswith("fakebroker scenario waits: FAILED, 1 problem\n")
+
+
+def test_a_signal_in_the_middle_ends_with_1_and_says_where(path: str) -> None:
+    """Its end is no problem of the scenario, but it did not come out as it says either."""
+    command = [sys.executable, "-m", "fakebroker", "serve", "--listen", "127.0.0.1:0", "--scenario", path]
+    with subprocess.Popen([*command, "--exit-when-done"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        process.stdout.readline()
+        process.terminate()
+        told, _ = process.communicate(timeout=TIMEOUT_S)
+
+    assert process.returncode == 1
+    step = "wait: {fault: refused, hits: 1}, within: 20s"
+    assert told == f"fakebroker scenario waits: ended before its end, at {path}:8: {step}\n"
 
 
 def test_without_the_option_the_broker_goes_on(path: str) -> None:
@@ -96,11 +115,16 @@ def test_without_the_option_the_broker_goes_on(path: str) -> None:
     ],
 )
 def test_options_that_contradict_the_scenario_are_refused(path: str, options: tuple[str, ...], told: str) -> None:
-    """Before a client is served."""
-    assert told in fail("--listen", "127.0.0.1:0", "--scenario", path, *options)
+    """Before a client is served, with a status that a scenario which was played does not have."""
+    command = [sys.executable, "-m", "fakebroker", "serve", "--listen", "127.0.0.1:0", "--scenario", path]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+
+    assert told in done.stderr
+    assert done.returncode == 2
 
 
 def test_options_of_a_scenario_need_one() -> None:
     """They would say nothing."""
     assert "--scenario" in fail("--listen", "127.0.0.1:0", "--exit-when-done")
-    assert "No such file" in fail("--listen", "127.0.0.1:0", "--scenario", "nowhere.yaml")
+    there_is_none = fail("--listen", "127.0.0.1:0", "--scenario", "nowhere.yaml")
+    assert there_is_none == "Error: nowhere.yaml: No such file or directory"
