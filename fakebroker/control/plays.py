@@ -137,7 +137,7 @@ class Plays:
         if sum(not each.is_done for each in self._plays.values()) >= MOST_AT_ONCE:
             raise Problem(409, "refused", f"{MOST_AT_ONCE} scenarios are being played already; wait, or delete some")
         try:
-            scenario = read_scenario_text(text, name="scenario", parameters=dict(parameters), allow_includes=False)
+            scenario = read_scenario_text(text, name="scenario", parameters=dict(parameters))
         except ScenarioError as error:
             problems = [str(each) for each in error.problems]
             raise Problem(422, "invalid-argument", str(error), field="scenario", problems=problems) from None

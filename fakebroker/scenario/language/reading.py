@@ -46,10 +46,9 @@ def read_scenario_text(
     text: str | bytes,
     name: str = "scenario",
     parameters: Mapping[str, Json] | None = None,
-    allow_includes: bool = False,
 ) -> Scenario:
-    """The scenario of a text; `name` stands for its file. Includes are relative to the working directory."""
-    return _FileReader(Reading()).scenario(text, name, Path(name) if allow_includes else None, parameters or {})
+    """The scenario of a text, which includes no files; `name` stands for its own. Raises ScenarioError."""
+    return _FileReader(Reading()).scenario(text, name, None, parameters or {})
 
 
 def find_scenarios(paths: Iterable[str | PathLike[str]]) -> list[Path]:

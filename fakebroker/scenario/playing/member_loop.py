@@ -98,7 +98,7 @@ class MemberLoop:
         self._leaders: dict[tuple[str, int], Address] = {}  # where its partitions are read
         self._readers: dict[Address, ScriptedClient] = {}  # connections to other leaders than the coordinator
         self._until_ms = now()
-        self._life = _life(self)
+        self._life = self._live()
         self._resume(lambda: next(self._life))
 
     # What a step of the timeline does to it
@@ -178,7 +178,7 @@ class MemberLoop:
 
     # Its life
 
-    def live(self) -> Life:
+    def _live(self) -> Life:
         """Until it is stopped: be a member, and begin anew where the coordinator is then."""
         try:
             while True:
@@ -394,7 +394,3 @@ class MemberLoop:
         if reader is None or reader.steps.connection.closed_reason is not None:
             reader = self._readers[address] = self._client.another(address)
         return reader
-
-
-def _life(loop: MemberLoop) -> Life:
-    return loop.live()

@@ -9,18 +9,17 @@ from dataclasses import dataclass, field
 from enum import Enum
 from time import perf_counter
 from traceback import format_exception
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fakebroker.errors import FakebrokerError
 from fakebroker.scenario.errors import ScenarioError
-from fakebroker.scenario.happenings import Failed, Happening, Skipped, StepBegan
+from fakebroker.scenario.happenings import Failed, Skipped, StepBegan
 from fakebroker.scenario.language.reading import read_scenario
+from fakebroker.scenario.playing.player import Played, Player
+from fakebroker.scenario.playing.worlds import VirtualWorld
 from fakebroker.scenario.running.approve import Approval, approve, approved_path, approved_text, compare
 from fakebroker.scenario.running.transcript import tail_of, transcript_of
 from fakebroker.scenario.script import Scenario
-
-if TYPE_CHECKING:
-    from fakebroker.scenario.playing.worlds import World
 
 COMMAND = "fakebroker scenario run"
 
@@ -82,7 +81,7 @@ class Outcome:
     tail: str = ""
     transcript: str = ""
     approved: str | None = None
-    virtual_ms: int = 0
+    ended_at_ms: int = 0  # of the time since the timeline began
     took_ms: float = 0.0
 
     @property
@@ -106,33 +105,17 @@ def play(task: Task) -> Outcome:
     except OSError as error:
         return Outcome(task, Status.UNREADABLE, errors=(f"{task.path}: {error.strerror or error}",))
     try:
-        happenings, problems = _played(scenario, task)
+        played = Player(VirtualWorld(scenario), scenario, task.seed).play()
     except FakebrokerError as error:  # the broker cannot be made as the scenario wants it
         return Outcome(task, Status.UNREADABLE, scenario.name, scenario.about, errors=(f"{task.path}: {error}",))
     except Exception as error:  # a bug of ours, which must not end the plays of other files
         told = "".join(format_exception(error))
         return Outcome(task, Status.UNREADABLE, scenario.name, scenario.about, errors=("internal error", told))
-    return _judged(task, scenario, happenings, problems, (perf_counter() - began_s) * 1000)
+    return _judged(task, scenario, played, (perf_counter() - began_s) * 1000)
 
 
-def _played(scenario: Scenario, task: Task) -> tuple[list[Happening], list[str]]:
-    """What happened, and the problems."""
-    from fakebroker.scenario.playing.player import Player
-
-    played = Player(_world(scenario), scenario, seed=task.seed).play()
-    return list(played.happenings), [str(problem) for problem in played.problems]
-
-
-def _world(scenario: Scenario) -> "World":
-    """Where a scenario is played: a broker of its own in virtual time."""
-    from fakebroker.scenario.playing.worlds import VirtualWorld
-
-    return VirtualWorld(scenario)
-
-
-def _judged(
-    task: Task, scenario: Scenario, happenings: list[Happening], problems: list[str], took_ms: float
-) -> Outcome:
+def _judged(task: Task, scenario: Scenario, played: Played, took_ms: float) -> Outcome:
+    happenings = played.happenings
     failures = [each for each in happenings if isinstance(each, Failed)]
     failed = tuple(FailedStep(str(each.step.place), each.step.text, each.problems) for each in failures)
     told: dict[str, Any] = {
@@ -140,12 +123,12 @@ def _judged(
         "about": scenario.about,
         "steps": sum(isinstance(each, StepBegan) for each in happenings),
         "skipped": tuple(str(each) for each in happenings if isinstance(each, Skipped)),
-        "virtual_ms": happenings[-1].at_ms if happenings else 0,
+        "ended_at_ms": happenings[-1].at_ms if happenings else 0,
         "took_ms": took_ms,
     }
-    if failed or problems:
+    if not played.is_good:
         of_steps = [sentence for each in failures for sentence in each.sentences]
-        told["errors"] = tuple(problem for problem in problems if problem not in of_steps)
+        told["errors"] = tuple(problem for problem in played.problems if problem not in of_steps)
         transcript = transcript_of(scenario, happenings) if task.keeps_transcript else ""
         tail = tail_of(scenario, happenings)
         return Outcome(task, Status.FAILED, failed=failed, tail=tail, transcript=transcript, **told)

@@ -28,7 +28,7 @@ def _told(outcomes: Sequence[Outcome], first: Outcome) -> str:
     if len(outcomes) > 1:
         failed = sum(not each.is_good for each in outcomes)
         return f"{failed} of {len(outcomes)} seeds failed" if failed else f"{len(outcomes)} seeds"
-    parts = [f"{first.steps:3} step{'s' if first.steps != 1 else ' '}", time_text(first.virtual_ms)]
+    parts = [f"{first.steps:3} step{'s' if first.steps != 1 else ' '}", time_text(first.ended_at_ms)]
     if first.skipped:
         parts.append(f"{len(first.skipped)} skipped")
     if first.status is Status.DIFFERENT:
