@@ -4,7 +4,7 @@ What actors can do is read from the scripted client's steps, what can be done to
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from functools import cache
 from inspect import Parameter
 from typing import Any, NamedTuple, get_origin
@@ -216,8 +216,6 @@ def actor_verbs() -> Mapping[str, Verb]:
 
 
 def _is_step(member: Member) -> bool:
-    from collections.abc import Generator
-
     return not member.is_property and member.name not in _NOT_STEPS and get_origin(member.returns) is Generator
 
 

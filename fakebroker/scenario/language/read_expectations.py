@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from fakebroker.core.groups.states import State
-from fakebroker.errors import InvalidArgument, nearest
+from fakebroker.errors import WHERE_ERRORS, ErrorCode, InvalidArgument, nearest
 from fakebroker.handles.expectation import RequestPattern
 from fakebroker.object_model.members import members_of
 from fakebroker.scenario.language.declaration import WORDS
@@ -113,8 +113,6 @@ def read_answer(node: Node, reading: Reading, known: Sequence[str]) -> dict[str,
 
 
 def _check_error(node: Node, reading: Reading) -> None:
-    from fakebroker.errors import WHERE_ERRORS, ErrorCode
-
     name = node.value if isinstance(node, Scalar) else None
     if isinstance(name, int | float):
         there = next((f": {each.name}" for each in ErrorCode if each == name), "")

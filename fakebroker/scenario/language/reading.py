@@ -11,7 +11,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fakebroker.errors import FakebrokerError, KafkaError, nearest
+from fakebroker.errors import WHERE_APIS, FakebrokerError, KafkaError, nearest
+from fakebroker.release import release as release_of
 from fakebroker.scenario.errors import Problem, ScenarioError
 from fakebroker.scenario.language.answer_fields import version_problem
 from fakebroker.scenario.language.declaration import (
@@ -24,11 +25,12 @@ from fakebroker.scenario.language.declaration import (
     STEP_KEYS,
     topic_arguments,
 )
-from fakebroker.scenario.language.kinds import TEXT, FieldsOf, Reading, Wrong, shown
+from fakebroker.scenario.language.kinds import TEXT, FieldsOf, Reading, Wrong, plain, shown
 from fakebroker.scenario.language.parameters import NAME, Filling, node_of
 from fakebroker.scenario.language.read_steps import StepReader
 from fakebroker.scenario.language.yaml_file import MOST_BYTES, Items, Node, Scalar, Table, parse_yaml
 from fakebroker.scenario.script import Actor, Json, Place, Scenario, Step
+from fakebroker.wire.registry import APIS
 
 COMMON = "common"  # folders of files that are only included
 MOST_INCLUDES = 200
@@ -143,11 +145,9 @@ class _FileReader:
             timeline=tuple(parts.timeline),
         )
 
-    def _check_release(self, table: Table, release: str) -> None:
-        from fakebroker.release import release as known_release
-
+    def _check_release(self, table: Table, name: str) -> None:
         try:
-            known_release(release)
+            release_of(name)
         except FakebrokerError as error:
             text = str(error).removeprefix("as_release: ")
             self._reading.wrong(table.entries["release"], "release", text)
@@ -191,8 +191,6 @@ class _FileReader:
 
     def _filled(self, root: Table, name: str, given: Mapping[str, Json]) -> tuple[Table, dict[str, Json]]:
         """The file with its parameters filled in, and their values."""
-        from fakebroker.scenario.language.kinds import plain
-
         node = root.entries.get("parameters")
         own = node.entries if isinstance(node, Table) else {}
         if isinstance(node, Table):
@@ -271,9 +269,6 @@ class _FileReader:
         return actors
 
     def _check_versions(self, node: Node, versions: Mapping[str, Json]) -> None:
-        from fakebroker.errors import WHERE_APIS
-        from fakebroker.wire.registry import APIS
-
         names = [api.name for api in APIS.values()]
         for name, version in versions.items():
             if name not in names:
@@ -306,8 +301,6 @@ class _FileReader:
         return StepReader(self._reading, names, include).steps(node, "timeline")
 
     def _included(self, value: Node, given: Node | None, path: Path | None) -> _Parts | None:
-        from fakebroker.scenario.language.kinds import plain
-
         if not isinstance(value, Scalar) or not isinstance(value.value, str) or not value.value:
             raise Wrong(value, f"should be the path of a file, not {shown(value)}", "include")
         if path is None:

@@ -19,6 +19,8 @@ from fakebroker.scenario.on_kafka.kafka_powers import KafkaPowers
 from fakebroker.scenario.on_kafka.kafka_steps import LONGEST_PASS_MS, KafkaPart, LeftOut, kafka_part
 from fakebroker.scenario.on_kafka.kafka_world import KafkaWorld, fresh_suffix
 from fakebroker.scenario.on_kafka.two_plays import Play, differences_between, fails_in_both
+from fakebroker.scenario.playing.player import Player
+from fakebroker.scenario.playing.worlds import VirtualWorld
 from fakebroker.scenario.running.transcript import transcript_of
 from fakebroker.scenario.script import ClientStep, Scenario, steps_in
 from fakebroker.testclient.tcp_driver import TcpDriver
@@ -153,8 +155,6 @@ def _why_nothing(part: KafkaPart) -> str | None:
 
 
 def _played_there(world: KafkaWorld, scenario: Scenario) -> Play:
-    from fakebroker.scenario.playing.player import Player
-
     world.prepare(scenario)
     began_ms = world.wall_ms
     return Play(Player(world, scenario).play().happenings, began_ms)
@@ -172,9 +172,6 @@ def _tidy_up(how: How, suffix: str) -> None:
 
 
 def _played_here(scenario: Scenario) -> Play:
-    from fakebroker.scenario.playing.player import Player
-    from fakebroker.scenario.playing.worlds import VirtualWorld
-
     world = VirtualWorld(scenario)
     try:
         began_ms = world.wall_ms

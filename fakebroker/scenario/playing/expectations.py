@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.errors import InvalidArgument, UnknownThing, nearest
+from fakebroker.handles.expectation import RequestPattern
+from fakebroker.reports.request_log import line_of
 from fakebroker.scenario.language.read_expectations import PATTERN_FIELDS
 from fakebroker.scenario.playing.answer_views import record_view
 from fakebroker.scenario.playing.matching import is_matcher, mismatches, shown
@@ -11,7 +13,6 @@ from fakebroker.scenario.playing.value_views import value_view
 
 if TYPE_CHECKING:
     from fakebroker.engine.journal import Exchange
-    from fakebroker.handles.expectation import RequestPattern
     from fakebroker.scenario.playing.actors import ActorClient
     from fakebroker.scenario.playing.worlds import World
 
@@ -73,13 +74,11 @@ class Expectations:
 
     def _journal(self, expected: Mapping[str, Json]) -> list[str]:
         """Requests in this order, others between them; `never`: none of these before the next."""
-        from fakebroker.handles.expectation import RequestPattern
-
         broker = self._world.broker
         if broker is None:
             raise UnknownThing("expect", "journal", f"{self._world.name} has no journal")
         rows, since = expected.get("requests", ()), expected.get("since", self.since_seq)
-        patterns = [_pattern(row, RequestPattern) for row in rows]
+        patterns = [_pattern(row) for row in rows]
         return _out_of_order(patterns, broker.journal.requests(since=since))
 
 
@@ -124,21 +123,19 @@ def _committed(powers: Any, identity: Mapping[str, Json]) -> dict[str, Json]:
     return {f"{each.topic}-{each.partition}": value_view(each) for each in powers.group(group_id).committed}
 
 
-def _pattern(row: Mapping[str, Json], make: "type[RequestPattern]") -> "RequestPattern":
+def _pattern(row: Mapping[str, Json]) -> RequestPattern:
     fields = {"is_never" if name == "never" else name: value for name, value in row.items()}
     for name in fields:
-        if name not in make._fields:
+        if name not in RequestPattern._fields:
             hint = nearest(name, PATTERN_FIELDS)
             raise InvalidArgument("journal", dict(row), f"a request has no {name!r} here; {hint}")
-    pattern = make(**fields)
+    pattern = RequestPattern(**fields)
     pattern.check()
     return pattern
 
 
-def _out_of_order(patterns: "list[RequestPattern]", requests: "Sequence[Exchange]") -> list[str]:
+def _out_of_order(patterns: list[RequestPattern], requests: "Sequence[Exchange]") -> list[str]:
     """What is missing, or came where it never should."""
-    from fakebroker.reports.request_log import line_of
-
     forbidden: list[RequestPattern] = []
     left = list(patterns)
     _skip(left, forbidden)
@@ -158,6 +155,6 @@ def _out_of_order(patterns: "list[RequestPattern]", requests: "Sequence[Exchange
     return [f"journal: expected {left[0]} ({where}), but saw {shown(last)}"]
 
 
-def _skip(left: "list[RequestPattern]", forbidden: "list[RequestPattern]") -> None:
+def _skip(left: list[RequestPattern], forbidden: list[RequestPattern]) -> None:
     while left and left[0].is_never:
         forbidden.append(left.pop(0))

@@ -14,6 +14,7 @@ from fakebroker.listeners import Address
 from fakebroker.scenario.script import Scenario, Step
 from fakebroker.testclient.driver import Driver
 from fakebroker.testclient.tcp_driver import TcpDriver
+from fakebroker.virtual_broker import VirtualBroker
 
 if TYPE_CHECKING:
     from fakebroker.handles.powers import Powers
@@ -102,8 +103,6 @@ class VirtualWorld(WorldWithBroker):
 
     def __init__(self, scenario: Scenario) -> None:
         """Raises SettingError, UnknownRelease and InvalidArgument for a broker that cannot be."""
-        from fakebroker.virtual_broker import VirtualBroker
-
         self._virtual = VirtualBroker(
             nodes=scenario.nodes,
             racks=scenario.racks,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fakebroker.arguments import check_timeout_s
 from fakebroker.errors import BrokerStopped, WaitTimeout
 from fakebroker.scenario.happenings import Failed, Happening, StepBegan
+from fakebroker.scenario.playing.player import Player
 from fakebroker.scenario.running.transcript import scenario_failed, tail_of, transcript_of
 from fakebroker.scenario.script import Answered, Expect, Pass, Silent
 
@@ -152,8 +153,6 @@ class BackgroundPlay:
         await asyncio.to_thread(self.cancel)
 
     def _play(self) -> None:
-        from fakebroker.scenario.playing.player import Player
-
         try:
             self._check()
             player = Player(self._world, self.scenario, seed=self.seed, on_happening=self._on_happening)

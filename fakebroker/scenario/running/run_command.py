@@ -14,6 +14,8 @@ from time import perf_counter
 import click
 
 from fakebroker.errors import FakebrokerError
+from fakebroker.scenario.language.reading import find_scenarios, read_scenario
+from fakebroker.scenario.language.yaml_file import check_extra
 from fakebroker.scenario.running.run import Outcome, Status, Task, play
 from fakebroker.scenario.running.side_by_side import outcomes as played
 from fakebroker.scenario.running.summary import failures_text, line_of, total_text
@@ -96,7 +98,6 @@ def _compare(
     shows_transcripts: bool,
 ) -> None:
     """Play files on a Kafka, and compare."""
-    from fakebroker.scenario.language.reading import read_scenario
     from fakebroker.scenario.on_kafka.against_command import run_against
 
     read = partial(read_scenario, parameters=parameters)
@@ -148,8 +149,6 @@ def _end(found: Sequence[Outcome], took_s: float, junit: str | None) -> None:
 
 def _files(paths: Sequence[str], pattern: str | None) -> list[str]:
     """The files that are meant, in order. Raises UsageError if there are none."""
-    from fakebroker.scenario.language.reading import find_scenarios
-
     try:
         files = list(dict.fromkeys(str(path) for path in find_scenarios([Path(path) for path in paths])))
     except (FakebrokerError, OSError) as error:
@@ -164,8 +163,6 @@ def _files(paths: Sequence[str], pattern: str | None) -> list[str]:
 
 def _check_extra() -> None:
     """Raises ClickException that says what to install when files cannot be read here."""
-    from fakebroker.scenario.language.yaml_file import check_extra
-
     try:
         check_extra()
     except FakebrokerError as error:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fakebroker.scenario.happenings import Failed, Happening, Skipped, StepBegan
 from fakebroker.scenario.language.reading import read_scenario
+from fakebroker.scenario.playing.worlds import BrokerWorld
 from fakebroker.scenario.running.background import BackgroundPlay
 from fakebroker.scenario.running.from_thread import FromThread
 from fakebroker.scenario.running.options import broker_options, create_topics
@@ -56,8 +57,6 @@ class ServedScenario:
 
         `says` is given a line for people, `stop` ends the broker.
         """
-        from fakebroker.scenario.playing.worlds import BrokerWorld
-
         loop = asyncio.get_running_loop()
         self._broker = FromThread(broker, loop)
         self._says, self._stop = says, stop
