@@ -100,6 +100,7 @@ def _compare(
     """Play files on a Kafka, and compare."""
     from fakebroker.scenario.on_kafka.against_command import run_against
 
+    _check_extra()
     read = partial(read_scenario, parameters=parameters)
     run_against(files, read, address, is_strict, longest_pass, shows_transcripts)
 

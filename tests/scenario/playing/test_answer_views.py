@@ -1,17 +1,13 @@
-"""Answers as scenarios speak of them, and requests as they write them."""
+"""Answers as scenarios speak of them."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from fakebroker.errors import ErrorCode, InvalidArgument, UnknownThing
+from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import build_batch
 from fakebroker.records.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
 from fakebroker.records.record_codec import Record
 from fakebroker.scenario.playing.answer_views import answer_view, message_json
-from fakebroker.scenario.playing.raw_requests import as_bytes, as_record, request_fields
 from fakebroker.schema.building import built
-from fakebroker.schema.jsonable import bytes_to_json
 from fakebroker.wire.messages.fetch import FetchResponse
 from fakebroker.wire.messages.heartbeat import HeartbeatResponse
 from fakebroker.wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
@@ -58,40 +54,8 @@ def test_records_are_lists() -> None:
     assert "hex" in answer_view(answer, 11)["responses"][0]["partitions"][0]["records"]
 
 
-@given(st.binary())
-def test_bytes_come_back(data: bytes) -> None:
-    """What is shown of bytes makes the same bytes in a request."""
-    assert as_bytes(bytes_to_json(data), "field") == data
-
-
 @pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.name)
 def test_every_answer_has_a_view(api: object) -> None:
     """Of every API in every version, with all defaults."""
     for version in range(api.response.versions.first, api.response.versions.last + 1):  # type: ignore[attr-defined]
         assert answer_view(api.response(), version)["error"] == ErrorCode.NONE.name  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.name)
-def test_a_request_may_have_either_names(api: object) -> None:
-    """Our names of fields, and Kafka's."""
-    cls = api.request  # type: ignore[attr-defined]
-    ours = {spec.name: None for spec in cls.fields}
-    kafkas = {spec.kafka_name: None for spec in cls.fields}
-
-    assert request_fields(cls, ours) == request_fields(cls, kafkas) == ours
-
-
-@pytest.mark.parametrize("value", [3, {"hex": 3}, {"hex": "0"}, {"base": "x"}, ["x"]])
-def test_what_makes_no_bytes(value: object) -> None:
-    """It is refused with the field's name."""
-    with pytest.raises(InvalidArgument, match="protocols"):
-        as_bytes(value, "protocols")
-
-
-def test_records_to_produce() -> None:
-    """Values alone, pairs, and mappings with names that exist."""
-    assert as_record("x") == "x"
-    assert as_record(["k", "v"]) == ("k", "v")
-    assert as_record({"key": "k", "headers": {"a": "b"}}).headers == {"a": "b"}
-    with pytest.raises(UnknownThing, match="did you mean value"):
-        as_record({"valeu": "k"})
