@@ -21,3 +21,19 @@ class Withheld:
         """What was kept, in order; it is handed over."""
         kept, self._kept, self.size_bytes = self._kept, [], 0
         return kept
+
+
+class WithheldLink:
+    """What links share (`Link` in node_links.py): nothing gets through while there is `_withheld`."""
+
+    _withheld: Withheld | None
+
+    def withhold(self, *, loses: bool = False) -> None:
+        """Let nothing through in either direction: what is sent waits, or with `loses` vanishes from now on."""
+        if self._withheld is None or loses:
+            self._withheld = Withheld(loses=loses)
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether bytes vanish, so that nothing more can come of this connection."""
+        return self._withheld is not None and self._withheld.loses

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from fakebroker.engine.connection import Connection
 from fakebroker.engine.connection_state import READING
-from fakebroker.engine.withheld import Withheld
+from fakebroker.engine.withheld import WithheldLink
 from fakebroker.listeners import Address, Listener
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ TRANSITIONS: dict[ClientState, tuple[ClientState, ...]] = {
 }
 
 
-class ClientConnection(asyncio.Protocol):
+class ClientConnection(WithheldLink, asyncio.Protocol):
     """One client's socket: the driver of one connection of the engine.
 
     `_state` is where the socket is on its way (`TRANSITIONS`). Three things go their own way beside it:
@@ -77,7 +77,7 @@ class ClientConnection(asyncio.Protocol):
         self._is_slow = False
         self._unsent: deque[bytes | memoryview] = deque()
         self._is_turn_scheduled = False
-        self._withheld: Withheld | None = None  # while nothing gets through (node_links.py)
+        self._withheld = None  # while nothing gets through (node_links.py)
         self._has_left = False  # without a word, while nothing gets through
         host, port = accepted.getsockname()[:2]
         self._connection: Connection = server.engine.connect(
@@ -246,16 +246,6 @@ class ClientConnection(asyncio.Protocol):
         else:
             self._connection.closed(self._server.clock.now(), reason)
             self._transport.close()
-
-    def withhold(self, *, loses: bool = False) -> None:
-        """Let nothing through in either direction: what is sent waits, or with `loses` vanishes from now on."""
-        if self._withheld is None or loses:
-            self._withheld = Withheld(loses=loses)
-
-    @property
-    def has_lost(self) -> bool:
-        """Whether bytes vanish, so that nothing more can come of this connection."""
-        return self._withheld is not None and self._withheld.loses
 
     def release(self) -> None:
         """What has waited arrives."""

@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING
 
 from fakebroker.engine.connection import Connection
-from fakebroker.engine.withheld import Withheld
+from fakebroker.engine.withheld import Withheld, WithheldLink
 from fakebroker.listeners import Address, Listener
 
 if TYPE_CHECKING:
     from fakebroker.sim.network import SimNetwork
 
 
-class SimSocket:
+class SimSocket(WithheldLink):
     """One connection of a client. The broker's end is there once the network has accepted it (`accept`).
 
     What the client sends while the broker does not read (it is frozen or not reached, or a fault stalls it) waits here,
@@ -24,7 +24,7 @@ class SimSocket:
         self._connection: Connection | None = None
         self._inbox: list[bytes] = []
         self._unread: list[bytes] = []  # while a fault stalls the connection
-        self._withheld: Withheld | None = Withheld()  # while nothing gets through, at first until it is accepted
+        self._withheld = Withheld()  # while nothing gets through, at first until it is accepted
         self._has_left = False
         self._refusal: str | None = None  # why it ended before it was accepted
 
@@ -82,16 +82,6 @@ class SimSocket:
     def refuse(self, reason: str) -> None:
         """It was not accepted, and will not be."""
         self._refusal = reason
-
-    def withhold(self, *, loses: bool = False) -> None:
-        """Let nothing through in either direction: what is sent waits, or with `loses` vanishes from now on."""
-        if self._withheld is None or loses:
-            self._withheld = Withheld(loses=loses)
-
-    @property
-    def has_lost(self) -> bool:
-        """Whether bytes vanish, so that nothing more can come of this connection."""
-        return self._withheld is not None and self._withheld.loses
 
     def release(self) -> None:
         """What has waited arrives."""
