@@ -51,7 +51,7 @@ class Play:
             create_topics(self._scenario, broker)
             self._broker = FromThread(broker, loop)
             world = BrokerWorld(self._broker)
-        self._play = BackgroundPlay(self._scenario, world, self._seed, on_over=on_over, is_virtual=broker is None)
+        self._play = BackgroundPlay(self._scenario, world, self._seed, on_over=on_over)
         self._play.start()
 
     async def prepare(self) -> None:

@@ -40,7 +40,9 @@ class World(Protocol):
 
     name: str
     driver: Driver
-    poll_ms: int | None  # how often in real time is looked for what no client is told; None: whenever something happens
+    poll_ms: (
+        int | None
+    )  # how often is looked for what no client is told; None in virtual time: at each thing that happens
 
     @property
     def broker(self) -> "Powers | None":

@@ -14,8 +14,6 @@ from fakebroker.scenario.running.transcript import scenario_failed, tail_of, tra
 from fakebroker.scenario.script import Answered, Expect, Pass, Silent
 
 if TYPE_CHECKING:
-    from fakebroker.client.connection import ClientConnection
-    from fakebroker.listeners import Address
     from fakebroker.scenario.playing.worlds import World
     from fakebroker.scenario.running.from_thread import FromThread
     from fakebroker.scenario.script import Scenario, Step
@@ -42,13 +40,11 @@ class BackgroundPlay:
         seed: int | None = None,
         on_happening: Callable[[Happening], None] | None = None,
         on_over: Callable[[], None] | None = None,
-        is_virtual: bool = False,
     ) -> None:
-        """Prepare a play; `is_virtual` is whether the time of `world` is virtual."""
         self.scenario = scenario
         self.seed = seed
-        self._world: Any = world if is_virtual else _Cancellable(world, self._check_alive)
-        self._start_wall_ms = world.driver.wall_ms
+        self._world: Any = world if world.poll_ms is None else _Cancellable(world, self._check_alive)
+        self._start_wall_ms = world.driver.wall_ms  # until the thread can ask the broker
         self._tell = on_happening
         self._on_over = on_over
         self._happenings: list[Happening] = []
@@ -155,6 +151,7 @@ class BackgroundPlay:
     def _play(self) -> None:
         try:
             self._check()
+            self._start_wall_ms = self._world.wall_ms  # the broker's, which tests move
             player = Player(self._world, self.scenario, seed=self.seed, on_happening=self._on_happening)
             self._problems = list(player.play().problems)
         except Cancelled:
@@ -222,10 +219,6 @@ class _CancellableDriver:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
-
-    def open(self, client: "ClientConnection", address: "Address | None" = None) -> None:
-        """Connect a client."""
-        self._inner.open(client, address)
 
     def pass_time(self, ms: int, until: Callable[[], bool] | None = None) -> bool:
         """Let up to `ms` pass. Raises Cancelled."""

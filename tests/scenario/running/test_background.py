@@ -1,5 +1,6 @@
 """A scenario that is played while a client is connected."""
 
+import re
 import threading
 
 import pytest
@@ -41,6 +42,17 @@ def test_a_timeline_that_comes_out_is_over(fakebroker: FakeBroker) -> None:
 
     assert (played.is_done, played.problems, played.is_cancelled) == (True, [], False)
     assert "wait: {group: billing, state: Empty}" in played.transcript
+
+
+def test_times_are_told_since_the_timeline_began(fakebroker: FakeBroker) -> None:
+    """By the broker's time of day, which a test may have moved before."""
+    fakebroker.create_topic("orders")
+    fakebroker.clock.advance(days=30)
+    commits = "about: A commit.\nactors: [a]\ntimeline: [{a: commit, group_id: billing, offsets: {orders-0: 1}}, "
+    played = play(fakebroker, commits + "{group: committed billing}]")
+    played.wait(timeout_s=20)
+
+    assert re.search(r"commit_ms: \+?[0-9.]+m?s\b", played.transcript), played.transcript
 
 
 def test_what_does_not_come_out_is_raised_by_the_wait(fakebroker: FakeBroker) -> None:
