@@ -63,7 +63,7 @@ ABOUT = """Control a running broker: `fakebroker ctl clock advance --days 8`.
 
 The words are those of the HTTP paths, the options those of the Python methods.
 
-Exit status: 0 done, 1 the broker refuses, 2 wrong usage, 3 no broker answers.
+Exit status: 0 done, 1 the broker refuses or a scenario failed, 2 wrong usage, 3 no broker answers.
 """
 _OPTIONS = (
     click.Option(
