@@ -282,7 +282,7 @@ async def _run_until_signal(broker: "AsyncFakeBroker", door: "Door | None", scen
         await scenario.begin(broker, out.put, stop.set)
     out.put(f"fakebroker listening on {format_listeners(broker.listeners)}")
     if door is not None:
-        await door.open(broker)
+        await door.open(broker, None if scenario is None else scenario.play)
         out.put(f"fakebroker control on {door.address}")
     await stop.wait()
     if scenario is not None:

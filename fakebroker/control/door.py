@@ -13,6 +13,8 @@ from fakebroker.net.ports import Ports
 if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker
     from fakebroker.control.server import ControlServer
+    from fakebroker.scenario.running.background import BackgroundPlay
+    from fakebroker.scenario.running.from_thread import FromThread
 
 NEEDS = ("prometheus_client", "pydantic", "starlette", "uvicorn")
 LOOPBACK = "127.0.0.1"
@@ -44,12 +46,15 @@ class Door:
         made = f" with the token {self.token}" if self._is_made else ""
         return f"http://{address_text(self._listener)}{made}"
 
-    async def open(self, broker: "AsyncFakeBroker") -> None:
-        """Serve in the running loop."""
+    async def open(self, broker: "AsyncFakeBroker", play: "tuple[BackgroundPlay, FromThread] | None" = None) -> None:
+        """Serve in the running loop; `play` is the scenario that is played on the broker already, if there is one."""
         from fakebroker.control.app import ControlApp
         from fakebroker.control.server import ControlServer
 
-        self._server = ControlServer(ControlApp(broker, self.token), self._ports)
+        app = ControlApp(broker, self.token)
+        if play is not None:
+            app.served.plays.add(*play)
+        self._server = ControlServer(app, self._ports)
         await self._server.start()
 
     async def close(self) -> None:

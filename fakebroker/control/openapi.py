@@ -81,6 +81,7 @@ _SCENARIO: Schema = {
     "description": "A scenario that is played, or what came of it.",
     "properties": {
         "scenario_id": _TEXT,
+        "broker_id": {"anyOf": [_TEXT, {"type": "null"}], "description": "The isolated broker that it was sent to."},
         "name": _TEXT,
         "about": _TEXT,
         "state": {"enum": ["playing", "passed", "failed", "cancelled"]},
@@ -90,7 +91,7 @@ _SCENARIO: Schema = {
         "skipped": {"type": "array", "items": _TEXT, "description": "Steps that could not be taken, and why."},
         "transcript": {**_TEXT, "description": "What happened, as text for people; a list leaves it out."},
     },
-    "required": ["scenario_id", "name", "about", "state", "steps", "step", "problems", "skipped"],
+    "required": ["scenario_id", "broker_id", "name", "about", "state", "steps", "step", "problems", "skipped"],
 }
 _EXTRA_SCHEMAS: dict[str, Schema] = {
     "Scenario": _SCENARIO,

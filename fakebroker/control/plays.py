@@ -21,38 +21,30 @@ Json = Any
 
 
 class Play:
-    """One scenario that was sent."""
+    """One scenario that was sent, or that is played on the served broker from its beginning."""
 
-    def __init__(self, scenario_id: str, scenario: "Scenario", seed: int | None) -> None:
+    def __init__(
+        self, scenario_id: str, play: "BackgroundPlay", broker: "FromThread | None", broker_id: str | None = None
+    ) -> None:
+        """`broker` is what it is played on, None for one of its own; `broker_id` the isolated broker of its path."""
         self.scenario_id = scenario_id
+        self.broker = broker
+        self.broker_id = broker_id
+        self._play = play
         self._over = asyncio.Event()
-        self._scenario = scenario
-        self._seed = seed
-        self._broker: FromThread | None = None
-        self._play: BackgroundPlay
-
-    def begin(self, broker: "AsyncFakeBroker | None") -> None:
-        """Begin on a running broker; with None on one of its own, in virtual time."""
-        from fakebroker.scenario.playing.worlds import BrokerWorld, VirtualWorld
-        from fakebroker.scenario.running.background import BackgroundPlay
-        from fakebroker.scenario.running.from_thread import FromThread
-        from fakebroker.scenario.running.options import check_engine, create_topics
-
         loop = asyncio.get_running_loop()
 
-        def on_over() -> None:
+        def tell() -> None:
             with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
                 loop.call_soon_threadsafe(self._over.set)
 
-        if broker is None:
-            world: Any = VirtualWorld(self._scenario)
-        else:
-            check_engine(self._scenario, broker.engine)
-            create_topics(self._scenario, broker)
-            self._broker = FromThread(broker, loop)
-            world = BrokerWorld(self._broker)
-        self._play = BackgroundPlay(self._scenario, world, self._seed, on_over=on_over)
-        self._play.start()
+        play.when_over(tell)
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        above = "" if self.broker_id is None else f"/brokers/{self.broker_id}"
+        return f"{above}/scenarios/{self.scenario_id}"
 
     async def prepare(self) -> None:
         """Wait a moment until the timeline first waits for something."""
@@ -72,7 +64,7 @@ class Play:
 
     async def cancel(self) -> None:
         """End it where it is."""
-        await self._play.cancel_on(self._broker)
+        await self._play.cancel_on(self.broker)
 
     def shown(self, with_transcript: bool = True) -> dict[str, Json]:
         """What the door tells of it."""
@@ -84,6 +76,7 @@ class Play:
         step = play.step
         told = {
             "scenario_id": self.scenario_id,
+            "broker_id": self.broker_id,
             "name": play.scenario.name,
             "about": play.scenario.about,
             "state": self._state(),
@@ -97,11 +90,9 @@ class Play:
     @property
     def text(self) -> str:
         """The same for people: the transcript, then how it stands."""
-        told = self.shown(with_transcript=False)
-        more = [f"{self.scenario_id} {told['state']}", *told["problems"]]
-        if told["state"] == "playing" and told["step"] is not None:
-            more.append(f"it is at {told['step']}")
-        return "\n".join([self._play.transcript, *more, ""])
+        from fakebroker.scenario.running.told import text_of
+
+        return text_of(self.shown())
 
     def _state(self) -> str:
         play = self._play
@@ -122,11 +113,15 @@ class Plays:
     def begin(
         self,
         text: str,
+        name: str,
         seed: int | None,
         parameters: Mapping[str, Any],
         broker: "AsyncFakeBroker | None",
+        broker_id: str | None,
     ) -> Play:
         """Read a scenario and begin to play it, on `broker` or, with None, in virtual time.
+
+        `name` is what stands for its file, `broker_id` the isolated broker that it was sent to.
 
         Raises Problem for a scenario that cannot be read or when too many are under way, InvalidArgument for one that
         contradicts the broker.
@@ -137,41 +132,68 @@ class Plays:
         if sum(not each.is_done for each in self._plays.values()) >= MOST_AT_ONCE:
             raise Problem(409, "refused", f"{MOST_AT_ONCE} scenarios are being played already; wait, or delete some")
         try:
-            scenario = read_scenario_text(text, name="scenario", parameters=dict(parameters))
+            scenario = read_scenario_text(text, name=name, parameters=dict(parameters))
         except ScenarioError as error:
             problems = [str(each) for each in error.problems]
             raise Problem(422, "invalid-argument", str(error), field="scenario", problems=problems) from None
+        return self.add(*_begun(scenario, seed, broker), broker_id)
+
+    def add(self, play: "BackgroundPlay", broker: "FromThread | None", broker_id: str | None = None) -> Play:
+        """Know a play that has begun."""
         self._count += 1
-        play = Play(f"p{self._count}", scenario, seed)
-        play.begin(broker)
-        self._plays[play.scenario_id] = play
+        added = Play(f"p{self._count}", play, broker, broker_id)
+        self._plays[added.scenario_id] = added
         self._forget_oldest()
-        return play
+        return added
 
-    def __iter__(self) -> Any:
-        return iter(tuple(self._plays.values()))
+    def of(self, broker_id: str | None) -> list[Play]:
+        """Those that were sent to an isolated broker; with None all."""
+        return [each for each in self._plays.values() if broker_id in (None, each.broker_id)]
 
-    def find(self, scenario_id: str) -> Play:
-        """The play of that id. Raises UnknownThing."""
-        play = self._plays.get(scenario_id)
-        if play is None:
-            detail = f"there is no scenario {shown_value(scenario_id)!r}; {nearest(scenario_id, list(self._plays))}"
+    def find(self, scenario_id: str, broker_id: str | None = None) -> Play:
+        """The play of that id, among those of an isolated broker if there is one. Raises UnknownThing."""
+        plays = {each.scenario_id: each for each in self.of(broker_id)}
+        if scenario_id not in plays:
+            detail = f"there is no scenario {shown_value(scenario_id)!r}; {nearest(scenario_id, list(plays))}"
             raise UnknownThing("scenario_id", scenario_id, detail)
-        return play
+        return plays[scenario_id]
 
-    async def remove(self, scenario_id: str) -> None:
+    async def remove(self, scenario_id: str, broker_id: str | None = None) -> None:
         """End it where it is, and forget it. Raises UnknownThing."""
-        play = self.find(scenario_id)
+        play = self.find(scenario_id, broker_id)
         del self._plays[scenario_id]
         await play.cancel()
 
+    async def end_on(self, broker: "AsyncFakeBroker") -> None:
+        """End those that are played on a broker, where they are."""
+        for play in self.of(None):
+            if play.broker is not None and play.broker.is_of(broker):
+                await play.cancel()
+
     async def close(self) -> None:
         """End all of them."""
-        for play in self:
+        for play in self.of(None):
             await play.cancel()
         self._plays.clear()
 
     def _forget_oldest(self) -> None:
-        over = [each.scenario_id for each in self if each.is_done]
+        over = [each.scenario_id for each in self.of(None) if each.is_done]
         for scenario_id in over[: max(0, len(over) - MOST_PLAYS)]:
             del self._plays[scenario_id]
+
+
+def _begun(
+    scenario: "Scenario", seed: int | None, broker: "AsyncFakeBroker | None"
+) -> "tuple[BackgroundPlay, FromThread | None]":
+    """A play that has begun on a running broker, or with None in virtual time, and the broker as it reaches it."""
+    from fakebroker.scenario.playing.worlds import BrokerWorld, VirtualWorld
+    from fakebroker.scenario.running.background import BackgroundPlay
+    from fakebroker.scenario.running.from_thread import FromThread
+    from fakebroker.scenario.running.options import check_engine, create_topics
+
+    if broker is None:
+        return BackgroundPlay(scenario, VirtualWorld(scenario), seed).start(), None
+    check_engine(scenario, broker.engine)
+    create_topics(scenario, broker)
+    reached = FromThread(broker, asyncio.get_running_loop())
+    return BackgroundPlay(scenario, BrokerWorld(reached), seed).start(), reached

@@ -36,6 +36,7 @@ def play_arguments() -> Arguments:
             _keyword("seed", int | None),
             _keyword("parameters", Mapping[str, object] | None),
             _keyword("virtual", bool, False),
+            _keyword("name", str | None),
         ],
         "ScenarioArguments",
     )
@@ -51,17 +52,23 @@ async def _play(served: Served, request: Request) -> Response:
 
     It is played on this broker, in the background and in real time, while clients are connected: the answer is 202
     with its `scenario_id`, as soon as the timeline waits for something. With `virtual` it is played on a broker of its
-    own in virtual time, and the answer is 200 with what came of it. Includes are refused.
+    own in virtual time, and the answer is 200 with what came of it. `name` stands for the file in places of steps.
+    Includes are refused.
     """
     _, given = play_arguments().from_body(await body_of(request))
     is_virtual = given.get("virtual", False)
     broker = served.broker_of(request)
     play = served.plays.begin(
-        given["scenario"], given.get("seed"), given.get("parameters") or {}, None if is_virtual else broker
+        given["scenario"],
+        given.get("name") or "scenario",
+        given.get("seed"),
+        given.get("parameters") or {},
+        None if is_virtual else broker,
+        request.path_params.get("broker_id"),
     )
     if not is_virtual:
         await play.prepare()
-        return _answer(play, request, 202, {"Location": f"/scenarios/{play.scenario_id}"})
+        return _answer(play, request, 202, {"Location": play.path})
     try:
         await while_connected(play.wait(float("inf")), request)
     finally:
@@ -76,14 +83,29 @@ def _answer(play: Play, request: Request, status: int = 200, headers: Mapping[st
     return JSONResponse(play.shown(), status, headers)
 
 
-async def _list(served: Served, _request: Request) -> Response:
-    """The scenarios that are being played, and the latest of those that are over, without their transcripts."""
-    return JSONResponse([each.shown(with_transcript=False) for each in served.plays])
+async def _list(served: Served, request: Request) -> Response:
+    """The scenarios that are being played, and the latest of those that are over, without their transcripts.
+
+    The first is that of `fakebroker serve --scenario`, if there is one. For an isolated broker: those sent to it.
+    """
+    plays = served.plays.of(_broker_id(served, request))
+    return JSONResponse([each.shown(with_transcript=False) for each in plays])
+
+
+def _broker_id(served: Served, request: Request) -> str | None:
+    """The isolated broker of a path. Raises UnknownThing."""
+    served.broker_of(request)
+    broker_id: str | None = request.path_params.get("broker_id")
+    return broker_id
+
+
+def _found(served: Served, request: Request) -> Play:
+    return served.plays.find(request.path_params["scenario_id"], _broker_id(served, request))
 
 
 async def _show(served: Served, request: Request) -> Response:
     """One scenario: whether it is over, the step that it is at, what did not come out as it says, the transcript."""
-    return _answer(served.plays.find(request.path_params["scenario_id"]), request)
+    return _answer(_found(served, request), request)
 
 
 async def _wait(served: Served, request: Request) -> Response:
@@ -91,7 +113,7 @@ async def _wait(served: Served, request: Request) -> Response:
 
     The answer is good for one that failed, too: look at `state` and `problems`.
     """
-    play = served.plays.find(request.path_params["scenario_id"])
+    play = _found(served, request)
     _, given = wait_arguments().from_body(await body_of(request))
     await while_connected(play.wait(given.get("timeout_s", WAIT_S)), request)
     return _answer(play, request)
@@ -99,13 +121,13 @@ async def _wait(served: Served, request: Request) -> Response:
 
 async def _remove(served: Served, request: Request) -> Response:
     """End a scenario where it is, and forget it. What it did to the broker stays."""
-    await served.plays.remove(request.path_params["scenario_id"])
+    await served.plays.remove(request.path_params["scenario_id"], _broker_id(served, request))
     return Response(status_code=204)
 
 
 _ONE = "/scenarios/{scenario_id}"
 SCENARIOS = (
-    Extra("GET", "/scenarios", _list, schema="Scenarios"),
+    Extra("GET", "/scenarios", _list, schema="Scenarios", of_broker=True),
     Extra(
         "POST",
         "/scenarios",
@@ -118,15 +140,16 @@ SCENARIOS = (
         arguments=play_arguments,
         example={"scenario": _EXAMPLE, "virtual": True},
     ),
-    Extra("GET", _ONE, _show, schema="Scenario", has_text=True),
+    Extra("GET", _ONE, _show, schema="Scenario", has_text=True, of_broker=True),
     Extra(
         "POST",
         f"{_ONE}/wait",
         _wait,
         schema="Scenario",
         has_text=True,
+        of_broker=True,
         arguments=wait_arguments,
         example={"timeout_s": 10.0},
     ),
-    Extra("DELETE", _ONE, _remove, status=204),
+    Extra("DELETE", _ONE, _remove, status=204, of_broker=True),
 )

@@ -18,6 +18,16 @@ def show(media_type: str, text: str, as_json: bool) -> None:
         click.echo(text.rstrip("\n"))
 
 
+def judge(text: str, as_json: bool) -> None:
+    """Print what came of a scenario. Raises SystemExit with status 1 for one that is over and did not pass."""
+    from fakebroker.scenario.running.told import text_of
+
+    told = json.loads(text)
+    click.echo(json.dumps(told) if as_json else text_of(told).rstrip("\n"))
+    if told["state"] not in ("playing", "passed"):
+        raise SystemExit(1)
+
+
 def put_file(data: bytes, out: str | None) -> None:
     """Write an answer as it is to the file `out`, or to standard output. Raises CtlError if that cannot be written."""
     if out is None:

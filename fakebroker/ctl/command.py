@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import click
 
-from fakebroker.ctl.answers import follow, put_file, show
+from fakebroker.ctl.answers import follow, judge, put_file, show
 from fakebroker.ctl.extras import Answer, Extra
 from fakebroker.ctl.http import Door
 from fakebroker.ctl.options import FILE, OUT, options_of, value_of
@@ -63,7 +63,7 @@ ABOUT = """Control a running broker: `fakebroker ctl clock advance --days 8`.
 
 The words are those of the HTTP paths, the options those of the Python methods.
 
-Exit status: 0 done, 1 the broker refuses, 2 wrong usage, 3 no broker answers.
+Exit status: 0 done, 1 the broker refuses or a scenario failed, 2 wrong usage, 3 no broker answers.
 """
 _OPTIONS = (
     click.Option(
@@ -95,6 +95,9 @@ def _operation(name: str, row: Row, values: Mapping[str, str]) -> click.Command:
     @click.pass_context
     def run(ctx: click.Context, /, file: Any = None, out: str | None = None, **given: Any) -> None:
         present = {key: value for key, value in given.items() if value is not None and value != ()}
+        texts = [value for key, value in present.items() if isinstance(kinds[key], click.Argument)]
+        if "name" in kinds and texts:
+            present.setdefault("name", texts[0].name)
         _run(ctx, row, values, {key: value_of(kinds[key], value) for key, value in present.items()}, file, out)
 
     return click.Command(name, callback=run, params=[*files, *options, *outs], help=_about(row))
@@ -127,6 +130,8 @@ def _run(
     elif file is not None:
         media_type, data = door.send(row.verb, path, ("application/octet-stream", file.read()), accept)
         show(media_type, data.decode(), as_json)
+    elif isinstance(row, Extra) and row.judges:
+        judge(door.ask(row.verb, path, given, row.has_body, "application/json")[1], as_json)
     else:
         media_type, text = door.ask(row.verb, path, given, row.has_body, accept)
         show(media_type, text, as_json)

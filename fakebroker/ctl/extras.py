@@ -33,6 +33,7 @@ class Extra(NamedTuple):
     sends_file: bool = False
     of_broker: bool = False  # whether --broker is for it
     word: str = ""
+    judges: bool = False  # whether the exit status is 1 when its answer is a scenario that failed
 
     @property
     def in_path(self) -> list[str]:
@@ -54,7 +55,7 @@ def _keyword(name: str, kind: Any) -> inspect.Parameter:
 
 
 def _play_options() -> list[inspect.Parameter]:
-    kinds = {"scenario": FileText, "seed": int, "parameters": Mapping[str, str], "virtual": bool}
+    kinds = {"scenario": FileText, "seed": int, "parameters": Mapping[str, str], "virtual": bool, "name": str}
     return [_keyword(name, kind) for name, kind in kinds.items()]
 
 
@@ -96,7 +97,11 @@ It begins with what happens next, or with the entry of the sequence number `--si
 _PLAY = """Play the scenario FILE (- is standard input) on the broker, while its clients are connected.
 
 It prints the id of the play, of which `fakebroker ctl scenarios ID wait` tells what came. With --virtual it is played
-on a broker of its own in virtual time, and printed is what came of it.
+on a broker of its own in virtual time, and printed is what came of it. The exit status is 1 if it has failed.
+"""
+_WAIT = """Wait until a scenario is over, and tell what came of it.
+
+The exit status is 1 if it has failed, was ended before its end, or is not over in time.
 """
 
 EXTRAS = (
@@ -117,11 +122,16 @@ EXTRAS = (
     Extra("GET", "/journal/trace", "A timeline for https://ui.perfetto.dev.", answer=Answer.FILE, of_broker=True),
     Extra("GET", "/journal/pcap", "The frames as a capture for Wireshark.", answer=Answer.FILE, of_broker=True),
     Extra("POST", "/journal/diff", "How the journal FILE differs from the journal.", sends_file=True, of_broker=True),
-    Extra("GET", "/scenarios", "The scenarios that are being played, and the latest of those that are over."),
-    Extra("POST", "/scenarios", _PLAY, _play_options, of_broker=True, word="play"),
-    Extra("GET", _SCENARIO, "One scenario: whether it is over, its problems, what happened."),
-    Extra("POST", f"{_SCENARIO}/wait", "Wait until a scenario is over, and tell what came of it.", _wait_options),
-    Extra("DELETE", _SCENARIO, "End a scenario where it is, and forget it."),
+    Extra(
+        "GET",
+        "/scenarios",
+        "The scenarios that are being played, and the latest of those that are over.",
+        of_broker=True,
+    ),
+    Extra("POST", "/scenarios", _PLAY, _play_options, of_broker=True, word="play", judges=True),
+    Extra("GET", _SCENARIO, "One scenario: whether it is over, its problems, what happened.", of_broker=True),
+    Extra("POST", f"{_SCENARIO}/wait", _WAIT, _wait_options, of_broker=True, judges=True),
+    Extra("DELETE", _SCENARIO, "End a scenario where it is, and forget it.", of_broker=True),
     Extra("GET", "/errors", "The internal errors (bugs) of the broker so far.", of_broker=True),
     Extra("GET", "/healthz", "Whether the broker serves clients; fails if it does not.", of_broker=True),
     Extra("GET", "/metrics", "Prometheus metrics.", answer=Answer.FILE, of_broker=True),

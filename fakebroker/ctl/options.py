@@ -13,6 +13,7 @@ from fakebroker.ctl.extras import Extra, FileText
 from fakebroker.ctl.paths import Row
 
 TABLE, OFFSETS, JSON = "KEY=VALUE", "TOPIC-PARTITION=OFFSET", "JSON"
+SHORTER = {"parameters": ("--set",)}  # as `fakebroker scenario run` and `serve` call them
 FILE = click.Argument(["file"], type=click.File("rb"), metavar="FILE")
 OUT = click.Option(["--out", "out"], metavar="FILE", help="The file to write. [default: standard output]")
 
@@ -44,7 +45,9 @@ def _option(parameter: inspect.Parameter) -> click.Parameter:
     origin = get_origin(hint)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         metavar = OFFSETS if get_origin(get_args(hint)[0]) is tuple else TABLE
-        return click.Option([flag, name], multiple=True, metavar=metavar, help="May be repeated.")
+        return click.Option(
+            [*SHORTER.get(name, ()), flag, name], multiple=True, metavar=metavar, help="May be repeated."
+        )
     if hint in (int, float):
         return click.Option([flag, name], type=hint, required=required)
     if origin is Literal:

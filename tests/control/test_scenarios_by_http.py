@@ -219,3 +219,53 @@ def test_too_many_at_once_are_refused() -> None:
         assert (await client.ask("POST", "/scenarios", scenario(ENDLESS))).status_code == 202
 
     with_door(test)
+
+
+def test_an_isolated_broker_has_all_paths_of_scenarios() -> None:
+    """A helper that puts its broker's path before each path finds what it sent, and nothing of others."""
+
+    async def test(client: Client) -> None:
+        made = await client.do("POST", "/brokers", {})
+        above = f"/brokers/{made['broker_id']}"
+        await client.ask("POST", "/scenarios", scenario(ENDLESS))
+        answer = await client.ask("POST", f"{above}/scenarios", scenario(ENDLESS))
+        there = answer.headers["location"]
+
+        assert there == f"{above}/scenarios/p2"
+        assert [each["scenario_id"] for each in await client.get(f"{above}/scenarios")] == ["p2"]
+        brokers = {each["scenario_id"]: each["broker_id"] for each in await client.get("/scenarios")}
+        assert brokers == {"p1": None, "p2": made["broker_id"]}
+        assert (await client.problem("POST", f"{there}/wait", {"timeout_s": 0.1}))["status"] == 408
+        assert (await client.problem("GET", f"{above}/scenarios/p1"))["status"] == 404
+        assert (await client.problem("GET", "/brokers/b9/scenarios"))["field"] == "broker_id"
+        await client.do("DELETE", there)
+        assert await client.get(f"{above}/scenarios") == []
+
+    with_door(test)
+
+
+def test_reset_ends_what_is_played_on_the_broker() -> None:
+    """It would go on in the next test. What is played elsewhere goes on."""
+
+    async def test(client: Client) -> None:
+        made = await client.do("POST", "/brokers", {})
+        await client.ask("POST", "/scenarios", scenario(ENDLESS))
+        await client.ask("POST", f"/brokers/{made['broker_id']}/scenarios", scenario(ENDLESS))
+        await client.do("POST", "/reset")
+
+        assert [each["state"] for each in await client.get("/scenarios")] == ["cancelled", "playing"]
+        assert (await client.get("/scenarios/p1"))["problems"] == []
+
+    with_door(test)
+
+
+def test_a_text_has_the_name_that_it_was_sent_with() -> None:
+    """Places of problems and steps are the caller's file."""
+
+    async def test(client: Client) -> None:
+        problem = await client.problem("POST", "/scenarios", scenario("about: x\n", name="tests/x.yaml"))
+        assert problem["problems"] == ["tests/x.yaml:1: timeline: this key is missing"]
+        told = await client.do("POST", "/scenarios", scenario(WEEK, name="tests/x.yaml", virtual=True))
+        assert told["step"] == "tests/x.yaml:7: expect: {group: billing, state: Dead}"
+
+    with_door(test)

@@ -121,3 +121,26 @@ def test_offsets_are_said_as_kafka_names_partitions(ctl: Ctl) -> None:
     assert json.loads(ctl("groups", "billing").output)["offsets"] == {"my-orders": {"0": 42, "1": 7}}
     wrong = ctl("groups", "billing", "commit", "--offsets", "my-orders=42")
     assert (wrong.exit_code, "'my-orders=42' is not TOPIC-PARTITION=OFFSET" in wrong.output) == (2, True)
+
+
+PASSES = "about: x\ntopics: {orders: {partitions: 1}}\nparameters: {n: 1}\ntimeline:\n"
+PASSES += '  - {expect: {topic: orders, partitions: "${n}"}}\n'
+
+
+def test_a_scenario_that_fails_is_a_failed_command(ctl: Ctl, tmp_path: Path) -> None:
+    """Of `play`, when it is over already, and of `wait`: a script need not read the answer."""
+    path = tmp_path / "x.yaml"
+    path.write_text(PASSES)
+    assert ctl("scenarios", "play", str(path), "--virtual").exit_code == 0
+
+    failed = ctl("scenarios", "play", str(path), "--virtual", "--set", "n=2")
+    assert failed.exit_code == 1
+    assert failed.output.endswith(
+        f"failed\n{path}:5: expect: {{topic: orders, partitions: 2}}: partitions: expected 2, but saw 1\n"
+    )
+
+    begun = json.loads(ctl("--json", "scenarios", "play", str(path), "--parameters", "n=2").output)
+    assert ctl("scenarios", begun["scenario_id"], "wait").exit_code == 1
+    assert ctl("scenarios", begun["scenario_id"]).exit_code == 0
+    path.write_text(PASSES + "  - x: y\n")
+    assert f"{path}:6: x" in ctl("scenarios", "play", str(path)).output

@@ -1,5 +1,6 @@
 """What `fakebroker scenario run --against` prints, and its exit status."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -67,22 +68,29 @@ def lines_of(comparison: Comparison) -> list[str]:
         told = f"{comparison.requests} requests in {comparison.took_s:.1f} s"
         if comparison.left_out:
             told += f", {len(comparison.left_out)} of its steps left out"
+        if comparison.is_second:
+            told += ", played once more by itself"
     word = IN_PART if comparison.is_in_part else comparison.result.value
     lines = [f"{word:<8} {comparison.path}  {told}"]
-    lines += [f"    {each}" for each in comparison.differences]
+    lines += [f"    {each}" for each in _once(comparison.differences)]
     if comparison.result in (Result.SAME, Result.DIFFERS, Result.REFUSED):
         lines += [f"    left out: {each}" for each in comparison.left_out]
-        lines += [f"    holds on neither: {each}" for each in comparison.unmet]
+        lines += [f"    holds on neither: {each}" for each in _once(comparison.unmet)]
     return lines
+
+
+def _once(texts: Iterable[str]) -> list[str]:
+    """Each text once, with how often it is there: a step that is repeated differs in each of its turns."""
+    return [text if count == 1 else f"{text} ({count} times)" for text, count in Counter(texts).items()]
 
 
 def summary_of(comparisons: Iterable[Comparison], where: str) -> str:
     """The last line: how many scenarios went how."""
     all_of_them = list(comparisons)
-    release = next((each.release for each in all_of_them if each.release), "")
+    release = next((f" {each.release}" for each in all_of_them if each.release), "")
     counts = {result: sum(each.result is result for each in all_of_them) for result in Result}
     in_part = sum(each.is_in_part for each in all_of_them)
-    same = f"{counts[Result.SAME] - in_part} as on Kafka {release} at {where}"
+    same = f"{counts[Result.SAME] - in_part} as on Kafka{release} at {where}"
     parts = [same, f"{in_part} in part"] if in_part else [same]
     words = {
         Result.DIFFERS: "differ",

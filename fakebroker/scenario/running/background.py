@@ -46,7 +46,8 @@ class BackgroundPlay:
         self._world: Any = world if world.poll_ms is None else _Cancellable(world, self._check_alive)
         self._start_wall_ms = world.driver.wall_ms  # until the thread can ask the broker
         self._tell = on_happening
-        self._on_over = on_over
+        self._when_over = [] if on_over is None else [on_over]
+        self._gate = threading.Lock()
         self._happenings: list[Happening] = []
         self._problems: list[str] = []
         self._error: BaseException | None = None
@@ -101,7 +102,7 @@ class BackgroundPlay:
     @property
     def transcript(self) -> str:
         """What has happened so far as text."""
-        return transcript_of(self.scenario, self.happenings, self._start_wall_ms)
+        return transcript_of(self.scenario, self.happenings, self._start_wall_ms, self.is_done)
 
     @property
     def tail(self) -> str:
@@ -140,6 +141,14 @@ class BackgroundPlay:
             self._over.wait(timeout_s)
         return self.is_done
 
+    def when_over(self, call: Callable[[], None]) -> None:
+        """Call `call` when the timeline is over, in the thread that plays; at once if it is over."""
+        with self._gate:
+            if not self._over.is_set():
+                self._when_over.append(call)
+                return
+        call()
+
     async def cancel_on(self, broker: "FromThread | None") -> None:
         """End the play where it is, from the loop of the broker that it is played on; None is one of its own."""
         if not self.is_done:
@@ -163,10 +172,11 @@ class BackgroundPlay:
             self._error = error
         finally:
             self._close()
-            self._over.set()
             self._has_prepared.set()
-            if self._on_over is not None:
-                self._on_over()
+            with self._gate:
+                self._over.set()
+            for call in self._when_over:
+                call()
 
     def _on_happening(self, happening: Happening) -> None:
         self._check()

@@ -28,6 +28,10 @@ class FromThread(Powers):
         self._is_closed = False
         self._under_way: dict[Future[Any], None] = {}
 
+    def is_of(self, broker: AsyncFakeBroker) -> bool:
+        """Whether this reaches `broker`."""
+        return self._broker is broker
+
     @property
     def engine(self) -> Engine:
         """The engine of the moment."""

@@ -62,6 +62,7 @@ def run(
 
     Exit status: 0 all are good, 1 some are not, 2 some are no scenarios, or wrong usage.
     """
+    _check_extra()
     given = dict(_pair(text) for text in parameters)
     if approves and (given or seed is not None or seeds is not None):
         raise click.UsageError("--approve is for plays as the files are written: leave --set, --seed and --seeds out")
@@ -80,7 +81,6 @@ def run(
         raise click.UsageError("--strict and --longest-pass are for --against HOST:PORT")
     drawn: Sequence[int | None] = [seed] if seeds is None else _seeds(seeds)
     files = _files(paths, pattern)
-    _check_extra()
     tasks = [Task(file, given, each, approves, verbose) for file in files for each in drawn]
     if len(tasks) > MOST_PLAYS:
         raise click.UsageError(f"{len(tasks):,} plays are more than {MOST_PLAYS:,}")

@@ -72,6 +72,12 @@ class ServedScenario:
         self._play.start()
         await asyncio.to_thread(self._play.prepare)
 
+    @property
+    def play(self) -> tuple[BackgroundPlay, FromThread]:
+        """The play that was begun, and the broker as it reaches it."""
+        assert self._play is not None
+        return self._play, self._broker
+
     async def end(self) -> None:
         """End the play where it is, and say where, if it is not over."""
         if self._play is not None:

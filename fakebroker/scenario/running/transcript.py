@@ -44,12 +44,20 @@ DAY_MS, HOUR_MS, MINUTE_MS = 86_400_000, 3_600_000, 60_000
 _MOST_LINES = 12  # of one happening: what is longer is no reading for people
 
 
-def transcript_of(scenario: Scenario, happenings: Sequence[Happening], start_wall_ms: int = START_WALL_MS) -> str:
+def transcript_of(
+    scenario: Scenario, happenings: Sequence[Happening], start_wall_ms: int = START_WALL_MS, is_over: bool = True
+) -> str:
     """The whole text: a header, the steps with all that came of each, and how it ended. Ends with a newline.
 
-    `start_wall_ms` is the time of day when the timeline began.
+    `start_wall_ms` is the time of day when the timeline began; without `is_over` it is what has happened so far.
     """
-    lines = [*header_of(scenario), "", *dialogue_of(scenario, happenings, start_wall_ms), "", _ending(happenings)]
+    lines = [
+        *header_of(scenario),
+        "",
+        *dialogue_of(scenario, happenings, start_wall_ms),
+        "",
+        _ending(happenings, is_over),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -283,7 +291,7 @@ def _waited(ms: int) -> str:
     return f"{ms} ms" if ms < 1000 else f"{ms / 1000:g} s"
 
 
-def _ending(happenings: Sequence[Happening]) -> str:
+def _ending(happenings: Sequence[Happening], is_over: bool) -> str:
     """How it ended, so that a text that was cut off is seen as such."""
     steps = sum(isinstance(each, StepBegan) for each in happenings)
     counts: Mapping[str, int] = {
@@ -293,4 +301,6 @@ def _ending(happenings: Sequence[Happening]) -> str:
     }
     more = [f"{count} {name}" for name, count in counts.items() if name != "step" and count]
     took = time_text(happenings[-1].at_ms) if happenings else time_text(0)
-    return ", ".join([f"ended at {took} after {steps} step{'' if steps == 1 else 's'}", *more])
+    return ", ".join(
+        [f"{'ended' if is_over else 'goes on'} at {took} after {steps} step{'' if steps == 1 else 's'}", *more]
+    )

@@ -208,6 +208,29 @@ def test_the_command_fails_for_what_differs_or_is_refused(folder: Path, fakebrok
     assert (differs.exit_code, differs.output[:7]) == (1, "differs")
 
 
+def test_what_differs_beside_others_is_played_once_more_by_itself(folder: Path, fakebroker: FakeBroker) -> None:
+    """The second play counts: a busy Kafka is late. A difference between the brokers comes again."""
+    (folder / "another.yaml").write_text(STORY)
+    fakebroker.fault(api="Fetch", error="UNKNOWN_SERVER_ERROR", times=1)
+    once = command(folder, "--against", fakebroker.bootstrap)
+    assert once.exit_code == 0, once.output
+    assert once.output.count(", played once more by itself\n") == 1
+
+    fakebroker.fault(api="Heartbeat", error="UNKNOWN_MEMBER_ID")
+    always = command(folder, "--against", fakebroker.bootstrap)
+    assert (always.exit_code, always.output.count("differs ")) == (1, 3)
+
+
+def test_a_step_that_differs_each_time_is_told_once(folder: Path, fakebroker: FakeBroker) -> None:
+    """With how often."""
+    (folder / "whole.yaml").write_text(STORY + "  - {repeat: 3, steps: [{a: list_offsets orders-0}]}\n")
+    fakebroker.fault(api="ListOffsets", client_id="a", error="UNKNOWN_SERVER_ERROR")
+    output = command(folder / "whole.yaml", "--against", fakebroker.bootstrap).output
+
+    (line,) = [line for line in output.splitlines() if "ErrorCode: fakebroker NONE" in line]
+    assert line.endswith(" (3 times)"), output
+
+
 def test_verbose_shows_what_happened_there(folder: Path, fakebroker: FakeBroker) -> None:
     """The transcript of the play on the Kafka, with the names of the scenario."""
     output = command(folder / "whole.yaml", "--against", fakebroker.bootstrap, "-v").output

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fakebroker.scenario.language.reading import find_scenarios, read_scenario
-from fakebroker.scenario.on_kafka.against import Comparison, How, compare, compare_all
+from fakebroker.scenario.on_kafka.against import Comparison, How, compare_all
 from fakebroker.scenario.on_kafka.kafka_steps import kafka_part
 from fakebroker.scenario.on_kafka.kafka_world import settings_of
 from fakebroker.scenario.script import Scenario
@@ -52,20 +52,9 @@ def by_settings() -> dict[tuple[tuple[str, str], ...], list[Path]]:
 
 
 def compared(paths: list[Path], settings: Mapping[str, str]) -> list[Comparison]:
-    """What came of the scenarios on a Kafka with these settings.
-
-    What differs is played once more, alone: a session that ran out because the machine was busy does so once, a
-    difference between the brokers comes again.
-    """
+    """What came of the scenarios on a Kafka with these settings."""
     with running_kafka(settings) as kafka:
-        how = How(kafka.host, kafka.port, slack=SLACK)
-        first = list(compare_all(paths, read_scenario, how))
-        return [each if is_good(each) else compare(read_scenario(each.path), how) for each in first]
-
-
-def is_good(comparison: Comparison) -> bool:
-    """Whether it was played, with no other differences than those that are agreed."""
-    return not comparison.why and not judged(name_of(comparison.path), comparison.differences)
+        return list(compare_all(paths, read_scenario, How(kafka.host, kafka.port, slack=SLACK)))
 
 
 def test_clients_see_the_same_on_kafka() -> None:

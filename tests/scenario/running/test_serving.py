@@ -1,13 +1,17 @@
 """`fakebroker serve --scenario`: the timeline is played while clients are connected."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 
 from fakebroker.testclient.scripted_client import ScriptedClients
 from fakebroker.testclient.tcp_driver import TcpDriver
+from tests.support.serving import controlled
 from tests.test_cli import TIMEOUT_S, fail, serve
 
 WAITS = """\
@@ -128,3 +132,23 @@ def test_options_of_a_scenario_need_one() -> None:
     assert "--scenario" in fail("--listen", "127.0.0.1:0", "--exit-when-done")
     there_is_none = fail("--listen", "127.0.0.1:0", "--scenario", "nowhere.yaml")
     assert there_is_none == "Error: nowhere.yaml: No such file or directory"
+
+
+def test_what_is_served_is_the_first_scenario_of_the_door(path: str) -> None:
+    """A test in any language waits for it by HTTP, or ends it."""
+    with controlled("--scenario", path) as url:
+        (told,) = asked(f"{url}/scenarios")
+        assert (told["scenario_id"], told["state"]) == ("p1", "playing")
+        assert asked(f"{url}/scenarios/p1")["transcript"].splitlines()[-1].startswith("goes on at ")
+        assert told["step"] == f"{path}:8: wait: {{fault: refused, hits: 1}}, within: 20s"
+        commit(port_of(url), 7)
+        assert asked(f"{url}/scenarios/p1/wait", "POST")["state"] == "passed"
+
+
+def asked(url: str, verb: str = "GET") -> Any:
+    with urlopen(Request(url, method=verb), timeout=TIMEOUT_S) as answer:
+        return json.load(answer)
+
+
+def port_of(url: str) -> int:
+    return int(asked(f"{url}/nodes")[0]["address"]["port"])
