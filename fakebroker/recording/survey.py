@@ -30,6 +30,7 @@ _ABOUT_THE_MACHINE = re.compile(
     r"sasl|security|num\..*threads|metadata\.log|early\.start)"
 )
 _PROMPT_MS = 250
+_USUAL_DELAY_MS = 3_000
 _STARTING = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 _NOT_THERE_YET = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVAILABLE)
 
@@ -363,7 +364,7 @@ class Survey:
             return
         self.first_generations[request["GroupId"]] = answer["GenerationId"]
         if not self._knows_settings:
-            delay_ms = 0 if waited_ms < _PROMPT_MS else self._initial_delay_ms(request["GroupId"], waited_ms)
+            delay_ms = self._initial_delay_ms(request["GroupId"], waited_ms)
             self.settings.setdefault("group.initial.rebalance.delay.ms", str(delay_ms))
 
     def _initial_delay_ms(self, group_id: str, waited_ms: float) -> int:
@@ -374,15 +375,17 @@ class Survey:
             if each.message is not None and "Protocols" in each.message and each.message["GroupId"] == group_id
         ]
         longest_ms, *others = sorted([waited_ms, *waiting], reverse=True)
+        if longest_ms < _PROMPT_MS:
+            return 0
         joined_ms = [longest_ms - each for each in others]  # since the first
+        possible = []
         for times in range(1, len(joined_ms) + 2):
             delay_ms = longest_ms / times
             starts = [number * delay_ms for number in range(times)]
-            if all(any(start <= each < start + delay_ms for each in joined_ms) for start in starts[:-1]) and not any(
-                starts[-1] < each for each in joined_ms
-            ):
-                return round(delay_ms / 100) * 100
-        return round(longest_ms / 100) * 100
+            is_extended = all(any(start <= each < start + delay_ms for each in joined_ms) for start in starts[:-1])
+            if is_extended and not any(starts[-1] < each for each in joined_ms):
+                possible.append(round(delay_ms / 100) * 100)
+        return _USUAL_DELAY_MS if _USUAL_DELAY_MS in possible else next(iter(possible), round(longest_ms / 100) * 100)
 
     def _take_describe_configs(self, _request: Json, answer: Json, _waited_ms: float) -> None:
         for result in answer["Results"]:
