@@ -31,7 +31,11 @@ _ABOUT_THE_MACHINE = re.compile(
 )
 _PROMPT_MS = 250
 _USUAL_DELAY_MS = 3_000
-_STARTING = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+_STARTING = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
 _NOT_THERE_YET = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVAILABLE)
 
 
@@ -126,6 +130,7 @@ class Survey:
         self._knows_all_topics = False
         self._knows_settings = False
         self._at_ms = 0.0
+        self._serving: dict[tuple[bool, str], None] = {}  # groups whose coordinator is there; (asked for it, group)
         # batches with acks 0, and the Produce that had them
         self._without_answer: dict[tuple[Place, bytes], int] = {}  # checksum -> line
         self._names: dict[str, str] = {}  # topic id -> name
@@ -180,6 +185,8 @@ class Survey:
             case "answer":
                 self._take_answer(line)
             case "close":
+                if line["by"] == "upstream":  # which may have gone, and will start again
+                    self._serving = {}
                 for key in [key for key in self._asked if key[0] == line["connection"]]:
                     del self._asked[key]
             case "end":
@@ -191,8 +198,7 @@ class Survey:
         take = self._takes.get(line["api"] or "")
         if asked is None or asked.message is None or message is None:
             return
-        if is_starting(message) or self._is_lost_early(asked.message, message):
-            self.starting[asked.line] = None
+        self._note_starting(line["api"] or "", asked, message)
         self._answered, self._at_ms = asked.line, line["at_ms"]
         if take is None:
             return
@@ -200,10 +206,13 @@ class Survey:
             self.member_ids[asked.line] = message["MemberId"]
         take(asked.message, message, line["at_ms"] - asked.at_ms)
 
-    def _is_lost_early(self, request: Json, answer: Json) -> bool:
-        """Whether a broker that just starts does not know yet that it coordinates a group."""
-        is_new = request.get("GroupId") not in self.first_generations
-        return answer.get("ErrorCode") == ErrorCode.NOT_COORDINATOR and is_new
+    def _note_starting(self, api: str, asked: _Asked, answer: Json) -> None:
+        """A coordinator is starting until it has served somebody; afterwards such an error is one."""
+        about = [(api == "FindCoordinator", subject) for subject in _subjects(api, asked.message)]
+        if not is_starting(answer):
+            self._serving |= dict.fromkeys(about)
+        elif not any(each in self._serving for each in about):
+            self.starting[asked.line] = None
 
     def _take_state(self, line: Line) -> None:
         """What the recorder asked before the first client came."""
@@ -417,6 +426,13 @@ def survey(path: str | os.PathLike[str]) -> Survey:
         with naming_line(path, number):
             found.take(number, line)
     return found
+
+
+def _subjects(api: str, request: Json) -> list[str]:
+    """The groups that a request is about; the API itself for one about none, such as InitProducerId."""
+    listed = request.get("Groups") or request.get("GroupsNames") or request.get("CoordinatorKeys") or ()
+    names = [each["GroupId"] if isinstance(each, dict) else each for each in listed]
+    return [*names, *(request[key] for key in ("GroupId", "Key") if request.get(key))] or [api]
 
 
 def is_starting(answer: Json) -> bool:

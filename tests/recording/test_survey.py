@@ -61,3 +61,39 @@ def test_told_settings_are_not_guessed() -> None:
     _joins(survey, [0, 1000], 4000)
 
     assert DELAY not in survey.settings
+
+
+def _asks(survey: Survey, number: int, api: str, request: dict[str, Any], error: int, **inside: Any) -> bool:
+    """Somebody asks; whether the survey takes the error for one of a coordinator that is starting."""
+    survey.take(number, _line("request", number, 1, request, api))
+    survey.take(number + 1, _line("answer", number, 1, {"ErrorCode": error, **inside}, api))
+    return number in survey.starting
+
+
+@pytest.mark.parametrize("error", [14, 15, 16])
+def test_a_coordinator_is_starting_until_it_has_served_the_group(error: int) -> None:
+    """Afterwards the same error is a difference, until the Kafka has gone and may have started again."""
+    survey = Survey()
+    about = {"GroupId": "g"}
+
+    assert _asks(survey, 1, "Heartbeat", about, error)
+    assert not _asks(survey, 3, "Heartbeat", about, 0)
+    assert not _asks(survey, 5, "Heartbeat", about, error)
+    assert _asks(survey, 7, "Heartbeat", {"GroupId": "other"}, error)
+    survey.take(9, {"kind": "close", "at_ms": 9, "connection": 1, "by": "client", "reason": "closed by the client"})
+    assert not _asks(survey, 11, "Heartbeat", about, error)
+    survey.take(13, {"kind": "close", "at_ms": 13, "connection": 1, "by": "upstream", "reason": "it was reset"})
+    assert _asks(survey, 15, "Heartbeat", about, error)
+
+
+def test_who_was_told_of_a_coordinator_may_still_find_it_starting() -> None:
+    """FindCoordinator says where it will be; the groups of an answer with several are looked at one by one."""
+    survey = Survey()
+
+    assert not _asks(survey, 1, "FindCoordinator", {"Key": "g", "KeyType": 0}, 0, NodeId=1)
+    assert _asks(survey, 3, "JoinGroup", {"GroupId": "g"}, 14)
+    assert not _asks(
+        survey, 5, "OffsetFetch", {"Groups": [{"GroupId": "g"}]}, 0, Groups=[{"GroupId": "g", "Topics": []}]
+    )
+    assert not _asks(survey, 7, "DescribeGroups", {"Groups": ["g"]}, 14)
+    assert _asks(survey, 9, "InitProducerId", {"TransactionalId": None}, 14)
