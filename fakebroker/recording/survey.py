@@ -135,7 +135,7 @@ class Survey:
         self._without_answer: dict[tuple[Place, bytes], int] = {}  # checksum -> line
         self._names: dict[str, str] = {}  # topic id -> name
         self._settled: dict[str, None] = {}  # topics of which it is known whether they were there
-        self._made: dict[str, None] = {}  # topics that CreateTopics made
+        self.made: dict[str, None] = {}  # topics that CreateTopics made
         self._committed: dict[tuple[str, str, int], None] = {}
         self._asked: dict[tuple[int, int | None], _Asked] = {}
         self._takes: dict[str, Callable[[Json, Json, float], None]] = {
@@ -267,7 +267,7 @@ class Survey:
         placed = {each["PartitionIndex"]: (each["LeaderId"], each["ReplicaNodes"]) for each in partitions}
         self.placements.setdefault(name, placed)
         if name in self._settled or self._knows_all_topics:
-            if name not in self.topics and name not in self._made and may_create and not topic.get("IsInternal"):
+            if name not in self.topics and name not in self.made and may_create and not topic.get("IsInternal"):
                 self.created_later.setdefault(name, len(partitions))
             return
         self._settled[name] = None
@@ -281,7 +281,7 @@ class Survey:
             if topic["ErrorCode"] == ErrorCode.NONE:
                 self._names.setdefault(topic.get("TopicId", ""), topic["Name"])
                 self._settled.setdefault(topic["Name"])
-                self._made.setdefault(topic["Name"])
+                self.made.setdefault(topic["Name"])
 
     def _take_find_coordinator(self, request: Json, answer: Json, _waited_ms: float) -> None:
         if request.get("KeyType", 0) == 0:
