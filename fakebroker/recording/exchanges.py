@@ -10,13 +10,16 @@ from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from typing import Any
 
+from fakebroker.errors import FakebrokerError
 from fakebroker.recording.session import Line, message_in, read_session
 from fakebroker.recording.survey import Survey
+from fakebroker.recording.transactions import is_of_transaction
 from fakebroker.scenario.language.declaration import ALL_WORDS
 from fakebroker.wire.registry import APIS
 
 Json = Any
 
+MOST_PRODUCED_BYTES = 4 << 20  # more than that is no scenario, whatever is in it
 PARKED_MS = 50  # an answer that took longer was held up
 _LIBRARY = frozenset({"ApiVersions", "FindCoordinator", "ConsumerGroupDescribe", "PushTelemetry"})
 _HELD_UP = frozenset({"JoinGroup", "SyncGroup"})
@@ -59,11 +62,20 @@ class Told:
         self.left_out[what] = self.left_out.get(what, 0) + 1
 
 
+def too_long(session: str) -> FakebrokerError:
+    """The error for a session of which no scenario can be made that fakebroker would read, let alone people."""
+    return FakebrokerError(
+        f"{session}: a scenario of all that would be longer than 1 MiB; make one of its beginning: "
+        f"head -n 2000 {session} > part.jsonl; fakebroker scenario from part.jsonl"
+    )
+
+
 def exchanges_of(path: str | os.PathLike[str], survey: Survey) -> Told:
     """Read a session. Raises SessionError for a file that is none."""
     told = Told()
     open_ones: dict[tuple[int, int | None], Exchange] = {}
     brokers: dict[int, int | None] = {}
+    produced_bytes = 0
 
     def note(sentence: str) -> None:
         told.cut = sentence
@@ -74,6 +86,9 @@ def exchanges_of(path: str | os.PathLike[str], survey: Survey) -> Told:
                 brokers[line["connection"]] = line["broker"]
             case "request":
                 one = _exchange(number, line, brokers.get(line["connection"]))
+                produced_bytes += line["bytes"] if line["api"] == "Produce" else 0
+                if produced_bytes > MOST_PRODUCED_BYTES:
+                    raise too_long(os.path.basename(os.fspath(path)))
                 if one is not None and number not in survey.starting:
                     open_ones[line["connection"], line["correlation_id"]] = one
                     told.exchanges.append(one)
@@ -104,7 +119,7 @@ def _exchange(number: int, line: Line, broker: int | None) -> Exchange | None:
     if line["api"] in _LIBRARY or line["api_key"] not in APIS:
         return None
     message = message_in(line)
-    if message is None:
+    if message is None or (line["api"] == "InitProducerId" and is_of_transaction(line["api"], message)):
         return None
     return Exchange(
         number, line["connection"], line["client"], broker, line["api"], line["version"], message, line["at_ms"]

@@ -7,7 +7,7 @@ delivered so far.
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -87,13 +87,14 @@ class Target(NamedTuple):
     catch_up: Callable[..., None] = lambda *_args, **_options: None
     read: Callable[[Place, int], list[ReadRecord]] | None = None
     settle: Callable[[], None] = lambda: None
+    notes: Sequence[str] = ()  # what is there that was not
 
 
 class Replay:
     """One replay of a session. `on_difference` is called with each difference as it is found."""
 
     def __init__(self, survey: Survey, target: Target, on_difference: Callable[[Told], None]) -> None:
-        self.result = Replayed()
+        self.result = Replayed(notes=list(target.notes))
         self.matching = Matching()
         self._survey = survey
         self._target = target

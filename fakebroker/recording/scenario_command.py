@@ -24,18 +24,30 @@ def from_session(file: Path, out: Path | None, force: bool) -> None:
 
     path = out or file.with_suffix(".yaml")
     try:
+        if path.exists() and not force:
+            raise FakebrokerError(f"{path} is there already; --force overwrites it")
         found = written(scenario_of(file), file.name)
-        with path.open("w" if force else "x", encoding="utf-8") as made:
-            made.write(found.text)
-    except FileExistsError:
-        click.echo(f"Error: {path} is there already; --force overwrites it", err=True)
-        sys.exit(2)
-    except (FakebrokerError, OSError) as error:
+        _write(path, found.text)
+        if not found.problems:
+            play(Task(str(path), approves=True))
+    except FakebrokerError as error:
         click.echo(f"Error: {error}", err=True)
+        sys.exit(2)
+    except OSError as error:
+        click.echo(f"Error: {error.filename or path} cannot be written: {error.strerror}", err=True)
         sys.exit(2)
     for problem in found.problems:
         click.echo(f"it does not pass: {problem}", err=True)
-    if not found.problems:
-        play(Task(str(path), approves=True))
     click.echo(f"wrote {path} and its transcript\nplay it: fakebroker scenario run {path}")
     sys.exit(1 if found.problems else 0)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write the file, all of it or nothing."""
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise

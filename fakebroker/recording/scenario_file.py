@@ -1,13 +1,16 @@
 """A scenario made of a session as a file: its text, and the proof that it passes."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
+from fakebroker.recording.exchanges import too_long
 from fakebroker.recording.to_scenario import Made
 
 Json = Any
 
 MOST_ROUNDS = 5
+MOST_BYTES = 1 << 20  # of a scenario that can be read
 
 
 class Written(NamedTuple):
@@ -30,6 +33,8 @@ def written(made: Made, session: str) -> Written:
     Raises FakebrokerError when the extra `scenario` is not installed.
     """
     found = _text(made, session)
+    if len(found.text.encode()) > MOST_BYTES:
+        raise too_long(session)
     problems: list[str] = []
     for _ in range(MOST_ROUNDS):
         failed = _failed(found)
@@ -94,5 +99,26 @@ def _line(value: Json) -> str:
     """A value as YAML, in one line."""
     import yaml
 
-    text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=1 << 30, allow_unicode=True)
+    text: str = yaml.dump(
+        value, Dumper=_dumper(), default_flow_style=True, sort_keys=False, width=1 << 30, allow_unicode=True
+    )
     return text.removesuffix("\n").removesuffix("\n...")
+
+
+@cache
+def _dumper() -> Any:
+    """A dumper for readers of YAML 1.2, to whom more texts look like numbers, such as 4e452: these get quotes."""
+    import yaml
+
+    from fakebroker.scenario.language.yaml_file import resolved
+
+    def represented(dumper: Any, text: str) -> Any:
+        try:
+            is_text = not text or resolved(text) is text
+        except ValueError:
+            is_text = False
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, None if is_text else "'")
+
+    made = type("Dumper", (yaml.SafeDumper,), {"ignore_aliases": lambda *_: True})
+    made.add_representer(str, represented)  # type: ignore[attr-defined]
+    return made

@@ -2,22 +2,18 @@
 
 from collections.abc import Mapping
 
-from fakebroker.client.connection import ClientConnection
 from fakebroker.engine.engine import Engine
-from fakebroker.errors import FakebrokerError
 from fakebroker.listeners import Address
 from fakebroker.meaning.records import ReadRecord, records_of
+from fakebroker.recording.before import commit_before
 from fakebroker.recording.beginning import engine_of
 from fakebroker.recording.others import Others
 from fakebroker.recording.placement import Placement
 from fakebroker.recording.replay import Target
-from fakebroker.recording.survey import CommitBefore, Place, Survey
+from fakebroker.recording.survey import Place, Survey
 from fakebroker.sim.network import SimNetwork
 from fakebroker.testclient.sim_driver import SimDriver
-from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
 
-_COMMIT_VERSION = 8
-_MOST_AT_ONCE = 1000
 _READ_BYTES = 1 << 20
 
 
@@ -32,7 +28,7 @@ def sim_target(
     addresses = {each.node_id: Address(each.host, each.port) for each in engine.listeners}
     placement = Placement(survey, engine)
     placement.begin()
-    _commit(survey, driver)
+    commit_before(survey, driver)
 
     def read(place: Place, offset: int) -> list[ReadRecord]:
         partition = engine.cluster.topics.partition(*place)
@@ -46,30 +42,3 @@ def sim_target(
         return low <= version <= high
 
     return Target(driver, nodes, addresses, is_served, Others(survey, network).catch_up, read, placement.settle), engine
-
-
-def _commit(survey: Survey, driver: SimDriver) -> None:
-    """Commit what was committed before, as somebody who is no member."""
-    groups: dict[str, list[tuple[str, int, CommitBefore]]] = {}
-    for (group_id, topic, index), commit in survey.commits.items():
-        groups.setdefault(group_id, []).append((topic, index, commit))
-    if not groups:
-        return
-    client = ClientConnection("before-the-recording")
-    driver.open(client)
-    for group_id, rows in groups.items():
-        for at in range(0, len(rows), _MOST_AT_ONCE):
-            request = OffsetCommitRequest(
-                group_id=group_id,
-                topics=[
-                    OffsetCommitRequestTopic(
-                        name=topic, partitions=[(index, each.offset, each.leader_epoch, -1, each.metadata)]
-                    )
-                    for topic, index, each in rows[at : at + _MOST_AT_ONCE]
-                ],
-            )
-            pending = client.send(request, _COMMIT_VERSION)
-            driver.flush(client)
-            if not pending.is_done:
-                raise FakebrokerError(f"the offsets of {group_id} could not be committed before the replay")
-    driver.close(client)

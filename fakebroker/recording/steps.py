@@ -156,6 +156,8 @@ class StepMaker:
             for topic in one.request["Topics"]
             for each in topic["Partitions"]
         }
+        for (name, index), offset in offsets.items():  # later requests of a fetch session may not name it again
+            self._fetched[one.actor, name or "", index] = offset
         for topic in (one.answer or {}).get("Responses", ()):
             name = self._survey.topic_name(topic)
             for each in topic["Partitions"]:
@@ -197,6 +199,12 @@ class StepMaker:
             self._known_topics |= dict.fromkeys(topic["Name"] for topic in one.request["Topics"])
         version = min(one.version, _NEWEST_BY_NAME.get(one.api, one.version))
         request = self._by_name(one.request)
+        if one.api == "DeleteTopics" and "Topics" in request:
+            names = [each.get("Name") for each in request["Topics"]]
+            if None in names:  # an id that nobody has named
+                version = one.version
+            else:
+                request["TopicNames"] = names
         declared = api(one.api).request
         values = fields_of(declared, version, request, self._replaced_for(request))
         return [{one.actor: f"request {one.api}", "version": version, **values}]

@@ -30,7 +30,12 @@ _ABOUT_THE_MACHINE = re.compile(
     r"sasl|security|num\..*threads|metadata\.log|early\.start)"
 )
 _PROMPT_MS = 250
-_STARTING = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+_USUAL_DELAY_MS = 3_000
+_STARTING = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
 _NOT_THERE_YET = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVAILABLE)
 
 
@@ -125,11 +130,12 @@ class Survey:
         self._knows_all_topics = False
         self._knows_settings = False
         self._at_ms = 0.0
+        self._serving: dict[tuple[bool, str], None] = {}  # groups whose coordinator is there; (asked for it, group)
         # batches with acks 0, and the Produce that had them
         self._without_answer: dict[tuple[Place, bytes], int] = {}  # checksum -> line
         self._names: dict[str, str] = {}  # topic id -> name
         self._settled: dict[str, None] = {}  # topics of which it is known whether they were there
-        self._made: dict[str, None] = {}  # topics that CreateTopics made
+        self.made: dict[str, None] = {}  # topics that CreateTopics made
         self._committed: dict[tuple[str, str, int], None] = {}
         self._asked: dict[tuple[int, int | None], _Asked] = {}
         self._takes: dict[str, Callable[[Json, Json, float], None]] = {
@@ -179,6 +185,8 @@ class Survey:
             case "answer":
                 self._take_answer(line)
             case "close":
+                if line["by"] == "upstream":  # which may have gone, and will start again
+                    self._serving = {}
                 for key in [key for key in self._asked if key[0] == line["connection"]]:
                     del self._asked[key]
             case "end":
@@ -190,8 +198,7 @@ class Survey:
         take = self._takes.get(line["api"] or "")
         if asked is None or asked.message is None or message is None:
             return
-        if is_starting(message) or self._is_lost_early(asked.message, message):
-            self.starting[asked.line] = None
+        self._note_starting(line["api"] or "", asked, message)
         self._answered, self._at_ms = asked.line, line["at_ms"]
         if take is None:
             return
@@ -199,10 +206,13 @@ class Survey:
             self.member_ids[asked.line] = message["MemberId"]
         take(asked.message, message, line["at_ms"] - asked.at_ms)
 
-    def _is_lost_early(self, request: Json, answer: Json) -> bool:
-        """Whether a broker that just starts does not know yet that it coordinates a group."""
-        is_new = request.get("GroupId") not in self.first_generations
-        return answer.get("ErrorCode") == ErrorCode.NOT_COORDINATOR and is_new
+    def _note_starting(self, api: str, asked: _Asked, answer: Json) -> None:
+        """A coordinator is starting until it has served somebody; afterwards such an error is one."""
+        about = [(api == "FindCoordinator", subject) for subject in _subjects(api, asked.message)]
+        if not is_starting(answer):
+            self._serving |= dict.fromkeys(about)
+        elif not any(each in self._serving for each in about):
+            self.starting[asked.line] = None
 
     def _take_state(self, line: Line) -> None:
         """What the recorder asked before the first client came."""
@@ -257,7 +267,7 @@ class Survey:
         placed = {each["PartitionIndex"]: (each["LeaderId"], each["ReplicaNodes"]) for each in partitions}
         self.placements.setdefault(name, placed)
         if name in self._settled or self._knows_all_topics:
-            if name not in self.topics and name not in self._made and may_create and not topic.get("IsInternal"):
+            if name not in self.topics and name not in self.made and may_create and not topic.get("IsInternal"):
                 self.created_later.setdefault(name, len(partitions))
             return
         self._settled[name] = None
@@ -271,7 +281,7 @@ class Survey:
             if topic["ErrorCode"] == ErrorCode.NONE:
                 self._names.setdefault(topic.get("TopicId", ""), topic["Name"])
                 self._settled.setdefault(topic["Name"])
-                self._made.setdefault(topic["Name"])
+                self.made.setdefault(topic["Name"])
 
     def _take_find_coordinator(self, request: Json, answer: Json, _waited_ms: float) -> None:
         if request.get("KeyType", 0) == 0:
@@ -363,7 +373,7 @@ class Survey:
             return
         self.first_generations[request["GroupId"]] = answer["GenerationId"]
         if not self._knows_settings:
-            delay_ms = 0 if waited_ms < _PROMPT_MS else self._initial_delay_ms(request["GroupId"], waited_ms)
+            delay_ms = self._initial_delay_ms(request["GroupId"], waited_ms)
             self.settings.setdefault("group.initial.rebalance.delay.ms", str(delay_ms))
 
     def _initial_delay_ms(self, group_id: str, waited_ms: float) -> int:
@@ -374,15 +384,17 @@ class Survey:
             if each.message is not None and "Protocols" in each.message and each.message["GroupId"] == group_id
         ]
         longest_ms, *others = sorted([waited_ms, *waiting], reverse=True)
+        if longest_ms < _PROMPT_MS:
+            return 0
         joined_ms = [longest_ms - each for each in others]  # since the first
+        possible = []
         for times in range(1, len(joined_ms) + 2):
             delay_ms = longest_ms / times
             starts = [number * delay_ms for number in range(times)]
-            if all(any(start <= each < start + delay_ms for each in joined_ms) for start in starts[:-1]) and not any(
-                starts[-1] < each for each in joined_ms
-            ):
-                return round(delay_ms / 100) * 100
-        return round(longest_ms / 100) * 100
+            is_extended = all(any(start <= each < start + delay_ms for each in joined_ms) for start in starts[:-1])
+            if is_extended and not any(starts[-1] < each for each in joined_ms):
+                possible.append(round(delay_ms / 100) * 100)
+        return _USUAL_DELAY_MS if _USUAL_DELAY_MS in possible else next(iter(possible), round(longest_ms / 100) * 100)
 
     def _take_describe_configs(self, _request: Json, answer: Json, _waited_ms: float) -> None:
         for result in answer["Results"]:
@@ -414,6 +426,13 @@ def survey(path: str | os.PathLike[str]) -> Survey:
         with naming_line(path, number):
             found.take(number, line)
     return found
+
+
+def _subjects(api: str, request: Json) -> list[str]:
+    """The groups that a request is about; the API itself for one about none, such as InitProducerId."""
+    listed = request.get("Groups") or request.get("GroupsNames") or request.get("CoordinatorKeys") or ()
+    names = [each["GroupId"] if isinstance(each, dict) else each for each in listed]
+    return [*names, *(request[key] for key in ("GroupId", "Key") if request.get(key))] or [api]
 
 
 def is_starting(answer: Json) -> bool:

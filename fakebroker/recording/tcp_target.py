@@ -4,6 +4,7 @@ from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.errors import ErrorCode, FakebrokerError
 from fakebroker.listeners import Address
 from fakebroker.meaning.records import ReadRecord, records_of
+from fakebroker.recording.before import commit_before
 from fakebroker.recording.replay import Target
 from fakebroker.recording.survey import Survey
 from fakebroker.records.batch import build_batch
@@ -14,7 +15,7 @@ from fakebroker.wire.messages.api_versions import ApiVersionsRequest
 from fakebroker.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from fakebroker.wire.messages.find_coordinator import FindCoordinatorRequest
 from fakebroker.wire.messages.init_producer_id import InitProducerIdRequest
-from fakebroker.wire.messages.metadata import MetadataRequest
+from fakebroker.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from fakebroker.wire.messages.offset_fetch import OffsetFetchRequest
 from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
@@ -27,6 +28,7 @@ _LEADERLESS = (
     ErrorCode.LEADER_NOT_AVAILABLE,
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
 )
+_LISTING_VERSION = 4  # of Metadata, the first that can be asked to make no topics
 _CREATE_TOPICS_VERSION, _METADATA_VERSION, _PRODUCE_VERSION = 5, 1, 8
 _ASKS = "fakebroker-replay"
 
@@ -47,9 +49,12 @@ def tcp_target(survey: Survey, host: str, port: int) -> Target:
         each.api_key: (each.min_version, each.max_version)
         for each in listed.api_keys  # type: ignore[attr-defined]
     }
-    for name in _make_topics(survey, driver, client):
+    made = _make_topics(survey, driver, client)
+    notes = _leftovers(survey, driver, client, made)
+    for name in made:
         _fill(name, survey, driver, client)
-    _wake(survey, driver, client)
+    notes += _wake(survey, driver, client)
+    commit_before(survey, driver)
     metadata = _ask(driver, client, MetadataRequest(topics=[]), _METADATA_VERSION)
     brokers = sorted((each.node_id, Address(each.host, each.port)) for each in metadata.brokers)  # type: ignore[attr-defined]
     found = dict(zip(survey.node_ids, brokers, strict=False))  # as many as there are on both sides
@@ -61,7 +66,7 @@ def tcp_target(survey: Survey, host: str, port: int) -> Target:
         low, high = served.get(api_key, (0, -1))
         return low <= version <= high
 
-    return Target(driver, nodes, addresses, is_served)
+    return Target(driver, nodes, addresses, is_served, notes=notes)
 
 
 def _make_topics(survey: Survey, driver: TcpDriver, client: ClientConnection) -> list[str]:
@@ -90,6 +95,22 @@ def _make_topics(survey: Survey, driver: TcpDriver, client: ClientConnection) ->
     return made
 
 
+def _leftovers(survey: Survey, driver: TcpDriver, client: ClientConnection, made: list[str]) -> list[str]:
+    """A sentence for each topic of the session that is there already, from a replay before this one, for example."""
+    names = [name for name in {**survey.topics, **survey.made} if name not in made]
+    if not names:
+        return []
+    request = MetadataRequest(
+        topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False
+    )
+    answer = _ask(driver, client, request, _LISTING_VERSION)
+    return [
+        f"the topic {each.name} is there already, with what is in it: differences may come of that"
+        for each in answer.topics  # type: ignore[attr-defined]
+        if each.error_code == ErrorCode.NONE
+    ]
+
+
 def _fill(name: str, survey: Survey, driver: TcpDriver, client: ClientConnection) -> None:
     """Produce what was there: records that somebody read as they were, and others in the place of the rest."""
     for index in range(survey.topics[name].partitions):
@@ -107,11 +128,12 @@ def _fill(name: str, survey: Survey, driver: TcpDriver, client: ClientConnection
             _produce(f"{name}-{index}", request, driver, client)
 
 
-def _wake(survey: Survey, driver: TcpDriver, client: ClientConnection) -> None:
+def _wake(survey: Survey, driver: TcpDriver, client: ClientConnection) -> list[str]:
     """A Kafka that was just started makes and loads its coordinators when they are first asked: wait until they answer.
 
-    A group that another broker coordinates is left alone.
+    A group that another broker coordinates is left alone. A sentence for each group that has committed offsets already.
     """
+    notes = []
     asked: list[tuple[Message, int]] = [
         (InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=ANSWER_WITHIN_MS), 0)
     ]
@@ -124,6 +146,9 @@ def _wake(survey: Survey, driver: TcpDriver, client: ClientConnection) -> None:
             if answer.error_code == ErrorCode.NONE or is_elsewhere:  # type: ignore[attr-defined]
                 break
             driver.pass_time(_PAUSE_MS)
+        if isinstance(request, OffsetFetchRequest) and answer.topics:  # type: ignore[attr-defined]
+            notes.append(f"the group {request.group_id} is there already, with offsets: differences may come of that")
+    return notes
 
 
 def _produce(name: str, request: ProduceRequest, driver: TcpDriver, client: ClientConnection) -> None:

@@ -267,7 +267,8 @@ class _Writer:
                 at = base_offset
             records = records_of(batches[base_offset]) if base_offset < end else []
             if records:
-                yield {OTHERS: f"produce {name}", "records": [record_step(record) for record in records]}
+                step = {OTHERS: f"produce {name}", "records": [record_step(record) for record in records]}
+                yield {**step, "note": "the end of a transaction"} if records[0].is_control else step
                 at = records[-1].offset + 1
         self._ends[place] = at
 
@@ -292,6 +293,8 @@ class _Writer:
             for each in topic["PartitionData"]:
                 place = (self._survey.topic_name(topic) or "", each["Index"])
                 base_offset = self._survey.bases.get(one.line, {}).get(place, -1)
+                if base_offset < 0 and one.request["Acks"] == 0:  # nobody has read it: it went to the end
+                    base_offset = self._ends.get(place, 0)
                 if base_offset >= 0:
                     self._ends[place] = base_offset + len(records_of(bytes_of(each["Records"]) or b""))
 

@@ -8,12 +8,13 @@ from fakebroker.recording.session import answer_of, read_session, request_of
 from fakebroker.wire.frame import encode_request, has_tagged_response_header
 
 SESSIONS = sorted((Path(__file__).resolve().parents[1] / "data" / "sessions").glob("*.jsonl"))
-NOT_SERVED = {"ConsumerGroupDescribe"}  # which admin clients try first
+# What admin clients try first, and transactions.
+NOT_SERVED = {"ConsumerGroupDescribe", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn"}
 
 
 def test_there_is_one_of_each_client() -> None:
-    """confluent-kafka, Java and kafkajs."""
-    assert {path.stem for path in SESSIONS} >= {"confluent-kafka", "java", "kafkajs"}
+    """confluent-kafka, Java and kafkajs, and one of transactions."""
+    assert {path.stem for path in SESSIONS} >= {"confluent-kafka", "java", "kafkajs", "transactions"}
     assert max(path.stat().st_size for path in SESSIONS) < 200_000
 
 
@@ -39,5 +40,7 @@ def test_payloads_are_redacted(path: Path) -> None:
 
     assert next(iter(read_session(path)))["redacted"] == ["payloads", "secrets"]
     assert not [
-        word for word in ("order 0", "key 0", "by hand", "trace") if word in text or word.encode().hex() in text
+        word
+        for word in ("order 0", "key 0", "by hand", "trace", "metric 0")
+        if word in text or word.encode().hex() in text
     ]

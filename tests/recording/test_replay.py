@@ -1,6 +1,7 @@
 """What clients did against a recorded broker is done again in virtual time, and every answer means the same."""
 
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,8 @@ from fakebroker import FakeBroker
 from fakebroker.recording.explained import OFFERED
 from fakebroker.recording.replay_command import replay
 from fakebroker.recording.scenario_file import written
+from fakebroker.recording.survey import CommitBefore, survey
+from fakebroker.recording.tcp_target import tcp_target
 from fakebroker.recording.to_scenario import scenario_of
 from tests.recording.recorded import SESSIONS, lines_of, recorder, replayed, unexplained, write_lines
 
@@ -251,3 +254,71 @@ def test_against_a_running_broker_a_session_is_played_in_real_time(tmp_path: Pat
 
     assert status == 0, output
     assert "0 unexplained" in output
+
+
+def test_what_an_earlier_replay_left_behind_is_told(tmp_path: Path) -> None:
+    """Topics and groups of the session that the Kafka has already are named, since differences may come of them."""
+    path = write_lines(tmp_path / "s.jsonl", [line for line in lines_of(SESSIONS[0]) if line["kind"] != "request"])
+    found = survey(SESSIONS[0])
+    topic, group = next(iter(found.made)), next(iter(found.first_generations))
+    with FakeBroker() as broker:
+        _, before = told_by_command(path, "--against", broker.bootstrap)
+        broker.create_topic(topic, 2)
+        broker.group(group).commit({(topic, 0): 1})
+        target = tcp_target(found, "127.0.0.1", int(broker.bootstrap.rpartition(":")[2]))
+        target.driver.close_all()
+
+    assert "already" not in before
+    assert [note.partition(" is there already")[0] for note in target.notes] == [
+        f"the topic {topic}",
+        f"the group {group}",
+    ]
+
+
+def test_what_groups_had_committed_is_committed_on_another_kafka(tmp_path: Path) -> None:
+    """As it is in virtual time."""
+    found = survey(SESSIONS[0])
+    found.commits[("before", "seen", 0)] = CommitBefore(7, -1, "m")
+    with FakeBroker() as broker:
+        broker.create_topic("seen")
+        tcp_target(found, "127.0.0.1", int(broker.bootstrap.rpartition(":")[2])).driver.close_all()
+
+        assert broker.group("before").offsets == {("seen", 0): 7}
+
+
+def test_the_memory_of_a_replay_does_not_grow_with_the_session(tmp_path: Path) -> None:
+    """Lines are read one by one; ten times as many requests of a client need no more."""
+
+    def peak_bytes(times: int) -> int:
+        path = write_lines(tmp_path / f"{times}.jsonl", _with_more_requests(times))
+        tracemalloc.start()
+        try:
+            result, _ = replayed(path)
+            assert result.is_good
+            assert result.answers > times
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak_bytes(10)  # what is imported and kept at the first time
+    few, many = peak_bytes(200), peak_bytes(2000)
+
+    assert many < few + (1 << 20)
+
+
+def _with_more_requests(times: int) -> list[Line]:
+    """A session in which a client asks for metadata again and again."""
+    lines = lines_of(SESSIONS[0])
+    request = next(line for line in lines if line["kind"] == "request" and line["api"] == "Metadata")
+    at = lines.index(request)
+    answer = next(
+        line
+        for line in lines[at:]
+        if line["kind"] == "answer" and line["correlation_id"] == request["correlation_id"]
+        if line["connection"] == request["connection"]
+    )
+    made = []
+    for number in range(times):
+        same = {"at_ms": request["at_ms"], "correlation_id": 100_000 + number}
+        made += [{**request, **same}, {**answer, **same}]
+    return [*lines[:at], *made, *lines[at:]]

@@ -1,15 +1,22 @@
 """A recorded session becomes a scenario that people can change, and that passes as it is."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from click.testing import CliRunner
 
+from fakebroker.recording.exchanges import Exchange
 from fakebroker.recording.folding import folded
-from fakebroker.recording.scenario_file import written
+from fakebroker.recording.membership import Members
+from fakebroker.recording.scenario_file import _line, written
+from fakebroker.recording.steps import StepMaker
+from fakebroker.recording.survey import Survey
 from fakebroker.recording.to_scenario import scenario_of
+from fakebroker.records.batch import build_batch, plain_records
 from fakebroker.scenario.command import scenario
+from fakebroker.scenario.language.yaml_file import Scalar, Table, parse_yaml
 from tests.recording.recorded import SESSIONS, lines_of, write_lines
 
 
@@ -114,3 +121,102 @@ def test_a_file_that_is_no_session_is_refused(tmp_path: Path) -> None:
     assert outcome.exit_code == 2
     assert f"{path}:1: " in outcome.output
     assert not path.with_suffix(".yaml").exists()
+
+
+def test_texts_stay_texts_for_readers_of_yaml_1_2() -> None:
+    """PyYAML writes 4e452 without quotes, which is a number to those who read the scenario."""
+    for text in (
+        "4e452",
+        "1.",
+        ".5",
+        "0o17",
+        "12",
+        "-1",
+        "true",
+        "null",
+        "~",
+        "",
+        "ok",
+        "$x",
+        "a: b",
+        "1e5x",
+        "9" * 999,
+    ):
+        node = parse_yaml(_line({"key": text, text: 1}), "s.yaml")
+        assert isinstance(node, Table)
+        value = node.entries["key"]
+        assert isinstance(value, Scalar)
+        assert value.value == text
+        assert text in node.entries
+
+
+def test_a_session_of_transactions_says_what_is_left_out() -> None:
+    """What their producers wrote is in the scenario once, and so is what was written with acks 0."""
+    made = scenario_of(next(path for path in SESSIONS if path.stem == "transactions"))
+    steps = made.data["timeline"]
+    producing = [step for step in steps if any(str(value).startswith("produce ") for value in step.values())]
+
+    assert [next(iter(step)) for step in producing] == ["metrics", "shop", "others", "shop", "others", "shop", "others"]
+    assert {step.get("note") for step in producing if "others" in step} == {"the end of a transaction"}
+    assert any("InitProducerId" in remark for remark in made.remarks)
+
+
+def _exchange(api: str, version: int, request: dict[str, Any], answer: dict[str, Any]) -> Exchange:
+    return Exchange(1, 1, "a", 1, api, version, request, 0, answer, 1, 2, actor="a")
+
+
+def test_topics_are_deleted_by_name() -> None:
+    """The version that also knows ids has the names in another place."""
+    maker = StepMaker(Survey(), Members())
+    request = {"Topics": [{"Name": "orders", "TopicId": "AAAAAAAAAAAAAAAAAAAAAA"}], "TimeoutMs": 5}
+
+    (step,) = maker.steps_of(_exchange("DeleteTopics", 6, request, {"Responses": []}))
+
+    assert step == {"a": "request DeleteTopics", "version": 5, "topic_names": ["orders"], "timeout_ms": 5}
+
+
+def test_a_fetch_session_goes_on_where_it_was() -> None:
+    """Its later requests do not name a partition again from which nothing has come yet."""
+    maker = StepMaker(Survey(), Members())
+    data = build_batch(plain_records([(None, b"x")], 5, 18), base_offset=18)
+    asked = {"Topics": [{"Topic": "t", "Partitions": [{"Partition": 0, "FetchOffset": 18}]}]}
+    found = {"PartitionIndex": 0, "ErrorCode": 0, "HighWatermark": 19, "Records": {"hex": data.hex()}}
+    answer = {"Responses": [{"Topic": "t", "Partitions": [found]}]}
+
+    assert maker.steps_of(_exchange("Fetch", 12, asked, {"Responses": []})) == []
+    (step,) = maker.steps_of(_exchange("Fetch", 12, {"Topics": []}, answer))
+
+    assert step["offset"] == 18
+
+
+def test_a_session_too_long_for_a_scenario_is_refused(tmp_path: Path) -> None:
+    """Before memory is full, and with a way to make one of its beginning."""
+    lines = lines_of(SESSIONS[0])
+    for line in lines:
+        if line["kind"] == "request" and line["api"] == "Produce":
+            line["bytes"] = 5 << 20
+    path = write_lines(tmp_path / "s.jsonl", lines)
+
+    outcome = CliRunner().invoke(scenario, ["from", str(path)])
+
+    assert outcome.exit_code == 2
+    assert "head -n 2000 s.jsonl > part.jsonl" in outcome.output
+    assert not path.with_suffix(".yaml").exists()
+
+
+def test_a_full_disk_leaves_no_half_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the file, and what was there before is there."""
+    out = tmp_path / "s.yaml"
+    out.write_text("mine")
+
+    def fail(path: Path, *_: object, **__: object) -> None:
+        path.touch()
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(Path, "write_text", fail)
+    outcome = CliRunner().invoke(scenario, ["from", str(SESSIONS[0]), "--out", str(out), "--force"])
+
+    assert outcome.exit_code == 2
+    assert "s.yaml.part cannot be written: No space left on device" in outcome.output
+    assert [each.name for each in tmp_path.iterdir()] == ["s.yaml"]
+    assert out.read_text() == "mine"
