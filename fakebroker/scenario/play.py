@@ -37,5 +37,5 @@ def play(
         world = BrokerWorld(broker)
     played = Player(world, scenario, seed).play()
     if not played.is_good:
-        raise scenario_failed(scenario, played.problems, played.happenings)
+        raise scenario_failed(scenario, played.problems, played.happenings, played.start_wall_ms)
     return played

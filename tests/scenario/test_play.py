@@ -1,5 +1,6 @@
 """`fakebroker.play`: a scenario file in a Python test."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,20 @@ def test_what_does_not_come_out_fails_the_test(story: Path) -> None:
         in text
     )
     assert "OffsetCommit" in text.partition("what happened last:")[2]
+
+
+def test_what_happened_last_is_told_in_the_times_of_the_broker(tmp_path: Path) -> None:
+    """A record of now was not written half a year after the beginning."""
+    path = tmp_path / "late.yaml"
+    commit = "{a: commit, group_id: billing, offsets: {orders-0: 1}}"
+    path.write_text(
+        f"about: Late.\nactors: [a]\ntopics: [orders]\ntimeline: [{commit}, {{group: committed billing}}, "
+        "{expect: {group: billing, state: Stable}}]\n"
+    )
+    with FakeBroker() as broker, pytest.raises(ScenarioFailed) as failed:
+        fakebroker.play(path, broker)
+
+    assert re.search(r"commit_ms: \+?[0-9.]+m?s\b", str(failed.value)), failed.value
 
 
 def test_a_broker_that_the_scenario_contradicts(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from fakebroker.scenario.on_kafka.fresh_names import with_fresh_names, without_s
 from fakebroker.scenario.on_kafka.kafka_powers import KafkaPowers
 from fakebroker.scenario.on_kafka.kafka_steps import LONGEST_PASS_MS, KafkaPart, LeftOut, kafka_part
 from fakebroker.scenario.on_kafka.kafka_world import KafkaWorld, fresh_suffix
-from fakebroker.scenario.on_kafka.two_plays import Play, differences_between, fails_in_both
-from fakebroker.scenario.playing.player import Player
+from fakebroker.scenario.on_kafka.two_plays import differences_between, fails_in_both
+from fakebroker.scenario.playing.player import Played, Player
 from fakebroker.scenario.playing.worlds import VirtualWorld
 from fakebroker.scenario.running.transcript import transcript_of
 from fakebroker.scenario.script import ClientStep, Scenario, steps_in
@@ -140,7 +140,7 @@ def _compare_in(world: KafkaWorld, scenario: Scenario, how: How) -> Comparison:
         kafkas = _played_there(world, fresh)
     finally:
         _tidy_up(how, suffix)
-    ours = _played_here(fresh)
+    ours = Player(VirtualWorld(fresh), fresh).play()
     found_ones = differences_between(fresh, kafkas, ours, how.slack, suffix)
     differences = [without_suffix(str(each), suffix) for each in found_ones]
     unmet = [without_suffix(each, suffix) for each in fails_in_both(kafkas, ours)]
@@ -153,7 +153,9 @@ def _compare_in(world: KafkaWorld, scenario: Scenario, how: How) -> Comparison:
         requests=sum(type(each).__name__ == "Sent" for each in kafkas.happenings),
         differences=tuple(differences),
         unmet=tuple(unmet),
-        transcript=without_suffix(transcript_of(fresh, kafkas.happenings), suffix) if how.keeps_transcript else "",
+        transcript=without_suffix(transcript_of(fresh, kafkas.happenings, kafkas.start_wall_ms), suffix)
+        if how.keeps_transcript
+        else "",
     )
 
 
@@ -163,10 +165,9 @@ def _why_nothing(part: KafkaPart) -> str | None:
     return "no step of a client is left that a Kafka could see"
 
 
-def _played_there(world: KafkaWorld, scenario: Scenario) -> Play:
+def _played_there(world: KafkaWorld, scenario: Scenario) -> Played:
     world.prepare(scenario)
-    began_ms = world.wall_ms
-    return Play(Player(world, scenario).play().happenings, began_ms)
+    return Player(world, scenario).play()
 
 
 def _tidy_up(how: How, suffix: str) -> None:
@@ -178,12 +179,3 @@ def _tidy_up(how: How, suffix: str) -> None:
         log.warning("groups and topics that end in %s are left on the Kafka: %s", suffix, error)
     finally:
         driver.close_all()
-
-
-def _played_here(scenario: Scenario) -> Play:
-    world = VirtualWorld(scenario)
-    try:
-        began_ms = world.wall_ms
-        return Play(Player(world, scenario).play().happenings, began_ms)
-    finally:
-        world.close()

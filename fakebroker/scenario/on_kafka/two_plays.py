@@ -13,6 +13,7 @@ from typing import Any
 from fakebroker.errors import ErrorCode
 from fakebroker.meaning.matching import Around, Difference, Matching
 from fakebroker.scenario.happenings import Failed, Happening, Received, Sent, StepBegan
+from fakebroker.scenario.playing.player import Played
 from fakebroker.scenario.script import ClientStep, Scenario, Step, steps_in
 
 Json = Any
@@ -36,14 +37,6 @@ class ClientDifference:
         return f"{self.where}: {self.what}"
 
 
-@dataclass(frozen=True)
-class Play:
-    """What happened in one of the two. `start_wall_ms` is the time of day at which the timeline began."""
-
-    happenings: Sequence[Happening]
-    start_wall_ms: int
-
-
 @dataclass
 class _Exchange:
     """A request of an actor, with its answer if one came, the step of that moment, and how many began meanwhile."""
@@ -56,7 +49,7 @@ class _Exchange:
 
 
 def differences_between(
-    scenario: Scenario, kafkas: Play, ours: Play, slack: float = 1.0, suffix: str = ""
+    scenario: Scenario, kafkas: Played, ours: Played, slack: float = 1.0, suffix: str = ""
 ) -> list[ClientDifference]:
     """All differences, in the order in which they were seen on Kafka.
 
@@ -72,7 +65,7 @@ def differences_between(
     ]
 
 
-def fails_in_both(kafkas: Play, ours: Play) -> list[str]:
+def fails_in_both(kafkas: Played, ours: Played) -> list[str]:
     """Expectations that hold in neither: of a scenario from which steps were left out."""
     there, here = _failed(kafkas.happenings), _failed(ours.happenings)
     return [f"{_where(step)}: {'; '.join(problems)}" for key, (step, problems) in here.items() if key in there]
@@ -87,7 +80,7 @@ class _Exchanges:
         self._suffix = suffix
         self._matching = Matching()
 
-    def compare(self, kafkas: Play, ours: Play) -> Iterator[ClientDifference]:
+    def compare(self, kafkas: Played, ours: Played) -> Iterator[ClientDifference]:
         """The differences, in the order in which Kafka answered: what an answer tells of ids, later ones rely on."""
         pairs: list[tuple[_Exchange, _Exchange]] = []
         alone: list[ClientDifference] = []
@@ -129,7 +122,7 @@ class _Exchanges:
         if not our_ms - tolerance_ms <= kafka_ms <= our_ms + tolerance_ms + late_ms:
             yield ClientDifference(_title(theirs), f"answered after {our_ms} ms, by Kafka after {kafka_ms} ms")
 
-    def _exchanges(self, play: Play) -> list[_Exchange]:
+    def _exchanges(self, play: Played) -> list[_Exchange]:
         """The exchanges of a play, without those of automatic members that tell nothing."""
         found: dict[int, _Exchange] = {}
         step: Step | None = None

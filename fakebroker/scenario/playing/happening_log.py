@@ -29,13 +29,13 @@ class HappeningLog:
 
     def begin(self) -> None:
         """The timeline begins: times count from now, and what the broker did before is left out."""
-        self._began_wall_ms, self._began_mono_ms = self._world.wall_ms, self._world.driver.mono_ms
+        self.start_wall_ms, self._began_mono_ms = self._world.wall_ms, self._world.driver.mono_ms
         self.first_seq = self._next_seq = self._world.broker.journal.next_seq if self._world.broker is not None else 0
 
     @property
     def at_ms(self) -> int:
         """The broker's time of day since the timeline began."""
-        return self._world.wall_ms - self._began_wall_ms
+        return self._world.wall_ms - self.start_wall_ms
 
     @property
     def passed_ms(self) -> int:
@@ -56,7 +56,7 @@ class HappeningLog:
         is_virtual = self._world.poll_ms is None
         new = self._new_events(broker.engine) if is_virtual else broker.call(lambda: self._new_events(broker.engine))
         for recorded in new:
-            self._add(BrokerEvent(recorded.at.wall_ms - self._began_wall_ms, recorded.event))
+            self._add(BrokerEvent(recorded.at.wall_ms - self.start_wall_ms, recorded.event))
 
     def _new_events(self, engine: "Engine") -> list[Recorded]:
         journal = engine.journal

@@ -54,7 +54,8 @@ class StepFailed(FakebrokerError):
 class Played:
     """What came of a play: nothing in `problems` means that all was as expected.
 
-    `took_ms` is real time, `virtual_ms` the time that passed for timers in the world.
+    `took_ms` is real time, `virtual_ms` the time that passed for timers in the world. `start_wall_ms` is the broker's
+    time of day when the timeline began.
     """
 
     problems: list[str]
@@ -62,6 +63,7 @@ class Played:
     skipped: list[Skipped]
     took_ms: int
     virtual_ms: int
+    start_wall_ms: int
 
     @property
     def is_good(self) -> bool:
@@ -116,7 +118,7 @@ class Player:
         self._world.close()
         self._problems += [f"internal error: {error!r}" for error in self._world.errors]
         took_ms = (time.monotonic_ns() - began_ns) // 1_000_000
-        return Played(self._problems, self._log.happenings, self._skipped, took_ms, virtual_ms)
+        return Played(self._problems, self._log.happenings, self._skipped, took_ms, virtual_ms, self._log.start_wall_ms)
 
     # The timeline
 

@@ -107,7 +107,7 @@ class BackgroundPlay:
     @property
     def tail(self) -> str:
         """The last part of what has happened."""
-        return tail_of(self.scenario, self.happenings)
+        return tail_of(self.scenario, self.happenings, self._start_wall_ms)
 
     def wait(self, timeout_s: float = 30.0) -> None:
         """Wait until the timeline is over.
@@ -131,7 +131,7 @@ class BackgroundPlay:
         if self._error is not None:
             raise self._error
         if self._problems:
-            raise scenario_failed(self.scenario, self._problems, self.happenings)
+            raise scenario_failed(self.scenario, self._problems, self.happenings, self._start_wall_ms)
 
     def cancel(self, timeout_s: float = 5.0) -> bool:
         """End the play where it is, and wait for that. Whether it has ended within `timeout_s`."""

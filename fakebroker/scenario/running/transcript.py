@@ -82,18 +82,23 @@ def dialogue_of(scenario: Scenario, happenings: Sequence[Happening], start_wall_
     return _Writer(scenario, happenings, start_wall_ms).lines()
 
 
-def tail_of(scenario: Scenario, happenings: Sequence[Happening], most_lines: int = 30) -> str:
+def tail_of(
+    scenario: Scenario, happenings: Sequence[Happening], start_wall_ms: int = START_WALL_MS, most_lines: int = 30
+) -> str:
     """The last part of what happened, from the beginning of a step on: what a failure is told with."""
-    lines = dialogue_of(scenario, happenings)
+    lines = dialogue_of(scenario, happenings, start_wall_ms)
     if len(lines) > most_lines:
         lines = [f"... {len(lines) - most_lines} lines before", *lines[-most_lines:]]
     return "\n".join(lines)
 
 
-def scenario_failed(scenario: Scenario, problems: Sequence[str], happenings: Sequence[Happening]) -> ScenarioFailed:
+def scenario_failed(
+    scenario: Scenario, problems: Sequence[str], happenings: Sequence[Happening], start_wall_ms: int
+) -> ScenarioFailed:
     """The error of a play that did not come out as the scenario says: every problem, and what happened last."""
     told = "\n".join(problems)
-    return ScenarioFailed(f"scenario {scenario.name}:\n{told}\nwhat happened last:\n{tail_of(scenario, happenings)}")
+    tail = tail_of(scenario, happenings, start_wall_ms)
+    return ScenarioFailed(f"scenario {scenario.name}:\n{told}\nwhat happened last:\n{tail}")
 
 
 def time_text(ms: int) -> str:

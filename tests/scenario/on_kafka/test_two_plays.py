@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from fakebroker.scenario.happenings import Failed, Happening, Received, Sent, StepBegan
-from fakebroker.scenario.on_kafka.two_plays import Play, differences_between, fails_in_both
+from fakebroker.scenario.on_kafka.two_plays import differences_between, fails_in_both
+from fakebroker.scenario.playing.player import Played
 from fakebroker.scenario.script import Scenario
 from tests.scenario.on_kafka.steps import client_step, expect, scenario
 
@@ -24,9 +25,14 @@ def exchange(
     return happenings
 
 
+def played(happenings: list[Happening], start_wall_ms: int) -> Played:
+    """What came of one of the two."""
+    return Played([], happenings, [], took_ms=0, virtual_ms=0, start_wall_ms=start_wall_ms)
+
+
 def differences(kafkas: list[Happening], ours: list[Happening], story: Scenario = STORY) -> list[str]:
     """The differences of two plays of a story."""
-    return [str(each) for each in differences_between(story, Play(kafkas, KAFKAS_MS), Play(ours, OUR_MS))]
+    return [str(each) for each in differences_between(story, played(kafkas, KAFKAS_MS), played(ours, OUR_MS))]
 
 
 def test_an_error_that_only_one_answers_is_a_difference() -> None:
@@ -110,7 +116,7 @@ def test_an_expectation_that_holds_in_one_play_only_is_a_difference() -> None:
     assert differences(failed, []) == ["line 5: expect: group: does not hold on Kafka: it is Empty"]
     assert differences([], failed) == ["line 5: expect: group: holds on Kafka, not on fakebroker: it is Empty"]
     assert differences(failed, failed) == []
-    assert fails_in_both(Play(failed, 0), Play(failed, 0)) == ["line 5: expect: group: it is Empty"]
+    assert fails_in_both(played(failed, 0), played(failed, 0)) == ["line 5: expect: group: it is Empty"]
 
 
 def test_records_are_compared_by_what_they_hold() -> None:
@@ -130,7 +136,7 @@ def test_what_others_have_on_the_same_kafka_is_no_difference() -> None:
     kafkas = exchange(1, {"Groups": [{"GroupId": "theirs"}, own]}, "ListGroups")
     ours = exchange(1, {"Groups": [own]}, "ListGroups")
 
-    plays = Play(kafkas, KAFKAS_MS), Play(ours, OUR_MS)
+    plays = played(kafkas, KAFKAS_MS), played(ours, OUR_MS)
     assert list(differences_between(STORY, *plays, suffix=".7")) == []
     assert len(differences_between(STORY, *plays)) == 1
 
