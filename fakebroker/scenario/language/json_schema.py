@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from fakebroker.scenario.language.answer_fields import answer_fields
+from fakebroker.scenario.language.answer_fields import ANSWERED_BY, answer_fields
 from fakebroker.scenario.language.declaration import (
     ACTOR_KEYS,
     ALL_WORDS,
@@ -66,19 +66,38 @@ def schema() -> Schema:
 
 def _definitions() -> dict[str, Schema]:
     actor = {name: _about(with_saved(_kind(key.kind).schema()), key.about) for name, key in ACTOR_KEYS.items()}
-    answers = {"type": "object", "propertyNames": {"enum": sorted(answer_fields())}}
+    answers = {
+        _answer_name(api): _table({name: {} for name in answer_fields(api)}) for api in [None, *ANSWERED_BY.values()]
+    }
     return {
         "saved": {"type": "string", "pattern": r"^\$|\$\{"},
         "topic": {"anyOf": [_table(_arguments(topic_arguments())), {"type": "null"}]},
         "actor": {"anyOf": [_table(actor), {"type": "null"}]},
-        "answer": answers,
+        **answers,
         "expectation": {"type": "object", "anyOf": [_expectation(subject) for subject in SUBJECTS]},
-        "step": {"type": "object", "anyOf": list(_steps())},
+        "step": {"type": "object", "if": _is_of_word(), "then": {"anyOf": list(_steps())}, "else": _actor_step()},
     }
 
 
+def _is_of_word() -> Schema:
+    """A step with a word, rather than an actor: it is there as a word, or there is nothing that could be an actor.
+
+    Some words are keys of other steps, too: their values do not begin with a verb.
+    """
+    simple = [{"required": [name]} for name in OTHER_WORDS if name != "expect"]
+    words = [{"required": [word.name], "properties": {word.name: _text_with(word.verbs)}} for word in WORDS.values()]
+    fault = {"required": ["fault"], "properties": {"fault": {"type": "object"}}}
+    no_actor = {"patternProperties": {_one_of([*ALL_WORDS, *_known_keys()]): True}, "additionalProperties": False}
+    return {"anyOf": [*simple, *words, fault, no_actor]}
+
+
+def _known_keys() -> list[str]:
+    """The keys of actors' steps beside the actor; those of raw requests are missing."""
+    return sorted({*STEP_KEYS, *(each.key for verb in actor_verbs().values() for each in verb.arguments)})
+
+
 def _steps() -> Iterable[Schema]:
-    """The forms of a step: for each word, and for an actor, each verb."""
+    """The forms of a step with a word."""
     for name, about in OTHER_WORDS.items():
         yield _other_step(name, about)
     for word in WORDS.values():
@@ -88,8 +107,6 @@ def _steps() -> Iterable[Schema]:
             yield _table({"fault": fields, **_beside(verb)}, ["fault"])
         for verb in word.verbs.values():
             yield _word_step(word, verb)
-    for verb in actor_verbs().values():
-        yield _actor_step(verb)
 
 
 def _other_step(name: str, about: str) -> Schema:
@@ -113,19 +130,46 @@ def _word_step(word: Word, verb: Verb) -> Schema:
     return _table({word.name: _about(text, verb.about), **_arguments(verb.arguments), **_beside(verb)}, [word.name])
 
 
-def _actor_step(verb: Verb) -> Schema:
-    """A step of an actor, whose name is the one key that is not declared here: its text begins with the verb."""
+def _actor_step() -> Schema:
+    """A step of an actor, whose name is the one key that is not declared: its text begins with the verb.
+
+    The verb says which other keys there are, and what is wrong is said of that verb alone.
+    """
+    verbs, known = actor_verbs(), _known_keys()
+    others: Schema = {_one_of(known): True}
+    about = f"Begins with one of {', '.join(verbs)}."  # which editors show
+    no_verb = {"patternProperties": others, "additionalProperties": _text_with(verbs) | {"patternErrorMessage": about}}
+    return {
+        "properties": {name: {} for name in known},
+        "propertyNames": {"not": {"enum": [word for word in ALL_WORDS if word not in known]}},
+        "allOf": [
+            *({"if": _some_text([name], others), "then": _of_actor(verb)} for name, verb in verbs.items()),
+            {"if": _some_text(verbs, others), "then": {}, "else": no_verb},
+        ],
+    }
+
+
+def _of_actor(verb: Verb) -> Schema:
     properties = {**_arguments(verb.arguments), **_beside(verb)}
     if verb.name == "request":
         names = {name for api in APIS.values() for name in fields_of(api.name)}
         properties = {**{name: {} for name in [*sorted(names), "hex"]}, **properties}
-    words = [word for word in ALL_WORDS if word not in properties]
-    return {
-        "properties": properties,
-        "additionalProperties": _about({"type": "string", "pattern": rf"^{verb.name}(\s|$)"}, verb.about),
-        "propertyNames": {"not": {"enum": words}},
-        "not": {"propertyNames": {"enum": list(properties)}},
-    }
+    text = _text_with([verb.name]) | {"patternErrorMessage": f"{verb.name} has no such key."}
+    return {"properties": properties, "additionalProperties": _about(text, verb.about)}
+
+
+def _some_text(verbs: Iterable[str], others: Schema) -> Schema:
+    """That there is a key beside `others` whose text begins with one of the verbs."""
+    return {"not": {"patternProperties": others, "additionalProperties": {"not": _text_with(verbs)}}}
+
+
+def _one_of(names: Iterable[str]) -> str:
+    return f"^({'|'.join(names)})$"
+
+
+def _text_with(verbs: Iterable[str]) -> Schema:
+    """A text that begins with one of the verbs."""
+    return {"type": "string", "pattern": rf"^({'|'.join(verbs)})(\s|$)"}
 
 
 def _expectation(subject: str) -> Schema:
@@ -148,12 +192,13 @@ def _arguments(arguments: Sequence[Argument]) -> dict[str, Schema]:
 
 
 def _beside(verb: Verb) -> dict[str, Schema]:
+    answer: Schema = {"$ref": f"#/$defs/{_answer_name(ANSWERED_BY.get(verb.name))}"}
     is_answer = not verb.power
-    return {key: _answer() if key == "expect" and is_answer else _step_key(key) for key in keys_beside(verb)}
+    return {key: answer if key == "expect" and is_answer else _step_key(key) for key in keys_beside(verb)}
 
 
-def _answer() -> Schema:
-    return {"$ref": "#/$defs/answer"}
+def _answer_name(api_name: str | None) -> str:
+    return "answer" if api_name is None else f"answer_{api_name}"
 
 
 def _step_key(key: str) -> Schema:

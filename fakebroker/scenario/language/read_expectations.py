@@ -160,7 +160,8 @@ def _check_pattern(node: Table, reading: Reading) -> None:
     try:
         RequestPattern(**fields).check()
     except InvalidArgument as error:
-        reading.wrong(node.keys.get(error.field, node), error.field, str(error))
+        text = str(error).removeprefix(f"{error.field}: ")
+        reading.wrong(node.keys.get(error.field, node), error.field, text)
 
 
 def _identity(subject: str, node: Node, reading: Reading, actors: Sequence[str]) -> dict[str, Json]:

@@ -258,7 +258,7 @@ class StepReader:
         except InvalidArgument as error:
             keys = [each.key for each in verb.arguments if each.parameter == error.field and each.key in entry.rest]
             key = keys[0] if keys else entry.word
-            self._reading.wrong(entry.node.keys.get(key, entry.node), key, str(error))
+            self._reading.wrong(entry.node.keys.get(key, entry.node), key, str(error).removeprefix(f"{key}: "))
 
     def _saved_thing(self, entry: _Entry, word: Word, name: str) -> str:
         try:

@@ -136,3 +136,29 @@ def test_editors_can_say_what_everything_is() -> None:
     assert all("description" in each for each in made["properties"].values())
     assert [verb.name for verb in actor_verbs().values() if repr(verb.about)[1:-1] not in texts] == []
     assert [v.name for word in WORDS.values() for v in word.verbs.values() if repr(v.about)[1:-1] not in texts] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "at"),
+    [
+        ("{a: join billing, topcs: [orders]}", ["topcs"]),
+        ("{a: join billing, topics: orders}", ["topics"]),
+        ("{a: joyn billing}", ["a"]),
+        ("{a: heartbeat, expect: {members: 2}}", ["expect"]),
+        ("{a: heartbeat, expects: {error: NONE}}", ["expects"]),
+        ("{a: request OffsetFetch, groupid: g}", ["groupid"]),
+        ("{nobody: at work}", ["nobody"]),
+    ],
+)
+def test_what_is_wrong_is_said_of_its_key(line: str, at: list[str]) -> None:
+    """Not that the step is none of a hundred forms: the verb decides which form it has."""
+    errors = list(validator().iter_errors(plain(parse_yaml(with_steps(line), "f"))))
+
+    assert [each.instance_path for each in errors] == [["timeline", 0, *at]]
+
+
+def test_words_are_keys_of_other_steps_too() -> None:
+    """The value tells them apart; texts that begin with a verb may be the values of other keys."""
+    assert is_valid(with_steps("{a: fetch orders, partition: 1, offset: 0}", "{topic: produce orders x, partition: 1}"))
+    assert is_valid(with_steps("{a: join billing, note: heartbeat is next, protocol_type: sync it}"))
+    assert is_valid(with_steps("{a: commit, offsets: {orders-0: 1}, metadata: join me}"))

@@ -221,7 +221,7 @@ def test_what_a_power_gives_has_a_name() -> None:
         ("{coordinator: move billing}", "coordinator: move needs to"),
         ("{coordinator: move billing, to: two}", "to: should be a whole number, not 'two'"),
         ("{group: delete}", "group: delete of which group? (delete billing)"),
-        ("{fault: {api: Heatbeat, error: NOT_COORDINATOR}}", "api: api: there is no API 'Heatbeat'; did you mean Hea"),
+        ("{fault: {api: Heatbeat, error: NOT_COORDINATOR}}", "api: there is no API 'Heatbeat'; did you mean Hea"),
         ("{fault: set x}", "fault: a fault has no verb 'set'; did you mean is_set?; {api: OffsetCommit, error: NOT_"),
         ("{clock: advance}", "clock: how long? (advance 3d)"),
         ("{clock: step_back}", "clock: how long? (step_back 3d)"),
