@@ -55,7 +55,7 @@ class Endpoint:
         in_path = {name: _path_value(name, kind, request) for name, kind in self.path_types.items()}
         if self.operation.has_body:
             many, given = self.arguments.from_body(await body_of(request))
-            _no_query(request)
+            no_query(request)
         else:
             many, given = self.arguments.from_query(request.query_params.multi_items())
         try:
@@ -149,11 +149,16 @@ def wants_text(request: Request) -> bool:
 async def body_of(request: Request) -> bytes:
     """The body, empty or JSON. Raises Problem for one that is too large, or said to be something else."""
     body = await read_body(request)
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    media_type = media_type_of(request)
     if body and media_type != "application/json":
         detail = f"a body is application/json here, not {media_type or 'without a type'} (curl --json)"
         raise Problem(415, "unsupported-media-type", detail)
     return body
+
+
+def media_type_of(request: Request) -> str:
+    """What the body is said to be, without parameters."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 async def read_body(request: Request) -> bytes:
@@ -174,7 +179,8 @@ def _too_large() -> Problem:
     return problem.with_headers(Connection="close")
 
 
-def _no_query(request: Request) -> None:
+def no_query(request: Request) -> None:
+    """Raises Problem for a field in the query of a request that takes its fields in a body."""
     for name in request.query_params:
         detail = f"{request.method} takes its fields in a JSON body, not {shown_value(name)!r} in the query"
         raise Problem(422, "unknown-field", detail, field=shown_value(name))

@@ -52,6 +52,7 @@ class Extra(NamedTuple):
     example: Mapping[str, Any] | None = None
     covers: tuple[str, ...] = ()  # the powers that it gives, as "Snapshot.taken"
     query: tuple[str, ...] = ()  # the fields of its query
+    text_types: tuple[str, ...] = ()  # of a body that is its first argument, as text; `query` has the others then
     errors: tuple[int, ...] = ()  # statuses beside those of every operation
 
     @property

@@ -170,7 +170,15 @@ def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
         number: Schema = {"type": "integer", "minimum": 0}
         result["parameters"] = [{"name": "since", "in": "query", "description": about_since, "schema": number}]
     if extra.arguments is not None:
-        result["requestBody"] = _body(extra.arguments(), dict(extra.example or {}), schemas)
+        arguments = extra.arguments()
+        body = result["requestBody"] = _body(arguments, dict(extra.example or {}), schemas)
+        if extra.text_types:
+            body["content"] |= {each: {"schema": {"type": "string"}} for each in extra.text_types}
+            about_query = f"With a body of {extra.text_types[0]}."
+            result["parameters"] += [
+                {"name": name, "in": "query", "description": about_query, "schema": arguments.schema_of(name)}
+                for name in extra.query
+            ]
     elif extra.verb == "POST":
         result["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": {}}}}
     return result

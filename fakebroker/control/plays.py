@@ -112,7 +112,7 @@ class Plays:
 
     def begin(
         self,
-        text: str,
+        text: str | bytes,
         name: str,
         seed: int | None,
         parameters: Mapping[str, Any],

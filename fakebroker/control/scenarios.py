@@ -8,11 +8,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from fakebroker.control.arguments import Arguments
-from fakebroker.control.endpoint import body_of, wants_text, while_connected
+from fakebroker.control.endpoint import body_of, media_type_of, no_query, read_body, wants_text, while_connected
 from fakebroker.control.extra import Extra, Served
 from fakebroker.control.plays import Play
 
 WAIT_S = 30.0
+QUERY = ("seed", "virtual", "name")
+YAML = ("application/yaml", "text/yaml")
 _EXAMPLE = """about: A consumer commits.
 topics: {orders: {partitions: 1}}
 actors: [a]
@@ -53,9 +55,10 @@ async def _play(served: Served, request: Request) -> Response:
     It is played on this broker, in the background and in real time, while clients are connected: the answer is 202
     with its `scenario_id`, as soon as the timeline waits for something. With `virtual` it is played on a broker of its
     own in virtual time, and the answer is 200 with what came of it. `name` stands for the file in places of steps.
-    Includes are refused.
+    Includes are refused. The text may also be the body itself, as application/yaml; then the query has the other
+    fields, but for parameters.
     """
-    _, given = play_arguments().from_body(await body_of(request))
+    given = await _sent(request)
     is_virtual = given.get("virtual", False)
     broker = served.broker_of(request)
     play = served.plays.begin(
@@ -75,6 +78,16 @@ async def _play(served: Served, request: Request) -> Response:
         if not play.is_done:
             await play.cancel()
     return _answer(play, request)
+
+
+async def _sent(request: Request) -> dict[str, Any]:
+    """The fields of a scenario to play, from JSON, or from YAML and the query."""
+    if media_type_of(request) not in YAML:
+        no_query(request)
+        return play_arguments().from_body(await body_of(request))[1]
+    in_query = Arguments([play_arguments().parameters[name] for name in QUERY], "ScenarioQuery")
+    _, given = in_query.from_query(request.query_params.multi_items())
+    return {**given, "scenario": await read_body(request)}
 
 
 def _answer(play: Play, request: Request, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -138,6 +151,8 @@ SCENARIOS = (
         also=(200,),
         of_broker=True,
         arguments=play_arguments,
+        query=QUERY,
+        text_types=YAML,
         example={"scenario": _EXAMPLE, "virtual": True},
     ),
     Extra("GET", _ONE, _show, schema="Scenario", has_text=True, of_broker=True),

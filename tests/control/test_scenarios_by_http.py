@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import httpx
+
 from tests.support.control import Client, with_door
 
 REFUSED_ONCE = """\
@@ -267,5 +269,31 @@ def test_a_text_has_the_name_that_it_was_sent_with() -> None:
         assert problem["problems"] == ["tests/x.yaml:1: timeline: this key is missing"]
         told = await client.do("POST", "/scenarios", scenario(WEEK, name="tests/x.yaml", virtual=True))
         assert told["step"] == "tests/x.yaml:7: expect: {group: billing, state: Dead}"
+
+    with_door(test)
+
+
+def test_the_body_may_be_the_file_itself() -> None:
+    """As YAML, with the other fields in the query; what is wrong with it is told as always."""
+
+    async def test(client: Client) -> None:
+        async def send(text: str | bytes, query: str, media_type: str = "application/yaml") -> httpx.Response:
+            headers = {"content-type": media_type}
+            return await client.http.post(f"/scenarios{query}", content=text, headers=headers)
+
+        told = (await send(WEEK, "?virtual=true&seed=3&name=week.yaml", "text/yaml; charset=utf-8")).json()
+        assert (told["state"], told["step"][:9]) == ("passed", "week.yaml")
+        assert (await send(WEEK, "")).status_code == 202
+        for text, query, field in (
+            (WEEK, "?virtual=maybe", "virtual"),
+            (WEEK, "?sead=1", "sead"),
+            (WEEK, "?parameters=x", "parameters"),
+            (b"about: \xff", "", "scenario"),
+            ("", "", "scenario"),
+        ):
+            answer = await send(text, query)
+            assert (answer.status_code, answer.json()["field"]) == (422, field)
+        json_and_query = await client.problem("POST", "/scenarios?virtual=true", scenario(WEEK))
+        assert (json_and_query["status"], json_and_query["field"]) == (422, "virtual")
 
     with_door(test)
