@@ -31,6 +31,8 @@ Json = Any
 ANSWER_WITHIN_MS = 1_000  # after the recorded broker's answer
 _REMOVING = frozenset({"DeleteTopics", "DeleteRecords"})
 STARTING = "the recorded coordinator was still starting, and the client asked again"
+LOADED_WITHIN_MS = 5_000  # after its start, a coordinator that has few groups
+LOADING = "a coordinator that starts again loads its groups, and begins their timers, when it gets to it"
 WAITS = "how long a fetch waits depends on when records come"
 
 
@@ -87,6 +89,8 @@ class Target(NamedTuple):
     catch_up: Callable[..., None] = lambda *_args, **_options: None
     read: Callable[[Place, int], list[ReadRecord]] | None = None
     settle: Callable[[], None] = lambda: None
+    stop: Callable[[int], None] = lambda _node: None
+    start: Callable[[int], None] = lambda _node: None
     notes: Sequence[str] = ()  # what is there that was not
 
 
@@ -107,6 +111,7 @@ class Replay:
         self._written_ms: dict[Place, float] = {}
         for recorded, ours in target.nodes.items():
             self.matching.pairs.pair("node", recorded, ours)
+        self._started_ms: int | None = None  # when a broker was last back
         self._start_ms = target.driver.mono_ms
         self._start_wall_ms = target.driver.wall_ms
 
@@ -116,6 +121,7 @@ class Replay:
             if line["kind"] in ("connect", "request", "answer", "close"):
                 self._pass_to(line["at_ms"])
                 with naming_line(path, number):
+                    self._stop_or_start(number)
                     self._play(number, line)
         self._finish()
         return self.result
@@ -130,6 +136,15 @@ class Replay:
                 self._answer(number, line)
             case "close":
                 self._close(line)
+
+    def _stop_or_start(self, number: int) -> None:
+        """A broker that was away in the session is away here."""
+        outages = self._survey.outages
+        if number in outages.stops:
+            self._target.stop(outages.stops[number])
+        if number in outages.starts:
+            self._target.start(outages.starts[number])
+            self._started_ms = self._driver.mono_ms
 
     def _connect(self, line: Line) -> None:
         client = self._clients[line["connection"]] = ClientConnection(None)
@@ -249,7 +264,12 @@ class Replay:
         if abs(our_ms - waited_ms) > self._driver.tolerance_ms(int(waited_ms)):
             difference = Difference("answered", f"after {our_ms} ms", f"after {waited_ms:.0f} ms")
             reason = WAITS if api_name == "Fetch" else reason_for_wait(api_name, our_ms, waited_ms)
+            if reason is None and self._may_have_loaded(sent) and abs(our_ms - waited_ms) < LOADED_WITHIN_MS:
+                reason = LOADING
             yield Explained(difference, reason)
+
+    def _may_have_loaded(self, sent: _Sent) -> bool:
+        return self._started_ms is not None and sent.began_ms - self._started_ms < LOADED_WITHIN_MS
 
     def _close(self, line: Line) -> None:
         client = self._clients.pop(line["connection"], None)

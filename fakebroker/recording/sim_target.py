@@ -41,4 +41,16 @@ def sim_target(
         low, high = engine.listeners[0].versions.get(api_key, (0, -1))
         return low <= version <= high
 
-    return Target(driver, nodes, addresses, is_served, Others(survey, network).catch_up, read, placement.settle), engine
+    catch_up = Others(survey, network).catch_up
+    target = Target(
+        driver,
+        nodes,
+        addresses,
+        is_served,
+        catch_up,
+        read,
+        placement.settle,
+        stop=network.stop_node,
+        start=network.start_node,
+    )
+    return target, engine

@@ -13,6 +13,7 @@ from typing import Any
 from fakebroker.core.logs.produce_validation import is_transactional
 from fakebroker.errors import ErrorCode
 from fakebroker.meaning.records import bytes_of
+from fakebroker.recording.outages import Outages
 from fakebroker.recording.session import Line, message_in, naming_line, read_session
 from fakebroker.records.batch import split_batches, with_base_offset
 from fakebroker.release import nearest_release
@@ -119,6 +120,7 @@ class Survey:
         self.first_generations: dict[str, int] = {}  # group -> the first generation that was told
         self.starting: dict[int, None] = {}  # lines of requests that came while a coordinator was starting
         self.groups_before: dict[str, None] = {}  # groups that were there before the first client came
+        self.outages = Outages()
         self.transactional: dict[Place, None] = {}  # partitions with records of transactions
         self.bases: dict[int, dict[Place, int]] = {}  # line of a Produce -> where its records went
         self._answered = 0  # the line of the request whose answer is taken in
@@ -174,6 +176,7 @@ class Survey:
             case "state":
                 self._take_state(line)
             case "connect":
+                self.outages.connected(number, line)
                 if line["broker"] is not None:
                     self.nodes.setdefault(line["broker"], None)
             case "request":
@@ -183,8 +186,10 @@ class Survey:
                 if line["api"] == "Produce" and asked.message is not None:
                     self._take_produced(asked)
             case "answer":
+                self.outages.answered(line)
                 self._take_answer(line)
             case "close":
+                self.outages.closed(number, line)
                 if line["by"] == "upstream":  # which may have gone, and will start again
                     self._serving = {}
                 for key in [key for key in self._asked if key[0] == line["connection"]]:

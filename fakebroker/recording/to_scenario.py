@@ -67,6 +67,8 @@ class _Writer:
         self._at_ms = 0.0
         self._waiting: dict[int, Exchange] = {}  # held-up exchanges by the line of the request
         self._remarks: list[str] = []
+        self._brokers: dict[str, int | None] = {}  # actor -> the broker that it is connected to
+        self._closed: dict[str, None] = {}  # actors whose broker stopped
         self._ends: dict[Place, int] = {}  # where the logs end
         self._placed_already: dict[str, None] = {}
         self._topics_used, self._groups_used = self._used()
@@ -76,7 +78,10 @@ class _Writer:
         before = list(self._before())
         if self._told.exchanges:
             self._at_ms = self._told.exchanges[0].sent_ms
+        outages = self._outages()
         for event in self._events():
+            while outages and outages[0][0] < event.line:
+                self._stop_or_start(*outages.pop(0))
             self._take(event)
         data: dict[str, Json] = {
             "about": f"What the clients did in the recorded session {name}.",
@@ -110,6 +115,18 @@ class _Writer:
                 events.append(_Event(one.answered_ms or 0, one.answer_line or 0, True, one))
         return sorted(events, key=lambda event: event.line)
 
+    def _outages(self) -> list[tuple[int, str, int]]:
+        """(line, what to do with it, broker) for each broker that was away for a time."""
+        found = self._survey.outages
+        stops = [(line, "stop", broker) for line, broker in found.stops.items()]
+        return sorted(stops + [(line, "start", broker) for line, broker in found.starts.items()])
+
+    def _stop_or_start(self, line: int, verb: str, broker: int) -> None:
+        self._pause(self._survey.outages.times_ms[line])
+        self._steps.append({"node": f"{verb} {self._survey.node_ids.index(broker) + 1}"})
+        if verb == "stop":
+            self._closed |= {actor: None for actor, node_id in self._brokers.items() if node_id in (broker, None)}
+
     def _take(self, event: _Event) -> None:
         one = event.exchange
         if event.is_answer:
@@ -121,6 +138,10 @@ class _Writer:
         self._settle(one)
         self._pause(event.at_ms)
         self._catch_up(one)
+        if one.actor in self._closed:
+            del self._closed[one.actor]
+            self._steps.append({one.actor: "connect"})
+        self._brokers[one.actor] = one.broker
         if one.api == "Produce":
             self._note_produced(one)
         is_later = one.is_held_up
