@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 MOST_FRAME_BYTES = 256 << 20
 CONNECT_TIMEOUT_S = 10
+RECORDING_ENDS = "the recording ends"
 LAST_ANSWERS_S = 2  # how long answers are awaited for a client that has closed
 LAST_WRITES_S = 5  # how long a connection that is closed may take for what is still to be written
 CLIENT, UPSTREAM = "client", "upstream"
@@ -73,12 +74,11 @@ class Link:
         """Pass on until one side closes."""
         peer = self._to_client.get_extra_info("peername")
         self.proxy.tell_connected(self, f"{peer[0]}:{peer[1]}" if peer else "")
-        by, reason = "proxy", "the recording ends"
+        by, reason = "proxy", RECORDING_ENDS
         try:
             by, reason = await self._connect_and_pass()
         except Exception as error:  # whatever a connection meets ends that connection only
             by, reason = "proxy", f"an error of the proxy: {type(error).__name__}: {error}"
-            self.proxy.warn(f"connection {self.number}: {reason}")
         finally:
             self.proxy.tell_closed(self, by, reason)
             _close(self._to_client)

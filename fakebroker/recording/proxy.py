@@ -17,7 +17,7 @@ from typing import Any
 from fakebroker.listeners import Address
 from fakebroker.recording.addresses import text_of
 from fakebroker.recording.lines import Content, Head
-from fakebroker.recording.link import Link
+from fakebroker.recording.link import RECORDING_ENDS, Link
 from fakebroker.recording.payloads import Payloads
 from fakebroker.recording.session import SCHEMA_VERSION, SessionWriter
 from fakebroker.recording.upstream import Upstream
@@ -26,6 +26,7 @@ from fakebroker.wire.registry import APIS
 SECRETS, PAYLOADS = "secrets", "payloads"
 _READ_AHEAD_BYTES = 64 << 10
 
+_MOST_WARNINGS = 20  # of closed connections; all are in the session
 log = logging.getLogger("fakebroker")
 
 
@@ -57,6 +58,7 @@ class Proxy:
         self._advertise = advertise
         self._next_port = first_port
         self._ports: dict[Address, int] = {}
+        self._warned: dict[str, None] = {}  # reasons to close connections that were told
         self._opening = asyncio.Lock()
         self._servers: list[asyncio.Server] = []
         self._links: set[asyncio.Task[None]] = set()
@@ -178,6 +180,9 @@ class Proxy:
         """Write that a connection is closed, by whom and why."""
         line = {"kind": "close", "at_ms": self._now_ms(), "connection": link.number}
         self._write({**line, "by": by, "reason": reason})
+        if by == "proxy" and reason not in {RECORDING_ENDS, *self._warned} and len(self._warned) < _MOST_WARNINGS:
+            self._warned[reason] = None
+            self.warn(f"connection {link.number} closed: {reason}")
 
     async def _open(self, broker: Address, host: str, port: int, *, is_serving: bool) -> int:
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -549,15 +549,21 @@ def test_answers_that_come_after_the_client_has_closed_are_recorded(tmp_path: Pa
         (with_length(struct.pack(">hhih", 3, 1, 1, 500)), "a request header in a frame of 10 bytes"),
     ],
 )
-def test_what_is_not_kafka_is_closed_with_a_reason(tmp_path: Path, data: bytes, reason: str) -> None:
-    """A browser, a TLS client, garbage: the connection ends, the session says why, others are served."""
+def test_what_is_not_kafka_is_closed_with_a_reason(
+    tmp_path: Path, data: bytes, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A browser, a TLS client, garbage: the connection ends, the session says why, the log once; others are served."""
     with FakeBroker() as broker, recording(broker.bootstrap, tmp_path / "s") as run:
         with connected(run.address) as sock:
             sock.sendall(data)
             run.wait_for("close")
+        with connected(run.address) as sock:
+            sock.sendall(data)
+            assert sock.recv(1) == b""
         assert exchanged(run, HEARTBEAT, 3).error_code != 0
 
     assert reason in run.lines("close")[0]["reason"]
+    assert sum(reason in message for message in caplog.messages) == 1
 
 
 @pytest.mark.parametrize("answer", [b"", b"\0", b"\0\0\0\x63\0\0"])
