@@ -42,7 +42,7 @@ tests: .venv/.dev
 	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow" $(ARGS)
 
 slow: .venv/.dev
-	@$(BIN)/pytest -q -n 6 --dist worksteal -m slow $(ARGS)
+	@$(BIN)/pytest -q -n 4 --dist worksteal --timeout 600 -m slow $(ARGS)
 
 clients: .venv/.dev
 	@$(BIN)/pytest -q -m clients tests/clients $(ARGS)
