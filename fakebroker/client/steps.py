@@ -18,7 +18,7 @@ from fakebroker.errors import ErrorCode, FakebrokerError, InvalidArgument
 from fakebroker.records.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
-    decode_assignment,
+    assigned_partitions,
     encode_assignment,
     encode_subscription,
 )
@@ -108,7 +108,7 @@ class ClientSteps(RecordSteps, AdminSteps):
             )
         )
         if answer.error_code == ErrorCode.NONE:
-            membership.assignment = dict(decode_assignment(answer.assignment).assigned_partitions)
+            membership.assignment = assigned_partitions(answer.assignment)
         return answer
 
     def heartbeat(self) -> Flow[Any]:

@@ -6,7 +6,7 @@ from fakebroker.core.groups.holds import find_member
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.errors import ErrorCode, KafkaError, UnknownThing, WireError
 from fakebroker.instant import Instant
-from fakebroker.records.consumer_protocol import decode_assignment, decode_subscription
+from fakebroker.records.consumer_protocol import assigned_partitions, decode_subscription
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +58,7 @@ def view_of(group: "ClassicGroup", member: "Member") -> MemberView:
     """A member as a test sees it."""
     try:
         topics = tuple(decode_subscription(member.metadata(group.protocol)).topics)
-        assignment = dict(decode_assignment(member.assignment).assigned_partitions)
+        assignment = assigned_partitions(member.assignment)
     except WireError:
         topics, assignment = (), {}
     return MemberView(member.member_id, member.client_id, member.client_host, member.instance_id, topics, assignment)

@@ -6,6 +6,7 @@ from typing import Any
 from fakebroker.errors import WireError, error_name
 from fakebroker.meaning.records import ReadRecord, bytes_of
 from fakebroker.records.consumer_protocol import (
+    assigned_partitions,
     decode_assignment,
     decode_subscription,
 )
@@ -88,7 +89,7 @@ _FORMS: Mapping[str, Callable[[bytes], Json]] = {"Metadata": _subscription, "Ass
 def assigned(data: bytes) -> dict[str, list[int]] | None:
     """The partitions of a consumer's assignment by topic; None for other bytes."""
     try:
-        return {topic: list(indexes) for topic, indexes in decode_assignment(data).assigned_partitions}
+        return assigned_partitions(data)
     except WireError:
         return None
 

@@ -63,6 +63,11 @@ def decode_assignment(data: bytes) -> ConsumerProtocolAssignment:
     return _decode(ConsumerProtocolAssignment, data, NEWEST_VERSION) if data else ConsumerProtocolAssignment()
 
 
+def assigned_partitions(data: bytes) -> dict[str, list[int]]:
+    """What the bytes of an assignment assign: topic -> partitions. Raises WireError."""
+    return {topic: list(indexes) for topic, indexes in decode_assignment(data).assigned_partitions}
+
+
 def subscribed_topics(metadata: Iterable[bytes]) -> frozenset[str] | None:
     """The union of the topics in these subscriptions, or None if one of them cannot be read (EX-7).
 

@@ -14,7 +14,7 @@ from fakebroker.handles.handle import WAIT_S
 from fakebroker.handles.topic import StoredRecord
 from fakebroker.listeners import Address
 from fakebroker.records.batch import build_batch, read_records, split_batches
-from fakebroker.records.consumer_protocol import decode_assignment, decode_subscription
+from fakebroker.records.consumer_protocol import assigned_partitions, decode_subscription
 from fakebroker.records.offsets_topic import CommittedOffset
 from fakebroker.records.record_codec import Record
 from fakebroker.schema import ZERO_UUID
@@ -386,8 +386,7 @@ def _member(each: Any) -> MemberView:
     except FakebrokerError:
         topics = ()
     try:
-        assigned = decode_assignment(_raw(each["MemberAssignment"])).assigned_partitions
-        assignment = {name: list(indexes) for name, indexes in assigned}
+        assignment = assigned_partitions(_raw(each["MemberAssignment"]))
     except FakebrokerError:
         assignment = {}
     instance_id = each["GroupInstanceId"]

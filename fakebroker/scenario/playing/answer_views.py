@@ -9,7 +9,7 @@ from typing import Any
 
 from fakebroker.client.record_steps import records_in
 from fakebroker.errors import ErrorCode, FakebrokerError, WireError, error_name
-from fakebroker.records.consumer_protocol import decode_assignment, decode_subscription
+from fakebroker.records.consumer_protocol import assigned_partitions, decode_subscription
 from fakebroker.records.record_codec import Record
 from fakebroker.schema.jsonable import bytes_to_json, to_json, uuid_to_text
 from fakebroker.schema.message import Declaration, Message, Struct
@@ -97,7 +97,7 @@ def _element(name: str, kind: "Primitive | type[Declaration]", value: Any, versi
 
 def _assignment(data: bytes) -> Json:
     try:
-        return {topic: list(indexes) for topic, indexes in decode_assignment(data).assigned_partitions}
+        return assigned_partitions(data)
     except WireError:
         return bytes_to_json(data)
 

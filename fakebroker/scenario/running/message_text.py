@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fakebroker.errors import WireError, error_name
-from fakebroker.records.consumer_protocol import decode_assignment, decode_subscription
+from fakebroker.records.consumer_protocol import assigned_partitions, decode_subscription
 from fakebroker.schema import ZERO_UUID
 from fakebroker.schema.jsonable import uuid_to_text
 from fakebroker.schema.message import Declaration
@@ -238,7 +238,7 @@ def _bytes(data: bytes, name: str) -> Json:
     if name == "metadata":
         return _tried(data, _subscription)
     if name in ("assignment", "member_assignment"):
-        return _tried(data, _assignment)
+        return _tried(data, assigned_partitions)
     return _octets(data)
 
 
@@ -259,11 +259,6 @@ def _subscription(data: bytes) -> Json:
     if read.rack_id:
         shown["rack"] = read.rack_id
     return shown
-
-
-def _assignment(data: bytes) -> Json:
-    read = decode_assignment(data)
-    return {topic: list(partitions) for topic, partitions in read.assigned_partitions}
 
 
 def _octets(data: bytes | None) -> Json:
