@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fakebroker.errors import FakebrokerError
+from fakebroker.lazy_commands import LazyCommands
 
 if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker
@@ -20,38 +21,17 @@ if TYPE_CHECKING:
 DEFAULT_LISTEN = "127.0.0.1:9092"
 
 
-class _Commands(click.Group):
-    """The commands. All but `serve` are imported only when they are used, so that it starts fast."""
+class _Commands(LazyCommands):
+    """The commands: `serve`, and those of other packages."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), "ctl", "dialogue", "journal", "record", "replay", "scenario"]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name == "ctl":
-            from fakebroker.ctl.command import ctl
-
-            return ctl
-        if cmd_name == "journal":
-            from fakebroker.journal.command import journal
-
-            return journal
-        if cmd_name == "dialogue":
-            from fakebroker.dialogue.command import dialogue
-
-            return dialogue
-        if cmd_name == "replay":
-            from fakebroker.recording.replay_command import replay
-
-            return replay
-        if cmd_name == "record":
-            from fakebroker.recording.command import record
-
-            return record
-        if cmd_name == "scenario":
-            from fakebroker.scenario.command import scenario
-
-            return scenario
-        return super().get_command(ctx, cmd_name)
+    elsewhere = {
+        "ctl": ("fakebroker.ctl.command", "ctl"),
+        "dialogue": ("fakebroker.dialogue.command", "dialogue"),
+        "journal": ("fakebroker.journal.command", "journal"),
+        "record": ("fakebroker.recording.command", "record"),
+        "replay": ("fakebroker.recording.replay_command", "replay"),
+        "scenario": ("fakebroker.scenario.command", "scenario"),
+    }
 
 
 @click.group(cls=_Commands)

@@ -5,24 +5,19 @@ from pathlib import Path
 import click
 
 from fakebroker.errors import FakebrokerError
+from fakebroker.lazy_commands import LazyCommands
 
 
-class _Commands(click.Group):
-    """The commands. Those that need a player are imported only when they are used."""
+class _Commands(LazyCommands):
+    """The commands, in the order of their names. Those elsewhere need a player."""
+
+    elsewhere = {
+        "from": ("fakebroker.recording.scenario_command", "from_session"),
+        "run": ("fakebroker.scenario.running.run_command", "run"),
+    }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), "from", "run"])
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name == "run":
-            from fakebroker.scenario.running.run_command import run
-
-            return run
-        if cmd_name == "from":
-            from fakebroker.recording.scenario_command import from_session
-
-            return from_session
-        return super().get_command(ctx, cmd_name)
+        return sorted(super().list_commands(ctx))
 
 
 @click.group(cls=_Commands)
