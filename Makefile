@@ -16,7 +16,7 @@ endif
 AGAIN = the same again: make $@ FAKEBROKER_SEED=$(FAKEBROKER_SEED)
 fuzz model random: export FAKEBROKER_SEED := $(FAKEBROKER_SEED)
 
-.PHONY: help run test lint types tests clients slow bench soak fuzz model random docs setup-java setup-node setup-go clean
+.PHONY: help run test lint types tests spark-tests clients slow bench soak fuzz model random docs setup-java setup-node setup-go clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p' Makefile | head -8
@@ -30,7 +30,7 @@ help:
 run: .venv/.core
 	@$(BIN)/fakebroker serve $(ARGS)
 
-test: lint types tests
+test: lint types tests spark-tests
 
 lint: .venv/.dev
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet . || { echo 'lint: run "$(BIN)/ruff check --fix . && $(BIN)/ruff format ."'; exit 1; }
@@ -39,10 +39,15 @@ types: .venv/.dev
 	@$(BIN)/mypy
 
 tests: .venv/.dev
-	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow" $(ARGS)
+	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not spark" $(ARGS)
+
+# In one process: they share a Spark session, which uses both cores.
+spark-tests: .venv/.dev
+	@$(BIN)/pytest -q -m "spark and not slow" $(ARGS)
 
 slow: .venv/.dev
-	@$(BIN)/pytest -q -n 4 --dist worksteal --timeout 600 -m slow $(ARGS)
+	@$(BIN)/pytest -q -n 4 --dist worksteal --timeout 600 -m "slow and not spark" $(ARGS)
+	@$(BIN)/pytest -q --timeout 600 -m "slow and spark" $(ARGS)
 
 clients: .venv/.dev
 	@$(BIN)/pytest -q -m clients tests/clients $(ARGS)
@@ -61,7 +66,7 @@ model: .venv/.dev
 random: .venv/.dev
 	@echo '$(AGAIN)'
 	@FAKEBROKER_MODEL_MINUTES=$${FAKEBROKER_MODEL_MINUTES:-1} $(BIN)/pytest -q -n 2 --dist worksteal --hypothesis-seed=$(FAKEBROKER_SEED) \
-		-m "(hypothesis or random) and not slow" $(ARGS) || { echo 'random failed; $(AGAIN)'; exit 1; }
+		-m "(hypothesis or random) and not slow and not spark" $(ARGS) || { echo 'random failed; $(AGAIN)'; exit 1; }
 
 bench: .venv/.dev
 	@$(BIN)/python -m bench $(ARGS)

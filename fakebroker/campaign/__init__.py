@@ -1,0 +1,1 @@
+"""Campaigns: scenarios x seeds x settings, each run in virtual time, on one machine or spread over a Spark cluster."""

@@ -1,0 +1,92 @@
+"""What a table promises: its columns with types and units, its key, and checks that are queries which return nothing."""
+
+from typing import Final, Literal, NamedTuple
+
+ColumnType = Literal["string", "int", "long", "double", "boolean", "timestamp", "strings"]
+Layer = Literal["bronze", "silver", "gold"]
+
+# How Spark writes a column's type. A timestamp is UTC; in rows of plain Python it is a number of milliseconds.
+SPARK_TYPES: Final[dict[ColumnType, str]] = {
+    "string": "STRING",
+    "int": "INT",
+    "long": "BIGINT",
+    "double": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "timestamp": "TIMESTAMP",
+    "strings": "ARRAY<STRING>",
+}
+
+
+class Column(NamedTuple):
+    """One column. `about` says what it is, with its unit; names end in `_ms` for durations and `_at` for times."""
+
+    name: str
+    type: ColumnType
+    about: str
+    is_nullable: bool = False
+
+
+class Check(NamedTuple):
+    """Something that must be true of a table, as a query that returns the rows of which it is not.
+
+    `query` is SQL that Spark and SQLite both understand; tables stand in it by their names. It may use other tables
+    that are published with this one; where one of them is missing the check is left out, and said to be.
+    """
+
+    name: str
+    must: str
+    query: str
+
+
+class Table(NamedTuple):
+    """A table's contract. `key` names the columns that no two rows have alike; nulls are alike here."""
+
+    name: str
+    layer: Layer
+    about: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names of its columns, in their order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def spark_ddl(self) -> str:
+        """Its columns as Spark declares them. All are nullable there, as in every file that Spark reads."""
+        return ", ".join(f"`{column.name}` {SPARK_TYPES[column.type]}" for column in self.columns)
+
+    @property
+    def all_checks(self) -> tuple[Check, ...]:
+        """Its own checks, and those that every table has: the key is unique, what is not nullable is there."""
+        return (self._key_is_unique, *self._columns_are_there, *self.checks)
+
+    @property
+    def _key_is_unique(self) -> Check:
+        columns = ", ".join(f"`{name}`" for name in self.key)
+        query = f"SELECT {columns}, COUNT(*) AS times FROM {self.name} GROUP BY {columns} HAVING COUNT(*) > 1"
+        return Check("key", f"no two rows have the same {', '.join(self.key)}", query)
+
+    @property
+    def _columns_are_there(self) -> tuple[Check, ...]:
+        return tuple(
+            Check(f"{each.name} is there", f"{each.name} is never null", self._null_query(each.name))
+            for each in self.columns
+            if not each.is_nullable
+        )
+
+    def _null_query(self, name: str) -> str:
+        return f"SELECT * FROM {self.name} WHERE `{name}` IS NULL"
+
+
+# Where a row comes from: a record of a log, or a line of a journal.
+ORIGIN: Final = (
+    Column("source", "string", "the run of a journal, or the name of a log: rows of one source belong together"),
+    Column("log_partition", "int", "the partition of `__consumer_offsets`; null for a row from a journal", True),
+    Column("log_offset", "long", "the record's offset in that partition; null for a row from a journal", True),
+    Column("seq", "long", "the entry of the journal; null for a row from a log", True),
+    Column("part", "int", "the line's number within that entry; null for a row from a log", True),
+)
+ORIGIN_KEY: Final = tuple(column.name for column in ORIGIN)

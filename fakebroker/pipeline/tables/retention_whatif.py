@@ -1,0 +1,43 @@
+"""What other retentions would have cost each group."""
+
+from fakebroker.pipeline.contract import Check, Column, Table
+
+TABLE = Table(
+    name="retention_whatif",
+    layer="gold",
+    about="For each group and each retention that is tried: what the group would have lost",
+    columns=(
+        Column("source", "string", "the run of the journal, or the name of the log"),
+        Column("group_id", "string", "the group"),
+        Column("retention_ms", "long", "the retention (`offsets.retention.minutes`) that is tried"),
+        Column("partitions", "long", "how many partitions the group ever committed for"),
+        Column("lost_offsets", "long", "how many times a committed offset would have been lost"),
+        Column("lost_partitions", "long", "in how many partitions"),
+        Column("first_lost_at", "timestamp", "the first time; null if nothing is lost", True),
+        Column("last_lost_at", "timestamp", "the last time; null if nothing is lost", True),
+        Column("came_back", "boolean", "whether the group came back after a loss, and would have been reset"),
+        Column("reset_offsets", "long", "how many losses it would have met when it came back"),
+        Column(
+            "read_again_records",
+            "long",
+            "with auto.offset.reset=earliest, how many records it would have read again, as far as known; null if unknown",
+            True,
+        ),
+        Column(
+            "skipped_records",
+            "long",
+            "with auto.offset.reset=latest, how many records it would have skipped, as far as known; null if unknown",
+            True,
+        ),
+    ),
+    key=("source", "group_id", "retention_ms"),
+    checks=(
+        Check(
+            "a longer retention loses no more",
+            "with a longer retention a group has no more partitions with a loss",
+            "SELECT a.source, a.group_id, a.retention_ms, b.retention_ms AS longer_ms FROM retention_whatif AS a"
+            " JOIN retention_whatif AS b ON a.source = b.source AND a.group_id = b.group_id"
+            " AND a.retention_ms < b.retention_ms WHERE a.lost_partitions < b.lost_partitions",
+        ),
+    ),
+)
