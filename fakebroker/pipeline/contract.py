@@ -1,4 +1,4 @@
-"""What a table promises: its columns with types and units, its key, and checks that are queries which return nothing."""
+"""What a table promises: columns with types and units, a key, and checks, which are queries that return nothing."""
 
 from typing import Final, Literal, NamedTuple
 
