@@ -25,9 +25,12 @@ class _Commands(LazyCommands):
     """The commands: `serve`, and those of other packages."""
 
     elsewhere = {
+        # "campaign": ("fakebroker.campaign.command", "campaign"),
         "ctl": ("fakebroker.ctl.command", "ctl"),
         "dialogue": ("fakebroker.dialogue.command", "dialogue"),
+        "history": ("fakebroker.history.command", "history"),
         "journal": ("fakebroker.journal.command", "journal"),
+        "pipeline": ("fakebroker.pipeline.command", "pipeline"),
         "record": ("fakebroker.recording.command", "record"),
         "replay": ("fakebroker.recording.replay_command", "replay"),
         "scenario": ("fakebroker.scenario.command", "scenario"),

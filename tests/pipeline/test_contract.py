@@ -29,11 +29,12 @@ def test_durations_and_times_say_their_unit(table: Table) -> None:
 
 
 def test_every_table_checks_its_key_and_its_columns() -> None:
-    """Beside its own checks a table has one for its key and one for each column that is never null."""
+    """Beside its own checks a table has one for its key and one for the columns that are never null."""
     own = Check("own", "something is so", "SELECT 1")
     table = Table("t", "gold", "about", (Column("a", "int", "a"), Column("b", "int", "b", True)), ("a",), (own,))
 
-    assert [check.name for check in table.all_checks] == ["key", "a is there", "own"]
+    assert [check.name for check in table.all_checks] == ["key", "not null", "own"]
+    assert table.all_checks[1].query == "SELECT * FROM t WHERE `a` IS NULL"
 
 
 @pytest.mark.spark

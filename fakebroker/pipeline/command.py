@@ -1,0 +1,54 @@
+"""`fakebroker pipeline`: journals become tables, tables a report."""
+
+from pathlib import Path
+
+import click
+
+from fakebroker.lazy_commands import LazyCommands
+from fakebroker.pipeline.engine_options import EngineChoice, chosen_engine, engine_options
+
+
+class _Commands(LazyCommands):
+    """The commands, in the order in which they are used."""
+
+    elsewhere: dict[str, tuple[str, str]] = {
+        # "ingest": ("fakebroker.pipeline.ingest_command", "ingest"),
+        # "report": ("fakebroker.pipeline.report.command", "report"),
+    }
+
+
+@click.group(cls=_Commands)
+def pipeline() -> None:
+    """Journals as tables (docs/pipeline.md). Needs the extra `history`, with Spark `spark`."""
+
+
+@pipeline.command()
+@click.argument("folder", metavar="[DIR]", default="pipeline")
+@engine_options
+def build(folder: str, choice: EngineChoice) -> None:
+    """Make the silver and gold tables of what was ingested into DIR. [default: pipeline]"""
+    with chosen_engine(choice) as (engine, progress):
+        from fakebroker.pipeline.build import build as build_tables
+        from fakebroker.pipeline.publish import Published, staging
+        from fakebroker.pipeline.summary import summary
+
+        Published(Path(folder))
+        with staging(engine, Path(folder), progress) as stage:
+            build_tables(stage)
+            manifest = stage.publish({})
+        click.echo(summary(Path(folder), manifest, stage.made))
+
+
+@pipeline.command()
+@click.argument("folder", metavar="[DIR]", default="pipeline")
+@engine_options
+def check(folder: str, choice: EngineChoice) -> None:
+    """Run the checks of all tables in DIR; print the rows that they return, and fail if there are any."""
+    with chosen_engine(choice) as (engine, progress):
+        from fakebroker.pipeline.publish import Published, check_tables
+
+        published = Published(Path(folder))
+        folders = {name: published.folder_of(name) for name in published.tables}
+        done = check_tables(engine, folders, progress)
+        left_out = f", {done['left_out']} left out for want of a table" if done["left_out"] else ""
+        click.echo(f"{done['run']} checks, nothing wrong{left_out}")

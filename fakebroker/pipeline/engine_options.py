@@ -1,0 +1,90 @@
+"""The options with which every command of the pipeline chooses its engine, and the engine that they choose."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+import click
+
+from fakebroker.errors import FakebrokerError
+from fakebroker.pipeline.extras import need_extra
+from fakebroker.pipeline.progress import Progress
+
+DEFAULT_MASTER: Final = "local[*]"
+
+
+class EngineChoice(NamedTuple):
+    """Which engine, and for Spark where and with which settings."""
+
+    engine: str = "spark"
+    master: str = DEFAULT_MASTER
+    conf: tuple[tuple[str, str], ...] = ()
+
+
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options --engine, --master and --conf; it gets them as one argument, `choice`."""
+
+    def with_choice(engine: str, master: str, conf: tuple[str, ...], **arguments: Any) -> Any:
+        return command(choice=EngineChoice(engine, master, tuple(map(_setting, conf))), **arguments)
+
+    with_choice.__name__, with_choice.__doc__ = command.__name__, command.__doc__
+    with_choice.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
+    for option in (
+        click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark; may be repeated."),
+        click.option(
+            "--master", default=DEFAULT_MASTER, show_default=True, help="Where Spark runs, e.g. spark://HOST:7077."
+        ),
+        click.option(
+            "--engine",
+            type=click.Choice(["spark", "python"]),
+            default="spark",
+            show_default=True,
+            help="python: the same in plain Python, without Java, for small inputs.",
+        ),
+    ):
+        option(with_choice)
+    return with_choice
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise click.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--conf")
+    return key, value
+
+
+@contextmanager
+def chosen_engine(choice: EngineChoice) -> Iterator[tuple[Any, Progress]]:
+    """The engine, and what tells of its progress. Spark ends with the block, unless it ran before.
+
+    Whatever of our own goes wrong inside becomes a line on standard error and exit code 1.
+    """
+    try:
+        need_extra("history")
+        if choice.engine == "python":
+            from fakebroker.pipeline.engines import PythonEngine
+
+            yield PythonEngine(), Progress()
+        else:
+            yield from _spark(choice)
+    except FakebrokerError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _spark(choice: EngineChoice) -> Iterator[tuple[Any, Progress]]:
+    from fakebroker.pipeline.session import spark_session
+
+    need_extra("spark")
+    from pyspark.sql import SparkSession
+
+    from fakebroker.pipeline.engines import SparkEngine
+    from fakebroker.pipeline.spark_failures import told_in_a_line
+
+    was_running = SparkSession.getActiveSession() is not None
+    with told_in_a_line():
+        session = spark_session(choice.master, dict(choice.conf))
+        try:
+            yield SparkEngine(session), Progress(context=session.sparkContext)
+        finally:
+            if not was_running:
+                session.stop()

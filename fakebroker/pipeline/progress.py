@@ -1,0 +1,65 @@
+"""What a command of the pipeline tells while it works: a line for each stage, with its rows, on standard error."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Final, TextIO
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+_LOOK_EVERY_S: Final = 1.0
+
+
+@dataclass
+class Stage:
+    """One stage; who works in it says how many rows it made."""
+
+    name: str
+    rows: int | None = None
+
+
+class Progress:
+    """Tells of stages. On a terminal a stage of Spark also shows how many of its tasks are done, as it works."""
+
+    def __init__(self, out: TextIO | None = None, context: "SparkContext | None" = None) -> None:
+        self._out = out if out is not None else sys.stderr
+        self._context = context
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[Stage]:
+        """Tell of a stage when it ends well: its name, its rows, how long it took."""
+        stage, began_s = Stage(name), monotonic()
+        with self._watched(name):
+            yield stage
+        rows = "" if stage.rows is None else f"{stage.rows:>14,} {'checks' if name == 'checks' else 'rows'}"
+        self._out.write(f"{name:<22}{rows:<20} {monotonic() - began_s:6.1f} s\n")
+        self._out.flush()
+
+    @contextmanager
+    def _watched(self, name: str) -> Iterator[None]:
+        if self._context is None or not self._out.isatty():
+            yield
+            return
+        done = threading.Event()
+        watcher = threading.Thread(target=self._watch, args=(name, done), daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watcher.join()
+            self._out.write("\r\x1b[K")
+
+    def _watch(self, name: str, done: threading.Event) -> None:
+        assert self._context is not None
+        tracker = self._context.statusTracker()
+        while not done.wait(_LOOK_EVERY_S):
+            stages = [tracker.getStageInfo(each) for each in tracker.getActiveStageIds()]
+            tasks = sum(each.numTasks for each in stages if each is not None)
+            finished = sum(each.numCompletedTasks for each in stages if each is not None)
+            self._out.write(f"\r\x1b[K{name}: {finished} of {tasks} tasks")
+            self._out.flush()

@@ -1,0 +1,225 @@
+"""Publishing tables: written to a staging folder, checked there, and put in place by a rename, with a manifest.
+
+A published folder has a folder of Parquet files for each table, and `manifest.json`. What is published together is
+checked together; when a check fails, or anything else goes wrong, the folder stays as it was. Tables that are not made
+anew are kept: their files are linked into the staging folder, not copied.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from fakebroker.errors import FakebrokerError
+from fakebroker.pipeline.contract import Check, Table
+from fakebroker.pipeline.engines import Engine, Frame, tables_in
+from fakebroker.pipeline.progress import Progress
+from fakebroker.pipeline.rows import Rows, count_rows, parquet_files
+from fakebroker.pipeline.tables import NAMES, table
+
+MANIFEST: Final = "manifest.json"
+MANIFEST_VERSION: Final = 1
+
+
+class FailedCheck(NamedTuple):
+    """A check of a table that returned rows; `rows` are the first of them."""
+
+    table: str
+    check: Check
+    rows: Rows
+
+    def __str__(self) -> str:
+        shown = "\n".join(f"    {json.dumps(row, ensure_ascii=False, default=str)}" for row in self.rows)
+        return f"{self.table}: it is not so that {self.check.must}\n{shown}"
+
+
+class ChecksFailed(FakebrokerError):
+    """Checks of tables failed; nothing was published."""
+
+    def __init__(self, failed: list[FailedCheck]) -> None:
+        super().__init__("\n".join(map(str, failed)))
+        self.failed = failed
+
+
+class Published:
+    """A published folder: which tables it has, and what its manifest says of them.
+
+    Raises FakebrokerError for a folder that is not there or has no manifest that can be read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        _finish_interrupted(folder)
+        self.folder = folder
+        try:
+            manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+            self.manifest: dict[str, Any] = manifest
+            self.tables: dict[str, dict[str, Any]] = manifest["tables"]
+        except OSError as error:
+            why = "there is no such folder" if not folder.exists() else f"it has no {MANIFEST}: {error.strerror}"
+            raise FakebrokerError(f"{folder} is no folder of published tables: {why}") from None
+        except (ValueError, KeyError, TypeError):
+            raise FakebrokerError(f"{folder / MANIFEST} is not a manifest that can be read") from None
+
+    def has(self, name: str) -> bool:
+        """Whether the table is there."""
+        return name in self.tables
+
+    def folder_of(self, name: str) -> Path:
+        """Where the table's files are."""
+        return self.folder / name
+
+
+class Staging:
+    """Tables that are being made, in a folder beside the one they are for."""
+
+    def __init__(self, engine: Engine, target: Path, progress: Progress) -> None:
+        self.engine = engine
+        self.target = target
+        self.folder = target.parent / f".{target.name}.staging-{os.getpid()}"
+        self.made: list[str] = []
+        self._progress = progress
+        self._kept = _tables_of(target)
+
+    def store(self, name: str, frame: Frame) -> Frame:
+        """Write a table; returns it as it was stored, so that what is made of it does not make it again."""
+        contract = table(name)
+        with self._progress.stage(name) as stage:
+            self.engine.store(contract, frame, self.folder / name)
+            stage.rows = count_rows(self.folder / name)
+        self.made.append(name)
+        return self.engine.load(contract, self.folder / name)
+
+    def add(self, name: str, frame: Frame) -> Frame:
+        """Add rows to a table: those that are published stay as they are, in the files in which they are."""
+        new = frame
+        if name in self._kept:
+            new = self.engine.only_new(table(name), frame, self.load(name))
+        self.store(name, new)
+        if name in self._kept:
+            _link_files(self.target / name, self.folder / name)
+        return self.load(name)
+
+    def load(self, name: str) -> Frame:
+        """A table as it will be published: as made, else as it was published before; empty if it was not."""
+        made = name in self.made
+        return self.engine.load(table(name), (self.folder if made else self.target) / name)
+
+    def has(self, name: str) -> bool:
+        """Whether the table is made, or was published before."""
+        return name in self.made or name in self._kept
+
+    def publish(self, about: Mapping[str, Any]) -> dict[str, Any]:
+        """Check what was made and put it in place; returns the manifest, with `about` in it.
+
+        Raises ChecksFailed, and publishes nothing, when a check returns rows.
+        """
+        for name in self._kept:
+            if name not in self.made:
+                _link_files(self.target / name, self.folder / name)
+        names = [name for name in NAMES if name in self.made or name in self._kept]
+        checks = check_tables(self.engine, {name: self.folder / name for name in names}, self._progress, self.made)
+        manifest = {
+            "manifest_version": MANIFEST_VERSION,
+            "engine": self.engine.name,
+            **about,
+            "tables": {name: _told(table(name), self.folder / name) for name in names},
+            "checks": checks,
+        }
+        (self.folder / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        _put_in_place(self.folder, self.target)
+        return manifest
+
+
+@contextmanager
+def staging(engine: Engine, target: Path, progress: Progress) -> Iterator[Staging]:
+    """A staging folder for `target`; it is gone after the block, whatever happens in it.
+
+    Raises FakebrokerError if `target` is there and is no folder of published tables, or cannot be written.
+    """
+    target = target.absolute()
+    _finish_interrupted(target)
+    if target.exists() and not (target / MANIFEST).is_file() and (not target.is_dir() or any(target.iterdir())):
+        raise FakebrokerError(f"{target} is there and is no folder of published tables; it is left as it is")
+    stage = Staging(engine, target, progress)
+    try:
+        stage.folder.mkdir(parents=True)
+    except OSError as error:
+        raise FakebrokerError(f"cannot write to {target.parent}: {error.strerror or error}") from None
+    try:
+        yield stage
+    finally:
+        shutil.rmtree(stage.folder, ignore_errors=True)
+
+
+def check_tables(
+    engine: Engine, folders: Mapping[str, Path], progress: Progress, only: list[str] | None = None
+) -> dict[str, int]:
+    """Run the checks of tables, of those in `only` if given: how many were run, and left out for want of a table.
+
+    Raises ChecksFailed with all that failed.
+    """
+    failed, run, left_out = [], 0, 0
+    with progress.stage("checks") as stage:
+        for name in folders if only is None else only:
+            for check in table(name).all_checks:
+                if any(each not in folders for each in tables_in(check.query)):
+                    left_out += 1
+                    continue
+                run += 1
+                if rows := engine.failing_rows(check, folders):
+                    failed.append(FailedCheck(name, check, rows))
+        stage.rows = run
+    if failed:
+        raise ChecksFailed(failed)
+    return {"run": run, "left_out": left_out}
+
+
+def _tables_of(folder: Path) -> tuple[str, ...]:
+    return tuple(Published(folder).tables) if (folder / MANIFEST).is_file() else ()
+
+
+def _told(contract: Table, folder: Path) -> dict[str, Any]:
+    files = parquet_files(folder)
+    return {
+        "layer": contract.layer,
+        "rows": count_rows(folder),
+        "files": [file.name for file in files],
+        "bytes": sum(file.stat().st_size for file in files),
+    }
+
+
+def _link_files(source: Path, target: Path) -> None:
+    """Give the files of a table a second name in another folder; copy them where the system has no such links."""
+    target.mkdir(parents=True, exist_ok=True)
+    for file in parquet_files(source):
+        other = target / file.name
+        try:
+            os.link(file, other)
+        except OSError:
+            shutil.copy2(file, other)
+
+
+def _put_in_place(staged: Path, target: Path) -> None:
+    """Rename `staged` to `target`. What was there before goes last, so that one of both is always there."""
+    before = _before(target)
+    if target.exists():
+        os.rename(target, before)
+    os.rename(staged, target)
+    shutil.rmtree(before, ignore_errors=True)
+
+
+def _before(target: Path) -> Path:
+    return target.parent / f".{target.name}.before"
+
+
+def _finish_interrupted(target: Path) -> None:
+    """Undo a publication that was killed between its two renames; forget what one left that was killed after them."""
+    before = _before(target.absolute())
+    if before.exists():
+        if (target / MANIFEST).is_file():
+            shutil.rmtree(before, ignore_errors=True)
+        else:
+            os.rename(before, target)

@@ -1,0 +1,171 @@
+"""Publishing tables."""
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fakebroker.errors import FakebrokerError
+from fakebroker.pipeline import publish as publish_module
+from fakebroker.pipeline.engines import Engine, PythonEngine, SparkEngine
+from fakebroker.pipeline.progress import Progress
+from fakebroker.pipeline.publish import ChecksFailed, Published, check_tables, staging
+from fakebroker.pipeline.rows import read_rows
+from fakebroker.pipeline.tables import table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EXPIRIES, ENDS = table("expiries"), table("log_ends")
+
+
+def expiry(seq: int, due_at: int = 5, expired_at: int = 10) -> dict[str, Any]:
+    """A row of expiries."""
+    return {
+        "source": "run", "seq": seq, "part": 0, "group_id": "g", "topic": "t", "partition": 0, "committed_offset": 7,
+        "committed_at": 1, "due_at": due_at, "expired_at": expired_at, "rule": "EX-3",
+    }  # fmt: skip
+
+
+@pytest.fixture(params=["python", pytest.param("spark", marks=pytest.mark.spark)])
+def engine(request: pytest.FixtureRequest) -> "Iterator[Engine]":
+    """Each engine."""
+    if request.param == "python":
+        yield PythonEngine()
+    else:
+        session: SparkSession = request.getfixturevalue("spark")
+        yield SparkEngine(session)
+
+
+def put(engine: Engine, target: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Publish a table of expiries."""
+    with staging(engine, target, Progress(io.StringIO())) as stage:
+        stage.store("expiries", engine.frame(EXPIRIES, rows))
+        return stage.publish({"rows_in": len(rows)})
+
+
+def test_what_is_published_has_a_manifest(engine: Engine, tmp_path: Path) -> None:
+    """A published folder holds the tables, and a manifest that names their files and rows; nothing else is left."""
+    put(engine, tmp_path / "out", [expiry(1), expiry(2)])
+
+    published = Published(tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+    assert published.tables["expiries"]["rows"] == 2
+    assert published.manifest["rows_in"] == 2
+    assert sorted(row["seq"] for row in read_rows(EXPIRIES, published.folder_of("expiries"))) == [1, 2]
+    on_disk = {path.name for path in published.folder_of("expiries").iterdir()}
+    assert on_disk == set(published.tables["expiries"]["files"])
+
+
+def test_a_failed_check_publishes_nothing(engine: Engine, tmp_path: Path) -> None:
+    """When a check returns rows, what was published stays, and the error says which rows."""
+    put(engine, tmp_path / "out", [expiry(1)])
+    before = (tmp_path / "out" / "manifest.json").read_text()
+
+    with pytest.raises(ChecksFailed, match="nothing expires before it is due") as raised:
+        put(engine, tmp_path / "out", [expiry(1), expiry(2, due_at=20)])
+    assert [(each.check.name, len(each.rows)) for each in raised.value.failed] == [("not too early", 1)]
+    assert raised.value.failed[0].rows[0]["seq"] == 2
+    with pytest.raises(ChecksFailed, match="no two rows have the same source, seq, part"):
+        put(engine, tmp_path / "out", [expiry(1), expiry(1)])
+    with pytest.raises(ChecksFailed, match="are never null"):
+        put(engine, tmp_path / "out", [{**expiry(1), "rule": None}])
+    assert (tmp_path / "out" / "manifest.json").read_text() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+def test_tables_that_are_not_made_anew_are_kept(engine: Engine, tmp_path: Path) -> None:
+    """Publishing one table keeps the others; adding rows keeps those that are there and adds those that are new."""
+    put(engine, tmp_path / "out", [expiry(1)])
+    with staging(engine, tmp_path / "out", Progress(io.StringIO())) as stage:
+        stage.store("log_ends", engine.frame(ENDS, []))
+        stage.publish({})
+    with staging(engine, tmp_path / "out", Progress(io.StringIO())) as stage:
+        stage.add("expiries", engine.frame(EXPIRIES, [expiry(2), expiry(1, due_at=6)]))
+        stage.publish({})
+
+    published = Published(tmp_path / "out")
+    assert {name: about["rows"] for name, about in published.tables.items()} == {"expiries": 2, "log_ends": 0}
+    rows = read_rows(EXPIRIES, published.folder_of("expiries"))
+    assert sorted((row["seq"], row["due_at"]) for row in rows) == [(1, 5), (2, 5)]
+
+
+def test_an_error_in_between_leaves_things_as_they_were(tmp_path: Path) -> None:
+    """Whatever fails while tables are made, what was published stays, and nothing is left beside it."""
+    put(PythonEngine(), tmp_path / "out", [expiry(1)])
+
+    def fail() -> None:
+        with staging(PythonEngine(), tmp_path / "out", Progress(io.StringIO())) as stage:
+            stage.store("expiries", [])
+            raise RuntimeError("in between")
+
+    with pytest.raises(RuntimeError, match="in between"):
+        fail()
+    assert Published(tmp_path / "out").tables["expiries"]["rows"] == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+def test_a_publication_that_was_killed_between_its_renames_is_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed when the old folder had gone and the new one had not come, the next reader finds the old one again."""
+    put(PythonEngine(), tmp_path / "out", [expiry(1)])
+    rename = publish_module.os.rename
+
+    def killed(source: Any, target: Any) -> None:
+        if target == tmp_path / "out":
+            raise KeyboardInterrupt
+        rename(source, target)
+
+    monkeypatch.setattr(publish_module.os, "rename", killed)
+    with pytest.raises(KeyboardInterrupt):
+        put(PythonEngine(), tmp_path / "out", [expiry(1), expiry(2)])
+    monkeypatch.undo()
+    assert not (tmp_path / "out").exists()
+
+    assert Published(tmp_path / "out").tables["expiries"]["rows"] == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    """A folder without a manifest that has something in it is never written to, nor read as one."""
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.jpg").write_bytes(b"cat")
+
+    with pytest.raises(FakebrokerError, match="is no folder of published tables; it is left as it is"):
+        put(PythonEngine(), tmp_path / "photos", [])
+    with pytest.raises(FakebrokerError, match=r"it has no manifest\.json"):
+        Published(tmp_path / "photos")
+    with pytest.raises(FakebrokerError, match="there is no such folder"):
+        Published(tmp_path / "nothing")
+    (tmp_path / "photos" / "manifest.json").write_text("{")
+    with pytest.raises(FakebrokerError, match="is not a manifest that can be read"):
+        Published(tmp_path / "photos")
+
+
+def test_checks_of_tables_that_are_not_there_are_left_out_and_counted(tmp_path: Path) -> None:
+    """A check that asks a table that is not published is left out, and said to be."""
+    put(PythonEngine(), tmp_path / "out", [expiry(1)])
+    folder = tmp_path / "out"
+
+    assert check_tables(PythonEngine(), {"expiries": folder / "expiries"}, Progress(io.StringIO())) == {
+        "run": 3,
+        "left_out": 0,
+    }
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["checks"] == {"run": 3, "left_out": 0}
+
+
+def test_progress_tells_stages_and_rows(tmp_path: Path) -> None:
+    """Each stage is a line with its name and rows."""
+    out = io.StringIO()
+    with staging(PythonEngine(), tmp_path / "out", Progress(out)) as stage:
+        stage.store("expiries", [expiry(n) for n in range(1234)])
+        stage.publish({})
+
+    first, second = out.getvalue().splitlines()
+    assert first.split()[:3] == ["expiries", "1,234", "rows"]
+    assert second.split()[:3] == ["checks", "3", "checks"]
