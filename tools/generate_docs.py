@@ -38,6 +38,7 @@ from tools.rules_pages import chapters, filled_page, index_page
 from tools.scenario_differences import fidelity_page
 from tools.scenario_language_page import scenario_language_page
 from tools.scenario_pages import README, scenarios_page
+from tools.tables_page import tables_page
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -189,6 +190,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "journal-schema.md": partial(journal_schema_page, _NOTE),
     "journal.schema.json": json_schema_file,
     "scenario.schema.json": schema_text,
+    "tables.md": partial(tables_page, _NOTE),
     "scenario-language.md": partial(scenario_language_page, _NOTE),
     **{f"rules/{chapter.path.name}": partial(filled_page, chapter.path) for chapter in chapters()},
     "rules/README.md": partial(index_page, _NOTE),
