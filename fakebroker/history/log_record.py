@@ -1,0 +1,63 @@
+"""What a reader of histories gives: records of `__consumer_offsets` as they stand in a log, and what it could not read.
+
+Every reader (log segments, lines of a sink, Parquet, a live broker) gives the same two things, in the order in which it
+finds them. `decode` says what a record means.
+"""
+
+from typing import NamedTuple
+
+
+class LogRecord(NamedTuple):
+    """One record of the log, not decoded yet.
+
+    Attributes:
+        source: The name of the log: rows of one source belong together.
+        file: The file it was read from, or HOST:PORT of a live broker.
+        position: Where in it: the first byte of the batch in a segment, the line of a text file or the row of Parquet
+            counted from 1, the offset of a live read.
+        log_partition: The partition of `__consumer_offsets`.
+        log_offset: The record's offset in that partition.
+        at_ms: The record's timestamp; None without one.
+        key: None for a record without a key, which Kafka never writes there.
+        value: None for a tombstone.
+        producer_id: The producer of the transaction that it belongs to or, for a marker, ends; None without one.
+        producer_epoch: That producer's epoch; None without one.
+        is_transactional: Whether it belongs to a transaction. Sinks do not tell: False for what they wrote.
+        control: "commit" or "abort" for a marker that ends a transaction, "unknown" for another control record, None
+            for data.
+    """
+
+    source: str
+    file: str
+    position: int
+    log_partition: int
+    log_offset: int
+    at_ms: int | None
+    key: bytes | None
+    value: bytes | None
+    producer_id: int | None = None
+    producer_epoch: int | None = None
+    is_transactional: bool = False
+    control: str | None = None
+
+
+class Reject(NamedTuple):
+    """Something that could not be read, and why: the columns of the table `rejects`."""
+
+    source: str
+    file: str
+    position: int
+    log_partition: int | None
+    log_offset: int | None
+    reason: str
+    sample: str | None
+
+
+MOST_SAMPLE_BYTES = 48
+
+
+def sample_of(data: bytes | str) -> str:
+    """The beginning of what stood there: text as it is, bytes as hex."""
+    if isinstance(data, str):
+        return data[: 2 * MOST_SAMPLE_BYTES]
+    return data[:MOST_SAMPLE_BYTES].hex()
