@@ -2,6 +2,7 @@
 # make bench   speed, written to docs/benchmarks.md make fuzz    millions of mutated frames and random bytes
 # make model   ten minutes of model testing         make random  three minutes of what depends on chance
 # make soak    clients that come and go for MINUTES=10
+# make spark   the data pipeline from end to end, on data that the broker makes; make bench-spark  its speed
 # make docs    the generated pages
 # make setup-java, setup-node, setup-go   the clients of other languages, for their tests; setup-java also a whole Kafka
 #
@@ -16,10 +17,10 @@ endif
 AGAIN = the same again: make $@ FAKEBROKER_SEED=$(FAKEBROKER_SEED)
 fuzz model random: export FAKEBROKER_SEED := $(FAKEBROKER_SEED)
 
-.PHONY: help run test lint types tests spark-tests clients slow bench soak fuzz model random docs setup-java setup-node setup-go clean
+.PHONY: help run test lint types tests spark-tests clients slow bench bench-spark spark soak fuzz model random docs setup-java setup-node setup-go clean
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -8
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -9
 
 .venv/.core: pyproject.toml scripts/set-up
 	@scripts/set-up core
@@ -70,6 +71,12 @@ random: .venv/.dev
 
 bench: .venv/.dev
 	@$(BIN)/python -m bench $(ARGS)
+
+spark: .venv/.dev
+	@$(BIN)/python -m tools.spark_loop $(ARGS)
+
+bench-spark: .venv/.dev
+	@$(BIN)/python -m bench.spark $(ARGS)
 
 soak: .venv/.dev
 	@$(BIN)/python -m bench.soak --minutes $${MINUTES:-10}

@@ -1,7 +1,7 @@
 """A standalone Spark cluster for tests: one master and two workers, each a process of its own on 127.0.0.1.
 
-    with spark_cluster() as master:
-        subprocess.run(["fakebroker", "history", "decode", "--master", master, ...])
+with spark_cluster() as master:
+    subprocess.run(["fakebroker", "history", "decode", "--master", master, ...])
 """
 
 import os
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -66,10 +66,8 @@ def _start(stack: ExitStack, log: Path, main: str, *arguments: str) -> "subproce
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, 9)
-    except ProcessLookupError:
-        pass
     process.wait()
 
 
