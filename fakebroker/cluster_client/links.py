@@ -1,0 +1,116 @@
+"""Connections to the brokers of a cluster, one to each, in the versions that both sides speak."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fakebroker.client.connection import ClientConnection, ConnectionLost, Pending
+from fakebroker.cluster_client.errors import NoBroker, NoCommonVersion
+from fakebroker.errors import ErrorCode
+from fakebroker.listeners import Address
+from fakebroker.schema import Message
+from fakebroker.testclient.tcp_driver import TcpDriver
+from fakebroker.wire.messages.api_versions import ApiVersionsRequest
+from fakebroker.wire.registry import api
+
+_VERSIONS_VERSION = 0  # of ApiVersions: every broker answers it, and it has all that is needed
+
+
+class _Link:
+    """An open connection, and the versions that the broker at its end serves."""
+
+    def __init__(self, connection: ClientConnection, served: dict[int, tuple[int, int]]) -> None:
+        self.connection = connection
+        self.served = served
+
+
+class Links:
+    """Connections by address. They are opened when first used, and opened anew after they were lost."""
+
+    def __init__(self, client_id: str, timeout_ms: int) -> None:
+        self._client_id = client_id
+        self._timeout_ms = timeout_ms
+        self._driver = TcpDriver("", 0)  # every connection names its address
+        self._open: dict[Address, _Link] = {}
+
+    def version(self, address: Address, request: type[Message], newest: int | None = None) -> int:
+        """The newest version of a request that we and the broker there speak, `newest` at most.
+
+        Raises NoBroker if it cannot be reached, NoCommonVersion if there is none.
+        """
+        low, high = self._link(address).served.get(request.api_key, (0, -1))
+        found = min(high, request.versions.last, high if newest is None else newest)
+        if found < max(low, request.versions.first):
+            raise NoCommonVersion(
+                f"{shown_address(address)} serves no version of {api(request.api_key).name} that is spoken here:"
+                f" it has {low} to {high}, we have {request.versions.first} to {request.versions.last}"
+            )
+        return found
+
+    def send(self, address: Address, request: Message, version: int, expects_answer: bool = True) -> Pending:
+        """Send a request; `wait` for what is returned. Raises NoBroker."""
+        connection = self._link(address).connection
+        pending = connection.send(request, version, expects_answer)
+        self._driver.flush(connection)
+        return pending
+
+    def wait(self, address: Address, pending: Pending, extra_ms: int = 0) -> Any:
+        """The answer to what was sent there, within the timeout and `extra_ms`, which the broker may take to answer.
+
+        Raises NoBroker when it does not come, and closes the connection.
+        """
+        self._driver.pass_time(self._timeout_ms + extra_ms, lambda: pending.is_done)
+        if not pending.is_done:
+            self.lose(address)
+            raise NoBroker(f"{shown_address(address)} gave no answer to {pending!r} within {self._timeout_ms} ms")
+        try:
+            return pending.result()
+        except ConnectionLost as error:
+            self.lose(address)
+            raise NoBroker(f"{shown_address(address)}: {error}") from None
+
+    def ask(self, address: Address, request: Message, version: int, extra_ms: int = 0) -> Any:
+        """Send a request and return its answer. Raises NoBroker."""
+        return self.wait(address, self.send(address, request, version), extra_ms)
+
+    def lose(self, address: Address) -> None:
+        """Close the connection to an address, if there is one."""
+        link = self._open.pop(address, None)
+        if link is not None:
+            self._driver.close(link.connection)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._open.clear()
+        self._driver.close_all()
+
+    def _link(self, address: Address) -> _Link:
+        link = self._open.get(address)
+        if link is not None and link.connection.closed_reason is None:
+            return link
+        connection = ClientConnection(self._client_id)
+        try:
+            self._driver.open(connection, address)
+        except OSError as error:
+            raise NoBroker(f"no broker answers at {shown_address(address)}: {error.strerror or error}") from None
+        link = self._open[address] = _Link(connection, {})
+        listed = self.ask(address, ApiVersionsRequest(), _VERSIONS_VERSION)
+        if listed.error_code != ErrorCode.NONE:
+            raise NoBroker(f"{shown_address(address)} does not tell its versions: error {listed.error_code}")
+        link.served = {each.api_key: (each.min_version, each.max_version) for each in listed.api_keys}
+        return link
+
+
+def shown_address(address: Address) -> str:
+    """An address as people write it."""
+    return f"{address.host}:{address.port}"
+
+
+def addresses_of(bootstrap: str) -> Sequence[Address]:
+    """The addresses in HOST:PORT,HOST:PORT. Raises NoBroker for what is none."""
+    found = []
+    for part in (each.strip() for each in bootstrap.split(",")):
+        host, _, port = part.rpartition(":")
+        if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+            raise NoBroker(f"bootstrap servers {bootstrap!r}: {part!r} is no HOST:PORT")
+        found.append(Address(host.removeprefix("[").removesuffix("]"), int(port)))
+    return found

@@ -1,0 +1,89 @@
+"""What a cluster says of its topics: partitions, leaders, ids."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from fakebroker.cluster_client.errors import AnsweredError
+from fakebroker.errors import ErrorCode
+from fakebroker.listeners import Address
+from fakebroker.schema import ZERO_UUID
+from fakebroker.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+
+OLDEST_METADATA = 4  # the first version that can be asked to create no topics
+
+
+class TopicPartition(NamedTuple):
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class Leader(NamedTuple):
+    """Who leads a partition: its node and the epoch, -1 where the broker's versions do not tell it."""
+
+    node_id: int
+    epoch: int
+
+
+@dataclass
+class Topic:
+    """One topic. `topic_id` is zero where the broker's versions know no ids; a leader is None while there is none."""
+
+    name: str
+    topic_id: bytes
+    is_internal: bool
+    leaders: dict[int, Leader | None]
+
+    @property
+    def partitions(self) -> list[TopicPartition]:
+        """Its partitions in order."""
+        return [TopicPartition(self.name, index) for index in sorted(self.leaders)]
+
+
+class View:
+    """What is known of a cluster: brokers by node, topics by name. It grows with every answer."""
+
+    def __init__(self) -> None:
+        self.brokers: dict[int, Address] = {}
+        self.topics: dict[str, Topic] = {}
+
+    def take(self, answer: Any, *, all_topics: bool) -> dict[str, Topic]:
+        """Take in a Metadata answer; the topics in it that exist, by name. Raises AnsweredError for other errors."""
+        self.brokers = {each.node_id: Address(each.host, each.port) for each in answer.brokers}
+        if all_topics:
+            self.topics.clear()
+        found = {}
+        for each in answer.topics:
+            self.topics.pop(each.name, None)
+            if each.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                continue
+            # A topic whose leaders are not all there yet is told with this error, and with all it has.
+            if each.error_code not in (ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE):
+                raise AnsweredError(f"topic {each.name!r}", each.error_code)
+            found[each.name] = _topic(each)
+        self.topics.update(found)
+        return found
+
+    def leader_of(self, partition: TopicPartition) -> Leader | None:
+        """Who leads a partition, None if that is not known."""
+        topic = self.topics.get(partition.topic)
+        return None if topic is None else topic.leaders.get(partition.partition)
+
+
+def metadata_request(names: Sequence[str] | None, *, creates: bool = False) -> MetadataRequest:
+    """A request about these topics, all if None; whether it `creates` those that do not exist."""
+    topics = None if names is None else [MetadataRequestTopic(name=name) for name in names]
+    return MetadataRequest(topics=topics, allow_auto_topic_creation=creates)
+
+
+def _topic(row: Any) -> Topic:
+    leaders = {
+        each.partition_index: Leader(each.leader_id, each.leader_epoch) if each.leader_id >= 0 else None
+        for each in row.partitions
+    }
+    return Topic(row.name, row.topic_id or ZERO_UUID, row.is_internal, leaders)
