@@ -1,6 +1,5 @@
 """What to read of a history, cut into parts of about the same size: one part is one task's work. No Spark here."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -10,8 +9,20 @@ from typing import Any, Final, Literal, NamedTuple
 from fakebroker.errors import FakebrokerError
 
 Kind = Literal["segment", "parquet", "json", "live"]
-KINDS: Final[dict[str, Kind]] = {".log": "segment", ".parquet": "parquet", ".json": "json", ".jsonl": "json"}
+ENDINGS: Final[dict[str, Kind]] = {
+    ".log": "segment",
+    ".parquet": "parquet",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json.gz": "json",
+    ".jsonl.gz": "json",
+    ".ndjson.gz": "json",
+}
 SPLIT_BYTES: Final = 32 * 1024 * 1024
+# The end of a split of a Parquet file whose footer cannot be read: all of it, for whoever says what is wrong.
+TO_THE_END: Final = -1
+_FRONT_BYTES: Final = 12  # of a batch: base offset and length
 _PARTITION_OF_FOLDER: Final = re.compile(r"-(\d+)$")
 
 
@@ -20,14 +31,20 @@ class BadHistory(FakebrokerError):
 
 
 class Split(NamedTuple):
-    """A part of an input: bytes of a segment or of JSON lines, row groups of Parquet, offsets of a live partition.
+    """A part of an input.
 
-    `start` is inclusive, `end` exclusive. `size_bytes` is about how much there is to read.
+    Attributes:
+        kind: What the input is.
+        file: The file, or HOST:PORT.
+        log_partition: The partition that the file's folder tells, or of the live log; None where records tell it.
+        start: Where the part begins: a byte of a segment, a row group of Parquet, a log offset of a live broker.
+        end: Where it ends, not included. JSON lines are always read as a whole.
+        size_bytes: About how much there is to read.
     """
 
     kind: Kind
-    file: str  # or HOST:PORT
-    log_partition: int  # -1 where the records say it
+    file: str
+    log_partition: int | None
     start: int
     end: int
     size_bytes: int
@@ -39,164 +56,112 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
     Raises BadHistory for a path that is not there, a file of no known kind, and when there is nothing at all.
     """
     found: dict[Path, None] = {}
-    for path in map(Path, paths):
+    paths = list(map(Path, paths))
+    for path in paths:
         if path.is_dir():
-            inside = (each for each in sorted(path.rglob("*")) if each.suffix in KINDS and _is_data(each))
+            inside = (each for each in sorted(path.rglob("*")) if kind_of(each) and _is_data(each))
             found.update(dict.fromkeys(each.resolve() for each in inside))
         elif not path.exists():
             raise BadHistory(f"{path}: there is no such file or folder")
-        elif path.suffix not in KINDS:
-            raise BadHistory(f"{path}: not a history: a file's name ends with {', '.join(KINDS)}")
+        elif kind_of(path) is None:
+            raise BadHistory(f"{path}: not a file of a history; their names end with {', '.join(ENDINGS)}")
         else:
             found[path.resolve()] = None
     if not found:
-        raise BadHistory(f"no files of a history ({', '.join(KINDS)}) in {', '.join(map(str, paths))}")
+        raise BadHistory(f"no file of a history ({', '.join(ENDINGS)}) in {', '.join(map(str, paths))}")
     return list(found)
 
 
 def _is_data(path: Path) -> bool:
-    """Whether a file in a folder is data: not hidden, not Spark's or a manifest's notes."""
+    """Whether a file in a folder is data: not hidden, and none of the notes that Spark and manifests leave."""
     return path.is_file() and not path.name.startswith((".", "_")) and path.name != "manifest.json"
 
 
-def kind_of(path: Path) -> Kind:
-    """What a file is, by the end of its name."""
-    return KINDS[path.suffix]
+def kind_of(path: Path) -> Kind | None:
+    """What a file is, by the end of its name; None if it is nothing of a history."""
+    return next((kind for ending, kind in ENDINGS.items() if path.name.endswith(ending)), None)
 
 
-def log_partition_of(path: Path) -> int:
-    """The partition that a broker's folder is named after, as `__consumer_offsets-12`; -1 for another folder."""
+def log_partition_of(path: Path) -> int | None:
+    """The partition that the folder of a file is named after, as `__consumer_offsets-12`; None if it is not."""
     found = _PARTITION_OF_FOLDER.search(path.parent.name)
-    return int(found[1]) if found else -1
+    return int(found[1]) if found else None
 
 
 def file_splits(path: Path, start: int = 0, end: int | None = None, split_bytes: int = SPLIT_BYTES) -> list[Split]:
-    """Cut a file, from `start` up to `end` (its end), into parts. Raises BadHistory when it cannot be read.
-
-    Positions are row groups in Parquet and bytes in other files.
-    """
+    """Cut a file, from `start` up to `end` (its end), into parts. Raises BadHistory when it cannot be read."""
     try:
+        size_bytes = path.stat().st_size
         match kind_of(path):
             case "parquet":
                 return list(_parquet_splits(path, start, end, split_bytes))
             case "segment":
-                return list(_segment_splits(path, start, _size(path, end), split_bytes))
+                return list(_segment_splits(path, start, size_bytes if end is None else end, split_bytes))
             case _:
-                return list(_even_splits(path, start, _size(path, end), split_bytes))
+                return [Split("json", str(path), log_partition_of(path), 0, size_bytes, size_bytes)]
     except OSError as error:
         raise BadHistory(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _size(path: Path, end: int | None) -> int:
-    return path.stat().st_size if end is None else end
-
-
 def _parquet_splits(path: Path, start: int, end: int | None, split_bytes: int) -> Iterator[Split]:
     metadata = parquet_metadata(path)
+    if metadata is None:
+        yield Split("parquet", str(path), log_partition_of(path), 0, TO_THE_END, 0)
+        return
     first, size = start, 0
     last = metadata.num_row_groups if end is None else end
     for group in range(start, last):
         size += metadata.row_group(group).total_byte_size
         if size >= split_bytes or group == last - 1:
-            yield Split("parquet", str(path), -1, first, group + 1, size)
+            yield Split("parquet", str(path), log_partition_of(path), first, group + 1, size)
             first, size = group + 1, 0
 
 
 def parquet_metadata(path: Path) -> Any:
-    """The footer of a Parquet file. Raises BadHistory if it is none."""
+    """The footer of a Parquet file; None if it has none. Raises OSError."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        return pq.read_metadata(path)
-    except pa.ArrowException as error:
-        raise BadHistory(f"{path}: not a Parquet file: {error}") from error
+        with path.open("rb") as file:
+            return pq.read_metadata(file)
+    except pa.ArrowInvalid:
+        return None
 
 
 def _segment_splits(path: Path, start: int, end: int, split_bytes: int) -> Iterator[Split]:
-    """Cut at batches: only a whole walk over the batches tells where they begin, so small files are not cut."""
-    bounds = [start, end]
-    if end - start > split_bytes:
-        bounds = [start, *_batch_bounds(path, start, end, split_bytes), end]
-    for low, high in pairwise(bounds):
+    """Cut where batches begin. Only a walk over all of them tells where that is, so a small file is not cut."""
+    cuts = batch_starts(path, start, end, split_bytes) if end - start > split_bytes else ()
+    for low, high in pairwise([start, *cuts, end]):
         if high > low:
             yield Split("segment", str(path), log_partition_of(path), low, high, high - low)
 
 
-def _batch_bounds(path: Path, start: int, end: int, split_bytes: int) -> Iterator[int]:
-    """Where batches begin, about every `split_bytes`; none behind what is no batch."""
-    at, wanted = start, start + split_bytes
+def batch_starts(path: Path, start: int, end: int, every_bytes: int = 1) -> Iterator[int]:
+    """Where batches between two bytes of a segment end and others may begin, about every so many bytes.
+
+    Without `every_bytes` the last of them is the end of the last whole batch. What stands behind something that is no
+    batch is not cut.
+    """
+    at, wanted = start, start + every_bytes
     with path.open("rb") as file:
-        while at + 12 <= end:
+        while at + _FRONT_BYTES <= end:
             file.seek(at + 8)
-            size = int.from_bytes(file.read(4), "big", signed=True)
-            if size <= 0:
+            length = int.from_bytes(file.read(4), "big", signed=True)
+            at += _FRONT_BYTES + length
+            if length <= 0 or at > end:
                 return
-            at += 12 + size
-            if wanted <= at < end:
+            if at >= wanted:
                 yield at
-                wanted = at + split_bytes
+                wanted = at + every_bytes
 
 
-def _even_splits(path: Path, start: int, end: int, split_bytes: int) -> Iterator[Split]:
-    """Bytes of a file of lines. Who reads a part reads the lines that begin in it."""
-    for low in range(start, end, split_bytes):
-        high = min(low + split_bytes, end)
-        yield Split("json", str(path), -1, low, high, high - low)
-
-
-def can_repeat(splits: Sequence[Split]) -> bool:
-    """Whether two inputs may hold the same record, so that rows have to be compared.
-
-    They cannot if all are segments of different base offsets in folders of one partition each: a broker's own log.
-    Of Parquet files the statistics of partition and offset are asked (`parquet_spans`).
-    """
-    spans: list[tuple[int, int, int]] = []
-    for file in {split.file: split for split in splits}.values():
-        found = _spans(file)
-        if found is None:
-            return True
-        spans += found
-    spans.sort()
-    return any(a[0] == b[0] and b[1] <= a[2] for a, b in pairwise(spans))
-
-
-def _spans(split: Split) -> list[tuple[int, int, int]] | None:
-    """The spans of offsets of a file, each as partition, first and last offset; None if they are not known."""
-    if split.kind == "parquet":
-        return parquet_spans(Path(split.file))
-    return None
-
-
-def parquet_spans(path: Path) -> list[tuple[int, int, int]] | None:
-    """The offsets in a Parquet file by partition; None where a record stands in it twice or columns are missing.
-
-    Reads the two columns of partition and offset only.
-    """
-    import numpy as np
-    import pyarrow.parquet as pq
-
-    names = set(pq.read_schema(path).names)
-    columns = [next((name for name in each if name in names), "") for each in (PARTITION_NAMES, OFFSET_NAMES)]
-    if not all(columns):
-        return None
-    table = pq.read_table(path, columns=columns)
-    partitions, offsets = (table.column(name).combine_chunks().to_numpy(zero_copy_only=False) for name in columns)
-    order = np.lexsort((offsets, partitions))
-    partitions, offsets = partitions[order], offsets[order]
-    is_same = partitions[1:] == partitions[:-1]
-    if (is_same & (offsets[1:] == offsets[:-1])).any():
-        return None
-    starts = np.flatnonzero(np.append(True, ~is_same)) if len(order) else np.zeros(0, np.int64)
-    ends = np.append(starts[1:], len(order)) - 1
-    return [(int(partitions[a]), int(offsets[a]), int(offsets[b])) for a, b in zip(starts, ends, strict=False)]
-
-
-# How the columns of a Parquet file may be named: ours, Spark's Kafka source, other tools.
-PARTITION_NAMES: Final = ("log_partition", "partition", "kafka_partition", "__partition")
-OFFSET_NAMES: Final = ("log_offset", "offset", "kafka_offset", "__offset")
-
-
-def to_text(split: Split) -> str:
-    """A split as text."""
-    return json.dumps(split)
+def balanced(splits: Sequence[Split], most: int) -> list[list[Split]]:
+    """Put splits together into at most `most` parts of about the same size: the largest first, to the smallest part."""
+    parts: list[list[Split]] = [[] for _ in range(min(most, len(splits)))]
+    sizes = [0] * len(parts)
+    for split in sorted(splits, key=lambda each: -each.size_bytes):
+        smallest = sizes.index(min(sizes))
+        parts[smallest].append(split)
+        sizes[smallest] += split.size_bytes + 1
+    return parts
