@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from fakebroker.errors import FakebrokerError
 from fakebroker.history.log_record import LogRecord, Reject
 from fakebroker.history.sink_rows import BadRow, Shape, record_of, shape_of
+from fakebroker.pipeline.extras import need_extra
 
 if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch
@@ -19,23 +19,18 @@ PARQUET_MAGIC: Final = b"PAR1"
 _ROWS: Final = 10_000
 
 
-class NoPyarrow(FakebrokerError):
-    """Parquet was to be read without the library for it."""
-
-
 def read_parquet(
     path: Path, source: str, *, log_partition: int | None = None, topic: str | None = None
 ) -> Iterator[LogRecord | Reject]:
-    """The records of a file in the order of its rows, and a reject for each row that is none; arguments as above.
+    """The records of a file in the order of its rows, and a reject for each row that is none; arguments as of read_json_lines.
 
-    A file that is not Parquet, is cut, or lacks a column is one reject. Raises NoPyarrow, and OSError when the file
+    A file that is not Parquet, is cut, or lacks a column is one reject. Raises MissingExtra without pyarrow, and OSError when the file
     cannot be opened.
     """
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise NoPyarrow(f"{path}: to read Parquet, install fakebroker[spark] (pyarrow is missing)") from None
+    need_extra("history")
+    import pyarrow
+    from pyarrow import parquet
+
     row_number = 0
     with path.open("rb") as opened:
         try:
