@@ -22,10 +22,10 @@ _ROWS: Final = 10_000
 def read_parquet(
     path: Path, source: str, *, log_partition: int | None = None, topic: str | None = None
 ) -> Iterator[LogRecord | Reject]:
-    """The records of a file in the order of its rows, and a reject for each row that is none; arguments as of read_json_lines.
+    """The records of a file in the order of its rows, and a reject for each row that is none.
 
-    A file that is not Parquet, is cut, or lacks a column is one reject. Raises MissingExtra without pyarrow, and OSError when the file
-    cannot be opened.
+    The arguments are those of `read_json_lines`. A file that is not Parquet, is cut, or lacks a column is one reject.
+    Raises MissingExtra without pyarrow, and OSError when the file cannot be opened.
     """
     need_extra("history")
     import pyarrow
