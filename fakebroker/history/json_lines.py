@@ -1,0 +1,80 @@
+"""JSON lines that a sink wrote: one record of `__consumer_offsets` in each line.
+
+    {"topic": "__consumer_offsets", "partition": 0, "offset": 17, "timestamp": 1760000000000,
+     "key": "AAEAAWcAAXQAAAAA", "value": "AAMAAA..."}
+
+Bytes are base64 (what Connect's JsonConverter and Spark's to_json write) or hexadecimal. A line, or each of its fields,
+may be in Connect's envelope of schema and payload. A value that is null or missing is a tombstone.
+"""
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, Final, cast
+
+from fakebroker.history.log_record import LogRecord, Reject, sample_of
+from fakebroker.history.sink_rows import BadRow, Shape, record_of, shape_of, unwrapped
+
+LONGEST_LINE_BYTES: Final = 64 << 20
+"""What one line may take in memory."""
+
+GZIP_MAGIC: Final = b"\x1f\x8b"
+
+
+def read_json_lines(
+    path: Path, source: str, *, log_partition: int | None = None, topic: str | None = None
+) -> Iterator[LogRecord | Reject]:
+    """The records of a file, packed by gzip or not, in the order of its lines, and a reject for each other line.
+
+    Args:
+        path: The file.
+        source: The name of the log.
+        log_partition: The partition that the file's folder tells, for lines without one.
+        topic: The topic whose records are wanted, if it is not called `__consumer_offsets`.
+
+    Raises OSError when the file cannot be opened; a failure later on is a reject.
+    """
+    shape: Shape | None = None
+    number = 0
+    with _opened(path) as file:
+        try:
+            while line := file.readline(LONGEST_LINE_BYTES):
+                number += 1
+                if not line.strip():
+                    continue
+                try:
+                    row = _row(line)
+                    shape = shape or shape_of(row, topic=topic, has_partition=log_partition is not None)
+                    shape = shape.with_text_of(row.get(shape.names["key"]))
+                    yield record_of(
+                        row, shape, source=source, file=str(path), position=number, log_partition=log_partition
+                    )
+                except BadRow as fault:
+                    yield Reject(source, str(path), number, log_partition, None, str(fault), _sample(line))
+        except (OSError, EOFError, zlib.error) as error:
+            reason = f"the file cannot be read after line {number}: {error}"
+            yield Reject(source, str(path), number + 1, log_partition, None, reason, None)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    with path.open("rb") as file:
+        is_packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    return cast("IO[bytes]", gzip.open(path)) if is_packed else path.open("rb")
+
+
+def _row(line: bytes) -> dict[str, Any]:
+    """The columns in a line. Raises BadRow."""
+    try:
+        row = unwrapped(json.loads(line))
+    except (ValueError, RecursionError) as error:
+        torn = "" if line.endswith(b"\n") else ", and has no end: it was cut"
+        raise BadRow(f"the line is not JSON ({str(error)[:100]}){torn}") from None
+    if not isinstance(row, dict):
+        raise BadRow("the line is no JSON object")
+    return row
+
+
+def _sample(line: bytes) -> str:
+    return sample_of(line[:200].decode("utf-8", "replace"))

@@ -1,0 +1,246 @@
+"""Files of a history: which files paths name, what each is, and the rows of the table `decoded` in them.
+
+    history = read_history(["/var/lib/kafka/data"], source="west")
+    rows = list(history)
+    print(history.summary)
+
+`files_of` and `read_file` are the same in two steps, for readers that share the files out among machines.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from fakebroker.errors import FakebrokerError
+from fakebroker.history.decode import Row, decode_record, reject_row
+from fakebroker.history.json_lines import GZIP_MAGIC, read_json_lines
+from fakebroker.history.log_record import LogRecord, Reject
+from fakebroker.history.parquet import PARQUET_MAGIC, read_parquet
+from fakebroker.history.segments import Segment, read_segment
+from fakebroker.history.sink_rows import TOPIC
+
+SOURCE: Final = TOPIC
+"""The name of a log that nobody has named. It does not depend on paths: the same log read again from elsewhere is the
+same log. Who reads the logs of several clusters names them."""
+
+Kind = Literal["segment", "json", "parquet"]
+
+_LOG_FOLDER = re.compile(rf"{TOPIC}-(\d{{1,9}})")
+_NAMED_PARTITION = re.compile(rf"{TOPIC}-(\d{{1,9}})(?!\d)|(?:^|/)partition=(\d{{1,9}})/")
+_SUFFIXES: Final[dict[str, Kind]] = {
+    ".log": "segment",
+    ".parquet": "parquet",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+}
+_FRONT_BYTES: Final = 64
+
+
+class HistoryError(FakebrokerError):
+    """Paths that name no history that can be read. The message says which and why."""
+
+
+class HistoryFile(NamedTuple):
+    """A file of a history.
+
+    Attributes:
+        path: Where it is.
+        kind: "segment", "json" or "parquet".
+        log_partition: The partition that its folder or name tells; None if the rows tell it.
+    """
+
+    path: Path
+    kind: Kind
+    log_partition: int | None
+
+
+class Summary(NamedTuple):
+    """What came of reading a history.
+
+    Attributes:
+        files: How many files were begun.
+        records: Records that were read, those that are commits included; a record in two files counts twice.
+        commits: Records that are committed offsets or their tombstones.
+        rejects: How many rejects there were by reason; N stands for numbers in it.
+    """
+
+    files: int
+    records: int
+    commits: int
+    rejects: dict[str, int]
+
+
+class History:
+    """The rows of the table `decoded` in some files, made while they are asked for; `summary` counts those so far."""
+
+    def __init__(self, files: Sequence[HistoryFile], source: str, topic: str | None) -> None:
+        self.files = files
+        self.source = source
+        self._topic = topic
+        self._begun = 0
+        self._what: Counter[str] = Counter()
+        self._reasons: Counter[str] = Counter()
+
+    def __iter__(self) -> Iterator[Row]:
+        self._begun = 0
+        self._what.clear()
+        self._reasons.clear()
+        for file in self.files:
+            self._begun += 1
+            for found in read_file(file, self.source, topic=self._topic):
+                for row in [reject_row(found)] if isinstance(found, Reject) else decode_record(found):
+                    self._what[row["what"]] += 1
+                    if row["what"] == "reject":
+                        self._reasons[_kind_of_reason(row["reason"])] += 1
+                    yield row
+
+    @property
+    def summary(self) -> Summary:
+        """How many rows there were so far."""
+        commits = self._what["commit"]
+        return Summary(self._begun, commits + self._what["record"], commits, dict(self._reasons.most_common()))
+
+
+def read_history(paths: Iterable[str | Path], *, source: str | None = None, topic: str | None = None) -> History:
+    """The rows of the table `decoded` for all records in files, folders and patterns such as `dump/*.parquet`.
+
+    A record that stands in several files comes several times; `distinct_rows` makes one of them. Files are read in the
+    order of the paths, those of a folder by partition and base offset, or by name.
+
+    Args:
+        paths: Log segments, partition folders, a broker's data directory, JSON lines, Parquet, or folders of these.
+        source: The name of the log; `__consumer_offsets` unless given.
+        topic: The topic whose records are wanted from JSON lines and Parquet, if it is not called
+            `__consumer_offsets`; a prefix such as that of a mirror is no other name.
+
+    Raises HistoryError, at once, when a path names nothing that can be read. A file that turns out unreadable later is
+    a reject.
+    """
+    return History(files_of(paths), source or SOURCE, topic)
+
+
+def files_of(paths: Iterable[str | Path]) -> list[HistoryFile]:
+    """The files that paths name, each once, with their kinds. Raises HistoryError."""
+    found: dict[Path, HistoryFile] = {}
+    for path in paths:
+        for file in _files_at(str(path)):
+            found.setdefault(file.path.resolve(), file)
+    if not found:
+        raise HistoryError("no path is given")
+    return list(found.values())
+
+
+def read_file(file: HistoryFile, source: str, *, topic: str | None = None) -> Iterator[LogRecord | Reject]:
+    """What is in one file. A file that cannot be opened is a reject."""
+    try:
+        if file.kind == "segment":
+            assert file.log_partition is not None, "files_of has found it"
+            yield from read_segment(Segment(file.path, file.log_partition, source))
+        elif file.kind == "json":
+            yield from read_json_lines(file.path, source, log_partition=file.log_partition, topic=topic)
+        else:
+            yield from read_parquet(file.path, source, log_partition=file.log_partition, topic=topic)
+    except OSError as error:
+        yield Reject(source, str(file.path), 0, file.log_partition, None, _told(error), None)
+
+
+def _files_at(text: str) -> Iterator[HistoryFile]:
+    """The files of one path or pattern. Raises HistoryError if there are none."""
+    if "://" in text:
+        raise HistoryError(f"{text}: only files of this machine are read without Spark; use --engine spark")
+    if has_magic(text) and not Path(text).exists():
+        matches = sorted(glob(text, recursive=True))
+        if not matches:
+            raise HistoryError(f"{text}: no file has such a name")
+    else:
+        matches = [text]
+    is_pattern = matches != [text]
+    files = [file for match in matches for file in _files_of_path(Path(match), may_skip=is_pattern)]
+    if not files:
+        raise HistoryError(f"{text}: neither log segments of {TOPIC}, JSON lines nor Parquet are there")
+    yield from files
+
+
+def _files_of_path(path: Path, *, may_skip: bool) -> Iterator[HistoryFile]:
+    try:
+        if not path.exists():
+            raise HistoryError(f"{path}: there is no such file or folder")
+        if path.is_dir():
+            yield from sorted(_files_in(path), key=_order)
+        elif file := _known(path):
+            yield file
+        elif not may_skip:
+            raise HistoryError(f"{path}: {_why_unknown(path)}")
+    except OSError as error:
+        raise HistoryError(f"{path}: {_told(error)}") from None
+
+
+def _files_in(folder: Path) -> Iterator[HistoryFile]:
+    """The files in a folder and those in it: of a data directory only the partitions of `__consumer_offsets`."""
+    children = sorted(folder.iterdir())
+    partitions = [each for each in children if _LOG_FOLDER.fullmatch(each.name) and each.is_dir()]
+    for child in partitions or children:
+        if child.name.startswith(("_", ".")) and not child.name.startswith(TOPIC):
+            continue  # what Spark and others keep beside the data
+        if child.is_dir():
+            yield from _files_in(child)
+        elif _suffix(child) in _SUFFIXES and (file := _known(child)):
+            yield file
+
+
+def _known(path: Path) -> HistoryFile | None:
+    """The file with its kind, by name and else by first bytes; None if it is of no kind that is read."""
+    partition = _partition_of(path)
+    kind = _SUFFIXES.get(_suffix(path)) or _kind_by_bytes(path)
+    if kind is None or (kind == "segment" and partition is None):
+        return None
+    return HistoryFile(path, kind, partition)
+
+
+def _suffix(path: Path) -> str:
+    """The ending of a file's name that says what it is, that of the compression left out."""
+    return Path(path.name.removesuffix(".gz")).suffix.lower()
+
+
+def _kind_by_bytes(path: Path) -> Kind | None:
+    with path.open("rb") as file:
+        front = file.read(_FRONT_BYTES)
+    if front.startswith(PARQUET_MAGIC):
+        return "parquet"
+    if front.lstrip().startswith(b"{") or front.startswith(GZIP_MAGIC):
+        return "json"
+    is_batch = len(front) > 16 and front[16] <= 2 and 0 < int.from_bytes(front[8:12], "big") < 1 << 30
+    return "segment" if is_batch else None
+
+
+def _partition_of(path: Path) -> int | None:
+    """The partition of the log in a file's name or that of a folder around it, the nearest to the file."""
+    found = list(_NAMED_PARTITION.finditer(path.absolute().as_posix()))
+    return int(found[-1][1] or found[-1][2]) if found else None
+
+
+def _why_unknown(path: Path) -> str:
+    if path.stat().st_size == 0:
+        return "the file is empty"
+    if _SUFFIXES.get(_suffix(path)) == "segment" or _kind_by_bytes(path) == "segment":
+        return f"a log segment must be in a folder {TOPIC}-N, which tells its partition"
+    return "neither a log segment, JSON lines nor Parquet"
+
+
+def _order(file: HistoryFile) -> tuple[int, int, str]:
+    stem = file.path.stem
+    base_offset = int(stem) if file.kind == "segment" and stem.isascii() and stem.isdigit() else -1
+    return -1 if file.log_partition is None else file.log_partition, base_offset, str(file.path)
+
+
+def _told(error: OSError) -> str:
+    return f"the file cannot be read: {error.strerror or error}"
+
+
+def _kind_of_reason(reason: str) -> str:
+    """A reason without its numbers, to count by."""
+    return re.sub(r"-?\b(?:0x[0-9a-f]+|\d+)", "N", reason)

@@ -1,0 +1,47 @@
+"""The table `commits` in plain Python."""
+
+from typing import Any
+
+from fakebroker.history.distinct import distinct_rows
+from fakebroker.history.transactions import Outcome, outcomes_of
+from fakebroker.pipeline.tables.commits import TABLE
+
+Row = dict[str, Any]
+
+
+def commits(decoded: list[Row], events: list[Row]) -> list[Row]:
+    """A row for each offset commit of the logs, with the outcome of its transaction, and for each one of the journals.
+
+    Args:
+        decoded: Rows of `decoded`, in any order, records in several files included.
+        events: Rows of `events`; those that are not `offset_committed` do not matter.
+    """
+    rows, _ = distinct_rows(decoded)
+    journalled = [_from_journal(event) for event in events if event["kind"] == "offset_committed"]
+    return [_from_log(row, outcome) for row, outcome in outcomes_of(rows)] + journalled
+
+
+def _from_log(row: Row, outcome: Outcome) -> Row:
+    return {name: row.get(name) for name in TABLE.column_names} | outcome._asdict()
+
+
+def _from_journal(event: Row) -> Row:
+    """A line of a journal tells what took effect; a commit without metadata has the empty text, as in the log."""
+    return dict.fromkeys(TABLE.column_names) | {
+        "group_id": event["group"],
+        "topic": event["topic"],
+        "partition": event["partition"],
+        "committed_offset": event["offset"],
+        "leader_epoch": event["leader_epoch"],
+        "metadata": event["metadata"] or "",
+        "committed_at": event["wall_ms"],
+        "transactional": False,
+        "outcome": "committed",
+        "at": event["wall_ms"],
+        "applied_at": event["wall_ms"],
+        "member_id": event["member_id"],
+        "generation": event["generation"],
+        "source": event["run"],
+        "seq": event["seq"],
+        "part": event["part"],
+    }
