@@ -1,0 +1,84 @@
+"""Columns of bytes as numpy sees them: numbers and texts at many positions read at once."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Positions = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+# What the longest number that is read takes: so many bytes of zeros stand behind the data, and every position inside of
+# the data can be read as any number without a check.
+_PADDING = b"\0" * 8
+
+
+class ByteColumn:
+    """The values of one binary Arrow array: where each begins and ends, and the numbers and texts in them."""
+
+    def __init__(self, array: Any) -> None:
+        """`array` is a pyarrow BinaryArray; a null is as an empty value here."""
+        _, offsets, data = array.buffers()
+        count = len(array)
+        bounds = np.frombuffer(offsets, np.int32, count + 1, array.offset * 4).astype(np.int64) if count else _NOTHING
+        low, high = int(bounds[0]), int(bounds[-1])
+        self._bytes = (b"" if data is None else data.slice(low, high - low).to_pybytes()) + _PADDING
+        self._data = np.frombuffer(self._bytes, np.uint8)
+        self.starts: Positions = bounds[:-1] - low
+        self.ends: Positions = bounds[1:] - low
+        self.lengths: Positions = self.ends - self.starts
+
+    def int8(self, at: "Positions") -> "NDArray[np.int64]":
+        """The unsigned byte at each position."""
+        return self._data[at].astype(np.int64)
+
+    def int16(self, at: "Positions") -> "NDArray[np.int64]":
+        """The big-endian int16 at each position."""
+        return self._numbers(at, ">i2")
+
+    def int32(self, at: "Positions") -> "NDArray[np.int64]":
+        """The big-endian int32 at each position."""
+        return self._numbers(at, ">i4")
+
+    def int64(self, at: "Positions") -> "NDArray[np.int64]":
+        """The big-endian int64 at each position."""
+        return self._numbers(at, ">i8")
+
+    def texts(self, starts: "Positions", lengths: "Positions") -> Any:
+        """A pyarrow BinaryArray of the bytes at these places."""
+        offsets = np.zeros(len(starts) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        total = int(offsets[-1])
+        data = self._data[np.repeat(starts - offsets[:-1], lengths) + np.arange(total)] if total else _NO_BYTES
+        buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
+        return pa.Array.from_buffers(pa.binary(), len(starts), buffers)
+
+    def _numbers(self, at: "Positions", kind: str) -> "NDArray[np.int64]":
+        """Numbers are read where they are, which need not be where the machine would align them."""
+        size = np.dtype(kind).itemsize
+        view: Any = np.ndarray((len(self._bytes) - size + 1,), kind, self._bytes, 0, (1,))
+        return np.asarray(view[at], np.int64)
+
+
+_NOTHING = np.zeros(1, np.int64)
+_NO_BYTES = np.zeros(0, np.uint8)
+
+
+def are_utf8(texts: Any) -> "Flags":
+    """Which values of a BinaryArray are valid UTF-8."""
+    try:
+        texts.cast(pa.string())
+    except pa.ArrowInvalid:
+        return np.fromiter(map(_is_utf8, texts.to_pylist()), np.bool_, len(texts))
+    return np.ones(len(texts), np.bool_)
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
