@@ -1,0 +1,1 @@
+"""Python data sources for Spark: histories of `__consumer_offsets` and journals."""
