@@ -20,12 +20,16 @@ _SYNC: Final = (
 
 def join_answers(events: DataFrame) -> DataFrame:
     """The lines of JoinGroup that went well, with `answer` (`group_answers.JoinAnswer`)."""
-    return _answered(events, "JoinGroup").withColumn("answer", F.udf(join_answer, _JOIN)("request", "response"))
+    return _answered(events, "JoinGroup").withColumn(
+        "answer", F.udf(join_answer, _JOIN, useArrow=True)("request", "response")
+    )
 
 
 def sync_answers(events: DataFrame) -> DataFrame:
     """The lines of SyncGroup that went well, with `answer` (`group_answers.SyncAnswer`)."""
-    return _answered(events, "SyncGroup").withColumn("answer", F.udf(sync_answer, _SYNC)("request", "response"))
+    return _answered(events, "SyncGroup").withColumn(
+        "answer", F.udf(sync_answer, _SYNC, useArrow=True)("request", "response")
+    )
 
 
 def _answered(events: DataFrame, api: str) -> DataFrame:

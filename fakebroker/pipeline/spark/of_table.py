@@ -3,11 +3,15 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
+from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.pipeline.contract import SPARK_TYPES, Column, Table
 
 
 def of_table(frame: DataFrame, table: Table) -> DataFrame:
-    """The columns of `table`. Times are numbers of milliseconds in `frame`, as they are in rows of plain Python."""
+    """The columns of `table`. Times are numbers of milliseconds in `frame`, as they are in rows of plain Python.
+
+    A time that no table can have, outside of the years 1 to 9999, is null.
+    """
     return frame.select(*(_column(column) for column in table.columns))
 
 
@@ -19,7 +23,9 @@ def ddl_in_ms(table: Table) -> str:
 def _column(column: Column) -> "F.Column":
     value = F.col(f"`{column.name}`")
     if column.type == "timestamp":
-        return F.timestamp_millis(value.cast("BIGINT")).alias(column.name)
+        time_ms = value.cast("BIGINT")
+        storable = F.when(time_ms.between(FIRST_TIME_MS, LAST_TIME_MS), time_ms)
+        return F.timestamp_millis(storable).alias(column.name)
     return value.cast(SPARK_TYPES[column.type]).alias(column.name)
 
 
