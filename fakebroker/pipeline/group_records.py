@@ -14,8 +14,9 @@ Row = dict[str, Any]
 CLASSIC_KIND: Final = "GroupMetadata"
 _TYPES: Final = {"ConsumerGroup": "consumer", "ShareGroup": "share", "StreamsGroup": "streams"}
 
-# What the rows that are made of records have of them.
-ORIGIN_COLUMNS: Final = ("source", "log_partition", "log_offset", "seq", "part")
+KIND_PATTERN: Final = f"^({CLASSIC_KIND}$|{'|'.join(_TYPES)})"
+"""A regular expression for the kinds of records of groups."""
+
 # What replaying needs of a record.
 COLUMNS: Final = ("source", "group_id", "log_partition", "log_offset", "kind", "key", "value", "at")
 ORDER: Final = ("source", "group_id", "log_partition", "log_offset")

@@ -5,13 +5,12 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
+from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.pipeline.group_records import CLASSIC_KIND, by_group, group_type, key_of, origin_of, part_of, value_of
 from fakebroker.pipeline.member_bytes import CONSUMER, subscribed_topics
 
 Row = dict[str, Any]
 
-_FIRST_MS: Final = -62_135_596_800_000  # tables have times of the years 1 to 9999
-_LAST_MS: Final = 253_402_300_799_999
 _RECONCILED: Final = 0  # a member's state in its current assignment: it has what it shall have
 
 _DEAD: Final[Row] = {
@@ -89,7 +88,7 @@ def _classic(value: Any) -> Row:
         "leader": value["leader"],
         "members": len(members),
         "subscribed_topics": topics,
-        "state_at": state_ms if state_ms != -1 and _FIRST_MS <= state_ms <= _LAST_MS else None,
+        "state_at": state_ms if state_ms != -1 and FIRST_TIME_MS <= state_ms <= LAST_TIME_MS else None,
     }
 
 

@@ -179,6 +179,4 @@ def as_expired(losses: Iterable[Row], retention_ms: int) -> list[Expired]:
 def losses_of_log(history: History, options: WhatifOptions) -> list[Row]:
     """The what-if of a history's log."""
     tables = tables_of_log(history)
-    return retention_losses(
-        tables.commits, tables.coordinator_records, tables.group_states, [], [], options=options
-    )
+    return retention_losses(tables.commits, tables.coordinator_records, tables.group_states, [], [], options=options)

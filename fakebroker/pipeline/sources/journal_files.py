@@ -5,7 +5,6 @@ left when it was killed (`.jsonl.open`), and compressed ones (`.jsonl.gz`). A fi
 name; what begins like gzip is read as gzip.
 """
 
-import gzip
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +21,8 @@ Row = dict[str, Any]
 
 SUFFIXES: Final = (".jsonl", ".jsonl.gz", f".jsonl{OPEN_SUFFIX}")
 _GZIP_MAGIC: Final = b"\x1f\x8b"
+_GZIP_FORMAT: Final = zlib.MAX_WBITS | 16  # what zlib calls it
+_CHUNK_BYTES: Final = 1 << 18
 
 
 def read_journals(paths: Sequence[str | os.PathLike[str]]) -> tuple[list[Row], list[Row]]:
@@ -72,12 +73,34 @@ def lines_of(file: str, stream: IO[bytes]) -> Iterator[Row]:
     """
     is_gzip = stream.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
     stream.seek(0)
-    lines: Iterable[bytes] = gzip.GzipFile(fileobj=stream) if is_gzip else stream
     number = 0
     try:
-        for number, data in enumerate(lines, 1):
+        for number, data in enumerate(_gzip_lines(stream) if is_gzip else stream, 1):
             content = data.rstrip(b"\n")
             if content.strip():
                 yield parse_line(Line(file, number, content, is_ended=len(content) < len(data)))
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        yield reject_row(file, number + 1, f"the gzip data ends or breaks here: {error}")
+    except zlib.error as error:
+        yield reject_row(file, number + 1, f"the gzip data breaks here: {error}")
+
+
+def _gzip_lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """The lines of compressed data, up to where it ends or breaks. Raises zlib.error."""
+    rest = b""
+    for data in _decompressed(stream):
+        *lines, rest = (rest + data).split(b"\n")
+        yield from (line + b"\n" for line in lines)
+    if rest:
+        yield rest
+
+
+def _decompressed(stream: IO[bytes]) -> Iterator[bytes]:
+    """Compressed data of one or several gzip files after each other, piece by piece. Raises zlib.error."""
+    unzip = zlib.decompressobj(_GZIP_FORMAT)
+    while chunk := stream.read(_CHUNK_BYTES):
+        while chunk:
+            if unzip.eof:
+                unzip = zlib.decompressobj(_GZIP_FORMAT)
+            yield unzip.decompress(chunk, _CHUNK_BYTES)
+            chunk = unzip.unconsumed_tail or unzip.unused_data
+    if not unzip.eof:
+        raise zlib.error("it ends in the middle")

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, NoReturn
 
+from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.journal.schema import COMMON, KINDS, SCHEMA_VERSION, Column, all_columns
 from fakebroker.pipeline.tables.journal_lines import TABLE
 
@@ -18,13 +19,14 @@ _BLANK: Final[Row] = dict.fromkeys(TABLE.column_names)
 _COLUMNS: Final = all_columns()
 _COLUMNS_OF_KIND: Final = {name: (*COMMON, *kind.columns) for name, kind in KINDS.items()}
 
-# Numbers that tables have with 32 bits, and times, of which tables have the years 1 to 9999.
+# Numbers that tables have with 32 bits; and the times of the broker, of which tables have the years 1 to 9999. Clients
+# may send any commit timestamp.
 _INT32: Final = ("node", "api_key", "version", "partition", "generation", "leader_epoch")
-_TIMES: Final = ("wall_ms", "received_wall_ms", "committed_ms", "due_ms", "from_ms", "to_ms")
+_TIMES: Final = ("wall_ms", "received_wall_ms")
 _SPANS: Final[dict[str, tuple[int, int, str]]] = {
     **{c.name: (-(2**63), 2**63 - 1, "no number of 64 bits") for c in _COLUMNS.values() if c.type == "int"},
     **dict.fromkeys(_INT32, (-(2**31), 2**31 - 1, "no number of 32 bits")),
-    **dict.fromkeys(_TIMES, (-62_135_596_800_000, 253_402_300_799_999, "no time of the years 1 to 9999")),
+    **dict.fromkeys(_TIMES, (FIRST_TIME_MS, LAST_TIME_MS, "no time of the years 1 to 9999")),
 }
 _EXACT: Final[dict[str, type[Any]]] = {"int": int, "string": str, "boolean": bool, "strings": list, "ints": list}
 _TYPE_NAMES: Final = {

@@ -47,7 +47,9 @@ def _read(split: Split, source: str) -> Iterator[Any]:
         case "live":
             from fakebroker.history.live import read_partition
 
-            yield from decode_found(read_partition(split.file, split.log_partition or 0, split.start, split.end, source))
+            yield from decode_found(
+                read_partition(split.file, split.log_partition or 0, split.start, split.end, source)
+            )
 
 
 def decode_found(found: Iterable[Found]) -> Iterator[Any]:
