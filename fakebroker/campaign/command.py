@@ -1,6 +1,5 @@
 """`fakebroker campaign`: many runs of scenarios with seeds and settings, and what failed."""
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,9 +129,9 @@ def _about(planned: "Campaign") -> dict[str, Any]:
 
 def _tell(folder: Path) -> list[dict[str, Any]]:
     """Print what came of a campaign; its failures. Raises FakebrokerError if there is none in the folder."""
-    import pyarrow.parquet as pq
+    import pyarrow.dataset as ds
 
-    from fakebroker.campaign.told import told
+    from fakebroker.campaign.told import Count, told
     from fakebroker.pipeline.publish import Published
     from fakebroker.pipeline.rows import parquet_files, read_rows
     from fakebroker.pipeline.tables import table
@@ -141,12 +140,10 @@ def _tell(folder: Path) -> list[dict[str, Any]]:
     for name in ("campaign_runs", "campaign_failures"):
         if not published.has(name):
             raise FakebrokerError(f"{folder} has no table {name}: is it a campaign's?")
-    outcomes: Counter[str] = Counter()
-    scenarios: set[str] = set()
-    for file in parquet_files(published.folder_of("campaign_runs")):
-        for batch in pq.ParquetFile(file).iter_batches(columns=["scenario", "outcome"]):
-            outcomes.update(batch.column("outcome").to_pylist())
-            scenarios.update(batch.column("scenario").unique().to_pylist())
+    runs = ds.dataset([str(file) for file in parquet_files(published.folder_of("campaign_runs"))], format="parquet")
+    keys = ["scenario", "settings", "outcome"]
+    grouped = runs.to_table(columns=keys).group_by(keys).aggregate([([], "count_all")])
+    counts = [Count(row["scenario"], row["settings"], row["outcome"], row["count_all"]) for row in grouped.to_pylist()]
     failures = read_rows(table("campaign_failures"), published.folder_of("campaign_failures"))
-    click.echo(told(outcomes, len(scenarios), failures))
+    click.echo(told(counts, failures))
     return failures
