@@ -2,7 +2,6 @@
 
 import hmac
 import os
-import re
 import secrets
 from hashlib import sha256
 from pathlib import Path
@@ -19,7 +18,6 @@ _PUBLIC = frozenset(
         "sessioned", "stream", "",
     }
 )  # fmt: skip
-_ACTOR = re.compile(r"\W+")
 
 
 class PlainNames:
@@ -101,15 +99,3 @@ def _made(path: Path) -> bytes:
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
         out.write(secret + b"\n")
     return secret
-
-
-def actor_name(wanted: str, taken: frozenset[str]) -> str:
-    """A name for an actor that is not among `taken`, from a client id: letters, digits, `_` and `-`."""
-    name = _ACTOR.sub("_", wanted.replace("-", "_"), 0).strip("_").lower() or "member"
-    name = name.encode("ascii", "ignore").decode() or "member"
-    if not name[0].isalpha():
-        name = f"member_{name}"
-    number, free = 2, name
-    while free in taken:
-        free, number = f"{name}_{number}", number + 1
-    return free

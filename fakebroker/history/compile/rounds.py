@@ -1,8 +1,10 @@
 """What members do from one settled state of a group to the next: leave, join, join again, and share the partitions."""
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from fakebroker.history.compile.anonymise import HashedNames, actor_name
+from fakebroker.history.compile.actors import free_name
+from fakebroker.history.compile.anonymise import HashedNames
 from fakebroker.history.compile.happened import Member, Settled
 from fakebroker.history.compile.timeline import ADMIN, Timeline
 from fakebroker.recording.step_fields import duration_text
@@ -13,6 +15,7 @@ Json = Any
 _OK = {"error": "NONE"}
 _CONSUMER, _RANGE = "consumer", "range"
 _HOLD = "joins"
+EARLIER = "earlier"  # the member that stands for those before a window
 
 
 class Rounds:
@@ -48,18 +51,15 @@ class Rounds:
                 return identity
         return self.leader if self.members else None
 
-    def _actor_for(self, member: Member) -> str:
-        if member.identity not in self._names:
-            names = self._line.names
-            if isinstance(names, HashedNames):
-                name = names.name("member", member.identity)
-            else:
-                taken = frozenset({*self._names.values(), ADMIN, *ALL_WORDS, *STEP_KEYS})
-                name = actor_name(member.instance_id or member.client_id or "member", taken)
-            self._names[member.identity] = name
-            client = None if member.client_id is None else names.name("client", member.client_id)
-            self.actors[name] = {} if client in (None, name) else {"client_id": client}
-        return self._names[member.identity]
+    def _rename(self, member: Member) -> None:
+        """A new actor for a member, which may have had another one before."""
+        names, wanted = self._line.names, member.instance_id or member.client_id or "member"
+        if isinstance(names, HashedNames) and member.identity != EARLIER:
+            wanted = names.name("member", member.identity)
+        name = free_name(wanted, {*self.actors, ADMIN, *ALL_WORDS, *STEP_KEYS})
+        self._names[member.identity] = name
+        client = None if member.client_id is None else names.name("client", member.client_id)
+        self.actors[name] = {} if client in (None, name) else {"client_id": client}
 
     # -- from one state to the next ----------------------------------------------------------------------------------
 
@@ -98,7 +98,8 @@ class Rounds:
         """Everybody leaves."""
         if not self.members:
             return
-        self._leave(list(self.members), settled)
+        ended = {self.actor(each) for each, member in self.members.items() if member.member_id in settled.expired}
+        self._leave([self.actor(each) for each in self.members], ended)
         self.generation += 1
         self.members, self.state, self.leader = {}, "Empty", None
         self._line.add({"expect": {"group": self._line.group, **self.seen()}})
@@ -111,13 +112,12 @@ class Rounds:
         """The group is gone."""
         self.members, self.state, self.leader, self.generation, self.exists = {}, "Empty", None, 0, False
 
-    def _leave(self, identities: list[str], settled: Settled) -> None:
-        for identity in identities:
-            actor, member = self.actor(identity), self.members[identity]
-            if member.member_id in settled.expired:
-                step = {"group": f"evict {self._line.group}", "member": f"${actor}.member_id"}
+    def _leave(self, actors: Sequence[str], ended: Collection[str]) -> None:
+        """Actors leave; of those in `ended` the session ends."""
+        for actor in actors:
+            if actor in ended:
                 self._line.remark(f"The session of {actor} ended.")
-                self._line.add(step)
+                self._line.add({"group": f"evict {self._line.group}", "member": f"${actor}.member_id"})
             else:
                 self._line.add({actor: "leave", "expect": _OK})
 
@@ -126,19 +126,21 @@ class Rounds:
         line, before = self._line, self.members
         changed = [each for each in wanted if each in before and wanted[each].topics != before[each].topics]
         again = [each for each in changed if wanted[each].instance_id is None]
-        gone = [each for each in before if each not in wanted]
-        new = [each for each in wanted if each not in before]
-        stay = [each for each in wanted if each in before and each not in again]
+        gone = [self.actor(each) for each in before if each not in wanted or each in again]
+        new = [each for each in wanted if each not in before or each in again]
+        stay = [each for each in wanted if each not in new]
+        ended = {self.actor(each) for each in before if before[each].member_id in settled.expired}
         if settled.generation is not None:
             line.remark(f"Generation {settled.generation} of the history.")
         if again:
-            line.remark("Members that changed their subscription leave and join here.")
+            line.remark("Who changed its subscription is another actor from here on.")
         line.add({"group": f"hold_joins {line.group}", "as": _HOLD})
-        self._leave([*gone, *again], settled)
-        if before and not gone and not again and not new:
+        if before and not gone and not new:
             line.add({"group": f"rebalance {line.group}", "reason": "the history has a rebalance here"})
-        for identity in [*new, *again]:
+        for identity in new:  # before others leave: a group that everybody left would become Empty
+            self._rename(wanted[identity])
             line.add({**self._join(wanted[identity], settled), "later": True})
+        self._leave(gone, ended)
         for identity in stay:
             member = wanted[identity]
             is_same = member.member_id == before[identity].member_id and identity not in changed
@@ -177,7 +179,7 @@ class Rounds:
         """The step in which a member joins, as it would send it."""
         names, settled = self._line.names, settled or self._settled
         self._settled = settled
-        step: dict[str, Json] = {self._actor_for(member): f"join {self._line.group}"}
+        step: dict[str, Json] = {self.actor(member.identity): f"join {self._line.group}"}
         protocol_type = settled.protocol_type or _CONSUMER if settled else _CONSUMER
         if protocol_type == _CONSUMER:
             step["topics"] = [self._line.topic(each) for each in member.topics or tuple(member.assignment)]

@@ -7,11 +7,9 @@ from fakebroker.history.compile.anonymise import Names
 from fakebroker.history.compile.batches import Batch, batches_of, folded
 from fakebroker.history.compile.happened import Commit, Event, Gone, Member, Place, Settled, Window
 from fakebroker.history.compile.retention import Retention, is_expiry, passes_of
-from fakebroker.history.compile.rounds import Rounds
+from fakebroker.history.compile.rounds import EARLIER, Rounds
 from fakebroker.history.compile.timeline import Timeline, time_text
 
-_EARLIER = "earlier"
-_NOBODY = "not recorded"
 _GROUP_GONE = "The group is deleted here; whether by somebody or by a cleanup, the log does not tell."
 _OFFSET_GONE = "The log does not tell who deleted this; it is too young to have expired."
 
@@ -56,9 +54,9 @@ class Story:
         self.line.remark("What the group had committed before the window, by a member that stands for all of then.")
         self.rounds.settle(_earlier(settled, commits))
         if settled.state == "Stable":
-            self._commit_as(commits, _EARLIER)
+            self._commit_as(commits, EARLIER)
             return
-        self._commit_as([each for each in commits if each.at_ms <= settled.since_ms], _EARLIER)
+        self._commit_as([each for each in commits if each.at_ms <= settled.since_ms], EARLIER)
         self.line.at(settled.since_ms)
         self.rounds.settle(settled)
         self._commit_as([each for each in commits if each.at_ms > settled.since_ms], None)
@@ -187,9 +185,9 @@ def _earlier(settled: Settled, commits: Sequence[Commit]) -> Settled:
     places: dict[str, list[int]] = {}
     for topic, partition in sorted(_places(commits)):
         places.setdefault(topic, []).append(partition)
-    member = Member(_EARLIER, None, None, None, None, topics, places)
+    member = Member(EARLIER, None, None, None, None, topics, places)
     return settled._replace(
-        state="Stable", generation=None, leader=_EARLIER, members=(member,), causes=(), expired=frozenset()
+        state="Stable", generation=None, leader=EARLIER, members=(member,), causes=(), expired=frozenset()
     )
 
 

@@ -8,6 +8,7 @@ from fakebroker.errors import FakebrokerError
 from fakebroker.history.compile.happened import Commit, Event, Gone, Place, Row, Settled, Window, position_of
 from fakebroker.history.compile.settled import settled_of
 
+_OWN_RETENTION = "EX-2"  # the rule by which an offset expires that was committed with a retention of its own
 _STRANGE_MS = 60_000  # a commit timestamp that is further from the record's was chosen by the client
 TABLES = ("commits", "group_states", "members", "assignments", "expiries", "requests", "events")
 
@@ -53,7 +54,9 @@ def _source_of(tables: Mapping[str, Sequence[Row]], group_id: str) -> str:
 
 
 def _events_of(tables: Mapping[str, Sequence[Row]], group_id: str) -> Iterator[Event]:
-    yield from (commit for row in tables.get("commits", ()) for commit in _commits(row))
+    kept_ms = _retention_times(tables)
+    for row in tables.get("commits", ()):
+        yield from (_with_retention(each, kept_ms) if isinstance(each, Commit) else each for each in _commits(row))
     yield from (_expiry(row) for row in tables.get("expiries", ()))
     requests = list(tables.get("events", ()))
     yield from (gone for row in requests for gone in _deleted(row, group_id))
@@ -87,6 +90,31 @@ def _commits(row: Row) -> Iterator[Commit | Gone]:
         position, at_ms, row["topic"], row["partition"], row["committed_offset"], row["metadata"] or "",
         row["expires_at"], row.get("member_id"),
     )  # fmt: skip
+
+
+def _retention_times(tables: Mapping[str, Sequence[Row]]) -> dict[tuple[int, Place | None], int]:
+    """When commits with a retention of their own expire, as a journal tells: by request, or by what expired."""
+    found: dict[tuple[int, Place | None], int] = {}
+    commits = sorted((row for row in tables.get("commits", ()) if row["log_offset"] is None), key=position_of)
+    for row in tables.get("expiries", ()):
+        if row["rule"] == _OWN_RETENTION:
+            of_place = [
+                each for each in commits if (each["topic"], each["partition"]) == (row["topic"], row["partition"])
+            ]
+            before = [each["seq"] for each in of_place if each["seq"] < row["seq"]]
+            if before:
+                found[before[-1], (row["topic"], row["partition"])] = row["due_at"]
+    for row in tables.get("events", ()):
+        if row["api"] == "OffsetCommit" and (retention_ms := _message(row["request"]).get("RetentionTimeMs", -1)) >= 0:
+            found[row["seq"], None] = row["wall_ms"] + retention_ms
+    return found
+
+
+def _with_retention(commit: Commit, kept_ms: Mapping[tuple[int, Place | None], int]) -> Commit:
+    if commit.expires_ms is not None:
+        return commit
+    seq = commit.position[0]
+    return commit._replace(expires_ms=kept_ms.get((seq, None), kept_ms.get((seq, commit.place))))
 
 
 def _expiry(row: Row) -> Gone:
@@ -144,6 +172,8 @@ def _partitions(events: Iterable[Event]) -> dict[str, int]:
 def _retentions(expiries: Iterable[Row], states: Sequence[Settled]) -> Iterator[int]:
     """The retention in force, from what expired by it: each row knows from when it was due."""
     for row in expiries:
+        if row["rule"] == _OWN_RETENTION:
+            continue
         before = [each for each in states if each.position < (row["seq"], row["part"])]
         is_empty = bool(before) and before[-1].state == "Empty" and before[-1].protocol_type is not None
         base_ms = before[-1].since_ms if is_empty else row["committed_at"]

@@ -50,7 +50,7 @@ def of_group(tables: dict[str, Rows], group_id: str) -> dict[str, Rows]:
     found = {}
     for name, rows in tables.items():
         if name in ("events", "requests"):
-            wanted = ("OffsetDelete", "DeleteGroups", "DeleteTopics")
+            wanted = ("OffsetDelete", "DeleteGroups", "DeleteTopics", "OffsetCommit")
             found[name] = [
                 row for row in rows if row["api"] in wanted and group_id in (row["groups"] or []) and row["seq"] >= 0
             ]
