@@ -36,7 +36,7 @@ def retention_of(window: Window, given: dict[str, str]) -> Retention:
     else:
         retention_ms, why = DEFAULT_RETENTION_MS, "the history does not tell it: Kafka's default"
     alive_ms = _oldest_ms(window)
-    if RETENTION not in given and retention_ms + DEFAULT_INTERVAL_MS < alive_ms:
+    if RETENTION not in given and not window.retentions_ms and retention_ms + DEFAULT_INTERVAL_MS < alive_ms:
         retention_ms = (alive_ms // _MINUTE_MS + 1) * _MINUTE_MS
         why = "the history does not tell it, but keeps offsets that were nearly as old"
     interval_ms = int(given[INTERVAL]) if INTERVAL in given else _interval_ms(window)

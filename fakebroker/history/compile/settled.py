@@ -125,8 +125,10 @@ class _Journal:
         if "its coordinator" in reason or reason.startswith("loaded from the log"):
             if row["state"] == "Dead":
                 self._causes, self._began = [], position_of(row)
-            if row["state"] == "Dead" or self._is_known(row):
+            if row["state"] != "Stable" or self._is_known(row):
                 return  # the same group, at another coordinator
+        if row["protocol_type"] is None and row["state"] != "Dead":
+            row = {**row, "protocol_type": "consumer"}  # groups that have or had members have one
         if row["state"] != "Stable":
             self._found.append(_state(row, (), causes=tuple(self._causes), expired=self._expired()))
             self._causes = []
