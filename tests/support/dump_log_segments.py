@@ -1,4 +1,4 @@
-"""What Kafka's own `DumpLogSegments --offsets-decoder` says of segments, and what our decoder says in the same words."""
+"""What Kafka's own `DumpLogSegments --offsets-decoder` says of segments, and our decoder in the same words."""
 
 import json
 import re

@@ -1,7 +1,6 @@
 """Clients that make a real Kafka write every kind of record it keeps in `__consumer_offsets`."""
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
@@ -50,24 +49,20 @@ def consumer(kafka: RealKafka, group_id: str, **settings: Any) -> Consumer:
     return Consumer({**common, "auto.offset.reset": "earliest", "client.id": f"client of {group_id}", **named})
 
 
-def await_assignment(reader: Consumer) -> None:
-    """Poll until the member has partitions."""
-    until(reader, lambda: bool(reader.assignment()))
-
-
-def until(reader: Consumer, is_so: Callable[[], bool]) -> None:
-    """Poll until something is so."""
+def await_assignments(*members: Consumer) -> None:
+    """Poll all these members of a group until each has partitions: one may have to give up what another gets."""
     end_s = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < end_s, "the consumer did not get there"
-        reader.poll(0.1)
+    while not all(member.assignment() for member in members):
+        assert time.monotonic() < end_s, "a consumer got no partitions"
+        for member in members:
+            member.poll(0.05)
 
 
 def _classic_groups(kafka: RealKafka) -> None:
     for group_id, settings in (("billing-ü", {}), ("static", {"group_instance_id": "one"})):
         reader = consumer(kafka, group_id, **settings)
         reader.subscribe(["orders", "payments"])
-        await_assignment(reader)
+        await_assignments(reader)
         offsets = [TopicPartition("orders", 0, 7, metadata="half € way"), TopicPartition("payments", 0, 1)]
         reader.commit(offsets=offsets, asynchronous=False)
         reader.close()
@@ -92,15 +87,13 @@ def _consumer_groups(kafka: RealKafka) -> None:
     two = consumer(kafka, "modern", group_protocol="consumer", group_instance_id="two")
     one.subscribe(["orders"])
     two.subscribe(["^pay.*", "orders"])
-    for reader in (one, two):
-        await_assignment(reader)
-    until(one, lambda: bool(two.poll(0) or two.assignment()) and len(one.assignment()) < TOPICS["orders"])
+    await_assignments(one, two)
     _commit(one, TopicPartition("orders", 2, 20, metadata="new"))
     two.close()
     one.close()
     only_pattern = consumer(kafka, "pattern", group_protocol="consumer", group_remote_assignor="range")
     only_pattern.subscribe(["^ord.*"])
-    await_assignment(only_pattern)
+    await_assignments(only_pattern)
     only_pattern.close()
 
 
@@ -121,10 +114,10 @@ def _upgraded_group(kafka: RealKafka) -> None:
     """A classic group that a member of the new kind joins: a consumer group with a classic member."""
     old = consumer(kafka, "upgraded", session_timeout_ms=45_000)
     old.subscribe(["orders"])
-    await_assignment(old)
+    await_assignments(old)
     new = consumer(kafka, "upgraded", group_protocol="consumer")
     new.subscribe(["orders"])
-    until(new, lambda: bool(old.poll(0) or new.assignment()))
+    await_assignments(old, new)
     old.close()
     new.close()
 
@@ -132,7 +125,7 @@ def _upgraded_group(kafka: RealKafka) -> None:
 def _transactions(kafka: RealKafka) -> None:
     reader = consumer(kafka, "exactly-once")
     reader.subscribe(["orders"])
-    await_assignment(reader)
+    await_assignments(reader)
     for number, ends in enumerate(("commit", "abort", "commit", "open")):
         settings = {"bootstrap.servers": kafka.bootstrap, "transactional.id": f"tx-{number}"}
         producer = Producer(settings)
@@ -165,7 +158,8 @@ def _heartbeats(kafka: RealKafka, joining: Any, version: int, wanted_epoch: int)
     beat, end_s = joining, time.monotonic() + WAIT_S
     while True:
         error, epoch = ask(kafka, beat, version)
-        assert error == 0 and time.monotonic() < end_s, (error, epoch)
+        assert error == 0, epoch
+        assert time.monotonic() < end_s, epoch
         if epoch >= wanted_epoch:
             break
         beat = type(joining)(group_id=joining.group_id, member_id=joining.member_id, member_epoch=epoch)
