@@ -7,7 +7,7 @@ from fakebroker.pipeline.member_bytes import CONSUMER, assigned_partitions, subs
 
 
 class JoinAnswer(NamedTuple):
-    """A member was admitted to a generation. What the group is (`members`, `group_topics`) only its leader is told.
+    """A member was admitted to a generation.
 
     Attributes:
         group_id: The group.
@@ -19,9 +19,6 @@ class JoinAnswer(NamedTuple):
         protocol_type: The type of the group.
         protocol: The protocol that was chosen; None without one.
         topics: The topics that the member subscribes to; None if unknown.
-        leader: The member id of the leader.
-        members: How many members the generation has; None if this is not the leader.
-        group_topics: The topics that they subscribe to; None if unknown.
     """
 
     group_id: str
@@ -33,9 +30,6 @@ class JoinAnswer(NamedTuple):
     protocol_type: str
     protocol: str | None
     topics: list[str] | None
-    leader: str
-    members: int | None
-    group_topics: list[str] | None
 
 
 class SyncAnswer(NamedTuple):
@@ -54,9 +48,6 @@ def join_answer(request: str | None, response: str | None) -> JoinAnswer | None:
         return None
     protocol_type, protocol = asked["ProtocolType"], told["ProtocolName"] or None
     own = [each["Metadata"] for each in asked["Protocols"] if each["Name"] == protocol]
-    is_consumer = protocol_type == CONSUMER
-    is_leader = told["Leader"] == told["MemberId"]
-    everybody = told["Members"]
     return JoinAnswer(
         group_id=asked["GroupId"],
         generation=told["GenerationId"],
@@ -66,10 +57,7 @@ def join_answer(request: str | None, response: str | None) -> JoinAnswer | None:
         session_timeout_ms=asked["SessionTimeoutMs"],
         protocol_type=protocol_type,
         protocol=protocol,
-        topics=subscribed_topics(own) if is_consumer and own else None,
-        leader=told["Leader"],
-        members=len(everybody) if is_leader else None,
-        group_topics=subscribed_topics(each["Metadata"] for each in everybody) if is_consumer and is_leader else None,
+        topics=subscribed_topics(own) if protocol_type == CONSUMER and own else None,
     )
 
 

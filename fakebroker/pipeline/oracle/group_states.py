@@ -1,10 +1,10 @@
 """The states of groups, as spans of time."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
-from fakebroker.pipeline.group_answers import JoinAnswer, join_answer
+from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.pipeline.group_records import sorted_records
 from fakebroker.pipeline.group_spans import spans
 from fakebroker.pipeline.group_transitions import LOADED, is_unload
@@ -22,104 +22,79 @@ def group_states(coordinator_records: Iterable[Row], events: Iterable[Row]) -> l
 
 
 def journal_spans(events: Iterable[Row]) -> Iterator[Row]:
-    """The spans that begin with `transition` lines, but for their ends."""
-    steps = sorted(_steps(events), key=lambda step: (step.source, step.group_id, step.seq, step.part))
-    for _, group in groupby(steps, key=lambda step: (step.source, step.group_id)):
-        yield from _spans_of_group(group)
+    """The spans that begin with `transition` lines, and with a load of a group without members; without their ends.
+
+    What a group is besides is in the `group_stored` lines.
+    """
+    told = sorted((row for row in events if row["kind"] in ("transition", "group_stored")), key=_order)
+    for _, group in groupby(told, key=lambda row: (row["run"], row["group"])):
+        yield from _spans_of_group(list(group))
 
 
-class _Step(NamedTuple):
-    """A transition of a group, or a member of it that was answered."""
-
-    source: str
-    group_id: str
-    seq: int
-    part: int
-    transition: Row | None
-    answer: JoinAnswer | None
+def _order(row: Row) -> tuple[Any, ...]:
+    return row["run"], row["group"], row["seq"], row["part"]
 
 
-def _steps(events: Iterable[Row]) -> Iterator[_Step]:
-    for row in events:
-        if row["kind"] == "transition":
-            yield _Step(row["run"], row["group"], row["seq"], row["part"], row, None)
-        elif row["kind"] == "request" and row["api"] == "JoinGroup" and row["errors"] == []:
-            answer = join_answer(row["request"], row["response"])
-            if answer is not None:
-                yield _Step(row["run"], answer.group_id, row["seq"], row["part"], None, answer)
-
-
-class _Stored(NamedTuple):
-    """What the log has of a group: it is written when it becomes Stable or Empty."""
-
-    state: str
-    generation: int
-    at: int
-
-
-def _spans_of_group(steps: Iterable[_Step]) -> Iterator[Row]:
-    """The spans of one group. An answer says what the generation is whose number it has."""
-    answered: JoinAnswer | None = None
-    led: JoinAnswer | None = None
-    stored: _Stored | None = None
-    for step in steps:
-        if step.answer is not None:
-            answered = step.answer
-            led = answered if answered.members is not None else led
-            continue
-        row = step.transition
-        assert row is not None
-        moved = is_unload(row["after"], row["reason"])
-        state, generation, state_at = row["after"], row["generation"], row["wall_ms"]
-        if moved:
-            state, generation, state_at = stored or ("Empty", 0, None)
+def _spans_of_group(rows: Sequence[Row]) -> Iterator[Row]:
+    """The spans of one group, whose rows these are in order."""
+    following = _stored_after(rows)
+    last: Row | None = None
+    for row, next_stored in zip(rows, following, strict=True):
+        if row["kind"] == "group_stored":
+            last = row
+            if row["how"] == "loaded" and row["members"] == 0:
+                yield _span(row, "Empty", _time(row["state_ms"]), "loaded from the log", row, row)
         elif row["reason"] == LOADED:
-            state_at = stored.at if stored else None
-        elif state == "Dead":
-            stored = None
-        elif state in ("Stable", "Empty"):
-            stored = _Stored(state, generation, state_at)
-        is_simple = moved and stored is None
-        yield {
-            "group_id": step.group_id,
-            "group_type": "classic",
-            "state": state,
-            "generation": generation,
-            **_generation_facts(state, generation, answered, led, is_simple=is_simple),
-            "state_at": state_at,
-            "began_at": row["wall_ms"],
-            "ended_at": None,
-            "reason": row["reason"],
-            "source": step.source,
-            "log_partition": None,
-            "log_offset": None,
-            "seq": step.seq,
-            "part": step.part,
-        }
+            state_at = _time(next_stored["state_ms"]) if next_stored else None
+            yield _span(row, row["after"], state_at, row["reason"], next_stored, next_stored)
+        elif not is_unload(row["after"], row["reason"]):
+            facts = next((each for each in (last, next_stored) if _is_of(each, row["generation"])), None)
+            yield _span(row, row["after"], row["wall_ms"], row["reason"], facts, facts or last)
 
 
-def _generation_facts(
-    state: str, generation: int, answered: JoinAnswer | None, led: JoinAnswer | None, *, is_simple: bool
-) -> Row:
-    """Protocol, leader, members and topics of a span, as far as an answer for its generation tells them."""
-    protocol_type = "" if is_simple else answered.protocol_type if answered is not None else None
-    if state in ("Empty", "Dead"):
-        return {
-            "protocol_type": protocol_type,
-            "protocol": None,
-            "leader": None,
-            "members": 0,
-            "subscribed_topics": [],
-        }
-    known = answered if answered is not None and answered.generation == generation else None
-    told = led if led is not None and led.generation == generation else None
+def _stored_after(rows: Sequence[Row]) -> list[Row | None]:
+    """For each row the first `group_stored` at or after it."""
+    found: list[Row | None] = []
+    stored: Row | None = None
+    for row in reversed(rows):
+        stored = row if row["kind"] == "group_stored" else stored
+        found.append(stored)
+    return found[::-1]
+
+
+def _is_of(stored: Row | None, generation: int) -> bool:
+    return stored is not None and stored["generation"] == generation
+
+
+def _span(row: Row, state: str, state_at: int | None, reason: str, stored: Row | None, typed: Row | None) -> Row:
+    """A span that begins with `row`. `stored` says what the generation is, `typed` of what type the group is."""
+    is_without = state in ("Empty", "Dead")
+    known = None if is_without else stored
     return {
-        "protocol_type": protocol_type,
-        "protocol": known.protocol if known else None,
-        "leader": known.leader if known else None,
-        "members": told.members if told and state != "PreparingRebalance" else None,
-        "subscribed_topics": told.group_topics if told else None,
+        "group_id": row["group"],
+        "group_type": "classic",
+        "state": state,
+        "generation": row["generation"],
+        "protocol_type": typed["protocol_type"] if typed else None,
+        "protocol": known["protocol"] if known else None,
+        "leader": known["leader"] if known else None,
+        "members": 0 if is_without else known["members"] if known and state != "PreparingRebalance" else None,
+        "subscribed_topics": [] if is_without else known["subscribed_topics"] if known else None,
+        "state_at": state_at,
+        "began_at": row["wall_ms"],
+        "ended_at": None,
+        "reason": reason,
+        "source": row["run"],
+        "log_partition": None,
+        "log_offset": None,
+        "seq": row["seq"],
+        "part": row["part"],
     }
+
+
+def _time(ms: int) -> int | None:
+    """A time that a record has, if it is known and a table can have it."""
+    return ms if ms != -1 and FIRST_TIME_MS <= ms <= LAST_TIME_MS else None
 
 
 def _set_ends(found: list[Row]) -> None:

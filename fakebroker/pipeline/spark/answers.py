@@ -9,8 +9,7 @@ from fakebroker.pipeline.group_answers import join_answer, sync_answer
 
 _JOIN: Final = (
     "STRUCT<group_id: STRING, generation: INT, member_id: STRING, group_instance_id: STRING, rebalance_timeout_ms: INT,"
-    " session_timeout_ms: INT, protocol_type: STRING, protocol: STRING, topics: ARRAY<STRING>, leader: STRING,"
-    " members: INT, group_topics: ARRAY<STRING>>"
+    " session_timeout_ms: INT, protocol_type: STRING, protocol: STRING, topics: ARRAY<STRING>>"
 )
 _SYNC: Final = (
     "STRUCT<group_id: STRING, generation: INT, member_id: STRING,"

@@ -7,11 +7,11 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from fakebroker.pipeline.group_spans import spans
 from fakebroker.pipeline.group_transitions import LOADED, UNLOADED
-from fakebroker.pipeline.spark.answers import join_answers
 from fakebroker.pipeline.spark.of_table import of_table
 from fakebroker.pipeline.spark.replay import replay
 from fakebroker.pipeline.tables.group_states import TABLE
 
+_FACTS: Final = ("generation", "protocol_type", "protocol", "leader", "members", "subscribed_topics", "state_ms")
 _WITHOUT_MEMBERS: Final = ("Empty", "Dead")
 
 
@@ -23,92 +23,67 @@ def group_states(coordinator_records: DataFrame, events: DataFrame) -> DataFrame
 
 
 def journal_spans(events: DataFrame) -> DataFrame:
-    """The spans that begin with `transition` lines, but for their ends; times are numbers of milliseconds."""
-    steps = _transitions(events).unionByName(_answers(events), allowMissingColumns=True)
+    """The spans that begin with `transition` lines, and with a load of a group without members; without their ends.
+
+    What a group is besides is in the `group_stored` lines. Times are numbers of milliseconds.
+    """
     group = Window.partitionBy("source", "group_id").orderBy("seq", "part")
-    so_far = group.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    led = F.when(F.col("answer.members").isNotNull(), F.col("answer"))
-    known = (
-        steps.withColumn("led", F.last(led, ignorenulls=True).over(so_far))
-        .withColumn("answered", F.last("answer", ignorenulls=True).over(so_far))
-        .withColumn("stored", F.last("writes", ignorenulls=True).over(group.rowsBetween(Window.unboundedPreceding, -1)))
-        .where(F.col("after").isNotNull())
-        .withColumn("stored", F.when(F.col("stored.state") != "Dead", F.col("stored")))
-    )
-    return _shown(known)
-
-
-def _transitions(events: DataFrame) -> DataFrame:
-    """`writes` is what the log has of the group after the transition, or Dead when it has nothing."""
-    is_unload = (F.col("after") == "Dead") & F.col("reason").startswith(UNLOADED)
-    is_written = F.col("after").isin("Stable", "Empty", "Dead") & ~is_unload & (F.col("reason") != LOADED)
-    written = F.struct(F.col("after").alias("state"), "generation", F.col("wall_ms").alias("at"))
-    return events.where(F.col("kind") == "transition").select(
+    before = group.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    after = group.rowsBetween(Window.currentRow, Window.unboundedFollowing)
+    told = events.where(F.col("kind").isin("transition", "group_stored")).select(
         F.col("run").alias("source"),
         F.col("`group`").alias("group_id"),
-        "seq",
-        "part",
-        "wall_ms",
-        "after",
-        "generation",
-        "reason",
-        is_unload.alias("is_unload"),
-        F.when(is_written, written).alias("writes"),
+        *("seq", "part", "kind", "wall_ms", "after", "generation", "reason", "how", "members", "state_ms"),
+        F.when(F.col("kind") == "group_stored", F.struct(*_FACTS)).alias("stored"),
     )
-
-
-def _answers(events: DataFrame) -> DataFrame:
-    answered = join_answers(events).where(F.col("answer").isNotNull())
-    return answered.select(
-        F.col("run").alias("source"), F.col("answer.group_id").alias("group_id"), "seq", "part", "answer"
+    known = told.withColumn("last", F.last("stored", ignorenulls=True).over(before)).withColumn(
+        "next", F.first("stored", ignorenulls=True).over(after)
     )
+    return _shown(_beginnings(known))
 
 
-def _shown(known: DataFrame) -> DataFrame:
-    """What a transition shows of its group: of an unloaded one, what the log has."""
-    is_unload, stored = F.col("is_unload"), F.col("stored")
+def _beginnings(known: DataFrame) -> DataFrame:
+    """The rows with which spans begin, with the state, and what says how the group is: `facts` and `typed`."""
+    is_empty_load = (F.col("how") == "loaded") & (F.col("members") == 0)
+    is_transition = F.col("kind") == "transition"
+    is_unload = (F.col("after") == "Dead") & F.col("reason").startswith(UNLOADED)
+    of_generation = F.coalesce(_if_of_generation("last"), _if_of_generation("next"))
+    loaded = F.when(is_transition, F.col("next")).otherwise(F.col("stored"))
     return (
-        known.withColumn(
-            "state", F.when(is_unload, F.coalesce("stored.state", F.lit("Empty"))).otherwise(F.col("after"))
-        )
-        .withColumn(
-            "generation",
-            F.when(is_unload, F.coalesce("stored.generation", F.lit(0))).otherwise(F.col("generation")),
-        )
-        .withColumn(
-            "state_at",
-            F.when(is_unload | (F.col("reason") == LOADED), F.col("stored.at")).otherwise(F.col("wall_ms")),
-        )
-        .select(
-            "source",
-            "group_id",
-            F.lit("classic").alias("group_type"),
-            "state",
-            F.col("generation").cast("INT").alias("generation"),
-            F.when(is_unload & stored.isNull(), F.lit(""))
-            .otherwise(F.col("answered.protocol_type"))
-            .alias("protocol_type"),
-            _of_generation("answered", "protocol"),
-            _of_generation("answered", "leader"),
-            *_members(),
-            "state_at",
-            F.col("wall_ms").alias("began_at"),
-            "reason",
-            "seq",
-            "part",
-        )
+        known.where((is_transition & ~is_unload) | is_empty_load)
+        .withColumn("reason", F.coalesce("reason", F.lit(LOADED)))
+        .withColumn("state", F.coalesce("after", F.lit("Empty")))
+        .withColumn("is_load", F.col("reason") == LOADED)
+        .withColumn("facts", F.when(F.col("is_load"), loaded).otherwise(of_generation))
+        .withColumn("typed", F.when(F.col("is_load"), F.col("facts")).otherwise(F.coalesce("facts", "last")))
     )
 
 
-def _of_generation(answer: str, name: str) -> Column:
-    """A field of an answer for the span's generation; null where there are no members."""
-    is_told = (F.col(f"{answer}.generation") == F.col("generation")) & ~F.col("state").isin(*_WITHOUT_MEMBERS)
-    return F.when(is_told, F.col(f"{answer}.{name}")).alias(name)
+def _if_of_generation(stored: str) -> Column:
+    return F.when(F.col(f"{stored}.generation") == F.col("generation"), F.col(stored))
 
 
-def _members() -> tuple[Column, Column]:
-    """How many members there are and what they subscribe to. While they join nobody knows how many there are."""
+def _shown(beginnings: DataFrame) -> DataFrame:
+    """What a span shows of its group. While members join nobody knows how many there are."""
     is_without = F.col("state").isin(*_WITHOUT_MEMBERS)
-    told = F.when(F.col("state") != "PreparingRebalance", _of_generation("led", "members"))
-    topics = F.when(is_without, F.array().cast("ARRAY<STRING>")).otherwise(_of_generation("led", "group_topics"))
-    return F.when(is_without, F.lit(0)).otherwise(told).alias("members"), topics.alias("subscribed_topics")
+    state_ms = F.col("facts.state_ms")
+    members = F.when(F.col("state") != "PreparingRebalance", F.col("facts.members"))
+    return beginnings.select(
+        "source",
+        "group_id",
+        F.lit("classic").alias("group_type"),
+        "state",
+        F.col("generation").cast("INT").alias("generation"),
+        "typed.protocol_type",
+        F.when(~is_without, F.col("facts.protocol")).alias("protocol"),
+        F.when(~is_without, F.col("facts.leader")).alias("leader"),
+        F.when(is_without, F.lit(0)).otherwise(members).cast("INT").alias("members"),
+        F.when(is_without, F.array().cast("ARRAY<STRING>"))
+        .otherwise(F.col("facts.subscribed_topics"))
+        .alias("subscribed_topics"),
+        F.when(~F.col("is_load"), F.col("wall_ms")).when(state_ms != -1, state_ms).alias("state_at"),
+        F.col("wall_ms").alias("began_at"),
+        "reason",
+        "seq",
+        F.col("part").cast("INT").alias("part"),
+    )

@@ -5,7 +5,7 @@ from fakebroker.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Column, Tabl
 TABLE = Table(
     name="group_states",
     layer="silver",
-    about="The states that a group was in, a row for each span, from records of the log or `transition` lines of a journal. Of a classic group a log tells Stable, Empty and Dead only: a rebalance leaves no record before it ends. A group whose coordinator moves, or reads its log again, is not Dead: it is what the log has of it",
+    about="The states that a group was in, a row for each span, from records of the log, or `transition` and `group_stored` lines of a journal. Of a classic group a log tells Stable, Empty and Dead only: a rebalance leaves no record before it ends. A group whose coordinator moves, or reads its log again, is not Dead",
     columns=(
         Column("group_id", "string", "the group"),
         Column("group_type", "string", "classic, consumer, share or streams"),
