@@ -1,7 +1,7 @@
 """A standalone Spark cluster for tests: one master and two workers, each a process of its own on 127.0.0.1.
 
-    with spark_cluster() as master:
-        subprocess.run(["fakebroker", "history", "decode", "--master", master, ...])
+with spark_cluster() as master:
+    subprocess.run(["fakebroker", "history", "decode", "--master", master, ...])
 """
 
 import os

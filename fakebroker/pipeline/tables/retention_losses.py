@@ -75,7 +75,9 @@ TABLE = Table(
     ),
     key=("source", "group_id", "topic", "partition", "retention_ms", "log_partition", "log_offset", "seq", "part"),
     checks=(
-        Check("not too early", "no cleanup drops what is not due", "SELECT * FROM retention_losses WHERE lost_at < due_at"),
+        Check(
+            "not too early", "no cleanup drops what is not due", "SELECT * FROM retention_losses WHERE lost_at < due_at"
+        ),
         Check(
             "nobody comes back before",
             "a group comes back after the loss, not before it",
