@@ -6,18 +6,22 @@ may commit was decided when the history was made.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.groups.states import State
+from fakebroker.core.offsets.expiry import due_ms
+from fakebroker.core.offsets.expiry_policies import policy_named
 from fakebroker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.instant import Instant
 from fakebroker.journal.rows import Row, rows_of
 from fakebroker.records.offsets_topic import GroupValue, StoredOffset, TopicPartition
 from fakebroker.virtual_broker import VirtualBroker
 
-MINUTE_MS = 60_000
+MINUTE_MS: Final = 60_000
+LONGEST_RETENTION_MS: Final = 100 * 366 * 24 * 60 * MINUTE_MS
+NO_CLEANUP_MS: Final = LONGEST_RETENTION_MS
 
 
 class Committed(NamedTuple):
@@ -97,12 +101,7 @@ def replay(
     Cleanups come at whole intervals from `since_ms` on, the last at or before `until_ms`. An input whose time is past
     already happens at once.
     """
-    settings: dict[str, object] = {
-        "offsets.retention.minutes": retention_ms // MINUTE_MS,
-        "offsets.retention.check.interval.ms": check_interval_ms,
-        "offsets.topic.num.partitions": 1,
-        "fakebroker.expiry.policy": policy,
-    }
+    settings = _settings(retention_ms, check_interval_ms, policy)
     with VirtualBroker(config=settings, start_wall_ms=since_ms) as broker:
         played = _Replay(broker)
         for each in inputs:
@@ -110,6 +109,43 @@ def replay(
             played.apply(each)
         played.advance_to(until_ms)
         return played.expired
+
+
+def asked_for(
+    inputs: Iterable[Input], *, recorded_retention_ms: int, since_ms: int, policy: str = "4.3"
+) -> list[Input]:
+    """The inputs without those that the recorded retention itself caused: its tombstones, and removals of groups.
+
+    The history is replayed, and nothing expires by itself; at each tombstone the broker's own policy says whether the
+    offset was due under `recorded_retention_ms` at that time. A group's tombstone is an effect unless an offset of the
+    group was deleted, not expired, at the same time, or the group had members.
+    """
+    chosen: list[Input] = []
+    deleted: set[tuple[str, int]] = set()
+    with VirtualBroker(config=_settings(LONGEST_RETENTION_MS, NO_CLEANUP_MS, policy), start_wall_ms=since_ms) as broker:
+        played = _Replay(broker)
+        for each in inputs:
+            played.advance_to(each.at_ms)
+            if isinstance(each, OffsetDeleted):
+                is_effect = played.is_due(each, recorded_retention_ms, policy)
+                if not is_effect:
+                    deleted.add((each.group_id, each.at_ms))
+            else:
+                is_effect = isinstance(each, GroupStored) and each.value is None and played.is_empty(each.group_id)
+                is_effect = is_effect and (each.group_id, each.at_ms) not in deleted
+            if not is_effect:
+                chosen.append(each)
+            played.apply(each)
+    return chosen
+
+
+def _settings(retention_ms: int, check_interval_ms: int, policy: str) -> dict[str, object]:
+    return {
+        "offsets.retention.minutes": retention_ms // MINUTE_MS,
+        "offsets.retention.check.interval.ms": check_interval_ms,
+        "offsets.topic.num.partitions": 1,
+        "fakebroker.expiry.policy": policy,
+    }
 
 
 class _Replay:
@@ -131,6 +167,19 @@ class _Replay:
     def apply(self, happened: Input) -> None:
         """Let it happen now."""
         self._broker.call(lambda: self._apply(happened, self._now()))
+
+    def is_due(self, deleted: OffsetDeleted, retention_ms: int, policy: str) -> bool:
+        """Whether a cleanup that comes now would drop the offset."""
+        group = self._broker.call(self._shard).group(deleted.group_id)
+        stored = None if group is None else group.offsets.get(*deleted.partition)
+        if group is None or stored is None or group.offsets.is_pending(*deleted.partition):
+            return False
+        return due_ms(policy_named(policy)(group, retention_ms), tuple(stored)) <= self._now().wall_ms
+
+    def is_empty(self, group_id: str) -> bool:
+        """Whether the group has no members, or is not there."""
+        group = self._broker.call(self._shard).group(group_id)
+        return group is None or group.is_empty
 
     def _now(self) -> Instant:
         return self._broker.network.now

@@ -3,7 +3,16 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from fakebroker.history.replay import Committed, Expired, GroupStored, Input, OffsetDeleted, TransactionEnded, replay
+from fakebroker.history.replay import (
+    Committed,
+    Expired,
+    GroupStored,
+    Input,
+    OffsetDeleted,
+    TransactionEnded,
+    asked_for,
+    replay,
+)
 from fakebroker.pipeline.oracle.retention_losses import retention_losses
 from fakebroker.pipeline.tables.retention_losses import WhatifOptions
 from fakebroker.records.consumer_protocol import subscribed_topics
@@ -111,15 +120,7 @@ def _topics(value: GroupValue) -> list[str] | None:
 
 
 def inputs_of_log(history: History, partition: int) -> list[Input]:
-    """What was asked for in one partition of the log: its records without those of cleanups, as the journal knows."""
-    expired = {
-        (row["group"], row["topic"], row["partition"], row["wall_ms"]) for row in history.of_kind("offset_expired")
-    }
-    removed = {
-        (row["group"], row["wall_ms"])
-        for row in history.of_kind("transition")
-        if row["after"] == "Dead" and row["reason"] == "Empty and without offsets"
-    }
+    """The records of one partition of the log as inputs of a replay, tombstones of cleanups among them."""
     found: list[Input] = []
     for record in history.records:
         if record.partition != partition:
@@ -131,31 +132,38 @@ def inputs_of_log(history: History, partition: int) -> list[Input]:
             continue
         entry = read_entry(record.key, record.value)
         if isinstance(entry, GroupEntry):
-            if entry.value is not None or (entry.group_id, at_ms) not in removed:
-                found.append(GroupStored(at_ms, entry.group_id, entry.value))
+            found.append(GroupStored(at_ms, entry.group_id, entry.value))
         elif isinstance(entry, OffsetEntry):
             if entry.value is not None:
                 producer_id = record.producer_id if record.producer_id >= 0 else None
                 found.append(Committed(at_ms, entry.group_id, entry.value, producer_id))
-            elif (entry.group_id, entry.topic, entry.partition, at_ms) not in expired:
+            else:
                 found.append(OffsetDeleted(at_ms, entry.group_id, TopicPartition(entry.topic, entry.partition)))
     return found
 
 
-def replayed(history: History, retention_ms: int, options: WhatifOptions) -> list[Expired]:
-    """What expires when the log of a history is replayed, sorted."""
-    assert options.since_ms is not None and options.until_ms is not None
-    found: list[Expired] = []
+def replayed(history: History, retentions_ms: Iterable[int], options: WhatifOptions) -> dict[int, list[Expired]]:
+    """What expires when the log of a history is replayed with each retention, sorted."""
+    assert options.since_ms is not None
+    assert options.until_ms is not None
+    found: dict[int, list[Expired]] = {each: [] for each in retentions_ms}
     for partition in sorted({record.partition for record in history.records}):
-        found += replay(
+        inputs = asked_for(
             inputs_of_log(history, partition),
-            retention_ms=retention_ms,
+            recorded_retention_ms=options.recorded_retention_ms,
             since_ms=options.since_ms,
-            until_ms=options.until_ms,
-            check_interval_ms=options.check_interval_ms,
             policy=options.policy,
         )
-    return sorted(found)
+        for retention_ms in found:
+            found[retention_ms] += replay(
+                inputs,
+                retention_ms=retention_ms,
+                since_ms=options.since_ms,
+                until_ms=options.until_ms,
+                check_interval_ms=options.check_interval_ms,
+                policy=options.policy,
+            )
+    return {each: sorted(expired) for each, expired in found.items()}
 
 
 def as_expired(losses: Iterable[Row], retention_ms: int) -> list[Expired]:

@@ -8,20 +8,15 @@ from typing import Any
 Row = dict[str, Any]
 
 
-def deletions_of(commits: Iterable[Row], group_states: Iterable[Row], events: Iterable[Row]) -> Iterator[Row]:
+def deletions_of(commits: Iterable[Row], events: Iterable[Row]) -> Iterator[Row]:
     """A row for each partition of which a journal says that its offset was deleted: key, `at`, place in the journal.
 
-    From OffsetDelete and DeleteTopics requests that were answered, and from groups that became Dead because somebody
-    deleted them.
+    From OffsetDelete and DeleteTopics requests that were answered. (A group that is deleted becomes Dead.)
     """
     partitions: dict[tuple[str, str], set[tuple[str, int]]] = defaultdict(set)
     for row in commits:
         if row["log_offset"] is None:
             partitions[row["source"], row["group_id"]].add((row["topic"], row["partition"]))
-    for row in group_states:
-        if row["log_offset"] is None and row["state"] == "Dead" and (row["reason"] or "").endswith("deleted"):
-            for topic, partition in sorted(partitions[row["source"], row["group_id"]]):
-                yield _deletion(row, row["source"], row["group_id"], topic, partition, row["began_at"])
     for row in events:
         if row["kind"] == "request" and row["api"] == "OffsetDelete" and row["response"] is not None:
             yield from _of_offset_delete(row)

@@ -92,7 +92,7 @@ def group_events(
     found += [_event("state", place_of(row), row["began_at"], ("", -1), row) for row in group_states]
     found += [
         _event("tombstone", place_of(row), row["at"], (row["topic"], row["partition"]), {**row, "own": place_of(row)})
-        for row in deletions_of(commits, group_states, events)
+        for row in deletions_of(commits, events)
     ]
     found.sort(key=lambda event: (event.row["source"], _partition(event.row), event.order, event.kind != "tombstone"))
     by_group: dict[Group, list[Event]] = defaultdict(list)

@@ -110,7 +110,7 @@ class _Recorded:
         self._newest: dict[Key, int] = {}  # the place of the newest record of a partition that took effect
         self._pending: dict[Key, set[int]] = defaultdict(set)
         self._span: Row | None = None
-        self._deleted_at: set[int] = set()  # the times of tombstones
+        self._deleted_at: set[int] = set()  # when offsets were deleted
 
     def inputs(self, happened: Iterable[Event]) -> Iterator[Event]:
         """What was asked for. A commit that a newer one of the log overtook only ends its transaction (OC-18)."""
@@ -132,12 +132,12 @@ class _Recorded:
     def _expired(self, event: Event) -> bool:
         """Whether a cleanup wrote the tombstone: the offset was due, and no transaction held it."""
         row = self._values.pop(event.key, None)
-        self._deleted_at.add(event.raw_ms)
         is_held = bool(self._pending[event.key])
         if row is not None and not is_held and event.row["log_offset"] is not None:
             aging = aging_of(self._span, self._options.policy)
             if due_ms(aging, row, event.key[0], self._options.recorded_retention_ms)[0] <= event.at_ms:
                 return True
+        self._deleted_at.add(event.raw_ms)
         self._newest[event.key] = event.row["own"]
         self._pending[event.key].clear()
         return False
@@ -153,13 +153,8 @@ class _Recorded:
                 self._span = before
                 return True
             return not reason.endswith("deleted")
-        if before is None or before["state"] == "Dead":
-            return True
-        aging = aging_of(before, self._options.policy)
-        if before["state"] != "Empty":
-            return False
-        is_early = aging.mode == "empty" and event.raw_ms < aging.base_ms + self._options.recorded_retention_ms
-        return not (is_early and event.raw_ms in self._deleted_at)
+        was_empty = before is None or before["state"] in ("Dead", "Empty")
+        return was_empty and event.raw_ms not in self._deleted_at
 
 
 class _Play:
@@ -203,6 +198,9 @@ class _Play:
         self._pending[event.key].clear()
 
     def _on_state(self, event: Event) -> None:
+        if event.row["state"] == "Dead":
+            self._values.clear()
+            self._pending.clear()
         self._aging = aging_of(event.row, self._policy)
         if event.row["state"] in ("Stable", "Assigning", "Reconciling"):
             topics = event.row["subscribed_topics"]
