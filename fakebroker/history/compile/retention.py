@@ -56,8 +56,8 @@ def counts_from_ms(settled: Settled | None, commit: Commit) -> int | None:
         return commit.at_ms
     if settled.state == "Empty":
         return settled.since_ms
-    topics = {topic for member in settled.members for topic in member.topics or (commit.topic,)}
-    return None if settled.protocol_type != "consumer" or commit.topic in topics else commit.at_ms
+    is_read = settled.read_topics is None or commit.topic in settled.read_topics
+    return None if settled.protocol_type != "consumer" or is_read else commit.at_ms
 
 
 def is_expiry(gone: Gone, commit: Commit | None, settled: Settled | None, retention: Retention) -> bool:

@@ -16,6 +16,7 @@ _OK = {"error": "NONE"}
 _CONSUMER, _RANGE = "consumer", "range"
 _HOLD = "joins"
 EARLIER = "earlier"  # the member that stands for those before a window
+VISITOR = Member("visitor", None, None, None, None, (), {})
 
 
 class Rounds:
@@ -51,15 +52,23 @@ class Rounds:
                 return identity
         return self.leader if self.members else None
 
-    def _rename(self, member: Member) -> None:
-        """A new actor for a member, which may have had another one before."""
-        names, wanted = self._line.names, member.instance_id or member.client_id or "member"
-        if isinstance(names, HashedNames) and member.identity != EARLIER:
+    def _name(self, member: Member) -> None:
+        """An actor for a member: the one that it had before it left, if that is of the same client; else a new one."""
+        names, wanted = self._line.names, member.client_id or member.identity
+        client = None if member.client_id is None else names.name("client", member.client_id)
+        before = self._names.get(member.identity)
+        if before is not None and member.identity not in self.members and self._client_of(before) == (client or before):
+            return
+        if member.instance_id is not None:
+            wanted = f"static_{member.instance_id}"  # not the instance id itself, by which steps name the member
+        if isinstance(names, HashedNames) and member.identity not in (EARLIER, VISITOR.identity):
             wanted = names.name("member", member.identity)
         name = free_name(wanted, {*self.actors, ADMIN, *ALL_WORDS, *STEP_KEYS})
         self._names[member.identity] = name
-        client = None if member.client_id is None else names.name("client", member.client_id)
         self.actors[name] = {} if client in (None, name) else {"client_id": client}
+
+    def _client_of(self, actor: str) -> str:
+        return str(self.actors[actor].get("client_id", actor))
 
     # -- from one state to the next ----------------------------------------------------------------------------------
 
@@ -79,9 +88,12 @@ class Rounds:
         if self.state != "Stable" or settled.causes or wanted.keys() != self.members.keys():
             return False
         others = [each for each in wanted if wanted[each].member_id != self.members[each].member_id]
-        is_same = all(wanted[each].topics == self.members[each].topics for each in wanted)
-        same = all(wanted[each].assignment == self.members[each].assignment for each in wanted)
-        return bool(others) and is_same and same and settled.generation == self._recorded_generation
+        is_same = all(
+            wanted[each].assignment == self.members[each].assignment
+            and (each in others or wanted[each].topics == self.members[each].topics)
+            for each in wanted
+        )
+        return bool(others) and is_same and settled.generation == self._recorded_generation
 
     _recorded_generation: int | None = None
 
@@ -95,14 +107,23 @@ class Rounds:
         self.members = wanted
 
     def _empty(self, settled: Settled) -> None:
-        """Everybody leaves."""
-        if not self.members:
+        """Everybody leaves. A group that is Empty again in another generation had somebody for a moment."""
+        if not settled.protocol_type or (not self.members and settled.generation == self._recorded_generation):
             return
+        if not self.members:
+            self.visit(settled, ())
         ended = {self.actor(each) for each, member in self.members.items() if member.member_id in settled.expired}
         self._leave([self.actor(each) for each in self.members], ended)
         self.generation += 1
         self.members, self.state, self.leader = {}, "Empty", None
+        self._recorded_generation = settled.generation
         self._line.add({"expect": {"group": self._line.group, **self.seen()}})
+
+    def visit(self, settled: Settled, topics: Sequence[str]) -> None:
+        """Somebody joins of whom the history does not tell; the group is Empty in a later generation, `settled`."""
+        self._line.remark("Somebody was there, and left before the history could tell who.")
+        visitor = VISITOR._replace(topics=tuple(topics))
+        self._rebalance(settled._replace(generation=None), {visitor.identity: visitor})
 
     def seen(self) -> dict[str, Json]:
         """What must be seen of the group now."""
@@ -111,6 +132,7 @@ class Rounds:
     def died(self) -> None:
         """The group is gone."""
         self.members, self.state, self.leader, self.generation, self.exists = {}, "Empty", None, 0, False
+        self._recorded_generation = None
 
     def _leave(self, actors: Sequence[str], ended: Collection[str]) -> None:
         """Actors leave; of those in `ended` the session ends."""
@@ -138,7 +160,7 @@ class Rounds:
         if before and not gone and not new:
             line.add({"group": f"rebalance {line.group}", "reason": "the history has a rebalance here"})
         for identity in new:  # before others leave: a group that everybody left would become Empty
-            self._rename(wanted[identity])
+            self._name(wanted[identity])
             line.add({**self._join(wanted[identity], settled), "later": True})
         self._leave(gone, ended)
         for identity in stay:

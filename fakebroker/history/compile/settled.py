@@ -4,7 +4,7 @@ A log has a record for each of them. A journal has every change of state: there 
 whose JoinGroup was answered since the rebalance began; a state that the coordinator read from its log is no new one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fakebroker.errors import FakebrokerError
 from fakebroker.history.compile.happened import Member, Position, Row, Settled, position_of
@@ -32,8 +32,23 @@ def settled_of(tables: Mapping[str, Sequence[Row]]) -> list[Settled]:
     members = sorted(tables.get("members", ()), key=position_of)
     assignments = _assignments(tables.get("assignments", ()))
     if any(row.get("log_offset") is not None for row in states):
-        return [_of_record(row, members, assignments) for row in states if row["state"] in SETTLED_STATES]
-    return _Journal(states, members, assignments).settled()
+        found = [_of_record(row, members, assignments) for row in states if row["state"] in SETTLED_STATES]
+    else:
+        found = _Journal(states, members, assignments).settled()
+    return list(_with_read_topics(found))
+
+
+def _with_read_topics(states: Iterable[Settled]) -> Iterator[Settled]:
+    """What members read. A static member that returns within a generation changes nothing of it (JG-23)."""
+    before: Settled | None = None
+    for each in states:
+        topics: frozenset[str] | None = None
+        if all(member.topics is not None for member in each.members):
+            topics = frozenset(topic for member in each.members for topic in member.topics or ())
+        if before is not None and each.state == before.state == "Stable" and each.generation == before.generation:
+            topics = before.read_topics if topics is None or before.read_topics is None else topics & before.read_topics
+        before = each._replace(read_topics=topics)
+        yield before
 
 
 def _where(row: Row) -> str:

@@ -34,6 +34,7 @@ class Story:
         if self._window.settled is not None and self._window.settled.state == "Stable":
             self.line.remark("The members that the group had when the window begins.")
             self.rounds.settle(self._window.settled)
+        self._expect_visitor(self._window.settled)
         self.line.remark("The window begins.")
         self._expect_all()
         for events in _stretches(self._window.events):
@@ -119,7 +120,7 @@ class Story:
 
     def _delete(self, gone: Sequence[Gone]) -> None:
         """An administrator deletes offsets; of a topic that members read only its deletion can take them."""
-        read = {topic for member in self.rounds.members.values() for topic in member.topics or ()}
+        read = (self._settled.read_topics if self._settled is not None and self.rounds.members else None) or ()
         topics = dict.fromkeys(each.topic for each in gone if each.topic in read or each.how == "topic deleted")
         for topic in topics:
             self._delete_topic(topic)
@@ -138,13 +139,14 @@ class Story:
         self.line.add({self.line.admin(): f"create_topic {name}", "partitions": self._window.partitions[topic]})
         if kept:
             self.remarks["offsets of other partitions are committed again after the deletion of their topic"] = None
-            self._commits(kept)
+            self._commits([each._replace(at_ms=self.line.now_ms) for each in kept])
 
     def _settle(self, settled: Settled) -> None:
         self.line.at(settled.at_ms)
         self._settled = settled
         if settled.state != "Dead":
             self.rounds.settle(settled)
+            self._expect_visitor(settled)
             return
         was_there = self.rounds.exists and not self.rounds.members
         if was_there and settled.is_deletion is not False and (self.line.offsets or self.rounds.exists):
@@ -154,6 +156,15 @@ class Story:
         self.line.offsets.clear()
         self.rounds.died()
         self.line.add({"expect": {"group": self.line.group, "exists": False}})
+
+    def _expect_visitor(self, settled: Settled | None) -> None:
+        """An Empty group without offsets lasts until the next cleanup; one that lasts longer has somebody in it."""
+        if settled is None or settled.state != "Empty" or self.line.offsets or not self.rounds.exists:
+            return
+        states = (each for each in self._window.events if isinstance(each, Settled))
+        following = next((each for each in states if each.position > settled.position), None)
+        if following is not None and following.state == "Empty" and following.generation != settled.generation:
+            self.rounds.visit(following, list(self._window.partitions))
 
     def _expect_all(self) -> None:
         """The group as a whole, as the history has it now."""
