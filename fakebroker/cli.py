@@ -25,7 +25,7 @@ class _Commands(LazyCommands):
     """The commands: `serve`, and those of other packages."""
 
     elsewhere = {
-        # "campaign": ("fakebroker.campaign.command", "campaign"),
+        "campaign": ("fakebroker.campaign.command", "campaign"),
         "ctl": ("fakebroker.ctl.command", "ctl"),
         "dialogue": ("fakebroker.dialogue.command", "dialogue"),
         "history": ("fakebroker.history.command", "history"),

@@ -132,6 +132,11 @@ class ClusterClient:
             raise NoSuchPartition(f"there is no topic {', '.join(map(repr, missing))} at {self.bootstrap}")
         return [partition for name in names for partition in found[name].partitions]
 
+    def partition_count(self, topic: str) -> int:
+        """How many partitions a topic has; with `creates_topics` it may be created for it. Raises NoSuchPartition."""
+        self._retried(lambda: self._leader(TopicPartition(topic, 0)))
+        return len(self._view.topics[topic].leaders)
+
     # Offsets
 
     def offsets(

@@ -4,17 +4,23 @@ Core code appends events to `Cluster.outbox`; the engine takes them after each r
 to the journal with a sequence number and both times. Core never calls the journal.
 """
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
+from fakebroker.records.offsets_topic import TopicPartition
 
 __all__ = [
     "ClockMoved",
     "CoordinatorMoved",
     "CoreEvent",
     "FaultHit",
+    "GroupStored",
+    "GroupsLoaded",
     "NodeChanged",
+    "OffsetDeleted",
     "OffsetExpired",
+    "OffsetsDeleted",
     "OffsetsExpired",
     "Transition",
 ]
@@ -28,6 +34,57 @@ class Transition(NamedTuple):
     after: str
     generation: int
     reason: str
+
+
+class GroupStored(NamedTuple):
+    """A group was written to `__consumer_offsets`, or is what a load found there: a simple one, too, then with empty
+    `protocol_type`.
+
+    `how` is "written" or "loaded". `state_ms` is when it entered its state, as the record has it, -1 unknown.
+    `subscribed_topics` are those that its members subscribe to; null if that cannot be known.
+    """
+
+    group_id: str
+    how: str
+    generation: int
+    protocol_type: str
+    protocol: str | None
+    leader: str | None
+    members: int
+    subscribed_topics: tuple[str, ...] | None
+    state_ms: int
+
+
+class GroupsLoaded(NamedTuple):
+    """The groups that a load found."""
+
+    groups: Sequence[GroupStored]
+
+    def each(self) -> Iterator[GroupStored]:
+        """One by one."""
+        return iter(self.groups)
+
+
+class OffsetDeleted(NamedTuple):
+    """One committed offset that was deleted before it expired; `reason` says with what."""
+
+    group_id: str
+    topic: str
+    partition: int
+    reason: str
+
+
+class OffsetsDeleted(NamedTuple):
+    """Committed offsets of one group were deleted."""
+
+    group_id: str
+    partitions: Sequence[TopicPartition]
+    reason: str
+
+    def each(self) -> Iterator[OffsetDeleted]:
+        """One by one."""
+        for topic, partition in self.partitions:
+            yield OffsetDeleted(self.group_id, topic, partition, self.reason)
 
 
 class CoordinatorMoved(NamedTuple):
@@ -78,4 +135,14 @@ class FaultHit(NamedTuple):
     correlation_id: int
 
 
-CoreEvent = Transition | OffsetsExpired | CoordinatorMoved | NodeChanged | ClockMoved | FaultHit
+CoreEvent = (
+    Transition
+    | GroupStored
+    | GroupsLoaded
+    | OffsetsExpired
+    | OffsetsDeleted
+    | CoordinatorMoved
+    | NodeChanged
+    | ClockMoved
+    | FaultHit
+)

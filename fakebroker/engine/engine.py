@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fakebroker.core.events import ClockMoved
 from fakebroker.engine.connection import LONG_FRAME_BYTES, Connection
 from fakebroker.engine.dispatch import Dispatcher
-from fakebroker.engine.journal import InternalError, Journal, Peer
+from fakebroker.engine.journal import BrokerStarted, InternalError, Journal, Peer
 from fakebroker.engine.unserved import Unserved
 from fakebroker.engine.work import Work
 from fakebroker.errors import AnswerTooLong
@@ -53,6 +53,7 @@ class Engine:
         # order in which they got it; None is only there because Python has no ordered set.
         self.to_flush: dict[Connection, None] = {}
         self._connection_count = 0
+        self._is_begun = False  # whether the journal has the beginning; one where nothing happens stays empty
         cluster.log_jobs.start(now)
 
     def connect(
@@ -60,6 +61,7 @@ class Engine:
     ) -> Connection:
         """A client connected to a listener. `client_host` as Kafka writes it ("/127.0.0.1")."""
         self.tick(now)
+        self._begin_history()
         self._connection_count += 1
         dispatcher = self.dispatchers[self.listeners.index(listener)]
         peer = Peer(self._connection_count, client_host, listener.node_id, dispatcher.overlays, client_port)
@@ -147,6 +149,7 @@ class Engine:
         times is due when its time comes again, and periodic jobs go on at their pace.
         """
         by_ms = target.wall_ms - self.now.wall_ms
+        self._begin_history()
         self.journal.event(ClockMoved(self.now.wall_ms, target.wall_ms, how), self.now)
         if by_ms >= 0:
             self.advance_to(target)
@@ -167,9 +170,17 @@ class Engine:
 
     def drain(self) -> None:
         """Note in the journal what happened in the core."""
+        self._begin_history()
         for event in self.outbox:
             self.journal.event(event, self.now)
         self.outbox.clear()
+
+    def _begin_history(self) -> None:
+        """Before anything else is noted: what broker this is."""
+        if not self._is_begun:
+            self._is_begun = True
+            started = BrokerStarted(self.cluster.release.name, self.cluster.settings.given())
+            self.journal.event(started, self.now)
 
     def failed(self, error: Exception) -> None:
         """A bug of ours, or of a function of the test's: logged with its traceback and kept for the test, unless there

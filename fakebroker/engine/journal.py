@@ -15,7 +15,7 @@ from struct import Struct as Layout
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from fakebroker.core.events import CoreEvent
+from fakebroker.core.events import CoreEvent, GroupsLoaded, GroupStored, OffsetsDeleted
 from fakebroker.engine.printable import printable
 from fakebroker.engine.subjects import FoundError, TopicName, errors_of, groups_of, no_name, topics_of
 from fakebroker.errors import WireError
@@ -66,6 +66,16 @@ class Disconnected(NamedTuple):
     reason: str
 
 
+class BrokerStarted(NamedTuple):
+    """A broker began, also after `reset` and `restore`: the first line of its history.
+
+    `settings` are those it was given, by its maker or its profile; secrets are left out.
+    """
+
+    release: str
+    settings: dict[str, str]
+
+
 class InternalError(NamedTuple):
     """The broker's own code raised an exception: a bug of the broker."""
 
@@ -75,7 +85,10 @@ class InternalError(NamedTuple):
 
 # Everything that the journal may be told beside requests. Each is a NamedTuple whose fields are its columns in files
 # (docs/journal-schema.md); the docstring says what it means there.
-Event = CoreEvent | Connected | Disconnected | InternalError
+Event = CoreEvent | BrokerStarted | Connected | Disconnected | InternalError
+
+# What stories and transcripts leave out: the lines around it tell people the same.
+UNTOLD = (BrokerStarted, Connected, Disconnected, GroupStored, GroupsLoaded, OffsetsDeleted)
 
 
 class Frame:

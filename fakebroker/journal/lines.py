@@ -7,7 +7,10 @@ from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.journal.schema import COMMON, KINDS
 
 _COMMON = {column.name for column in COMMON}
-TIMELESS = {"connected", "disconnected", "offset_committed", "records_appended"}
+TIMELESS = {
+    *("connected", "disconnected", "offset_committed", "records_appended"),
+    *("broker_started", "group_stored", "offset_deleted"),
+}
 
 
 def row_text(row: Mapping[str, Any]) -> str:

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
+from fakebroker.core.offsets.commit_validator import expire_timestamp
 from fakebroker.engine.journal import Exchange, Frame, Peer, Recorded
 from fakebroker.engine.subjects import errors_of, groups_of, topics_of
 from fakebroker.journal.redaction import redact
 from fakebroker.journal.schema import COLUMN_NAMES, SCHEMA_VERSION, OffsetCommitted, RecordsAppended, Request, kind_name
 from fakebroker.records.batch import peek
-from fakebroker.records.layout import HEADER_BYTES
+from fakebroker.records.layout import HEADER_BYTES, NO_TIMESTAMP
 from fakebroker.schema import Message
 from fakebroker.schema.jsonable import to_json
 from fakebroker.schema.types import ZERO_UUID
@@ -155,17 +156,22 @@ def _commits(exchange: Exchange, request: Any) -> Iterator[OffsetCommitted]:
     failed = {(error.topic, error.partition) for error in exchange.found_errors}
     member_id = getattr(request, "member_id", "")
     generation = getattr(request, "generation_id_or_member_epoch", getattr(request, "generation_id", -1))
+    retention_ms = getattr(request, "retention_time_ms", NO_TIMESTAMP)
     for topic, entry in zip(_names(exchange, request.topics), request.topics, strict=True):
         for each in entry.partitions:
+            client_ms = NO_TIMESTAMP
             if isinstance(each, tuple):
-                partition, offset, leader_epoch, _, metadata = each
+                partition, offset, leader_epoch, client_ms, metadata = each
             else:
                 partition, offset, metadata = each.partition_index, each.committed_offset, each.committed_metadata
                 leader_epoch = each.committed_leader_epoch
             if (topic, partition) not in failed:
+                committed_ms = exchange.received.wall_ms if client_ms == NO_TIMESTAMP else client_ms
+                expire_ms = None if retention_ms == NO_TIMESTAMP else expire_timestamp(committed_ms, retention_ms)
                 yield OffsetCommitted(
-                    request.group_id, topic, partition, offset, leader_epoch, metadata, member_id, generation
-                )
+                    request.group_id, topic, partition, offset, leader_epoch, metadata, member_id, generation,
+                    committed_ms, expire_ms, exchange.api == "TxnOffsetCommit",
+                )  # fmt: skip
 
 
 def _appends(exchange: Exchange, request: Any, response: Any) -> Iterator[RecordsAppended]:

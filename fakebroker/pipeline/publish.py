@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from fakebroker.errors import FakebrokerError
 from fakebroker.pipeline.contract import Check, Table
-from fakebroker.pipeline.engines import Engine, Frame, tables_in
+from fakebroker.pipeline.engines import Engine, Frame, contract_of, tables_in
 from fakebroker.pipeline.progress import Progress
 from fakebroker.pipeline.rows import Rows, count_rows, parquet_files
 from fakebroker.pipeline.tables import NAMES, table
@@ -79,7 +79,8 @@ class Staging:
         self.engine = engine
         self.target = target
         self.folder = target.parent / f".{target.name}.staging-{os.getpid()}"
-        self.made: list[str] = []
+        self.scratch = target.parent / f".{target.name}.scratch-{os.getpid()}"
+        self.made: dict[str, int] = {}  # and how many rows were written
         self._progress = progress
         self._kept = _tables_of(target)
 
@@ -88,9 +89,16 @@ class Staging:
         contract = table(name)
         with self._progress.stage(name) as stage:
             self.engine.store(contract, frame, self.folder / name)
-            stage.rows = count_rows(self.folder / name)
-        self.made.append(name)
+            stage.rows = self.made[name] = count_rows(self.folder / name)
         return self.engine.load(contract, self.folder / name)
+
+    def keep(self, name: str, frame: Frame) -> tuple[Frame, int]:
+        """Write what is used several times and not published; returns it as it was written, and how many rows it has."""
+        contract = contract_of(name)
+        with self._progress.stage(name) as stage:
+            self.engine.store(contract, frame, self.scratch / name)
+            stage.rows = rows = count_rows(self.scratch / name)
+        return self.engine.load(contract, self.scratch / name), rows
 
     def add(self, name: str, frame: Frame) -> Frame:
         """Add rows to a table: those that are published stay as they are, in the files in which they are."""
@@ -120,7 +128,7 @@ class Staging:
             if name not in self.made:
                 _link_files(self.target / name, self.folder / name)
         names = [name for name in NAMES if name in self.made or name in self._kept]
-        checks = check_tables(self.engine, {name: self.folder / name for name in names}, self._progress, self.made)
+        checks = check_tables(self.engine, {name: self.folder / name for name in names}, self._progress, [*self.made])
         manifest = {
             "manifest_version": MANIFEST_VERSION,
             "engine": self.engine.name,
@@ -152,6 +160,7 @@ def staging(engine: Engine, target: Path, progress: Progress) -> Iterator[Stagin
         yield stage
     finally:
         shutil.rmtree(stage.folder, ignore_errors=True)
+        shutil.rmtree(stage.scratch, ignore_errors=True)
 
 
 def check_tables(

@@ -42,9 +42,7 @@ def spark_session(
     Raises MissingExtra without the libraries, NoJava without a Java.
     """
     need_extra("spark")
-    home = java_home()
-    if home is not None:
-        os.environ["JAVA_HOME"] = home
+    os.environ["JAVA_HOME"] = java_home()
     # Spark starts workers with `python3` from the PATH otherwise, which is not that of a venv that is not activated.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)

@@ -11,6 +11,7 @@ from fakebroker.recording.beginning import accepted_by, settings_of
 from fakebroker.recording.exchanges import Exchange, Told, exchanges_of
 from fakebroker.recording.folding import folded
 from fakebroker.recording.membership import Members, members_of
+from fakebroker.recording.scenario_text import Made
 from fakebroker.recording.step_fields import duration_text, record_step
 from fakebroker.recording.steps import Step, StepMaker
 from fakebroker.recording.survey import Place, Survey, survey
@@ -37,13 +38,6 @@ class _Event(NamedTuple):
     line: int
     is_answer: bool
     exchange: Exchange
-
-
-class Made(NamedTuple):
-    """A scenario as data, with the remarks that stand above it."""
-
-    data: dict[str, Json]
-    remarks: list[str]
 
 
 def scenario_of(path: str | os.PathLike[str]) -> Made:

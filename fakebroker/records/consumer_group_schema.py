@@ -1,7 +1,8 @@
 """Layouts of the records that consumer groups (KIP-848) keep in `__consumer_offsets`: types 3 to 8 and 16.
 
 A key begins with its type as int16 and a value with its version as int16, which are not part of these. Field names are
-those that Kafka's own tools print: the names of the schema files with a small first letter.
+those that Kafka's own tools print: the names of the schema files with a small first letter. A tagged field whose
+default is JSON's null there has an empty struct or list as its default in Kafka, and null is written out.
 """
 
 from fakebroker.schema import Bytes, Int8, Int32, Int64, Message, Str, Struct, Uuid, field
@@ -80,7 +81,7 @@ class ConsumerGroupMemberMetadataValue(Message, versions="0", flexible="0+", nam
     subscribed_topic_regex: Str | None = field("0+", nullable="0+")
     rebalance_timeout_ms: Int32 = field("0+", default=-1)
     server_assignor: Str | None = field("0+", nullable="0+")
-    classic_member_metadata: ClassicMemberMetadata | None = field("0+", nullable="0+", default=None, tag=0)
+    classic_member_metadata: ClassicMemberMetadata | None = field("0+", nullable="0+", tag=0)
 
 
 class ConsumerGroupTargetAssignmentMetadataKey(Message, versions="0", names="lowerCamel"):
@@ -128,7 +129,7 @@ class AssignedPartitions(Struct, names="lowerCamel"):
 
     topic_id: Uuid = field("0+")
     partitions: list[Int32] = field("0+")
-    assignment_epochs: list[Int32] | None = field("0+", nullable="0+", default=None, tag=0)
+    assignment_epochs: list[Int32] | None = field("0+", nullable="0+", tag=0)
 
 
 class ConsumerGroupCurrentMemberAssignmentValue(Message, versions="0", flexible="0+", names="lowerCamel"):

@@ -25,7 +25,7 @@ class StreamsGroupMetadataValue(Message, versions="0", flexible="0+", names="low
     epoch: Int32 = field("0+")
     metadata_hash: Int64 = field("0+")
     validated_topology_epoch: Int32 = field("0+", default=-1, tag=0)
-    last_assignment_configs: list[LastAssignmentConfig] | None = field("0+", nullable="0+", default=None, tag=1)
+    last_assignment_configs: list[LastAssignmentConfig] | None = field("0+", nullable="0+", tag=1)
 
 
 class StreamsGroupMemberMetadataKey(Message, versions="0", names="lowerCamel"):
@@ -110,7 +110,7 @@ class AssignedTasks(Struct, names="lowerCamel"):
 
     subtopology_id: Str = field("0+")
     partitions: list[Int32] = field("0+")
-    assignment_epochs: list[Int32] | None = field("0+", nullable="0+", default=None, tag=0)
+    assignment_epochs: list[Int32] | None = field("0+", nullable="0+", tag=0)
 
 
 class StreamsGroupCurrentMemberAssignmentValue(Message, versions="0", flexible="0+", names="lowerCamel"):

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from fakebroker.engine.journal import Connected, Disconnected, Exchange, Recorded
+from fakebroker.engine.journal import UNTOLD, Exchange, Recorded
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.reports.event_wording import event_text
 from fakebroker.reports.wording import request_text
@@ -62,7 +62,7 @@ def _request_line(exchange: Exchange, start_ms: int) -> str:
 
 
 def _events(engine: "Engine", start_ms: int) -> str:
-    told = [r for r in engine.journal.events() if not isinstance(r.event, Connected | Disconnected)]
+    told = [r for r in engine.journal.events() if not isinstance(r.event, UNTOLD)]
     lines = [f"  #{r.seq} {_when(r.at.mono_ms, start_ms)} {event_text(r.event)}" for r in told[-LAST_EVENTS:]]
     return "\n".join(["groups and offsets:", *lines]) if lines else ""
 

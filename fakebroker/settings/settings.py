@@ -151,6 +151,10 @@ class Settings(Reader):
         """The static values of this broker alone (a copy)."""
         return dict(self._own)
 
+    def given(self) -> dict[str, str]:
+        """The values that the maker of the cluster or its profile gave, by name; without secrets (a copy)."""
+        return {name: text for name, text in sorted(self._static.items()) if not is_secret(name)}
+
     def dynamic(self, cluster: bool) -> dict[str, str]:
         """The values set at run time for this broker, or for the whole cluster (a copy)."""
         return dict(self._shared.dynamic if cluster else self._dynamic)

@@ -132,7 +132,6 @@ def test_errors_say_what_and_where(broker: FakeBroker) -> None:
         with pytest.raises(AnsweredError, match="offsets of orders-0: NOT_LEADER_OR_FOLLOWER"):
             cluster.offsets({FIRST: LATEST})
         assert fault.hits == 3
-        fault.clear()
 
 
 def test_a_bootstrap_without_a_broker_is_said_at_once() -> None:

@@ -27,7 +27,15 @@ from fakebroker.journal.schema import (
     spark_ddl,
 )
 
-NO_EVENTS = {"Peer", "Recorded", "EventEntry", "OffsetExpired", "_Chunk"}  # what events are made of
+NO_EVENTS = {
+    "OffsetDeleted",
+    "TopicPartition",
+    "Peer",
+    "Recorded",
+    "EventEntry",
+    "OffsetExpired",
+    "_Chunk",
+}  # what events are made of
 
 
 def named_tuples(module: Any) -> set[type[Any]]:

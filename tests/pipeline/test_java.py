@@ -1,5 +1,6 @@
 """Which Java runs Spark."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -18,6 +19,11 @@ def fake_java(folder: Path, version: str) -> Path:
     return folder
 
 
+def started_by(home: str) -> str:
+    """The Java that a home starts."""
+    return re.findall(r'exec "(.*?)"', (Path(home) / "bin" / "java").read_text())[0]
+
+
 def test_java_home_goes_first_then_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """JAVA_HOME is taken if its Java is 17 or newer, else the one on the PATH."""
     old, new, other = (
@@ -26,12 +32,14 @@ def test_java_home_goes_first_then_the_path(tmp_path: Path, monkeypatch: pytest.
     )
     monkeypatch.setenv("PATH", f"{other / 'bin'}:/bin:/usr/bin")
 
+    monkeypatch.setattr(java.tempfile, "gettempdir", lambda: str(tmp_path))
+
     monkeypatch.setenv("JAVA_HOME", str(new))
-    assert java_home() == str(new)
+    assert started_by(java_home()) == f"{new}/bin/java"
     monkeypatch.setenv("JAVA_HOME", str(old))
-    assert java_home() == str(other)
+    assert started_by(java_home()) == f"{other}/bin/java"
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nothing"))
-    assert java_home() == str(other)
+    assert started_by(java_home()) == f"{other}/bin/java"
 
 
 def test_without_a_java_the_one_from_pypi_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,7 +50,6 @@ def test_without_a_java_the_one_from_pypi_runs(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(java.tempfile, "gettempdir", lambda: str(tmp_path))
 
     home = java_home()
-    assert home is not None
     program = [f"{home}/bin/java", "--add-modules=jdk.incubator.vector", "-Dsome=a b", "-version"]
     told = subprocess.run(program, capture_output=True, text=True, check=True).stderr
     assert 'version "17' in told

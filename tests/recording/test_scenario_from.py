@@ -10,7 +10,8 @@ from click.testing import CliRunner
 from fakebroker.recording.exchanges import Exchange
 from fakebroker.recording.folding import folded
 from fakebroker.recording.membership import Members
-from fakebroker.recording.scenario_file import _line, written
+from fakebroker.recording.scenario_file import written
+from fakebroker.recording.scenario_text import line_of
 from fakebroker.recording.steps import StepMaker
 from fakebroker.recording.survey import Survey
 from fakebroker.recording.to_scenario import scenario_of
@@ -142,7 +143,7 @@ def test_texts_stay_texts_for_readers_of_yaml_1_2() -> None:
         "1e5x",
         "9" * 999,
     ):
-        node = parse_yaml(_line({"key": text, text: 1}), "s.yaml")
+        node = parse_yaml(line_of({"key": text, text: 1}), "s.yaml")
         assert isinstance(node, Table)
         value = node.entries["key"]
         assert isinstance(value, Scalar)

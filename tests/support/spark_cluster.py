@@ -47,7 +47,7 @@ def _start(stack: ExitStack, log: Path, main: str, *arguments: str) -> "subproce
     program = Path(pyspark.__file__).parent / "bin" / "spark-class"
     environment = {
         **os.environ,
-        "JAVA_HOME": java_home() or "",
+        "JAVA_HOME": java_home(),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_JAVA_OPTS": _FAST_JVM,
         "SPARK_DAEMON_MEMORY": "256m",

@@ -5,6 +5,8 @@ Kafka: `CoordinatorLoaderImpl`.
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from fakebroker.core.coordinator.shard import stored_group
+from fakebroker.core.events import GroupsLoaded, GroupStored
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.errors import WireError
@@ -76,9 +78,14 @@ def load_groups(shard: "Shard", now: Instant) -> None:
             raise WireError(
                 f"{shard.partition.log.name}: batch at {parse_header(batch).base_offset}: {error}"
             ) from error
+    loaded: list[GroupStored] = []
     for group_id in replay.groups | {name: None for name, offsets in replay.offsets.items() if not offsets.is_empty()}:
-        offsets = replay.offsets.get(group_id, GroupOffsets())
-        shard.adopt(_group(shard, group_id, replay.groups.get(group_id), offsets, now), now)
+        offsets, value = replay.offsets.get(group_id, GroupOffsets()), replay.groups.get(group_id)
+        group = _group(shard, group_id, value, offsets, now)
+        shard.adopt(group, now)
+        loaded.append(stored_group(group, value or group.to_value(), "loaded"))
+    if loaded:
+        shard.emit(GroupsLoaded(loaded))
 
 
 def _decoded(batch: bytes, known: dict[bytes, DecodedBatch] | None) -> DecodedBatch:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fakebroker.core.coordinator.replication_wait import ReplicationWait
 from fakebroker.core.coordinator.stranded_log import StrandedLog
-from fakebroker.core.events import CoreEvent, Transition
+from fakebroker.core.events import CoreEvent, GroupStored, OffsetsDeleted, Transition
 from fakebroker.core.groups.classic_group import MOVED, ClassicGroup
 from fakebroker.core.groups.states import State
 from fakebroker.core.logs.log import PartitionLog
@@ -136,6 +136,7 @@ class Shard:
         partitions = group.offsets.partitions()
         self.append(self.tombstones(group, partitions, self.needs_tombstone(group)), now)
         group.offsets.replay_tombstones(partitions)
+        self._tell_deleted(group, partitions, "its group was deleted")
         self.forget(group, now, "deleted")
         return ErrorCode.NONE
 
@@ -252,7 +253,7 @@ class Shard:
 
         Tombstones are written only for partitions of which an offset is stored or pending.
         """
-        self._delete([(group, partitions)], now)
+        self._delete([(group, partitions)], now, "a client deleted it")
 
     def delete_topic(self, topic: str, now: Instant) -> Iterator[int]:
         """Remove the topic's offsets in all groups, because the topic was deleted (EX-12).
@@ -263,10 +264,13 @@ class Shard:
         for start in range(0, len(groups), _GROUPS_PER_STEP):
             some = groups[start : start + _GROUPS_PER_STEP]
             present = [group for group in some if self.groups.get(group.group_id) is group]  # since the step before
-            self._delete([(group, group.offsets.partitions_of(topic)) for group in present], now)
+            requested = [(group, group.offsets.partitions_of(topic)) for group in present]
+            self._delete(requested, now, "its topic was deleted")
             yield len(some)
 
-    def _delete(self, requested: Iterable[tuple[ClassicGroup, Iterable[TopicPartition]]], now: Instant) -> None:
+    def _delete(
+        self, requested: Iterable[tuple[ClassicGroup, Iterable[TopicPartition]]], now: Instant, reason: str
+    ) -> None:
         """Delete what there is of the requested partitions; remove groups that are emptied, if the release does so."""
         deletions: list[tuple[ClassicGroup, list[TopicPartition], bool]] = []
         for group, partitions in requested:
@@ -279,10 +283,15 @@ class Shard:
             )
             for group, deleted, is_removed in batch:
                 group.offsets.replay_tombstones(deleted)
+                self._tell_deleted(group, deleted, reason)
                 if is_removed:
                     self.forget(group, now, "Empty, and its last offset was deleted")
                 elif deleted:
                     self.look_at(group, now)
+
+    def _tell_deleted(self, group: ClassicGroup, deleted: Sequence[TopicPartition], reason: str) -> None:
+        if deleted:
+            self.emit(OffsetsDeleted(group.group_id, deleted, reason))
 
     def _is_removed_with(self, group: ClassicGroup, deleted: Sequence[TopicPartition]) -> bool:
         """Whether the group goes together with these offsets: up to 3.9.1, if none is left (OD-6, EX-12)."""
@@ -348,6 +357,7 @@ class Shard:
             self._latest.pop(group_id, None)
             self.log.materialize_pending()
             return ErrorCode.NOT_ENOUGH_REPLICAS
+        self.emit(stored_group(self.groups[group_id], value, "written"))
         return ErrorCode.NONE
 
     def emit(self, event: CoreEvent) -> None:
@@ -360,3 +370,19 @@ class Shard:
 
     def __iter__(self) -> Iterator[ClassicGroup]:
         return iter(self.groups.values())
+
+
+def stored_group(group: ClassicGroup, value: GroupValue, how: str) -> GroupStored:
+    """What the journal says of a group that is written or loaded as `value`."""
+    topics = group.subscribed_topics
+    return GroupStored(
+        group.group_id,
+        how,
+        value.generation,
+        value.protocol_type,
+        value.protocol,
+        value.leader,
+        len(value.members),
+        None if topics is None else tuple(sorted(topics)),
+        value.state_ms,
+    )

@@ -26,7 +26,7 @@ def _from_log(row: Row, outcome: Outcome) -> Row:
 
 
 def _from_journal(event: Row) -> Row:
-    """A line of a journal tells what took effect; a commit without metadata has the empty text, as in the log."""
+    """A commit without metadata has the empty text, as in the log. A journal does not tell how transactions end."""
     return dict.fromkeys(TABLE.column_names) | {
         "group_id": event["group"],
         "topic": event["topic"],
@@ -34,11 +34,12 @@ def _from_journal(event: Row) -> Row:
         "committed_offset": event["offset"],
         "leader_epoch": event["leader_epoch"],
         "metadata": event["metadata"] or "",
-        "committed_at": event["wall_ms"],
-        "transactional": False,
-        "outcome": "committed",
+        "committed_at": event["committed_ms"],
+        "expires_at": event["expire_ms"],
+        "transactional": event["transactional"],
+        "outcome": "open" if event["transactional"] else "committed",
         "at": event["wall_ms"],
-        "applied_at": event["wall_ms"],
+        "applied_at": None if event["transactional"] else event["wall_ms"],
         "member_id": event["member_id"],
         "generation": event["generation"],
         "source": event["run"],

@@ -54,7 +54,7 @@ def _as_read(decoded: "DataFrame", options: DecodedOptions) -> "DataFrame":
 
 
 def _from_journals(events: "DataFrame") -> "DataFrame":
-    """The lines that tell of commits that took effect; one without metadata has the empty text, as in the log."""
+    """A commit without metadata has the empty text, as in the log. A journal does not tell how transactions end."""
     at = F.timestamp_millis("wall_ms")
     columns: dict[str, Column] = {
         "group_id": F.col("group"),
@@ -63,11 +63,12 @@ def _from_journals(events: "DataFrame") -> "DataFrame":
         "committed_offset": F.col("offset"),
         "leader_epoch": F.col("leader_epoch"),
         "metadata": F.coalesce(F.col("metadata"), F.lit("")),
-        "committed_at": at,
-        "transactional": F.lit(False),
-        "outcome": F.lit("committed"),
+        "committed_at": F.timestamp_millis("committed_ms"),
+        "expires_at": F.timestamp_millis("expire_ms"),
+        "transactional": F.col("transactional"),
+        "outcome": F.when(F.col("transactional"), F.lit("open")).otherwise(F.lit("committed")),
         "at": at,
-        "applied_at": at,
+        "applied_at": F.when(~F.col("transactional"), at),
         "member_id": F.col("member_id"),
         "generation": F.col("generation"),
         "source": F.col("run"),

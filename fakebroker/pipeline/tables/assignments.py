@@ -11,7 +11,11 @@ TABLE = Table(
         Column("group_type", "string", "classic, consumer, share or streams"),
         Column("generation", "int", "the generation, or the member's epoch in a newer group; null if unknown", True),
         Column("member_id", "string", "the member id"),
-        Column("topic", "string", "the topic: its name, or its id where the record has only that"),
+        Column(
+            "topic",
+            "string",
+            "the topic: its name, or its id where the record has only that; of a streams group the subtopology",
+        ),
         Column("partition", "int", "the partition of the topic"),
         Column("at", "timestamp", "when the assignment was stored, or the member was answered", True),
         *ORIGIN,

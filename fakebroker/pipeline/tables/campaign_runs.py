@@ -1,6 +1,6 @@
 """Runs of a campaign."""
 
-from fakebroker.pipeline.contract import Column, Table
+from fakebroker.pipeline.contract import Check, Column, Table
 
 TABLE = Table(
     name="campaign_runs",
@@ -18,10 +18,30 @@ TABLE = Table(
             "the failure without what differs from run to run; equal for runs that fail alike; null if it passed",
             True,
         ),
-        Column("line", "int", "the line of the scenario that failed; null if it passed", True),
+        Column(
+            "line",
+            "int",
+            "the line of the first step that failed, in the file that the failure names; null if it passed or could not be played",
+            True,
+        ),
         Column("steps", "int", "how many steps were taken"),
         Column("virtual_ms", "long", "how much virtual time passed"),
-        Column("transcript_hash", "string", "SHA-256 of the transcript: equal for equal runs", True),
+        Column(
+            "transcript_hash",
+            "string",
+            "SHA-256 of the transcript, equal for equal runs; null if it could not be played",
+            True,
+        ),
+        Column("repeat", "string", "the command that repeats it; null if it passed", True),
     ),
     key=("scenario", "seed", "settings"),
+    checks=(
+        Check(
+            "outcomes are told",
+            "a run that did not pass says what went wrong and how it is repeated, one that passed does not",
+            "SELECT * FROM campaign_runs WHERE (outcome = 'passed') <> (failure IS NULL)"
+            " OR (outcome = 'passed') <> (signature IS NULL) OR (outcome = 'passed') <> (repeat IS NULL)"
+            " OR outcome NOT IN ('passed', 'failed', 'broken')",
+        ),
+    ),
 )

@@ -5,7 +5,7 @@ from fakebroker.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Column, Tabl
 TABLE = Table(
     name="group_states",
     layer="silver",
-    about="The states that a group was in, a row for each span, from records of the log or `transition` lines of a journal. A log tells Stable, Empty and Dead only: a rebalance leaves no record before it ends",
+    about="The states that a group was in, a row for each span, from records of the log, or `transition` and `group_stored` lines of a journal. Of a classic group a log tells Stable, Empty and Dead only: a rebalance leaves no record before it ends. A group whose coordinator moves, or reads its log again, is not Dead",
     columns=(
         Column("group_id", "string", "the group"),
         Column("group_type", "string", "classic, consumer, share or streams"),
@@ -22,7 +22,7 @@ TABLE = Table(
             "the moment that the group itself names as the beginning of its state (the value's current state timestamp): the retention of an Empty group counts from it; null if unknown",
             True,
         ),
-        Column("began_at", "timestamp", "when the span began"),
+        Column("began_at", "timestamp", "when the span began; null if its record has no time", True),
         Column("ended_at", "timestamp", "when the next one began; null for the last", True),
         Column("reason", "string", "why, in the journal's words; null from a log", True),
         *ORIGIN,

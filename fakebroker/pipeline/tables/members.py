@@ -5,7 +5,7 @@ from fakebroker.pipeline.contract import ORIGIN, Column, Table
 TABLE = Table(
     name="members",
     layer="silver",
-    about="The members of a group in each generation, and what each said of itself when it joined",
+    about="The members of a group in each generation, and what each said of itself when it joined: from a log all that the record of a classic group names, from a journal those whose JoinGroup was answered",
     columns=(
         Column("group_id", "string", "the group"),
         Column("group_type", "string", "classic, consumer, share or streams"),

@@ -5,7 +5,7 @@ from fakebroker.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Column, Tabl
 TABLE = Table(
     name="rebalances",
     layer="gold",
-    about="Every rebalance of a group: why it began, how long it took, what came of it",
+    about="Every rebalance of a group: why it began, how long it took, what came of it. One that begins again before it ended is one",
     columns=(
         Column("group_id", "string", "the group"),
         Column(
@@ -15,7 +15,7 @@ TABLE = Table(
         Column(
             "duration_ms",
             "long",
-            "how long it took by the broker's time of day; null if it never ended, or comes from a log",
+            "how long it took by the broker's time of day; null if it never ended, comes from a log, or the clock went back",
             True,
         ),
         Column(
@@ -23,9 +23,10 @@ TABLE = Table(
             "string",
             "the kind of cause: member joined, member left, session expired, subscription changed, ... ; `unknown` from a log",
         ),
+        Column("trigger", "string", "the members that the reason names; null if it names none", True),
         Column("reason", "string", "why, in the journal's words; null from a log", True),
-        Column("generation_before", "int", "the generation before", True),
-        Column("generation", "int", "the generation that it made; null if it never ended", True),
+        Column("generation_before", "int", "the generation before; null if unknown", True),
+        Column("generation", "int", "the generation that it made; null if it made none", True),
         Column("result", "string", "Stable, Empty, Dead, or `unfinished`"),
         Column("members_before", "int", "how many members it had before; null if unknown", True),
         Column("members", "int", "how many members it had afterwards; null if unknown", True),

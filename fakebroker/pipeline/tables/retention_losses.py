@@ -1,6 +1,34 @@
-"""Offsets that another retention would have lost, one by one."""
+"""Offsets that another retention would have lost, one by one, and the options of the what-if."""
 
-from fakebroker.pipeline.contract import Column, Table
+from typing import Final, NamedTuple
+
+from fakebroker.pipeline.contract import Check, Column, Table
+
+HOUR_MS: Final = 3_600_000
+DAY_MS: Final = 24 * HOUR_MS
+POLICIES: Final = ("2.0", "2.1", "3.9", "4.3", "kip-211")
+
+
+class WhatifOptions(NamedTuple):
+    """What is tried, on which history.
+
+    Attributes:
+        retentions_ms: The retentions (`offsets.retention.minutes`) that are tried, in milliseconds.
+        recorded_retention_ms: The retention under which the history was recorded. Tombstones that it explains are
+            effects of it, and left out; all others are deletions that somebody asked for.
+        check_interval_ms: The time between two cleanups (`offsets.retention.check.interval.ms`).
+        since_ms: The moment from which cleanups come at whole intervals; None: the first thing known of each source.
+        until_ms: The end of the history: cleanups up to here count; None: the last thing known of each source.
+        policy: The rules of expiry, by the release that had them: a key of `EXPIRY_POLICIES`.
+    """
+
+    retentions_ms: tuple[int, ...] = (DAY_MS, 3 * DAY_MS, 7 * DAY_MS, 14 * DAY_MS)
+    recorded_retention_ms: int = 7 * DAY_MS
+    check_interval_ms: int = 10 * 60_000
+    since_ms: int | None = None
+    until_ms: int | None = None
+    policy: str = "4.3"
+
 
 TABLE = Table(
     name="retention_losses",
@@ -29,7 +57,7 @@ TABLE = Table(
         Column(
             "came_back_at",
             "timestamp",
-            "when the group next had members or committed for this partition; null: it never came back",
+            "when the group next became Stable with a member that reads the topic, or committed for the partition; null: it never came back",
             True,
         ),
         Column(
@@ -46,4 +74,14 @@ TABLE = Table(
         ),
     ),
     key=("source", "group_id", "topic", "partition", "retention_ms", "log_partition", "log_offset", "seq", "part"),
+    checks=(
+        Check(
+            "not too early", "no cleanup drops what is not due", "SELECT * FROM retention_losses WHERE lost_at < due_at"
+        ),
+        Check(
+            "nobody comes back before",
+            "a group comes back after the loss, not before it",
+            "SELECT * FROM retention_losses WHERE came_back_at < lost_at",
+        ),
+    ),
 )

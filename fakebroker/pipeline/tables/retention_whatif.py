@@ -33,11 +33,16 @@ TABLE = Table(
     key=("source", "group_id", "retention_ms"),
     checks=(
         Check(
-            "a longer retention loses no more",
-            "with a longer retention a group has no more partitions with a loss",
-            "SELECT a.source, a.group_id, a.retention_ms, b.retention_ms AS longer_ms FROM retention_whatif AS a"
-            " JOIN retention_whatif AS b ON a.source = b.source AND a.group_id = b.group_id"
-            " AND a.retention_ms < b.retention_ms WHERE a.lost_partitions < b.lost_partitions",
+            "losses and partitions",
+            "no more partitions have a loss than were committed for, and none has one without a loss",
+            "SELECT * FROM retention_whatif WHERE lost_partitions > partitions OR lost_partitions > lost_offsets"
+            " OR reset_offsets > lost_offsets",
+        ),
+        Check(
+            "every retention for every group",
+            "each group has a row for each retention",
+            "SELECT source, group_id FROM retention_whatif GROUP BY source, group_id"
+            " HAVING COUNT(*) <> (SELECT COUNT(DISTINCT retention_ms) FROM retention_whatif)",
         ),
     ),
 )

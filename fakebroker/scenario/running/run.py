@@ -5,7 +5,7 @@ What `play` gives is plain data: it crosses from the processes that play side by
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from time import perf_counter
 from traceback import format_exception
@@ -36,24 +36,29 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be played, and how. Without a seed the steps are taken as they are written."""
+    """What is to be played, and how. Without a seed the steps are taken as they are written.
+
+    `config` are broker settings that go before those of the scenario.
+    """
 
     path: str
     parameters: Mapping[str, str] = field(default_factory=dict)
     seed: int | None = None
     approves: bool = False
     keeps_transcript: bool = False
+    config: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def compares(self) -> bool:
         """Whether the transcript has to be the approved one: that is the one of the file as it is written."""
-        return self.seed is None and not self.parameters
+        return self.seed is None and not self.parameters and not self.config
 
     @property
     def repeat(self) -> str:
         """The command that plays this again."""
         parts = [COMMAND, shlex.quote(self.path)]
         parts += [f"--set {shlex.quote(f'{name}={value}')}" for name, value in self.parameters.items()]
+        parts += [f"--config {shlex.quote(f'{name}={value}')}" for name, value in self.config.items()]
         return " ".join(parts if self.seed is None else [*parts, f"--seed {self.seed}"])
 
 
@@ -82,6 +87,7 @@ class Outcome:
     transcript: str = ""
     approved: str | None = None
     ended_at_ms: int = 0  # of the time since the timeline began
+    virtual_ms: int = 0  # that passed for timers
     took_ms: float = 0.0
 
     @property
@@ -97,13 +103,20 @@ class Outcome:
 
 def play(task: Task) -> Outcome:
     """Read a scenario and play it in virtual time. Raises nothing for what may be wrong with the file or the play."""
-    began_s = perf_counter()
     try:
         scenario = read_scenario(task.path, dict(task.parameters))
     except ScenarioError as error:
         return Outcome(task, Status.UNREADABLE, errors=tuple(str(problem) for problem in error.problems))
     except OSError as error:
         return Outcome(task, Status.UNREADABLE, errors=(f"{task.path}: {error.strerror or error}",))
+    return play_read(scenario, task)
+
+
+def play_read(scenario: Scenario, task: Task) -> Outcome:
+    """Play a scenario that was read already, as the task says, in virtual time. It may be played again and again."""
+    began_s = perf_counter()
+    if task.config:
+        scenario = with_config(scenario, task.config)
     try:
         played = Player(VirtualWorld(scenario), scenario, task.seed).play()
     except FakebrokerError as error:  # the broker cannot be made as the scenario wants it
@@ -112,6 +125,11 @@ def play(task: Task) -> Outcome:
         told = "".join(format_exception(error))
         return Outcome(task, Status.UNREADABLE, scenario.name, scenario.about, errors=("internal error", told))
     return _judged(task, scenario, played, (perf_counter() - began_s) * 1000)
+
+
+def with_config(scenario: Scenario, config: Mapping[str, str]) -> Scenario:
+    """The scenario with broker settings that go before its own."""
+    return replace(scenario, config={**scenario.config, **config})
 
 
 def _judged(task: Task, scenario: Scenario, played: Played, took_ms: float) -> Outcome:
@@ -124,6 +142,7 @@ def _judged(task: Task, scenario: Scenario, played: Played, took_ms: float) -> O
         "steps": sum(isinstance(each, StepBegan) for each in happenings),
         "skipped": tuple(str(each) for each in happenings if isinstance(each, Skipped)),
         "ended_at_ms": happenings[-1].at_ms if happenings else 0,
+        "virtual_ms": played.virtual_ms,
         "took_ms": took_ms,
     }
     if not played.is_good:

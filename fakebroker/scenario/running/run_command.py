@@ -30,6 +30,9 @@ _RANGE = re.compile(r"(?:(\d+)(?:\.\.|-))?(\d+)")
 @click.option("-k", "pattern", metavar="PATTERN", help="Only files whose path has this in it; may have wildcards.")
 @click.option("--approve", "approves", is_flag=True, help="Make the transcripts of plays that hold the approved ones.")
 @click.option("--set", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter; may be repeated.")
+@click.option(
+    "--config", multiple=True, metavar="SETTING=VALUE", help="A broker setting before the file's; repeatable."
+)
 @click.option("--seed", type=click.IntRange(min=0), help="Play with the order and the times that this seed draws.")
 @click.option("--seeds", metavar="N|FIRST..LAST", help="Play with each of the seeds 1 to N, or FIRST to LAST.")
 @click.option("--fail-fast", is_flag=True, help="End at the first play that is not good.")
@@ -44,6 +47,7 @@ def run(
     pattern: str | None,
     approves: bool,
     parameters: tuple[str, ...],
+    config: tuple[str, ...],
     seed: int | None,
     seeds: str | None,
     fail_fast: bool,
@@ -57,20 +61,30 @@ def run(
     """Play scenarios in virtual time: files, and all files of folders.
 
     A scenario is good when its expectations hold and what happened is what its approved transcript says, which is
-    NAME.transcript beside NAME.yaml. With a seed, or other parameters than those in the file, only expectations count.
+    NAME.transcript beside NAME.yaml. With a seed, or other parameters or settings than those in the file, only
+    expectations count.
     With --against it is good when clients see the same on a Kafka (docs/against-kafka.md).
 
     Exit status: 0 all are good, 1 some are not, 2 some are no scenarios, or wrong usage.
     """
     _check_extra()
-    given = dict(_pair(text) for text in parameters)
-    if approves and (given or seed is not None or seeds is not None):
-        raise click.UsageError("--approve is for plays as the files are written: leave --set, --seed and --seeds out")
+    given = dict(_pair(text, "--set") for text in parameters)
+    settings = dict(_pair(text, "--config") for text in config)
+    if approves and (given or settings or seed is not None or seeds is not None):
+        raise click.UsageError(
+            "--approve is for plays as the files are written: leave --set, --config, --seed and --seeds out"
+        )
     if seed is not None and seeds is not None:
         raise click.UsageError("give --seed or --seeds, not both")
     if against is not None:
         switches = {"--approve": approves, "--fail-fast": fail_fast}
-        values = {"--seed": seed, "--seeds": seeds, "--junit": junit, "--processes": processes}
+        values = {
+            "--seed": seed,
+            "--seeds": seeds,
+            "--junit": junit,
+            "--processes": processes,
+            "--config": config or None,
+        }
         meant = [name for name, is_set in switches.items() if is_set]
         meant += [name for name, value in values.items() if value is not None]
         if meant:
@@ -79,9 +93,9 @@ def run(
         return
     if strict or longest_pass is not None:
         raise click.UsageError("--strict and --longest-pass are for --against HOST:PORT")
-    drawn: Sequence[int | None] = [seed] if seeds is None else _seeds(seeds)
+    drawn: Sequence[int | None] = [seed] if seeds is None else seeds_of(seeds)
     files = _files(paths, pattern)
-    tasks = [Task(file, given, each, approves, verbose) for file in files for each in drawn]
+    tasks = [Task(file, given, each, approves, verbose, settings) for file in files for each in drawn]
     if len(tasks) > MOST_PLAYS:
         raise click.UsageError(f"{len(tasks):,} plays are more than {MOST_PLAYS:,}")
     began_s = perf_counter()
@@ -174,7 +188,7 @@ def _is_meant(file: str, pattern: str) -> bool:
     return fnmatchcase(file.casefold(), f"*{pattern.casefold()}*")
 
 
-def _seeds(text: str) -> range:
+def seeds_of(text: str) -> range:
     """1000 is 1 to 1000, 5..20 is 5 to 20. Raises UsageError."""
     found = _RANGE.fullmatch(text)
     if found is None or len(text) > 40:
@@ -187,10 +201,10 @@ def _seeds(text: str) -> range:
     return range(first, last + 1)
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _pair(text: str, option: str) -> tuple[str, str]:
     name, found, value = text.partition("=")
     if not found or not name:
-        raise click.UsageError(f"--set {text!r} is not NAME=VALUE")
+        raise click.UsageError(f"{option} {text!r} is not NAME=VALUE")
     return name, value
 
 

@@ -20,7 +20,7 @@ from textwrap import wrap
 from typing import Any, NamedTuple
 
 from fakebroker.core.events import FaultHit, OffsetsExpired, Transition
-from fakebroker.engine.journal import Connected, Disconnected
+from fakebroker.engine.journal import UNTOLD
 from fakebroker.engine.printable import printable
 from fakebroker.errors import ScenarioFailed
 from fakebroker.meaning import Meaning
@@ -186,7 +186,7 @@ class _Writer:
     @_of.register
     def _(self, happening: BrokerEvent) -> Iterator[str]:
         event = happening.event
-        if isinstance(event, Connected | Disconnected):
+        if isinstance(event, UNTOLD):
             return
         yield from self._tell(happening, self._meaning.text(_event_text(event)), "")
 

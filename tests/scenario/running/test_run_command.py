@@ -295,3 +295,35 @@ def test_a_junit_file_that_cannot_be_written_is_told(folder: Path) -> None:
 
     assert result.exit_code == 1
     assert "cannot be written" in result.output
+
+
+def test_settings_go_before_those_of_the_file(folder: Path) -> None:
+    """With --config a play has another setting than the file says, and is compared with no transcript."""
+    cleanup = "config: {offsets.retention.minutes: 600, offsets.retention.check.interval.ms: 60000}\n"
+    advanced = "{clock: advance, hours: 1}\n  - {expect: {group: billing, offsets: {orders-0: 42}}}"
+    write(folder, good=cleanup + GOOD.replace("{expect: {group: billing, offsets: {orders-0: 42}}}", advanced))
+
+    kept = run("scenarios", "--config", "offsets.retention.minutes=90")
+    gone = run("scenarios", "--config", "offsets.retention.minutes=1")
+
+    assert kept.exit_code == 0, kept.output
+    assert gone.exit_code == 1
+    assert "repeat: fakebroker scenario run scenarios/good.yaml --config offsets.retention.minutes=1\n" in gone.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--config", "offsets.retention.minutes"), "--config 'offsets.retention.minutes' is not NAME=VALUE"),
+        (("--config", "a=1", "--approve"), "leave --set, --config, --seed and --seeds out"),
+        (("--config", "a=1", "--against", "localhost:9092"), "leave out --config"),
+        (("--config", "offsets.retention.minute=1"), "did you mean 'offsets.retention.minutes'?"),
+    ],
+)
+def test_settings_that_cannot_be_are_told(folder: Path, words: tuple[str, ...], message: str) -> None:
+    """A wrong --config ends with status 2 and a sentence."""
+    write(folder, good=GOOD)
+    result = run("scenarios", *words)
+
+    assert result.exit_code == 2
+    assert message in result.output

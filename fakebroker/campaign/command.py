@@ -1,0 +1,149 @@
+"""`fakebroker campaign`: many runs of scenarios with seeds and settings, and what failed."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fakebroker.errors import FakebrokerError
+from fakebroker.pipeline.engine_options import EngineChoice, chosen_engine, engine_options
+
+if TYPE_CHECKING:
+    from fakebroker.campaign.plan import Campaign
+    from fakebroker.pipeline.engines import Engine, Frame
+    from fakebroker.pipeline.publish import Staging
+
+FAILURES, BAD_INPUT = 1, 2  # exit statuses
+
+
+class _BadInput(click.ClickException):
+    exit_code = BAD_INPUT
+
+
+@click.group()
+def campaign() -> None:
+    """Scenarios x seeds x settings (docs/campaigns.md). Needs the extra `history`, with Spark `spark`."""
+
+
+@campaign.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--seeds", required=True, metavar="N|FIRST..LAST", help="Each of the seeds 1 to N, or FIRST to LAST.")
+@click.option(
+    "--setting",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE,VALUE",
+    help="Values of a broker setting, each of which is tried; several are tried in every combination.",
+)
+@click.option("--out", required=True, metavar="DIR", help="Where the tables go.")
+@click.option("--journals", metavar="DIR", help="Keep the journal of a run of each failure there.")
+@engine_options
+def run(
+    paths: tuple[str, ...],
+    seeds: str,
+    settings: tuple[str, ...],
+    out: str,
+    journals: str | None,
+    choice: EngineChoice,
+) -> None:
+    """Play scenarios (files, and all files of folders) in virtual time with each seed and combination of settings.
+
+    What came of each run is a row of the table campaign_runs, what failed alike one of campaign_failures.
+
+    Exit status: 0 all runs passed, 1 some failed, 2 files or options that cannot be.
+    """
+    from fakebroker.campaign.plan import read_campaign
+    from fakebroker.scenario.language.yaml_file import check_extra
+    from fakebroker.scenario.running.run_command import seeds_of
+
+    try:
+        check_extra()
+        planned = read_campaign(paths, settings, seeds_of(seeds))
+    except FakebrokerError as error:
+        raise _BadInput(str(error)) from None
+    with chosen_engine(choice) as (engine, progress):
+        from fakebroker.pipeline.build import make_tables
+        from fakebroker.pipeline.publish import staging
+
+        with staging(engine, Path(out), progress) as stage:
+            frame = _played(engine, stage, planned)
+            make_tables(stage, ["campaign_failures"], {"campaign_runs": frame})
+            stage.publish({"campaign": _about(planned)})
+    failures = _tell(Path(out))
+    if journals is not None:
+        _keep_journals(planned, failures, Path(journals))
+    if failures:
+        raise SystemExit(FAILURES)
+
+
+@campaign.command()
+@click.argument("folder", metavar="DIR")
+def report(folder: str) -> None:
+    """Tell what came of the campaign in DIR: its failures by rank, each with the command that repeats it.
+
+    Exit status: 0 all runs passed, 1 some failed, 2 there is no campaign in DIR.
+    """
+    try:
+        failures = _tell(Path(folder))
+    except FakebrokerError as error:
+        raise _BadInput(str(error)) from None
+    if failures:
+        raise SystemExit(FAILURES)
+
+
+def _played(engine: "Engine", stage: "Staging", planned: "Campaign") -> "Frame":
+    """Play all runs with an engine; the table of them, stored."""
+    from fakebroker.campaign.progress import CampaignProgress
+
+    progress = CampaignProgress(len(planned))
+    if engine.name == "python":
+        from fakebroker.campaign.on_python import runs_here
+
+        return stage.store("campaign_runs", progress.counting(runs_here(planned)))
+    from fakebroker.campaign.on_spark import Counted, runs_on_spark, small_batches, watched
+
+    session: Any = engine.session  # type: ignore[attr-defined]
+    counted = Counted(session)
+    with small_batches(session), watched(counted, progress):
+        return stage.store("campaign_runs", runs_on_spark(session, planned, counted=counted))
+
+
+def _keep_journals(planned: "Campaign", failures: list[dict[str, Any]], folder: Path) -> None:
+    from fakebroker.campaign.journals import keep_journals
+
+    try:
+        kept = keep_journals(planned, failures, folder)
+    except OSError as error:
+        raise _BadInput(f"cannot write to {folder}: {error.strerror or error}") from None
+    if kept:
+        click.echo(f"journals of {len(kept)} failed runs are in {folder}")
+
+
+def _about(planned: "Campaign") -> dict[str, Any]:
+    return {
+        "scenarios": [each.path for each in planned.scenarios],
+        "seeds": f"{planned.seeds.start}..{planned.seeds.stop - 1}",
+        "settings": [dict(each) for each in planned.configs],
+    }
+
+
+def _tell(folder: Path) -> list[dict[str, Any]]:
+    """Print what came of a campaign; its failures. Raises FakebrokerError if there is none in the folder."""
+    import pyarrow.dataset as ds
+
+    from fakebroker.campaign.told import Count, told
+    from fakebroker.pipeline.publish import Published
+    from fakebroker.pipeline.rows import parquet_files, read_rows
+    from fakebroker.pipeline.tables import table
+
+    published = Published(folder)
+    for name in ("campaign_runs", "campaign_failures"):
+        if not published.has(name):
+            raise FakebrokerError(f"{folder} has no table {name}: is it a campaign's?")
+    runs = ds.dataset([str(file) for file in parquet_files(published.folder_of("campaign_runs"))], format="parquet")
+    keys = ["scenario", "settings", "outcome"]
+    grouped = runs.to_table(columns=keys).group_by(keys).aggregate([([], "count_all")])
+    counts = [Count(row["scenario"], row["settings"], row["outcome"], row["count_all"]) for row in grouped.to_pylist()]
+    failures = read_rows(table("campaign_failures"), published.folder_of("campaign_failures"))
+    click.echo(told(counts, failures))
+    return failures

@@ -1,0 +1,70 @@
+"""Which partition a record goes to, as the Java producer chooses: by the hash of its key, or any if it has none."""
+
+from typing import Final
+
+from fakebroker.cluster_client.cluster_client import ClusterClient
+from fakebroker.cluster_client.errors import NoSuchPartition
+from fakebroker.cluster_client.topics import TopicPartition
+
+_SEED: Final = 0x9747B28C
+_MULTIPLIER: Final = 0x5BD1E995
+_WORD: Final = 0xFFFFFFFF
+_POSITIVE: Final = 0x7FFFFFFF
+_MOST_KEYS: Final = 100_000  # whose hashes are kept: keys come again
+
+
+def murmur2(data: bytes) -> int:
+    """The 32-bit MurmurHash2 with the seed that Kafka's producers use."""
+    size = len(data)
+    hashed = _SEED ^ size
+    whole = size & ~3
+    for at in range(0, whole, 4):
+        word = int.from_bytes(data[at : at + 4], "little") * _MULTIPLIER & _WORD
+        word = (word ^ word >> 24) * _MULTIPLIER & _WORD
+        hashed = (hashed * _MULTIPLIER & _WORD) ^ word
+    if size > whole:
+        hashed = (hashed ^ int.from_bytes(data[whole:], "little")) * _MULTIPLIER & _WORD
+    hashed = (hashed ^ hashed >> 13) * _MULTIPLIER & _WORD
+    return hashed ^ hashed >> 15
+
+
+class Partitioner:
+    """Chooses partitions. Records without a key and a partition go, a batch of rows after the other, to the next."""
+
+    def __init__(self, cluster: ClusterClient) -> None:
+        self._cluster = cluster
+        self._counts: dict[str, int] = {}
+        self._hashes: dict[bytes, int] = {}
+        self._turn = _first_turn()
+
+    def begin_batch(self) -> None:
+        """The rows that follow are a batch of their own."""
+        self._turn += 1
+
+    def partition_of(self, topic: str, key: bytes | None, index: int | None) -> TopicPartition:
+        """The partition that a row names, else by key, else by turn. Raises NoSuchPartition."""
+        count = self._counts.get(topic) or self._count(topic)
+        if index is not None:
+            if not 0 <= index < count:
+                raise NoSuchPartition(f"topic {topic!r} has no partition {index}, it has {count}")
+            return TopicPartition(topic, index)
+        if key is None:
+            return TopicPartition(topic, self._turn % count)
+        hashed = self._hashes.get(key)
+        if hashed is None:
+            if len(self._hashes) >= _MOST_KEYS:
+                self._hashes.clear()
+            hashed = self._hashes[key] = murmur2(key) & _POSITIVE
+        return TopicPartition(topic, hashed % count)
+
+    def _count(self, topic: str) -> int:
+        count = self._counts[topic] = self._cluster.partition_count(topic)
+        return count
+
+
+def _first_turn() -> int:
+    """Where a task begins: tasks that run together do not all write to the same partition."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context.partitionId() if context is not None else 0

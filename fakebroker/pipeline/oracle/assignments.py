@@ -1,0 +1,38 @@
+"""Assigned partitions, by generation and member."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from fakebroker.pipeline.group_answers import sync_answer
+from fakebroker.pipeline.group_members import assignment_rows
+from fakebroker.pipeline.group_records import sorted_records
+
+Row = dict[str, Any]
+
+
+def assignments(coordinator_records: Iterable[Row], events: Iterable[Row]) -> list[Row]:
+    """The table `assignments`: what records assign, and what members were told in answers to SyncGroup."""
+    return [*assignment_rows(sorted_records(coordinator_records)), *_answered(events)]
+
+
+def _answered(events: Iterable[Row]) -> Iterator[Row]:
+    for row in sorted(events, key=lambda row: (row["run"], row["seq"], row["part"])):
+        if row["kind"] != "request" or row["api"] != "SyncGroup" or row["errors"] != []:
+            continue
+        answer = sync_answer(row["request"], row["response"])
+        for topic, partition in answer.partitions if answer is not None else ():
+            assert answer is not None
+            yield {
+                "group_id": answer.group_id,
+                "group_type": "classic",
+                "generation": answer.generation,
+                "member_id": answer.member_id,
+                "topic": topic,
+                "partition": partition,
+                "at": row["wall_ms"],
+                "source": row["run"],
+                "log_partition": None,
+                "log_offset": None,
+                "seq": row["seq"],
+                "part": row["part"],
+            }

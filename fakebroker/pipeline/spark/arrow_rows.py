@@ -1,0 +1,38 @@
+"""Rows of plain Python from Arrow batches, and back: what functions for `mapInArrow` are made of."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, Final
+
+import pyarrow as pa
+
+from fakebroker.pipeline.contract import ColumnType, Table
+
+Row = dict[str, Any]
+
+ROWS_OF_A_BATCH: Final = 2_000
+
+_ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
+    "string": pa.string(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "timestamp": pa.int64(),
+    "strings": pa.list_(pa.string()),
+}
+
+
+def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    """The rows of batches, as dicts by column."""
+    for batch in batches:
+        yield from batch.to_pylist()
+
+
+def batches_of(table: Table, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+    """The rows of a table in batches, times as numbers of milliseconds."""
+    schema = pa.schema([(column.name, _ARROW_TYPES[column.type]) for column in table.columns])
+    remaining = iter(rows)
+    while found := list(islice(remaining, ROWS_OF_A_BATCH)):
+        arrays = [pa.array([row[field.name] for row in found], field.type) for field in schema]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)

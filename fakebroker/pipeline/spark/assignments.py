@@ -1,0 +1,32 @@
+"""Assigned partitions, by generation and member."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+from fakebroker.pipeline.group_members import assignment_rows
+from fakebroker.pipeline.spark.answers import sync_answers
+from fakebroker.pipeline.spark.of_table import of_table
+from fakebroker.pipeline.spark.replay import replay
+from fakebroker.pipeline.tables.assignments import TABLE
+
+
+def assignments(coordinator_records: DataFrame, events: DataFrame) -> DataFrame:
+    """The table `assignments`: what records assign, and what members were told in answers to SyncGroup."""
+    recorded = replay(coordinator_records, assignment_rows, TABLE)
+    return of_table(recorded.unionByName(_answered(events), allowMissingColumns=True), TABLE)
+
+
+def _answered(events: DataFrame) -> DataFrame:
+    told = sync_answers(events).withColumn("told", F.explode("answer.partitions"))
+    return told.select(
+        "answer.group_id",
+        F.lit("classic").alias("group_type"),
+        "answer.generation",
+        "answer.member_id",
+        "told.topic",
+        "told.partition",
+        F.col("wall_ms").alias("at"),
+        F.col("run").alias("source"),
+        "seq",
+        F.col("part").cast("INT").alias("part"),
+    )

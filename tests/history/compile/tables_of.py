@@ -1,0 +1,88 @@
+"""The published tables of a random history, made by the pipeline's oracles: from its journal, or from its log."""
+
+import json
+from typing import Any
+
+from fakebroker.history.decode import decode_all
+from fakebroker.history.log_record import LogRecord
+from fakebroker.pipeline.oracle.assignments import assignments
+from fakebroker.pipeline.oracle.commits import commits
+from fakebroker.pipeline.oracle.coordinator_records import coordinator_records
+from fakebroker.pipeline.oracle.expiries import expiries
+from fakebroker.pipeline.oracle.group_states import group_states
+from fakebroker.pipeline.oracle.members import members
+from fakebroker.pipeline.oracle.requests import requests
+from fakebroker.pipeline.tables.events import TABLE as EVENTS
+from fakebroker.records.markers import ControlRecordType, control_record_type
+from tests.support.histories import History
+
+Rows = list[dict[str, Any]]
+
+
+def from_journal(history: History) -> dict[str, Rows]:
+    """The tables of its journal."""
+    events = [_event(row, number) for number, row in enumerate(history.rows, 1)]
+    return {
+        "commits": commits([], events),
+        "group_states": group_states([], events),
+        "members": members([], events),
+        "assignments": assignments([], events),
+        "expiries": expiries(events),
+        "requests": requests(events),
+        "events": events,
+    }
+
+
+def from_log(history: History) -> dict[str, Rows]:
+    """The tables of its `__consumer_offsets`."""
+    decoded = list(decode_all(_records(history)))
+    records = coordinator_records(decoded)
+    return {
+        "commits": commits(decoded, []),
+        "group_states": group_states(records, []),
+        "members": members(records, []),
+        "assignments": assignments(records, []),
+    }
+
+
+def of_group(tables: dict[str, Rows], group_id: str) -> dict[str, Rows]:
+    """The rows that have to do with one group."""
+    found = {}
+    for name, rows in tables.items():
+        if name in ("events", "requests"):
+            wanted = ("OffsetDelete", "DeleteGroups", "DeleteTopics", "OffsetCommit")
+            found[name] = [
+                row for row in rows if row["api"] in wanted and group_id in (row["groups"] or []) and row["seq"] >= 0
+            ]
+        else:
+            found[name] = [row for row in rows if row["group_id"] == group_id]
+    return found
+
+
+def _event(row: dict[str, Any], number: int) -> dict[str, Any]:
+    found = {name: row.get(name) for name in EVENTS.column_names}
+    for name in ("request", "response"):
+        if found[name] is not None:
+            found[name] = json.dumps(found[name])
+    return found | {"file": "journal.jsonl", "line": number}
+
+
+def _records(history: History) -> list[LogRecord]:
+    kinds = {ControlRecordType.COMMIT: "commit", ControlRecordType.ABORT: "abort"}
+    return [
+        LogRecord(
+            history.run,
+            "00000000000000000000.log",
+            each.offset,
+            each.partition,
+            each.offset,
+            each.timestamp_ms,
+            each.key,
+            each.value,
+            None if each.producer_id < 0 else each.producer_id,
+            None if each.producer_id < 0 else 0,
+            each.producer_id >= 0 and not each.is_control,
+            kinds[control_record_type(each.key)] if each.is_control else None,
+        )
+        for each in history.records
+    ]

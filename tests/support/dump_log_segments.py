@@ -1,0 +1,157 @@
+"""What Kafka's own `DumpLogSegments --offsets-decoder` says of segments, and our decoder in the same words."""
+
+import json
+import re
+import subprocess
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from fakebroker.history.decode import Row, decode_record
+from fakebroker.history.log_record import LogRecord
+from fakebroker.records.consumer_protocol import decode_assignment, decode_subscription
+from tests.support.real_kafka import JAVA
+
+Told = dict[str, Any]
+
+_BATCH = re.compile(
+    r"baseOffset: .* producerId: (-?\d+) producerEpoch: (-?\d+) .* isTransactional: (\w+) isControl: (\w+) .*"
+    r" position: (\d+) .* isvalid: (\w+)"
+)
+_RECORD = re.compile(r"\| offset: (\d+) (?:CreateTime|LogAppendTime): (-?\d+) keySize: \S+ valueSize: \S+ (.*)")
+_MARKER = re.compile(r"endTxnMarker: (COMMIT|ABORT) coordinatorEpoch: (-?\d+)")
+_DECODED = re.compile(r"key: (\{.*?\}) payload: (.*)")
+
+
+def dump(segments: list[Path]) -> list[Told]:
+    """Kafka's word on every record of these segments, in their order."""
+    files = ",".join(map(str, segments))
+    command = [*JAVA, "org.apache.kafka.tools.DumpLogSegments", "--offsets-decoder", "--files", files]
+    environment = {"LC_ALL": "C.UTF-8", "JAVA_TOOL_OPTIONS": "-Dstdout.encoding=UTF-8 -Dfile.encoding=UTF-8"}
+    run = subprocess.run(command, capture_output=True, timeout=120, check=True, env=environment | _path())
+    return list(_parsed(run.stdout.decode().splitlines()))
+
+
+def _path() -> dict[str, str]:
+    import os
+
+    return {"PATH": os.environ["PATH"]}
+
+
+def _parsed(lines: Iterable[str]) -> Iterator[Told]:
+    partition, batch = -1, {}
+    for line in lines:
+        if line.startswith("Dumping "):
+            partition = int(line.rsplit("/", 2)[1].rpartition("-")[2])
+        elif found := _BATCH.fullmatch(line):
+            producer_id, epoch, transactional, control, position, is_valid = found.groups()
+            assert is_valid == "true", line
+            batch = {
+                "position": int(position),
+                "producer_id": int(producer_id) if transactional == "true" else None,
+                "producer_epoch": int(epoch) if transactional == "true" else None,
+                "transactional": transactional == "true",
+            }
+            is_control = control == "true"
+        elif found := _RECORD.fullmatch(line):
+            offset, at_ms, rest = found.groups()
+            told = {"partition": partition, "offset": int(offset), "at": int(at_ms), **batch}
+            yield {**told, **(_marker(rest) if is_control else _decoded(rest))}
+        else:
+            assert line.startswith(("Log starting offset", "Picked up")), line
+
+
+def _marker(rest: str) -> Told:
+    found = _MARKER.search(rest)
+    assert found, rest
+    return {"key": None, "value": {"coordinatorEpoch": int(found[2])}, "control": found[1].lower()}
+
+
+def _decoded(rest: str) -> Told:
+    key, _, payload = rest.partition(" payload: ")
+    told_key = json.loads(key[key.index("key: ") + len("key: ") :])
+    return {"key": told_key, "value": None if payload == "<DELETE>" else json.loads(payload), "control": None}
+
+
+def as_dumped(record: LogRecord) -> Told:
+    """Our word on a record in the shape of `dump`. It must decode without a reject."""
+    (row,) = decode_record(record)
+    told = {
+        "partition": row["log_partition"],
+        "offset": row["log_offset"],
+        "at": row["at"],
+        "position": row["position"],
+        "producer_id": row["producer_id"],
+        "producer_epoch": row["producer_epoch"],
+        "transactional": record.is_transactional,
+        "control": row["kind"] if row["what"] == "record" and row["record_type"] is None else None,
+    }
+    if told["control"]:
+        return {**told, "key": None, "value": json.loads(row["value"])}
+    return {**told, **(_commit(row, record) if row["what"] == "commit" else _other(row))}
+
+
+def _commit(row: Row, record: LogRecord) -> Told:
+    assert record.key
+    key_type = int.from_bytes(record.key[:2], "big")
+    key = {"group": row["group_id"], "topic": row["topic"], "partition": row["partition"]}
+    told: Told = {"key": {"type": str(key_type), "data": key}, "value": None}
+    if record.value is not None:
+        version = int.from_bytes(record.value[:2], "big")
+        data = {"offset": row["committed_offset"], "metadata": row["metadata"], "commitTimestamp": row["committed_at"]}
+        if version >= 3:
+            data["leaderEpoch"] = row["leader_epoch"]
+        if version == 1:
+            data["expireTimestamp"] = row["expires_at"]
+        if row["topic_id"] is not None:
+            data["topicId"] = row["topic_id"]
+        told["value"] = {"version": str(version), "data": data}
+    return told
+
+
+def _other(row: Row) -> Told:
+    key = {"type": str(row["record_type"]), "data": json.loads(row["key"])}
+    if row["value"] is None:
+        return {"key": key, "value": None}
+    data = json.loads(row["value"])
+    if row["kind"] == "GroupMetadata":
+        for member in data["members"]:
+            member["subscription"] = _subscription(bytes.fromhex(member["subscription"]["hex"]))
+            member["assignment"] = _assignment(bytes.fromhex(member["assignment"]["hex"]))
+    return {"key": key, "value": {"version": str(row["value_version"]), "data": _base64(data)}}
+
+
+def _base64(data: Any) -> Any:
+    """Bytes as Kafka's tools print them."""
+    if isinstance(data, list):
+        return [_base64(each) for each in data]
+    if not isinstance(data, dict):
+        return data
+    if data.keys() == {"hex"}:
+        return b64encode(bytes.fromhex(data["hex"])).decode()
+    return {name: _base64(each) for name, each in data.items()}
+
+
+def _subscription(data: bytes) -> Told:
+    """The tool decodes what members of type "consumer" sent."""
+    told = decode_subscription(data)
+    version = int.from_bytes(data[:2], "big")
+    fields: Told = {"topics": told.topics, "userData": _text(told.user_data)}
+    if version >= 1:
+        fields["ownedPartitions"] = [{"topic": topic, "partitions": each} for topic, each in told.owned_partitions]
+    if version >= 2:
+        fields["generationId"] = told.generation_id
+    if version >= 3:
+        fields["rackId"] = told.rack_id
+    return fields
+
+
+def _assignment(data: bytes) -> Told:
+    told = decode_assignment(data)
+    partitions = [{"topic": topic, "partitions": each} for topic, each in told.assigned_partitions]
+    return {"assignedPartitions": partitions, "userData": _text(told.user_data)}
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else b64encode(data).decode()
