@@ -9,7 +9,7 @@ class _Commands(LazyCommands):
     """The commands, in the order in which they are used."""
 
     elsewhere: dict[str, tuple[str, str]] = {
-        # "decode": ("fakebroker.history.decode_command", "decode"),
+        "decode": ("fakebroker.history.decode_command", "decode"),
         # "whatif": ("fakebroker.history.whatif_command", "whatif"),
         # "compile": ("fakebroker.history.compile_command", "compile_history"),
     }

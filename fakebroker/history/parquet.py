@@ -37,7 +37,7 @@ def read_parquet(
             file = parquet.ParquetFile(opened)
             shape = shape_of(list(file.schema_arrow.names), topic=topic, has_partition=log_partition is not None)
             for batch in file.iter_batches(_ROWS, columns=sorted(shape.names.values())):
-                for row in _rows(batch):
+                for row in rows_of(batch):
                     row_number += 1
                     try:
                         shape = shape.with_text_of(row[shape.names["key"]])
@@ -56,7 +56,8 @@ def _record(
     return record_of(row, shape, source=source, file=str(path), position=number, log_partition=log_partition)
 
 
-def _rows(batch: "RecordBatch") -> Iterator[dict[str, Any]]:
+def rows_of(batch: "RecordBatch") -> Iterator[dict[str, Any]]:
+    """The rows of a part of a file, with times in ms."""
     names = batch.schema.names
     for values in zip(*(_values(column) for column in batch.columns), strict=True):
         yield dict(zip(names, values, strict=True))

@@ -37,15 +37,21 @@ class Segment(NamedTuple):
     source: str
 
 
-def read_segment(segment: Segment) -> Iterator[LogRecord | Reject]:
+def read_segment(segment: Segment, start: int = 0, end: int | None = None) -> Iterator[LogRecord | Reject]:
     """The records of a segment in its order, and what could not be read.
+
+    Args:
+        segment: The file.
+        start: The byte to begin at, where a batch begins.
+        end: The byte to end at, where a batch ends; the end of the file unless given.
 
     Raises OSError when the file cannot be opened; a failure later on is a reject.
     """
     with segment.path.open("rb", buffering=_READ_BYTES) as file:
-        position = 0
+        position = start
         try:
-            size_bytes = segment.path.stat().st_size
+            size_bytes = segment.path.stat().st_size if end is None else end
+            file.seek(start)
             while position < size_bytes:
                 batch = _next_batch(file, size_bytes - position)
                 if isinstance(batch, str):

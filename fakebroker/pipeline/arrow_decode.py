@@ -5,7 +5,7 @@ decoder of single records, so that what is wrong or unusual is judged in one pla
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -45,17 +45,43 @@ ROWS_PER_BATCH: Final = 32_768
 _TAKEN_OVER: Final = ("source", "file", "position", "log_partition", "log_offset", "producer_id", "producer_epoch")
 
 
-def decode_batch(raw: Any) -> Iterator[Any]:
-    """Decode one RecordBatch of RAW_SCHEMA; yields RecordBatches of DECODED_SCHEMA, in no order."""
-    is_plain, keys, indices = _plain_keys(raw)
+class Wanted(NamedTuple):
+    """Which rows of `decoded` are asked for: with this `what`, or `transactional` or not; None: whatever it is."""
+
+    what: str | None = None
+    transactional: bool | None = None
+
+
+EVERYTHING: Final = Wanted()
+
+
+def decode_batch(raw: Any, wanted: Wanted = EVERYTHING) -> Iterator[Any]:
+    """Decode one RecordBatch of RAW_SCHEMA; yields RecordBatches of DECODED_SCHEMA, in no order.
+
+    Rows that are not `wanted` may be left out, as far as that saves work.
+    """
+    if wanted.transactional is not None:
+        raw = raw.filter(compute.equal(raw.column("is_transactional"), wanted.transactional))
+    if not len(raw):
+        return
+    keys, indices, may_be_commit = _keys(raw)
+    if wanted.what == "record":
+        yield from _one_by_one(raw, ~may_be_commit)
+        return
     values = decode_values(raw.column("value"))
     is_tombstone = _flags(raw.column("value").is_null())
+    is_plain = np.append(keys.is_plain, False)[indices] & may_be_commit & _has_time(raw)
     is_plain &= is_tombstone | (values.is_plain & are_times(values.commit_ms) & are_times(values.expire_ms))
-    if is_plain.any():
+    if wanted.what != "reject" and is_plain.any():
         yield _commits(raw, is_plain, is_tombstone, keys, indices, values)
-    if not is_plain.all():
-        rest = raw.filter(pa.array(~is_plain)).to_pylist()
-        yield rows_to_arrow(decode_all(LogRecord(**row) for row in rest))
+    yield from _one_by_one(raw, ~is_plain & may_be_commit if wanted.what == "commit" else ~is_plain)
+
+
+def _one_by_one(raw: Any, is_chosen: "Flags") -> Iterator[Any]:
+    """Decode some rows by the decoder of single records."""
+    if is_chosen.any():
+        rows = raw.filter(pa.array(is_chosen)).to_pylist()
+        yield rows_to_arrow(decode_all(LogRecord(**row) for row in rows))
 
 
 def rows_to_arrow(rows: Iterable[Mapping[str, Any]]) -> Any:
@@ -68,14 +94,21 @@ def are_times(ms: "NDArray[np.int64]") -> "Flags":
     return (ms >= FIRST_TIME_MS) & (ms <= LAST_TIME_MS)
 
 
-def _plain_keys(raw: Any) -> "tuple[Flags, KeyColumns, NDArray[np.int64]]":
-    """Which rows have plain keys of committed offsets; the distinct keys; and for each row which of them it has."""
+def _keys(raw: Any) -> "tuple[KeyColumns, NDArray[np.int64], Flags]":
+    """The distinct keys, which of them each row has, and which rows give commits or rejects and nothing else.
+
+    A key that is shorter than any of a commit may be that of a marker, which a sink has written as if it were data.
+    """
     found = raw.column("key").dictionary_encode()
     keys = decode_keys(found.dictionary)
     indices = found.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    is_plain = np.append(keys.is_plain, False)[indices]  # -1 is the last one: no key
-    at_ms = raw.column("at_ms").fill_null(0).to_numpy(zero_copy_only=False)
-    return is_plain & _flags(raw.column("control").is_null()) & are_times(at_ms), keys, indices
+    may_be_commit = np.append(keys.is_of_commit, False)[indices]  # -1 is the last one: no key
+    return keys, indices, may_be_commit & _flags(raw.column("control").is_null())
+
+
+def _has_time(raw: Any) -> "Flags":
+    """Which rows have a timestamp that tables can have, or none."""
+    return are_times(raw.column("at_ms").fill_null(0).to_numpy(zero_copy_only=False))
 
 
 def _commits(

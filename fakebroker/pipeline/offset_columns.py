@@ -26,10 +26,13 @@ _NO_ID: Final = b"\0" * _UUID_BYTES
 
 
 class KeyColumns(NamedTuple):
-    """Keys of committed offsets. Where `is_plain` is false the rest of the row means nothing."""
+    """Keys of committed offsets. Where `is_plain` is false the rest of the row means nothing.
+
+    `is_of_commit` is true of every key that is long enough for a committed offset and says that it is of one.
+    """
 
     is_plain: "Flags"
-    record_type: "NDArray[np.int64]"
+    is_of_commit: "Flags"
     group_id: Any  # pyarrow BinaryArray of UTF-8
     topic: Any
     partition: "NDArray[np.int64]"
@@ -53,7 +56,8 @@ def decode_keys(keys: Any) -> KeyColumns:
     column = ByteColumn(keys)
     start, length = column.starts, column.lengths
     record_type = np.where(length >= 2, column.int16(start), -1)
-    is_plain = (length >= _KEY_BYTES) & (record_type >= 0) & (record_type <= 1)
+    is_of_commit = (length >= _KEY_BYTES) & (record_type >= 0) & (record_type <= 1)
+    is_plain = is_of_commit.copy()
     group_bytes = np.where(is_plain, column.int16(_inside(start + 2, is_plain)), 0)
     is_plain &= (group_bytes >= 0) & (length >= _KEY_BYTES + group_bytes)
     topic_at = _inside(start + 4 + group_bytes, is_plain)
@@ -62,7 +66,7 @@ def decode_keys(keys: Any) -> KeyColumns:
     group_id = column.texts(start + 4, np.where(is_plain, group_bytes, 0))
     topic = column.texts(topic_at + 2, np.where(is_plain, topic_bytes, 0))
     partition = column.int32(_inside(topic_at + 2 + topic_bytes, is_plain))
-    return KeyColumns(is_plain & are_utf8(group_id) & are_utf8(topic), record_type, group_id, topic, partition)
+    return KeyColumns(is_plain & are_utf8(group_id) & are_utf8(topic), is_of_commit, group_id, topic, partition)
 
 
 def decode_values(values: Any) -> ValueColumns:

@@ -8,57 +8,56 @@ from typing import Any
 import pyarrow as pa
 
 from fakebroker.history.decode import reject_row
-from fakebroker.history.json_lines import read_json_lines
 from fakebroker.history.log_record import LogRecord, Reject
+from fakebroker.history.reading import HistoryFile, read_file
 from fakebroker.history.segments import Segment, read_segment
-from fakebroker.pipeline.arrow_decode import RAW_SCHEMA, ROWS_PER_BATCH, decode_batch, rows_to_arrow
-from fakebroker.pipeline.sources.parquet_history import read_parquet_split
-from fakebroker.pipeline.sources.splits import Split
+from fakebroker.pipeline.arrow_decode import EVERYTHING, RAW_SCHEMA, ROWS_PER_BATCH, Wanted, decode_batch, rows_to_arrow
+from fakebroker.pipeline.sources.parquet_history import raw_batches
+from fakebroker.pipeline.sources.splits import TO_THE_END, Split
 
 Found = LogRecord | Reject
 
 
-def read_split(split: Split, source: str) -> Iterator[Any]:
+def read_split(split: Split, source: str, wanted: Wanted = EVERYTHING) -> Iterator[Any]:
     """Read and decode a part of a history whose log is called `source`; yields RecordBatches of DECODED_SCHEMA.
+
+    Rows that are not `wanted` may be left out.
 
     What is wrong in a file becomes reject rows. A file that cannot be opened any more is one reject.
     """
     try:
-        yield from _read(split, source)
+        yield from _read(split, source, wanted)
     except OSError as error:
         reason = f"the file cannot be read: {error.strerror or error}"
         yield rejects_to_arrow([Reject(source, split.file, split.start, split.log_partition, None, reason, None)])
 
 
-def _read(split: Split, source: str) -> Iterator[Any]:
+def _read(split: Split, source: str, wanted: Wanted) -> Iterator[Any]:
     path = Path(split.file)
-    match split.kind:
-        case "parquet":
-            yield from read_parquet_split(split, source)
-        case "segment":
-            if split.log_partition is None:
-                reason = "the file's folder does not tell its partition, as __consumer_offsets-12 does"
-                yield rejects_to_arrow([Reject(source, split.file, split.start, None, None, reason, None)])
-                return
-            segment = Segment(path, split.log_partition, source)
-            yield from decode_found(read_segment(segment, split.start, split.end))
-        case "json":
-            yield from decode_found(read_json_lines(path, source, log_partition=split.log_partition))
-        case "live":
-            from fakebroker.history.live import read_partition
+    if split.kind == "live":
+        from fakebroker.history.live import read_partition
 
-            yield from decode_found(
-                read_partition(split.file, split.log_partition or 0, split.start, split.end, source)
-            )
+        assert split.log_partition is not None, "a live log has partitions"
+        yield from decode_found(read_partition(split.file, split.log_partition, split.start, split.end, source), wanted)
+    elif split.end == TO_THE_END:
+        yield from decode_found(read_file(HistoryFile(path, split.kind, split.log_partition), source), wanted)
+    elif split.kind == "segment":
+        assert split.log_partition is not None, "files_of has found it"
+        yield from decode_found(
+            read_segment(Segment(path, split.log_partition, source), split.start, split.end), wanted
+        )
+    else:
+        for found in raw_batches(path, split.start, split.end, source, split.log_partition):
+            yield from decode_found(found, wanted) if isinstance(found, list) else decode_batch(found, wanted)
 
 
-def decode_found(found: Iterable[Found]) -> Iterator[Any]:
+def decode_found(found: Iterable[Found], wanted: Wanted = EVERYTHING) -> Iterator[Any]:
     """Decode what a reader gives, as RecordBatches."""
     items = iter(found)
     while chunk := list(islice(items, ROWS_PER_BATCH)):
         records = [each for each in chunk if isinstance(each, LogRecord)]
         if records:
-            yield from decode_batch(raw_batch(records))
+            yield from decode_batch(raw_batch(records), wanted)
         if len(records) < len(chunk):
             yield rejects_to_arrow([each for each in chunk if isinstance(each, Reject)])
 

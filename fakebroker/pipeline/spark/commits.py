@@ -6,7 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from fakebroker.pipeline.contract import SPARK_TYPES
 from fakebroker.pipeline.spark.distinct_records import distinct_records
-from fakebroker.pipeline.spark.transaction_outcomes import with_outcomes
+from fakebroker.pipeline.spark.transaction_outcomes import is_marker, with_outcomes
 from fakebroker.pipeline.tables.commits import TABLE
 from fakebroker.pipeline.tables.decoded import DecodedOptions
 
@@ -22,24 +22,35 @@ def commits(decoded: "DataFrame", events: "DataFrame", *, options: DecodedOption
 
     Only rows of transactions are shuffled, to find their markers; with `options.may_repeat` all are, to be compared.
     """
-    records = distinct_records(decoded, options)
-    is_commit = F.col("what") == "commit"
-    plain = records.where(is_commit & ~F.col("transactional")).select(
+    found = _compared(decoded) if options.may_repeat else _as_read(decoded, options)
+    nothing = {name: F.lit(None).cast(_TYPES[name]).alias(name) for name in _OF_JOURNALS}
+    from_logs = found.select(*(nothing.get(name, F.col(name)) for name in TABLE.column_names))
+    return from_logs.unionByName(_from_journals(events))
+
+
+def _compared(decoded: "DataFrame") -> "DataFrame":
+    """Commits with their outcomes, of rows that may be of one record."""
+    records = distinct_records(decoded, DecodedOptions())
+    return with_outcomes(records.where((F.col("what") == "commit") | is_marker()), records.where(is_marker()))
+
+
+def _as_read(decoded: "DataFrame", options: DecodedOptions) -> "DataFrame":
+    """Commits with their outcomes, where each row is of another record.
+
+    Each filter here stands alone, because the source leaves out what does not pass it.
+    """
+    records = decoded.where(F.col("what") == "commit")
+    plain = records.where(~F.col("transactional")).select(
         "*",
         F.lit("committed").alias("outcome"),
         F.col("at").alias("applied_at"),
         F.col("log_offset").alias("applied_log_offset"),
     )
-    in_transactions = with_outcomes(
-        records.where(is_commit & F.col("transactional")),
-        records.where((F.col("what") == "record") & F.col("kind").isin("commit", "abort")),
-    )
-    nothing = {name: F.lit(None).cast(_TYPES[name]).alias(name) for name in _OF_JOURNALS}
-    from_logs = [
-        each.select(*(nothing.get(name, F.col(name)) for name in TABLE.column_names))
-        for each in (plain, in_transactions)
-    ]
-    return from_logs[0].unionByName(from_logs[1]).unionByName(_from_journals(events))
+    if not options.has_transactions:
+        return plain
+    markers = decoded.where(is_marker())
+    in_transactions = with_outcomes(records.where(F.col("transactional")).unionByName(markers), markers)
+    return plain.unionByName(in_transactions.select(*plain.columns))
 
 
 def _from_journals(events: "DataFrame") -> "DataFrame":

@@ -1,96 +1,90 @@
 """Which transactions were committed, on Spark as `fakebroker.history.transactions` says in plain Python (KIP-98).
 
-What decides about a record is the first marker of its producer behind it in its partition, if the marker's epoch is not
-older. Records and markers are put in order within buckets of offsets, so that a producer that wrote nearly everything
-is not the work of one task; where a bucket has no marker any more, that of a later bucket is known from a small table.
+What decides about a record is the first marker of its producer behind it in its partition whose epoch is not older.
+Rows are put in order within buckets of offsets, so that a producer that wrote nearly everything is not the work of one
+task; behind the bucket's last marker, a small table tells the first one of each later bucket.
 """
 
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.window import Window
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _PRODUCER: Final = ("source", "log_partition", "producer_id")
 _BUCKET_OFFSETS: Final = 100_000
+# Of a producer's next markers so many are looked at. A leader refuses markers of an older epoch, so it is the first.
+_MARKERS_AHEAD: Final = 3
 
 
-def with_outcomes(records: "DataFrame", markers: "DataFrame") -> "DataFrame":
-    """Commits of transactions with the columns `outcome`, `applied_at` and `applied_log_offset`.
+def is_marker() -> "Column":
+    """Whether a row of `decoded` is the marker of a transaction."""
+    return (F.col("what") == "record") & F.col("kind").isin("commit", "abort")
+
+
+def with_outcomes(rows: "DataFrame", markers: "DataFrame") -> "DataFrame":
+    """Commits with the columns `outcome`, `applied_at` and `applied_log_offset`.
 
     Args:
-        records: Rows of `decoded` that are commits in a transaction, each record once.
-        markers: Rows of `decoded` that are markers, each once.
+        rows: Rows of `decoded`, each record once: commits, and all markers of their producers.
+        markers: The markers once more.
     """
-    markers = markers.where(F.col("producer_id").isNotNull()).select(*_PRODUCER, _marker().alias("marker"))
-    found = _with_next_marker(records, markers)
-    is_older = F.col("marker.epoch") < _epoch()
-    decided = found.where(F.coalesce(~is_older, F.lit(True)))
-    rest = found.where(is_older).drop("marker")
-    return _decided(decided.unionByName(_with_newer_marker(rest, markers)))
+    marker = F.when(is_marker() & F.col("producer_id").isNotNull(), _marker())
+    ahead = [F.expr(_ahead(number)).alias(f"ahead_{number}") for number in range(1, _MARKERS_AHEAD + 1)]
+    in_order = rows.withColumn("bucket", _bucket()).withColumn("marker", marker).select("*", *ahead)
+    commits = in_order.where(F.col("what") == "commit")
+    joined = commits.join(_first_of_buckets(markers), on=list(_PRODUCER), how="left")
+    in_bucket = F.array(*(F.col(f"ahead_{number}") for number in range(1, _MARKERS_AHEAD + 1)))
+    behind = F.filter("firsts", lambda each: each["bucket"] > F.col("bucket"))
+    deciding = F.coalesce(_first(in_bucket), _first(F.transform(behind, lambda each: each["marker"])))
+    return _decided(joined.withColumn("marker", deciding))
 
 
 def _marker() -> "Column":
     """What of a marker matters; such structs are in the order of the log."""
     return F.struct(
-        F.col("log_offset").alias("log_offset"), _epoch().alias("epoch"), F.col("kind").alias("kind"), F.col("at")
+        F.col("log_offset").alias("log_offset"),
+        F.coalesce(F.col("producer_epoch"), F.lit(0)).alias("epoch"),
+        F.col("kind").alias("kind"),
+        F.col("at").alias("at"),
     )
 
 
-def _epoch() -> "Column":
-    return F.coalesce(F.col("producer_epoch"), F.lit(0))
+def _bucket() -> "Column":
+    return F.floor(F.col("log_offset") / F.lit(_BUCKET_OFFSETS))
 
 
-def _bucket(log_offset: str) -> "Column":
-    return F.floor(F.col(log_offset) / F.lit(_BUCKET_OFFSETS)).alias("bucket")
+def _ahead(number: int) -> str:
+    """The marker that many markers ahead in the bucket."""
+    columns = ", ".join((*_PRODUCER, "bucket"))
+    return f"lead(marker, {number}) IGNORE NULLS OVER (PARTITION BY {columns} ORDER BY log_offset)"
 
 
-def _with_next_marker(records: "DataFrame", markers: "DataFrame") -> "DataFrame":
-    """Records with the first marker behind them, whatever its epoch; null where there is none."""
-    both = records.select("*", _bucket("log_offset"), F.lit(None).alias("marker")).unionByName(
-        markers.select("*", F.col("marker.log_offset").alias("log_offset"), _bucket("marker.log_offset")),
-        allowMissingColumns=True,
+def _first(markers: "Column") -> "Column":
+    """The first marker that is not of an older epoch than the row."""
+    epoch = F.coalesce(F.col("producer_epoch"), F.lit(0))
+    return F.get(F.filter(markers, lambda each: each["epoch"] >= epoch), F.lit(0))
+
+
+def _first_of_buckets(markers: "DataFrame") -> "DataFrame":
+    """For each producer the first marker of every bucket that has one, in their order."""
+    found = markers.where(F.col("producer_id").isNotNull()).select(
+        *_PRODUCER, _bucket().alias("bucket"), _marker().alias("marker")
     )
-    behind = (
-        Window.partitionBy(*_PRODUCER, "bucket")
-        .orderBy(F.col("log_offset"))
-        .rowsBetween(Window.currentRow, Window.unboundedFollowing)
-    )
-    in_bucket = both.withColumn("here", F.first("marker", ignorenulls=True).over(behind))
-    in_bucket = in_bucket.where(F.col("marker").isNull()).drop("marker")
-    joined = in_bucket.join(_later_markers(both), on=[*_PRODUCER, "bucket"], how="left")
-    return joined.withColumn("marker", F.coalesce("here", "later")).drop("here", "later", "bucket")
-
-
-def _later_markers(both: "DataFrame") -> "DataFrame":
-    """For each bucket of a producer the first marker in a later bucket: a row for each bucket."""
-    later = Window.partitionBy(*_PRODUCER).orderBy("bucket").rowsBetween(1, Window.unboundedFollowing)
-    first = both.groupBy(*_PRODUCER, "bucket").agg(F.min("marker").alias("first"))
-    return first.select(*_PRODUCER, "bucket", F.first("first", ignorenulls=True).over(later).alias("later"))
-
-
-def _with_newer_marker(records: "DataFrame", markers: "DataFrame") -> "DataFrame":
-    """Records behind which a marker of an older epoch stands, with the first one that is not older. They are rare."""
-    left = records.select("*", F.struct(*_PRODUCER, "log_offset").alias("place"))
-    right = markers.select(*(F.col(name).alias(f"marker_{name}") for name in _PRODUCER), "marker")
-    same = [F.col(name) == F.col(f"marker_{name}") for name in _PRODUCER]
-    candidates = left.join(
-        right,
-        on=[*same, F.col("marker.log_offset") > F.col("log_offset"), F.col("marker.epoch") >= _epoch()],
-        how="inner",
-    )
-    chosen = candidates.groupBy("place").agg(F.min("marker").alias("marker"))
-    return left.join(chosen, on="place", how="left").drop("place")
+    firsts = found.groupBy(*_PRODUCER, "bucket").agg(F.min("marker").alias("marker"))
+    return firsts.groupBy(*_PRODUCER).agg(F.sort_array(F.collect_list(F.struct("bucket", "marker"))).alias("firsts"))
 
 
 def _decided(found: "DataFrame") -> "DataFrame":
-    is_committed = F.col("marker.kind") == "commit"
-    outcome = F.when(is_committed, "committed").when(F.col("marker").isNull(), "open").otherwise("aborted")
+    is_plain = ~F.col("transactional")
+    is_committed = F.coalesce(F.col("marker.kind") == "commit", F.lit(False))
+    outcome = F.when(is_plain | is_committed, "committed").when(F.col("marker").isNull(), "open").otherwise("aborted")
     return found.select(
         "*",
         outcome.alias("outcome"),
-        F.when(is_committed, F.col("marker.at")).alias("applied_at"),
-        F.when(is_committed, F.col("marker.log_offset")).alias("applied_log_offset"),
+        F.when(is_plain, F.col("at")).when(is_committed, F.col("marker.at")).alias("applied_at"),
+        F.when(is_plain, F.col("log_offset"))
+        .when(is_committed, F.col("marker.log_offset"))
+        .alias("applied_log_offset"),
     )

@@ -20,9 +20,11 @@ class DecodedOptions(NamedTuple):
     Attributes:
         may_repeat: Whether two rows may be of one record, of a file and its copy. Without it the transformations on
             Spark leave out the comparing, which moves every row through a shuffle.
+        has_transactions: Whether a row may be of a transaction: sinks do not tell, only segments and live logs do.
     """
 
     may_repeat: bool = True
+    has_transactions: bool = True
 
 
 TABLE = Table(
