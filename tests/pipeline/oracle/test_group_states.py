@@ -1,6 +1,5 @@
 """States of groups: what a journal and a log tell is what the broker itself says."""
 
-import json
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 from fakebroker.pipeline.oracle.group_states import group_states
 from fakebroker.pipeline.tables.group_states import TABLE
 from fakebroker.virtual_broker import VirtualBroker
+from tests.pipeline.hand_made_log import HandMadeLog, member_said
 from tests.pipeline.silver_inputs import SEEDS, history, journal_rows, log_rows
 from tests.support.histories import GroupEnd
 
@@ -127,36 +127,17 @@ def _events_of(broker: VirtualBroker) -> list[Row]:
     return [{"request": None, "response": None, **row} for row in broker.journal.rows()]
 
 
-# Newer groups: no broker of ours has them, so their records are made by hand.
+# Newer groups: our broker has none, so their records are made by hand.
 
 
-class _Log:
-    """Records of a group, one after the other; those of one `at` are one change."""
-
-    def __init__(self) -> None:
-        self.rows: list[Row] = []
-
-    def add(self, at: int, kind: str, key: Row, value: Row | None) -> None:
-        self.rows.append(
-            {
-                "source": "log", "group_id": "g", "log_partition": 3, "log_offset": len(self.rows), "kind": kind,
-                "key": json.dumps({"groupId": "g", **key}), "value": None if value is None else json.dumps(value),
-                "at": at,
-            }
-        )  # fmt: skip
-
-    def shown(self, *names: str) -> list[tuple[Any, ...]]:
-        return [tuple(row[name] for name in names) for row in group_states(self.rows, [])]
-
-
-def _member(topics: list[str], pattern: str | None = None) -> Row:
-    return {"subscribedTopicNames": topics, "subscribedTopicRegex": pattern, "clientId": "a", "clientHost": "/h"}
+def shown(log: HandMadeLog, *names: str) -> list[tuple[Any, ...]]:
+    return [tuple(row[name] for name in names) for row in group_states(log.rows, [])]
 
 
 def test_the_states_of_a_consumer_group_follow_from_its_epochs() -> None:
     """Empty, Assigning, Reconciling, Stable and Dead as Kafka computes them, once for each change (CGE-20)."""
-    log = _Log()
-    log.add(1, "ConsumerGroupMemberMetadata", {"memberId": "m"}, _member(["orders"]))
+    log = HandMadeLog()
+    log.add(1, "ConsumerGroupMemberMetadata", {"memberId": "m"}, member_said(["orders"]))
     log.add(1, "ConsumerGroupMetadata", {}, {"epoch": 1})
     log.add(2, "ConsumerGroupTargetAssignmentMetadata", {}, {"assignmentEpoch": 1})
     log.add(3, "ConsumerGroupCurrentMemberAssignment", {"memberId": "m"}, {"memberEpoch": 1, "state": 1})
@@ -167,7 +148,7 @@ def test_the_states_of_a_consumer_group_follow_from_its_epochs() -> None:
     log.add(6, "ConsumerGroupMetadata", {}, {"epoch": 2})
     log.add(7, "ConsumerGroupMetadata", {}, None)
 
-    assert log.shown("began_at", "state", "generation", "members", "group_type", "log_offset") == [
+    assert shown(log, "began_at", "state", "generation", "members", "group_type", "log_offset") == [
         (1, "Assigning", 1, 1, "consumer", 1),
         (2, "Reconciling", 1, 1, "consumer", 2),
         (4, "Stable", 1, 1, "consumer", 4),
@@ -178,45 +159,48 @@ def test_the_states_of_a_consumer_group_follow_from_its_epochs() -> None:
 
 def test_a_consumer_group_subscribes_to_names_and_to_what_expressions_stand_for() -> None:
     """The topics of all members together; those of an expression as far as Kafka has resolved it."""
-    log = _Log()
+    log = HandMadeLog()
     log.add(1, "ConsumerGroupMetadata", {}, {"epoch": 1})
-    log.add(2, "ConsumerGroupMemberMetadata", {"memberId": "a"}, _member(["x", "y"]))
-    log.add(3, "ConsumerGroupMemberMetadata", {"memberId": "b"}, _member(["y"], "z.*"))
+    log.add(2, "ConsumerGroupMemberMetadata", {"memberId": "a"}, member_said(["x", "y"]))
+    log.add(3, "ConsumerGroupMemberMetadata", {"memberId": "b"}, member_said(["y"], "z.*"))
     log.add(4, "ConsumerGroupRegularExpression", {"regularExpression": "z.*"}, {"topics": ["z1"]})
     log.add(5, "ConsumerGroupMemberMetadata", {"memberId": "a"}, None)
-    log.add(6, "ConsumerGroupMemberMetadata", {"memberId": "b"}, _member(["x"]))
+    log.add(6, "ConsumerGroupMemberMetadata", {"memberId": "b"}, member_said(["x"]))
 
-    assert log.shown("began_at", "subscribed_topics") == [
+    assert shown(log, "began_at", "subscribed_topics") == [
         (1, []), (2, ["x", "y"]), (3, ["x", "y"]), (4, ["x", "y", "z1"]), (5, ["y", "z1"]), (6, ["x"]),
     ]  # fmt: skip
 
 
 def test_share_and_streams_groups() -> None:
     """A share group is Stable while it has members; a streams group reads what its topology names."""
-    log = _Log()
+    log = HandMadeLog()
     log.add(1, "ShareGroupMetadata", {}, {"epoch": 1})
-    log.add(2, "ShareGroupMemberMetadata", {"memberId": "a"}, _member(["x"]))
-    assert log.shown("group_type", "state", "subscribed_topics") == [("share", "Empty", []), ("share", "Stable", ["x"])]
+    log.add(2, "ShareGroupMemberMetadata", {"memberId": "a"}, member_said(["x"]))
+    assert shown(log, "group_type", "state", "subscribed_topics") == [
+        ("share", "Empty", []),
+        ("share", "Stable", ["x"]),
+    ]
 
     part = {"sourceTopics": ["b"], "sourceTopicRegex": [], "repartitionSourceTopics": [{"name": "a"}]}
-    log = _Log()
+    log = HandMadeLog()
     log.add(1, "StreamsGroupMetadata", {}, {"epoch": 1})
     log.add(1, "StreamsGroupMemberMetadata", {"memberId": "a"}, {"clientId": "a"})
     log.add(1, "StreamsGroupTopology", {}, {"subtopologies": [part]})
     log.add(2, "StreamsGroupTopology", {}, {"subtopologies": [{**part, "sourceTopicRegex": ["x.*"]}]})
-    assert log.shown("group_type", "subscribed_topics") == [("streams", ["a", "b"]), ("streams", None)]
+    assert shown(log, "group_type", "subscribed_topics") == [("streams", ["a", "b"]), ("streams", None)]
 
 
 def test_a_classic_group_that_becomes_a_consumer_group() -> None:
     """The upgrade writes a tombstone for the classic group, then the records of the new one (KIP-848)."""
-    log = _Log()
+    log = HandMadeLog()
     value = {"protocolType": "consumer", "generation": 3, "protocol": "range", "leader": "m", "members": []}
     log.add(1, "GroupMetadata", {"group": "g"}, value)
     log.add(2, "GroupMetadata", {"group": "g"}, None)
-    log.add(2, "ConsumerGroupMemberMetadata", {"memberId": "m"}, _member(["x"]))
+    log.add(2, "ConsumerGroupMemberMetadata", {"memberId": "m"}, member_said(["x"]))
     log.add(2, "ConsumerGroupMetadata", {}, {"epoch": 4})
 
-    assert log.shown("began_at", "group_type", "state", "generation", "state_at") == [
+    assert shown(log, "began_at", "group_type", "state", "generation", "state_at") == [
         (1, "classic", "Empty", 3, None),
         (2, "classic", "Dead", None, None),
         (2, "consumer", "Assigning", 4, None),
@@ -230,7 +214,7 @@ def test_bytes_that_are_no_subscription_leave_the_topics_unknown() -> None:
     good = {"hex": "000000000001000178ffffffff"}
     for subscription, topics in ((good, ["x"]), ({"hex": "0000"}, None), ({"hex": "00", "bytes": 900}, None)):
         members = [{**member, "subscription": good}, {**member, "subscription": subscription}]
-        log = _Log()
+        log = HandMadeLog()
         value = {"protocolType": "consumer", "generation": 1, "protocol": "range", "leader": "m", "members": members}
         log.add(1, "GroupMetadata", {"group": "g"}, value)
-        assert log.shown("state", "members", "subscribed_topics") == [("Stable", 2, topics)]
+        assert shown(log, "state", "members", "subscribed_topics") == [("Stable", 2, topics)]
