@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.history.log_record import LogRecord
 from fakebroker.history.reading import files_of, read_file, read_history
 from fakebroker.records.batch import build_batch
@@ -65,12 +66,12 @@ def test_transactions_of_a_real_kafka() -> None:
 
 @pytest.mark.slow
 @pytest.mark.clients
-@pytest.mark.usefixtures("start_kafka")
 class TestARunningKafka:
     """Against a Kafka that runs here."""
 
     pytestmark = needs_real_kafka
 
+    @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of kafka-python, when it is imported
     def test_what_it_writes(self, start_kafka: Callable[[Mapping[str, object]], RealKafka]) -> None:
         """Groups of every kind, transactions and deletions: each record in its segments is read as Kafka reads it."""
         from tests.support.offsets_traffic import make_traffic
@@ -83,7 +84,7 @@ class TestARunningKafka:
         assert types_in(told) == WRITTEN
         assert ours(data) == told
 
-    @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=5, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
     @given(data=st.data())
     def test_what_we_write(self, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
         """Records of every type and version, and cut ones: Kafka reads them as we do, or neither can read them."""
@@ -92,7 +93,9 @@ class TestARunningKafka:
         folder = tmp_path_factory.mktemp("made")
         path = segment(folder, build_batch(records, codec=data.draw(st.sampled_from([0, 1, 2, 3, 4]))))
 
-        assert [without_reason(each) for each in dump([path])] == [without_reason(each) for each in ours(folder)]
+        differing = [(kafka, us) for kafka, us in zip(dump([path]), ours(folder), strict=True) if alike(kafka) != us]
+
+        assert str(differing[:1])[:2000] == "[]"
 
 
 @st.composite
@@ -107,6 +110,11 @@ def pairs_of(draw: Callable[[Any], Any], number: int) -> tuple[bytes, bytes | No
     return (key, value) if draw(st.integers(0, 5)) else (key, value[: draw(st.integers(2, len(value)))])
 
 
-def without_reason(told: Told) -> Told:
-    """Kafka words its problems otherwise."""
-    return {**told, "problem": "problem" in told}
+def alike(told: Told) -> Told:
+    """Kafka words its problems otherwise, and prints times that no table can have, and none as -1."""
+    data = (told["value"] or {}).get("data", {})
+    for name in ("commitTimestamp", "expireTimestamp"):
+        is_none = name == "expireTimestamp" and data.get(name) == -1
+        if name in data and (is_none or not FIRST_TIME_MS <= data[name] <= LAST_TIME_MS):
+            data[name] = None
+    return {**told, "problem": True} if "problem" in told else told

@@ -84,17 +84,17 @@ def as_dumped(record: LogRecord) -> Told:
     """Our word on a record in the shape of `dump`."""
     row = decode_record(record)[0]
     told = {
-        "partition": row["log_partition"],
-        "offset": row["log_offset"],
-        "at": row["at"],
-        "position": row["position"],
-        "producer_id": row["producer_id"],
-        "producer_epoch": row["producer_epoch"],
+        "partition": record.log_partition,
+        "offset": record.log_offset,
+        "at": record.at_ms,
+        "position": record.position,
+        "producer_id": record.producer_id,
+        "producer_epoch": record.producer_epoch,
         "transactional": record.is_transactional,
         "control": record.control,
     }
     if row["what"] == "reject" or row["kind"] == "unknown":
-        return {**told, "key": None, "value": None, "problem": row["reason"] or "unknown"}
+        return {**told, "key": None, "value": None, "problem": True}
     if told["control"]:
         return {**told, "key": None, "value": json.loads(row["value"])}
     return {**told, **(_commit(row, record) if row["what"] == "commit" else _other(row))}
@@ -123,7 +123,7 @@ def _other(row: Row) -> Told:
     if row["value"] is None:
         return {"key": key, "value": None}
     data = json.loads(row["value"])
-    if row["kind"] == "GroupMetadata":
+    if data.get("protocolType") == "consumer":
         for member in data["members"]:
             member["subscription"] = _subscription(bytes.fromhex(member["subscription"]["hex"]))
             member["assignment"] = _assignment(bytes.fromhex(member["assignment"]["hex"]))
