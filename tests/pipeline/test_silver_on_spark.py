@@ -12,6 +12,7 @@ import pytest
 from fakebroker.errors import InvalidArgument
 from fakebroker.journal.files import line_of
 from fakebroker.pipeline.sources.journal_files import read_journals
+from fakebroker.pipeline.sources.journal_line import Line, parse_line
 from fakebroker.pipeline.tables import table
 from tests.pipeline.bad_journals import event, write_bad_journals
 from tests.pipeline.hand_made_log import newer_groups
@@ -120,6 +121,21 @@ def test_both_engines_read_the_same_of_files(spark: "SparkSession", tmp_path: Pa
 
     assert in_order(rows_of(events, "events")) == in_order(expected_events)
     assert in_order(rows_of(rejects, "rejects")) == in_order(expected_rejects)
+
+
+def test_a_line_that_contradicts_an_event_of_before_is_a_reject(spark: "SparkSession") -> None:
+    """The event that was there first stays; the same line again is none."""
+    made, expected = both_engines("journal_rejects")
+    lines = [event(0), event(1), event(1, reason="another")]
+    parsed = [parse_line(Line("f", number, line_of(line).rstrip())) for number, line in enumerate(lines, 1)]
+    known, again, other = parsed[1], parsed[1], parsed[2]
+
+    rejects = expected([parsed[0], again, other], [known])
+    frames = frame_of(spark, "journal_lines", [parsed[0], again, other]), frame_of(spark, "events", [known])
+
+    assert [row["position"] for row in rejects] == [3]
+    assert in_order(rows_of(made(*frames), "rejects")) == in_order(rejects)
+    assert [row["position"] for row in expected([parsed[0], again], [other])] == [2]
 
 
 def test_files_with_a_scheme_are_read_by_spark(spark: "SparkSession", tmp_path: Path) -> None:
