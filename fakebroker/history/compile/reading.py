@@ -99,7 +99,7 @@ class _Reader:
             conditions.append(Condition("run", "=", self._source))
         for row in self._load("events", conditions):
             is_old = row["api"] != "OffsetCommit" or row["version"] <= _NEWEST_WITH_RETENTION
-            if is_old and self._group in (row["groups"] or ()):
+            if is_old and (row["api"] == "DeleteTopics" or self._group in (row["groups"] or ())):
                 yield row
 
 
