@@ -135,7 +135,7 @@ def shown(log: HandMadeLog, *names: str) -> list[tuple[Any, ...]]:
 
 
 def test_the_states_of_a_consumer_group_follow_from_its_epochs() -> None:
-    """Empty, Assigning, Reconciling, Stable and Dead as Kafka computes them, once for each change (CGE-20)."""
+    """Empty, Assigning, Reconciling, Stable and Dead as Kafka computes them, once for each change (KIP-848)."""
     log = HandMadeLog()
     log.add(1, "ConsumerGroupMemberMetadata", {"memberId": "m"}, member_said(["orders"]))
     log.add(1, "ConsumerGroupMetadata", {}, {"epoch": 1})
