@@ -88,7 +88,7 @@ def run(command: Sequence[str]) -> None:
 
 
 def committed_offsets(decoded: Path) -> dict[tuple[str, str, int], int]:
-    """What is committed in the end by the table of commits: the last of each key that took effect, unless it is gone."""
+    """What is committed in the end, by the commits that took effect: the last of each key, unless it is gone."""
     last: dict[tuple[str, str, int], Row] = {}
     rows = read_rows(table("commits"), decoded / "commits")
     applied = [row for row in rows if row["applied_log_offset"] is not None]

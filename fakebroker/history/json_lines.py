@@ -37,6 +37,7 @@ def read_json_lines(
     Raises OSError when the file cannot be opened; a failure later on is a reject.
     """
     shape: Shape | None = None
+    columns: tuple[str, ...] = ()
     number = 0
     with _opened(path) as file:
         try:
@@ -46,7 +47,9 @@ def read_json_lines(
                     continue
                 try:
                     row = _row(line)
-                    shape = shape or shape_of(row, topic=topic, has_partition=log_partition is not None)
+                    if shape is None or tuple(row) != columns:  # a line without its nulls, say
+                        named = shape_of(row, topic=topic, has_partition=log_partition is not None)
+                        shape, columns = named._replace(text=shape.text if shape else None), tuple(row)
                     shape = shape.with_text_of(row.get(shape.names["key"]))
                     yield record_of(
                         row, shape, source=source, file=str(path), position=number, log_partition=log_partition

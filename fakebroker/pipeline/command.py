@@ -13,7 +13,7 @@ class _Commands(LazyCommands):
 
     elsewhere: dict[str, tuple[str, str]] = {
         "ingest": ("fakebroker.pipeline.ingest_command", "ingest"),
-        # "report": ("fakebroker.pipeline.report.command", "report"),
+        "report": ("fakebroker.pipeline.report.command", "report"),
     }
 
 

@@ -93,7 +93,7 @@ def _classic(value: Any) -> Row:
 
 
 class NewerGroup:
-    """A consumer, share or streams group as its records have built it so far (CGE-20)."""
+    """A consumer, share or streams group as its records have built it so far (KIP-848)."""
 
     def __init__(self) -> None:
         self._type = ""

@@ -93,7 +93,7 @@ class Staging:
         return self.engine.load(contract, self.folder / name)
 
     def keep(self, name: str, frame: Frame) -> tuple[Frame, int]:
-        """Write what is used several times and not published; returns it as it was written, and how many rows it has."""
+        """Write what is used several times and not published; returns it as written, and how many rows it has."""
         contract = contract_of(name)
         with self._progress.stage(name) as stage:
             self.engine.store(contract, frame, self.scratch / name)

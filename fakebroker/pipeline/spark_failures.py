@@ -38,7 +38,10 @@ def cause_of(text: str, kind: str = "") -> str:
         return "no Spark master answers there: is the address after --master right?"
     if "Traceback (most recent call last)" in text:
         lines = [line.strip() for line in text.splitlines()]
-        errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Failure)\b.*:", line)]
+        # An error of ours may have any name, one of Python's ends as they do.
+        errors = [
+            line for line in lines if re.match(r"(fakebroker\.[\w.]+|[\w.]*(Error|Exception|Failure)\b.*):", line)
+        ]
         raised = [line for line in errors if not line.startswith(("org.", "java.", "py4j.", "pyspark.errors"))]
         if raised:
             return _short(re.sub(r"^[\w.]+\.(?=\w+:)", "", raised[-1]))

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def summary(folder: Path, manifest: Mapping[str, Any], made: Mapping[str, int]) -> str:
-    """Some lines: what was read and rejected as far as the manifest tells, and how many rows were written to each table."""
+    """Some lines: what was read and rejected as far as the manifest tells, and the rows written to each table."""
     lines = []
     if "rows_in" in manifest:
         lines.append(f"rows in: {manifest['rows_in']:,}, rejected: {manifest['rejected']:,}")

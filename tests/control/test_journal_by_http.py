@@ -92,7 +92,7 @@ def test_the_stream() -> None:
         events = await _read_stream(app, door)
         assert [event.partition("\n")[0] for event in events][:1] == [": the journal"]
         data = [json.loads(event.rpartition("data: ")[2]) for event in events[1:]]
-        assert [row["kind"] for row in data][:2] == ["connected", "request"]
+        assert [row["kind"] for row in data][:3] == ["broker_started", "connected", "request"]
 
     with_door(test)
 

@@ -16,6 +16,8 @@ Caused by: java.io.IOException: No space left on device
 	at java.base/java.io.FileOutputStream.writeBytes(Native Method)
 """
 
+PLANNING = 'Failed to plan: Traceback (most recent call last):\n  File "x.py", line 1, in x\n'
+
 
 @pytest.mark.parametrize(
     ("text", "kind", "cause"),
@@ -24,6 +26,11 @@ Caused by: java.io.IOException: No space left on device
         ("x\nCaused by: java.lang.OutOfMemoryError: Java heap space\n at", "", "spark.driver.memory=8g"),
         ("Connection refused", "ConnectionRefusedError", "the Java process of Spark is gone"),
         ("All masters are unresponsive! Giving up.", "", "is the address after --master right?"),
+        (
+            f"{PLANNING}fakebroker.some.NoSuchThing: it is not there\n SQLSTATE: 38000",
+            "",
+            "NoSuchThing: it is not there",
+        ),
         ("", "Py4JError", "Py4JError"),
     ],
 )

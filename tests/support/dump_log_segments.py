@@ -1,6 +1,7 @@
 """What Kafka's own `DumpLogSegments --offsets-decoder` says of segments, and our decoder in the same words."""
 
 import json
+import os
 import re
 import subprocess
 from base64 import b64encode
@@ -20,23 +21,25 @@ _BATCH = re.compile(
     r" position: (\d+) .* isvalid: (\w+)"
 )
 _RECORD = re.compile(r"\| offset: (\d+) (?:CreateTime|LogAppendTime): (-?\d+) keySize: \S+ valueSize: \S+ (.*)")
+_UNKNOWN_TAG = re.compile(r"tag\d+")
 _MARKER = re.compile(r"endTxnMarker: (COMMIT|ABORT) coordinatorEpoch: (-?\d+)")
-_DECODED = re.compile(r"key: (\{.*?\}) payload: (.*)")
 
 
 def dump(segments: list[Path]) -> list[Told]:
     """Kafka's word on every record of these segments, in their order."""
     files = ",".join(map(str, segments))
-    command = [*JAVA, "org.apache.kafka.tools.DumpLogSegments", "--offsets-decoder", "--files", files]
-    environment = {"LC_ALL": "C.UTF-8", "JAVA_TOOL_OPTIONS": "-Dstdout.encoding=UTF-8 -Dfile.encoding=UTF-8"}
-    run = subprocess.run(command, capture_output=True, timeout=120, check=True, env=environment | _path())
-    return list(_parsed(run.stdout.decode().splitlines()))
-
-
-def _path() -> dict[str, str]:
-    import os
-
-    return {"PATH": os.environ["PATH"]}
+    command = [
+        *JAVA,
+        "-Dfile.encoding=UTF-8",
+        "-Dstdout.encoding=UTF-8",
+        "org.apache.kafka.tools.DumpLogSegments",
+        "--offsets-decoder",
+        "--files",
+        files,
+    ]
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    run = subprocess.run(command, capture_output=True, timeout=120, check=True, env=environment)
+    return list(_parsed(run.stdout.decode().split("\n")[:-1]))
 
 
 def _parsed(lines: Iterable[str]) -> Iterator[Told]:
@@ -69,24 +72,29 @@ def _marker(rest: str) -> Told:
 
 
 def _decoded(rest: str) -> Told:
-    key, _, payload = rest.partition(" payload: ")
-    told_key = json.loads(key[key.index("key: ") + len("key: ") :])
-    return {"key": told_key, "value": None if payload == "<DELETE>" else json.loads(payload), "control": None}
+    text = rest[rest.index("key: ") + len("key: ") :]
+    if not text.startswith("{"):
+        return {"key": None, "value": None, "control": None, "problem": text}
+    key, end = json.JSONDecoder().raw_decode(text)
+    payload = text[end:].removeprefix(" payload: ")
+    return {"key": key, "value": None if payload == "<DELETE>" else json.loads(payload), "control": None}
 
 
 def as_dumped(record: LogRecord) -> Told:
-    """Our word on a record in the shape of `dump`. It must decode without a reject."""
-    (row,) = decode_record(record)
+    """Our word on a record in the shape of `dump`."""
+    row = decode_record(record)[0]
     told = {
-        "partition": row["log_partition"],
-        "offset": row["log_offset"],
-        "at": row["at"],
-        "position": row["position"],
-        "producer_id": row["producer_id"],
-        "producer_epoch": row["producer_epoch"],
+        "partition": record.log_partition,
+        "offset": record.log_offset,
+        "at": record.at_ms,
+        "position": record.position,
+        "producer_id": record.producer_id,
+        "producer_epoch": record.producer_epoch,
         "transactional": record.is_transactional,
-        "control": row["kind"] if row["what"] == "record" and row["record_type"] is None else None,
+        "control": record.control,
     }
+    if row["what"] == "reject" or row["kind"] == "unknown":
+        return {**told, "key": None, "value": None, "problem": True}
     if told["control"]:
         return {**told, "key": None, "value": json.loads(row["value"])}
     return {**told, **(_commit(row, record) if row["what"] == "commit" else _other(row))}
@@ -115,7 +123,7 @@ def _other(row: Row) -> Told:
     if row["value"] is None:
         return {"key": key, "value": None}
     data = json.loads(row["value"])
-    if row["kind"] == "GroupMetadata":
+    if data.get("protocolType") == "consumer":
         for member in data["members"]:
             member["subscription"] = _subscription(bytes.fromhex(member["subscription"]["hex"]))
             member["assignment"] = _assignment(bytes.fromhex(member["assignment"]["hex"]))
@@ -123,14 +131,14 @@ def _other(row: Row) -> Told:
 
 
 def _base64(data: Any) -> Any:
-    """Bytes as Kafka's tools print them."""
+    """Bytes as Kafka's tools print them, and without the tagged fields that they do not know and do not print."""
     if isinstance(data, list):
         return [_base64(each) for each in data]
     if not isinstance(data, dict):
         return data
     if data.keys() == {"hex"}:
         return b64encode(bytes.fromhex(data["hex"])).decode()
-    return {name: _base64(each) for name, each in data.items()}
+    return {name: _base64(each) for name, each in data.items() if not _UNKNOWN_TAG.fullmatch(name)}
 
 
 def _subscription(data: bytes) -> Told:

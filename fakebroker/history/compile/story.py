@@ -120,8 +120,7 @@ class Story:
 
     def _delete(self, gone: Sequence[Gone]) -> None:
         """An administrator deletes offsets; of a topic that members read only its deletion can take them."""
-        read = (self._settled.read_topics if self._settled is not None and self.rounds.members else None) or ()
-        topics = dict.fromkeys(each.topic for each in gone if each.topic in read or each.how == "topic deleted")
+        topics = dict.fromkeys(each.topic for each in gone if self._is_read(each.topic) or each.how == "topic deleted")
         for topic in topics:
             self._delete_topic(topic)
         rest = [each for each in gone if each.topic not in topics]
@@ -132,9 +131,17 @@ class Story:
             step = {self.line.admin(): f"delete_offsets {self.line.group}", "partitions": partitions}
             self.line.add({**step, "expect": {"error": "NONE"}})
 
+    def _is_read(self, topic: str) -> bool:
+        """Whether the group refuses OffsetDelete of this topic: a member subscribes to it, or may do so (OD-4)."""
+        settled = self._settled
+        if settled is None or not self.rounds.members:
+            return False
+        is_unknown = settled.read_topics is None or settled.protocol_type != "consumer"
+        return is_unknown or topic in (settled.read_topics or ())
+
     def _delete_topic(self, topic: str) -> None:
         name, kept = self.line.topic(topic), [each for each in self.line.offsets.values() if each.topic == topic]
-        self.line.remark("Members read this topic, so its offsets cannot be deleted: the topic was, and is made again.")
+        self.line.remark("Members read this topic, so its offsets cannot be deleted: the topic is, and is made again.")
         self.line.add({self.line.admin(): f"delete_topic {name}"})
         self.line.add({self.line.admin(): f"create_topic {name}", "partitions": self._window.partitions[topic]})
         if kept:
@@ -161,6 +168,7 @@ class Story:
         """An Empty group without offsets lasts until the next cleanup; one that lasts longer has somebody in it."""
         if settled is None or settled.state != "Empty" or self.line.offsets or not self.rounds.exists:
             return
+        self.line.delay_cleanup("The history keeps the group, which has no offsets: the next cleanup is not soon.")
         states = (each for each in self._window.events if isinstance(each, Settled))
         following = next((each for each in states if each.position > settled.position), None)
         if following is not None and following.state == "Empty" and following.generation != settled.generation:
@@ -172,6 +180,8 @@ class Story:
             self.line.add({"expect": {"group": self.line.group, "exists": False}})
             return
         seen = self.rounds.seen() if self.rounds.generation else {"state": "Empty", "members": 0}
+        if seen["state"] == "Empty" and not self.line.offsets:  # nobody can tell when a cleanup comes by
+            seen = {"state": {"one_of": ["Empty", "Dead"]}, "members": 0}
         self.line.expect_offsets(list(self.line.offsets), **seen)
 
 

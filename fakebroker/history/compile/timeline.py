@@ -71,6 +71,13 @@ class Timeline:
             return None
         return coming if self.now_ms <= coming - self._interval_ms <= wall_ms else None
 
+    def delay_cleanup(self, why: str) -> None:
+        """The next cleanup is a whole interval away from now, unless the history has one before."""
+        coming = next((each for each in self._passes if each > self.now_ms), None)
+        if coming is None or coming - self._interval_ms >= self.now_ms:
+            self.remark(why)
+            self._load()
+
     def _load(self) -> None:
         self.add({"coordinator": f"load {self.group}"})
         self._since_ms = self.now_ms

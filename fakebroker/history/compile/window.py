@@ -59,7 +59,8 @@ def _events_of(tables: Mapping[str, Sequence[Row]], group_id: str) -> Iterator[E
         yield from (_with_retention(each, kept_ms) if isinstance(each, Commit) else each for each in _commits(row))
     yield from (_expiry(row) for row in tables.get("expiries", ()))
     requests = list(tables.get("events", ()))
-    yield from (gone for row in requests for gone in _deleted(row, group_id))
+    places = sorted({(row["topic"], row["partition"]) for row in tables.get("commits", ())})
+    yield from (gone for row in requests for gone in _deleted(row, group_id, places))
     deletions = [row for row in requests if row["api"] == "DeleteGroups"] or [
         row for row in tables.get("requests", ()) if row["api"] == "DeleteGroups"
     ]
@@ -121,7 +122,7 @@ def _expiry(row: Row) -> Gone:
     return Gone((row["seq"], row["part"]), row["expired_at"], row["topic"], row["partition"], "expired")
 
 
-def _deleted(row: Row, group_id: str) -> Iterator[Gone]:
+def _deleted(row: Row, group_id: str, places: Sequence[Place]) -> Iterator[Gone]:
     """What an OffsetDelete or a DeleteTopics request took, from its line in a journal."""
     position, request = (row["seq"], row["part"]), _message(row["request"])
     if row["api"] == "OffsetDelete" and request.get("GroupId") == group_id:
@@ -129,6 +130,10 @@ def _deleted(row: Row, group_id: str) -> Iterator[Gone]:
             for each in topic["Partitions"]:
                 if not each["ErrorCode"]:
                     yield Gone(position, row["wall_ms"], topic["Name"], each["PartitionIndex"], "deleted")
+    if row["api"] == "DeleteTopics" and not row["errors"]:
+        for topic, partition in places:
+            if topic in row["topics"]:
+                yield Gone(position, row["wall_ms"], topic, partition, "topic deleted")
 
 
 def _message(text: object) -> dict[str, Any]:

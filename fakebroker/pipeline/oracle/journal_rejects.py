@@ -4,22 +4,24 @@ from collections.abc import Iterable
 from typing import Any
 
 from fakebroker.pipeline.oracle.events import first_of_each, key_of
-from fakebroker.pipeline.tables.journal_lines import TABLE
+from fakebroker.pipeline.tables.events import TABLE
 
 Row = dict[str, Any]
 
 CONTRADICTION = "another line with this run, seq and part says otherwise"
 
-_PLACE = ("file", "line")
+_CONTENT = tuple(name for name in TABLE.column_names if name not in ("file", "line"))
 
 
-def journal_rejects(journal_lines: Iterable[Row]) -> list[Row]:
+def journal_rejects(journal_lines: Iterable[Row], events: Iterable[Row] = ()) -> list[Row]:
     """The rows of the table `rejects` that journals give, in the order of files and lines.
 
     A line with the (run, seq, part) of an event, but another content, is one of them; one that is the same is none.
+    `events` are those that are known from before.
     """
     rows = list(journal_lines)
     first = {key: _content(row) for key, row in first_of_each(rows).items()}
+    first.update((key_of(row), _content(row)) for row in events)
     found = []
     for row in rows:
         if row["reject_reason"] is not None:
@@ -43,5 +45,5 @@ def _reject(row: Row, reason: str, sample: str | None) -> Row:
 
 
 def _content(row: Row) -> tuple[Any, ...]:
-    values = (row[name] for name in TABLE.column_names if name not in _PLACE)
+    values = (row[name] for name in _CONTENT)
     return tuple(tuple(value) if isinstance(value, list) else value for value in values)

@@ -1,6 +1,7 @@
 """The published tables of a random history, made by the pipeline's oracles: from its journal, or from its log."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from fakebroker.history.decode import decode_all
@@ -12,6 +13,10 @@ from fakebroker.pipeline.oracle.expiries import expiries
 from fakebroker.pipeline.oracle.group_states import group_states
 from fakebroker.pipeline.oracle.members import members
 from fakebroker.pipeline.oracle.requests import requests
+from fakebroker.pipeline.publish import MANIFEST
+from fakebroker.pipeline.rows import write_rows
+from fakebroker.pipeline.sources.journal_line import Line, parse_line
+from fakebroker.pipeline.tables import table
 from fakebroker.pipeline.tables.events import TABLE as EVENTS
 from fakebroker.records.markers import ControlRecordType, control_record_type
 from tests.support.histories import History
@@ -60,11 +65,9 @@ def of_group(tables: dict[str, Rows], group_id: str) -> dict[str, Rows]:
 
 
 def _event(row: dict[str, Any], number: int) -> dict[str, Any]:
-    found = {name: row.get(name) for name in EVENTS.column_names}
-    for name in ("request", "response"):
-        if found[name] is not None:
-            found[name] = json.dumps(found[name])
-    return found | {"file": "journal.jsonl", "line": number}
+    found = parse_line(Line("journal.jsonl", number, json.dumps(row).encode()))
+    assert found["reject_reason"] is None, found
+    return {name: found[name] for name in EVENTS.column_names}
 
 
 def _records(history: History) -> list[LogRecord]:
@@ -86,3 +89,11 @@ def _records(history: History) -> list[LogRecord]:
         )
         for each in history.records
     ]
+
+
+def publish(folder: Path, tables: dict[str, Rows]) -> Path:
+    """Write tables as published ones are; returns the folder."""
+    for name, rows in tables.items():
+        write_rows(table(name), rows, folder / name)
+    (folder / MANIFEST).write_text(json.dumps({"tables": {name: {} for name in tables}}))
+    return folder

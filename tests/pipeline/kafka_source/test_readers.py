@@ -39,7 +39,7 @@ class _Readers:
 def broker() -> Iterator[FakeBroker]:
     """Two nodes; orders has 30 records in three partitions, of times 1000, 1001, ..."""
     with FakeBroker(nodes=2) as broker, closing(_Readers()):
-        topic = broker.create_topic("orders", partitions=3)
+        topic = broker.create_topic("orders", partitions=3, config={"retention.ms": -1})  # its times are long ago
         for number in range(30):
             topic.produce(b"%d" % number, partition=number % 3, timestamp_ms=1_000 + number)
         yield broker

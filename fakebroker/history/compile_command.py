@@ -1,0 +1,167 @@
+"""`fakebroker history compile DIR`: a window of a group's history as a scenario."""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fakebroker.errors import FakebrokerError
+
+if TYPE_CHECKING:
+    from fakebroker.history.compile.anonymise import Names
+
+_DURATION_HELP = "How long the window is, half of it before --around: 30m, 2h, 1d 12h."
+
+
+@click.command("compile")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
+@click.option("--group", "group_id", required=True, metavar="GROUP", help="The group.")
+@click.option("--around", required=True, metavar="TIME", help="2026-03-01T10:00, in UTC unless it says otherwise.")
+@click.option("--window", default="30m", show_default=True, metavar="DURATION", help=_DURATION_HELP)
+@click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="X.yaml")
+@click.option("--force", is_flag=True, help="Overwrite the file.")
+@click.option("--anonymise", is_flag=True, help="Hash the names of groups, topics, members and clients with a secret.")
+@click.option(
+    "--secret-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The secret. [default: FAKEBROKER_SECRET, else .fakebroker-secret here, which is made if need be]",
+)
+@click.option("--digits", type=click.IntRange(4, 32), default=6, show_default=True, help="Of each hash.")
+@click.option("--every-commit", is_flag=True, help="Keep commits that newer ones follow, too.")
+@click.option("--config", multiple=True, metavar="NAME=VALUE", help="A broker setting that was in force.")
+@click.option("--as", "release", default="4.3", show_default=True, metavar="RELEASE", help="Of Kafka.")
+@click.option("--source", metavar="NAME", help="Which log or run, where DIR has several with this group.")
+@click.option("--engine", type=click.Choice(["python", "spark"]), default="python", show_default=True)
+@click.option("--master", default="local[*]", show_default=True, help="Where Spark runs.")
+def compile_history(
+    folder: Path,
+    group_id: str,
+    around: str,
+    window: str,
+    out: Path,
+    force: bool,
+    anonymise: bool,
+    secret_file: Path | None,
+    digits: int,
+    every_commit: bool,
+    config: tuple[str, ...],
+    release: str,
+    source: str | None,
+    engine: str,
+    master: str,
+) -> None:
+    """Make a scenario of what happened to a group around a moment, from the tables in DIR.
+
+    DIR is what `history decode` or `pipeline build` wrote. The scenario is played once before it is written. Exits with
+    1 if it does not pass (then it is in X.failed.yaml), with 2 for what cannot be compiled.
+    """
+    from fakebroker.history.compile.scenario import Options, compiled
+    from fakebroker.history.compile.window import window_of
+
+    try:
+        if out.exists() and not force:
+            raise FakebrokerError(f"{out} is there already; --force overwrites it")
+        options = Options(release, tuple(_setting(each) for each in config), every_commit)
+        start_ms, end_ms = _bounds(around, window)
+        rows = _rows(folder, group_id, start_ms, end_ms, source, engine, master)
+        names = _names(anonymise, secret_file, digits)
+        found = compiled(window_of(rows, group_id, start_ms, end_ms), names, options)
+        path = _write(out, found.text, passes=not found.problems)
+    except FakebrokerError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(2)
+    except OSError as error:
+        click.echo(f"Error: {error.filename or out} cannot be written: {error.strerror}", err=True)
+        sys.exit(2)
+    for problem in found.problems:
+        click.echo(f"it does not pass: {path}: {problem}", err=True)
+    if found.problems:
+        click.echo(f"wrote {path}: {len(found.problems)} expectations do not hold", err=True)
+        sys.exit(1)
+    click.echo(f"wrote {path}: {found.steps} steps, and it passes\nplay it: fakebroker scenario run {path}")
+
+
+def _bounds(around: str, window: str) -> tuple[int, int]:
+    """The window in ms since the epoch. Raises BadParameter for what is no time or no duration."""
+    from fakebroker.scenario.language.kinds import duration_ms
+
+    try:
+        when = datetime.fromisoformat(around)
+    except ValueError:
+        raise click.BadParameter(f"{around!r} is no time: 2026-03-01T10:00", param_hint="--around") from None
+    try:
+        length_ms = duration_ms(window)
+    except ValueError as error:
+        raise click.BadParameter(f"{window!r} {error}", param_hint="--window") from None
+    middle_ms = round((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)
+    return middle_ms - length_ms // 2, middle_ms + length_ms - length_ms // 2
+
+
+def _setting(text: str) -> tuple[str, str]:
+    """A broker setting. Raises BadParameter for one that there is not, or that does not take the value."""
+    from fakebroker.settings import Settings
+
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--config")
+    try:
+        Settings({name: value}).value(name)
+    except FakebrokerError as error:
+        raise click.BadParameter(str(error), param_hint="--config") from None
+    return name, value
+
+
+def _names(anonymise: bool, secret_file: Path | None, digits: int) -> "Names":
+    """Names as they are, or hashed; says where the secret is from."""
+    from fakebroker.history.compile.anonymise import HashedNames, PlainNames, secret_of
+
+    if not anonymise:
+        return PlainNames()
+    secret, told = secret_of(secret_file, Path())
+    click.echo(told, err=True)
+    return HashedNames(secret, digits)
+
+
+def _rows(
+    folder: Path, group_id: str, start_ms: int, end_ms: int, source: str | None, engine: str, master: str
+) -> dict[str, list[dict[str, object]]]:
+    from fakebroker.history.compile.reading import rows_of_group, spark_loader
+
+    if engine == "python":
+        return rows_of_group(folder, group_id, start_ms, end_ms, source)
+    from fakebroker.pipeline.extras import need_extra
+
+    need_extra("spark")
+    from pyspark.sql import SparkSession
+
+    from fakebroker.pipeline.session import spark_session
+
+    was_running = SparkSession.getActiveSession() is not None
+    spark = spark_session(master, {})
+    try:
+        return rows_of_group(folder, group_id, start_ms, end_ms, source, spark_loader(spark, folder))
+    finally:
+        if not was_running:
+            spark.stop()
+
+
+def _write(out: Path, text: str, *, passes: bool) -> Path:
+    """Write the scenario and, if it passes, its transcript; one that does not is kept beside. Returns where it is."""
+    path = out if passes else out.with_suffix(".failed.yaml")
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
+    if passes:
+        from fakebroker.scenario.running.run import Task, play
+
+        outcome = play(Task(str(path), approves=True))
+        if not outcome.is_good:
+            raise FakebrokerError(f"{path} does not pass: {outcome.status.value} {' '.join(outcome.errors)}")
+    return path

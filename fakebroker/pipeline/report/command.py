@@ -1,0 +1,44 @@
+"""`fakebroker pipeline report`: published tables as a page to look at."""
+
+from pathlib import Path
+
+import click
+
+from fakebroker.errors import FakebrokerError
+from fakebroker.pipeline.extras import need_extra
+
+
+@click.command()
+@click.argument("folders", metavar="[DIR...]", nargs=-1)
+@click.option("--out", default="report.html", show_default=True, metavar="FILE", help="The page to write.")
+@click.option("--markdown", metavar="FILE", help="Write the same as Markdown, too.")
+def report(folders: tuple[str, ...], out: str, markdown: str | None) -> None:
+    """Make one HTML page of the tables in DIR, several of which may be given: pipeline whatif campaign.
+
+    The page needs nothing but a browser. Tables that are not there have no section. [default: pipeline]
+    """
+    try:
+        need_extra("history")
+        from fakebroker.pipeline.report.markdown import markdown_of
+        from fakebroker.pipeline.report.page import page_of
+        from fakebroker.pipeline.report.report import make_report
+        from fakebroker.pipeline.report.tables import Tables
+
+        made = make_report(Tables([Path(each) for each in folders or ("pipeline",)]))
+        _write(Path(out), page_of(made))
+        if markdown is not None:
+            _write(Path(markdown), markdown_of(made))
+    except FakebrokerError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file; one that was there is replaced as a whole."""
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_text(text, "utf-8")
+        unfinished.replace(path)
+    except OSError as error:
+        raise FakebrokerError(f"{path} cannot be written: {error.strerror or error}") from None
+    click.echo(f"wrote {path}, {len(text.encode()) / 1e6:.1f} MB")

@@ -1,0 +1,1 @@
+"""The sections of the report, a file for each: `section(tables)` gives one, of tables that may be missing or empty."""

@@ -1,0 +1,135 @@
+"""`fakebroker history compile`: from published tables to a scenario that passes."""
+
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fakebroker.cli import main
+from fakebroker.history.compile_command import compile_history
+from tests.history.compile.tables_of import from_journal, from_log, publish
+from tests.history.compile.test_scenario import names_in
+from tests.support.histories import History, make_history
+
+GROUP = "group-1"
+AROUND = ["--around", "2026-01-10T00:00", "--window", "18d"]
+
+
+@pytest.fixture(scope="module")
+def history() -> History:
+    """A random history of some weeks."""
+    return make_history(0, steps=60)
+
+
+@pytest.fixture(scope="module")
+def published(history: History, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its log as published tables."""
+    return publish(tmp_path_factory.mktemp("history"), from_log(history))
+
+
+@pytest.fixture
+def run(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs the command in a folder of its own, without a secret in the environment."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FAKEBROKER_SECRET", raising=False)
+
+    def compiled(*arguments: str, folder: Path = published) -> Result:
+        return CliRunner().invoke(compile_history, [str(folder), "--group", GROUP, *arguments])
+
+    return compiled
+
+
+def test_the_scenario_passes_when_it_is_run(run: Any) -> None:
+    """What was compiled is good for `fakebroker scenario run`, as it is written."""
+    result = run(*AROUND, "--out", "incident.yaml")
+    assert result.exit_code == 0, result.output
+    assert "steps, and it passes" in result.output
+    played = CliRunner().invoke(main, ["scenario", "run", "incident.yaml"])
+    assert played.exit_code == 0, played.output
+
+
+def test_anonymised_without_a_secret_one_is_made(run: Any, history: History) -> None:
+    """A random secret is made, for its owner alone; no name is left; the next file has the same hashes."""
+    result = run(*AROUND, "--out", "incident.yaml", "--anonymise")
+    assert result.exit_code == 0, result.output
+    secret = Path(".fakebroker-secret")
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    assert "keep it" in result.output
+    text = Path("incident.yaml").read_text() + Path("incident.transcript").read_text()
+    members = [member for group in history.groups.values() for member in group.members]
+    names = [GROUP, *("topic-0", "topic-1", "topic-2", "client-1", "client-2", "client-3", "ä" * 5), *members]
+    assert names_in(text, names) == []
+    again = run(*AROUND, "--out", "again.yaml", "--anonymise")
+    assert "with the secret in .fakebroker-secret" in again.output
+    assert Path("again.yaml").read_text() == Path("incident.yaml").read_text()
+
+
+def test_the_secret_of_the_environment_or_a_file(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same secret gives the same file, wherever it is from; no secret is made then."""
+    Path("secret").write_text("a secret of ours\n")
+    assert run(*AROUND, "--out", "a.yaml", "--anonymise", "--secret-file", "secret").exit_code == 0
+    monkeypatch.setenv("FAKEBROKER_SECRET", "a secret of ours")
+    assert run(*AROUND, "--out", "b.yaml", "--anonymise").exit_code == 0
+    assert Path("a.yaml").read_text() == Path("b.yaml").read_text()
+    assert not Path(".fakebroker-secret").exists()
+
+
+def test_a_scenario_that_does_not_pass_has_another_name(run: Any) -> None:
+    """With a setting that was not in force the play differs: said, with the line, and kept as X.failed.yaml."""
+    wrong = ["--group", "simple-2", "--config", "offsets.retention.minutes=1"]
+    result = run("--around", "2026-01-10", "--window", "4d", "--out", "incident.yaml", *wrong)
+    assert result.exit_code == 1
+    assert "incident.failed.yaml: line " in result.output
+    assert Path("incident.failed.yaml").exists()
+    assert not Path("incident.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--around", "yesterday"], "'yesterday' is no time"),
+        (["--around", "2026-01-10", "--window", "long"], "'long' is no duration"),
+        (["--around", "2025-01-08"], "nothing is known of group group-1 until the end of the window"),
+        (["--around", "2026-01-10", "--config", "offsets.retention"], "is not NAME=VALUE"),
+        (["--around", "2026-01-10", "--config", "offsets.retension.minutes=1"], "offsets.retension.minutes"),
+        (["--around", "2026-01-10", "--source", "another"], "in source another"),
+    ],
+)
+def test_what_cannot_be_compiled(run: Any, arguments: list[str], told: str) -> None:
+    """Bad arguments are told in a line, with status 2; nothing is written."""
+    result = run(*arguments, "--out", "incident.yaml")
+    assert result.exit_code == 2
+    assert told in result.output
+    assert os.listdir() == []
+
+
+def test_a_file_is_overwritten_only_by_force(run: Any) -> None:
+    """A scenario that somebody may have changed stays."""
+    Path("incident.yaml").write_text("mine")
+    assert "--force overwrites it" in run(*AROUND, "--out", "incident.yaml").output
+    assert Path("incident.yaml").read_text() == "mine"
+    assert run(*AROUND, "--out", "incident.yaml", "--force").exit_code == 0
+
+
+def test_a_folder_without_tables(run: Any, tmp_path: Path) -> None:
+    """It says what makes tables."""
+    empty = publish(tmp_path, {})
+    result = run(*AROUND, "--out", "incident.yaml", folder=empty)
+    assert result.exit_code == 2
+    assert "`history decode` and `pipeline build` make them" in result.output
+
+
+def test_a_journal_and_several_sources(run: Any, history: History, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Where a group is in two sources, one has to be chosen; a journal compiles like a log."""
+    other = make_history(4, steps=60)
+    tables = from_journal(history)
+    both = {name: [*rows, *from_journal(other)[name]] for name, rows in tables.items()}
+    folder = publish(tmp_path_factory.mktemp("journals"), both)
+    several = run(*AROUND, "--out", "incident.yaml", folder=folder)
+    assert several.exit_code == 2
+    assert "choose one with --source: run-0, run-4" in several.output
+    chosen = run(*AROUND, "--out", "incident.yaml", "--source", "run-0", folder=folder)
+    assert chosen.exit_code == 0, chosen.output

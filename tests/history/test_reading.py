@@ -1,0 +1,123 @@
+"""Paths of histories: which files they name, what each is, and clear errors where there is nothing to read."""
+
+import json
+from base64 import b64encode
+from pathlib import Path
+
+import pytest
+
+from fakebroker.history.reading import HistoryError, HistoryFile, Summary, files_of, read_history
+from tests.history.samples import KEY, batch, segment, value
+
+
+def line(offset: int = 0) -> str:
+    row = {"key": b64encode(KEY).decode(), "value": b64encode(value(offset)).decode(), "partition": 3, "offset": offset}
+    return json.dumps(row) + "\n"
+
+
+def test_a_data_directory(tmp_path: Path) -> None:
+    """Only segments of the log are read, by partition and base offset; indexes and deleted replicas are not."""
+    third = segment(tmp_path, batch(0, 1), partition=10)
+    second = segment(tmp_path, batch(100, 1), partition=2, base_offset=100)
+    first = segment(tmp_path, batch(9, 1), partition=2, base_offset=9)
+    for name in ("00000000000000000009.index", "00000000000000000009.timeindex", "leader-epoch-checkpoint"):
+        (first.parent / name).write_bytes(bytes(20))
+    (first.parent / "00000000000000000001.log.deleted").write_bytes(batch(1, 1))
+    for folder in ("orders-0", "__consumer_offsets-2.0123abcd-delete"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / first.name).write_bytes(batch(0, 1))
+
+    assert files_of([tmp_path]) == [
+        HistoryFile(first, "segment", 2),
+        HistoryFile(second, "segment", 2),
+        HistoryFile(third, "segment", 10),
+    ]
+
+
+def test_files_patterns_and_folders(tmp_path: Path) -> None:
+    """A file that several paths name is read once."""
+    path = segment(tmp_path, batch(0, 1))
+    lines = tmp_path / "sink" / "part-0.jsonl"
+    lines.parent.mkdir()
+    lines.write_text(line())
+    (lines.parent / "_SUCCESS").write_text("")
+
+    paths = [path, path.parent, str(tmp_path / "*offsets*" / "*.log"), lines.parent, str(tmp_path / "**" / "*.jsonl")]
+
+    assert [file.path for file in files_of(paths)] == [path, lines]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("dump", "json"), ("dump.txt", "json"), ("dump.json.gz", "json")])
+def test_what_a_file_is_by_its_first_bytes(tmp_path: Path, name: str, kind: str) -> None:
+    """A name that says nothing does not matter."""
+    (tmp_path / name).write_text(line())
+
+    assert files_of([tmp_path / name]) == [HistoryFile(tmp_path / name, "json", None)]
+
+
+def test_the_partition_of_a_sink_s_folder(tmp_path: Path) -> None:
+    """Folders as sinks for object stores make them tell the partition."""
+    path = tmp_path / "topics" / "__consumer_offsets" / "partition=12" / "x.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(line())
+
+    assert files_of([tmp_path]) == [HistoryFile(path, "json", 12)]
+
+
+def test_nothing_to_read(tmp_path: Path) -> None:
+    """Each path that names no history is an error that says why."""
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "notes").write_bytes(b"hello")
+    (tmp_path / "00000000000000000000.log").write_bytes(batch(0, 1))
+    (tmp_path / "folder").mkdir()
+
+    for path, reason in {
+        tmp_path / "missing": "there is no such file or folder",
+        tmp_path / "empty": "the file is empty",
+        tmp_path / "notes": "neither a log segment, JSON lines nor Parquet",
+        tmp_path / "00000000000000000000.log": "must be in a folder __consumer_offsets-N",
+        tmp_path / "folder": "neither log segments of __consumer_offsets, JSON lines nor Parquet are there",
+        tmp_path / "*.parquet": "no file has such a name",
+    }.items():
+        with pytest.raises(HistoryError, match=reason) as error:
+            files_of([path])
+        assert str(path) in str(error.value)
+    with pytest.raises(HistoryError, match="no path is given"):
+        files_of([])
+
+
+def test_rows_and_their_summary(tmp_path: Path) -> None:
+    """A history gives the rows of all files, and counts them: rejects by reason, without its numbers."""
+    segment(tmp_path, batch(0, 3) + batch(3, 2)[:50], partition=0)
+    segment(tmp_path, batch(0, 3) + batch(3, 2)[:60], partition=1)
+    history = read_history([tmp_path], source="west")
+
+    rows = list(history)
+
+    assert [row["what"] for row in rows] == ["commit"] * 3 + ["reject"] + ["commit"] * 3 + ["reject"]
+    assert {row["source"] for row in rows} == {"west"}
+    expected = Summary(2, 6, 6, {"the file ends in a batch: N of its N bytes are there": 2})
+    assert history.summary == expected
+    assert list(history) == rows
+    assert history.summary == expected
+
+
+def test_the_source_does_not_depend_on_the_path(tmp_path: Path) -> None:
+    """The same log read again from elsewhere is the same log."""
+    path = segment(tmp_path, batch(0, 1))
+
+    assert {row["source"] for row in read_history([path])} == {"__consumer_offsets"}
+
+
+def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
+    """A file that goes away is a reject; the others are read."""
+    gone = segment(tmp_path, batch(0, 1), partition=0)
+    segment(tmp_path, batch(0, 1), partition=1)
+    history = read_history([tmp_path])
+    gone.unlink()
+
+    bad, good = history
+
+    assert (bad["what"], bad["file"], bad["log_partition"]) == ("reject", str(gone), 0)
+    assert "cannot be read" in bad["reason"]
+    assert good["what"] == "commit"
