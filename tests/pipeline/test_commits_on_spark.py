@@ -26,7 +26,7 @@ pytestmark = pytest.mark.spark
 JOURNALLED = {
     "run": "r", "seq": 4, "part": 0, "kind": "offset_committed", "group": "g", "topic": "t", "partition": 1,
     "offset": 7, "leader_epoch": -1, "wall_ms": 1_760_000_000_000, "member_id": "m", "generation": 2,
-    "file": "j.jsonl", "line": 1,
+    "committed_ms": 1_760_000_000_000, "expire_ms": None, "transactional": False, "file": "j.jsonl", "line": 1,
 }  # fmt: skip
 
 

@@ -6,9 +6,8 @@ it is a byte, of Parquet the number of row groups, of JSON lines the size of the
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from fakebroker.history.live import Span, live_spans
 from fakebroker.history.reading import HistoryError, HistoryFile, files_of
 from fakebroker.pipeline.sources.splits import (
     SPLIT_BYTES,
@@ -17,6 +16,9 @@ from fakebroker.pipeline.sources.splits import (
     file_splits,
     parquet_metadata,
 )
+
+if TYPE_CHECKING:
+    from fakebroker.history.live import Span
 
 Positions = dict[str, int]
 
@@ -142,5 +144,7 @@ class Live:
             if (size_bytes := 100 * (offset - start.get(partition, 0))) > 0
         ]
 
-    def _spans(self) -> list[Span]:
+    def _spans(self) -> "list[Span]":
+        from fakebroker.history.live import live_spans  # a client, which files do without
+
         return live_spans(self._bootstrap)
