@@ -1,4 +1,7 @@
-"""Our decoder and Kafka's own `DumpLogSegments --offsets-decoder` say the same of every record, field for field."""
+"""Our decoder and Kafka's own `DumpLogSegments --offsets-decoder` say the same of every record, field for field.
+
+The segments in tests/data/history are made by tools/offsets_segments.py.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -23,7 +26,6 @@ from tests.support.real_kafka import RealKafka, needs_real_kafka, start_kafka
 __all__ = ["start_kafka"]
 
 KAFKA_4_3_1 = Path(__file__).resolve().parents[1] / "data" / "history" / "kafka-4.3.1"
-SETTINGS = {"group.initial.rebalance.delay.ms": 0, "group.streams.initial.rebalance.delay.ms": 0}
 
 # Kafka 4.3 writes all types but the one of the oldest releases and the one that later ones replaced by a hash.
 WRITTEN = RECORD_TYPES.keys() - {0, 4}
@@ -74,7 +76,7 @@ class TestARunningKafka:
     @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of kafka-python, when it is imported
     def test_what_it_writes(self, start_kafka: Callable[[Mapping[str, object]], RealKafka]) -> None:
         """Groups of every kind, transactions and deletions: each record in its segments is read as Kafka reads it."""
-        from tests.support.offsets_traffic import make_traffic
+        from tests.support.offsets_traffic import SETTINGS, make_traffic
 
         kafka = start_kafka(SETTINGS)
         make_traffic(kafka)
