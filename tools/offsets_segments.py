@@ -1,4 +1,4 @@
-"""Makes tests/data/history/kafka-4.3.1: segments of a real Kafka with every type of record, and its tool's word on them.
+"""Makes tests/data/history/kafka-4.3.1: segments of a real Kafka with every type of record, and what its tool says.
 
     python -m tools.offsets_segments       # needs the jars of `make setup-java`
 
