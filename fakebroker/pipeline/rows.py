@@ -3,13 +3,15 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from fakebroker.pipeline.contract import ColumnType, Table
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 Row = dict[str, Any]
 Rows = list[Row]
@@ -81,11 +83,13 @@ def _batches(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, An
         yield batch
 
 
-def read_rows(table: Table, folder: Path, where: ds.Expression | None = None) -> Rows:
+def read_rows(table: Table, folder: Path, where: "ds.Expression | None" = None) -> Rows:
     """The rows of a table in `folder`, those for which `where` holds; none if there is no such folder.
 
     `where` is an expression of pyarrow over the table's columns, which reads only the parts of files that it needs.
     """
+    import pyarrow.dataset as ds  # which imports pandas: too long for each of Spark's Python workers
+
     files = parquet_files(folder)
     if not files:
         return []

@@ -143,7 +143,7 @@ class HistoryReader(DataSourceReader):  # type: ignore[misc]
     def partitions(self) -> Sequence[Part]:
         """Parts of about the same size, a few for each core."""
         found = self.options.input
-        start, end = found.first(), found.latest()
+        start, end = found.first(), found.latest(is_growing=False)
         size_bytes = sum(each.size_bytes for each in found.splits(start, end))
         aim = size_bytes // (PARTS_PER_CORE * self.options.parallelism)
         splits = found.splits(start, end, min(SPLIT_BYTES, max(SMALLEST_SPLIT_BYTES, aim)))
@@ -184,7 +184,7 @@ class HistoryStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow): 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """How far the next batch goes."""
         found = self.options.input
-        latest = dict(start["read"]) | (found.latest() if self._target is None else self._target)
+        latest = dict(start["read"]) | (found.latest(is_growing=True) if self._target is None else self._target)
         most = getattr(limit, "max_bytes", None) or getattr(limit, "max_rows", None)
         return {"read": latest if most is None else found.limited(start["read"], latest, most)}
 
@@ -198,7 +198,7 @@ class HistoryStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow): 
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """What comes from now on is for the next run."""
-        self._target = self.options.input.latest()
+        self._target = self.options.input.latest(is_growing=True)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Part]:
         """What to read between two offsets: the same whenever it is asked for the same two."""

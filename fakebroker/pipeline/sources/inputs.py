@@ -6,9 +6,8 @@ it is a byte, of Parquet the number of row groups, of JSON lines the size of the
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from fakebroker.history.live import Span, live_spans
 from fakebroker.history.reading import HistoryError, HistoryFile, files_of
 from fakebroker.pipeline.sources.splits import (
     SPLIT_BYTES,
@@ -17,6 +16,9 @@ from fakebroker.pipeline.sources.splits import (
     file_splits,
     parquet_metadata,
 )
+
+if TYPE_CHECKING:
+    from fakebroker.history.live import Span
 
 Positions = dict[str, int]
 
@@ -27,8 +29,8 @@ class Input(Protocol):
     def first(self) -> Positions:
         """Where reading begins."""
 
-    def latest(self) -> Positions:
-        """How far there is something to read now. Raises FakebrokerError."""
+    def latest(self, *, is_growing: bool) -> Positions:
+        """How far there is something to read now; of what may grow, what is complete. Raises FakebrokerError."""
 
     def limited(self, start: Mapping[str, int], end: Positions, most: int) -> Positions:
         """How far to read from `start` to `end` if that is to be about `most`: bytes of files, offsets of a live log.
@@ -50,12 +52,15 @@ class Files:
         """No file is known."""
         return {}
 
-    def latest(self) -> Positions:
-        """Every file up to its end; the last segment of a folder, which may be written, up to its last whole batch."""
+    def latest(self, *, is_growing: bool) -> Positions:
+        """Every file up to its end; the last segment of a folder that is growing up to its last whole batch."""
         files = self._files()
         newest = {file.path.parent: file.path for file in files if file.kind == "segment"}
         try:
-            return {str(file.path): _end_of(file, newest.get(file.path.parent) == file.path) for file in files}
+            return {
+                str(file.path): _end_of(file, is_growing and newest.get(file.path.parent) == file.path)
+                for file in files
+            }
         except OSError as error:
             raise HistoryError(f"{error.filename}: the file cannot be read: {error.strerror or error}") from error
 
@@ -121,7 +126,7 @@ class Live:
         """Where the log begins now."""
         return {str(span.log_partition): span.start for span in self._spans()}
 
-    def latest(self) -> Positions:
+    def latest(self, *, is_growing: bool) -> Positions:  # noqa: ARG002 - of files
         """Where it ends now."""
         return {str(span.log_partition): span.end for span in self._spans()}
 
@@ -139,5 +144,7 @@ class Live:
             if (size_bytes := 100 * (offset - start.get(partition, 0))) > 0
         ]
 
-    def _spans(self) -> list[Span]:
+    def _spans(self) -> "list[Span]":
+        from fakebroker.history.live import live_spans  # a client, which files do without
+
         return live_spans(self._bootstrap)
