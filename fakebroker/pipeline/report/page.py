@@ -11,7 +11,7 @@ from fakebroker.pipeline.report.report import Report
 
 _HERE: Final = Path(__file__).parent
 _WORDS: Final = {"problem": "Problem", "look": "Look", "note": "Note"}
-_LONG_WORD: Final = 24  # characters: longer ones may be broken
+_LONG_WORD: Final = 24  # characters: longer ones may be broken, shorter texts are on one line
 # Nothing is loaded from anywhere: the page works from a file, in an e-mail and without a network.
 _POLICY: Final = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 
@@ -117,4 +117,5 @@ def _cell(cell: Cell) -> str:
         return f'<td class=n data-sort="{cell}">{cell:,}</td>'
     text = "" if cell is None else str(cell)
     is_long = any(len(word) > _LONG_WORD for word in text.split())
-    return f"<td{' class=long' if is_long else ''}>{escape(text)}</td>"
+    kind = " class=long" if is_long else " class=short" if len(text) <= _LONG_WORD else ""
+    return f"<td{kind}>{escape(text)}</td>"
