@@ -6,8 +6,9 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from fakebroker.pipeline.report.blocks import Block, Cell, Command, Finding, Grid, Plot, Section, Text
+from fakebroker.pipeline.report.blocks import Block, Cell, Command, Finding, Grid, Plot, Section, Span, Text
 from fakebroker.pipeline.report.report import Report
+from fakebroker.pipeline.report.words import span_text
 
 _HERE: Final = Path(__file__).parent
 _WORDS: Final = {"problem": "Problem", "look": "Look", "note": "Note"}
@@ -113,6 +114,9 @@ def _cell(cell: Cell) -> str:
     """A cell; `data-sort` has the number by which a column is sorted."""
     if isinstance(cell, Command):
         return f"<td class=long><code>{escape(cell.text)}</code></td>"
+    if isinstance(cell, Span):
+        sort = "" if cell.ms is None else f' data-sort="{cell.ms}"'
+        return f"<td class=n{sort}>{'' if cell.ms is None else span_text(cell.ms)}</td>"
     if isinstance(cell, int | float) and not isinstance(cell, bool):
         return f'<td class=n data-sort="{cell}">{cell:,}</td>'
     text = "" if cell is None else str(cell)

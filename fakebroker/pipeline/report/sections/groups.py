@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from fakebroker.pipeline.report.blocks import Cell, Finding, Grid, Number, Section, Text
+from fakebroker.pipeline.report.blocks import Cell, Finding, Grid, Number, Section, Span, Text
 from fakebroker.pipeline.report.tables import Tables
-from fakebroker.pipeline.report.words import counted, span_text, time_text
+from fakebroker.pipeline.report.words import counted, time_text
 
 KEY: Final = "group_health"
 MOST_ROWS: Final = 100
@@ -19,10 +19,6 @@ class _Column(NamedTuple):
     shown: Callable[[Any], Cell] = lambda value: value
 
 
-def _span(ms: int | None) -> str | None:
-    return None if ms is None else span_text(ms)
-
-
 def _minute(at_ms: int | None) -> str | None:
     return None if at_ms is None else time_text(at_ms).rpartition(":")[0]
 
@@ -34,7 +30,7 @@ _COLUMNS: Final = (
     _Column("last_state", "last state"),
     _Column("most_members", "most members"),
     _Column("rebalances", "rebalances"),
-    _Column("rebalancing_ms", "time in them", _span),
+    _Column("rebalancing_ms", "time in them", Span),
     _Column("commits", "commits"),
     _Column("last_commit_at", "last commit (UTC)", _minute),
     _Column("most_lag", "most lag"),
