@@ -45,7 +45,11 @@ def of_lines(lines: Rows) -> dict[str, Rows]:
 
 def from_log(history: History) -> dict[str, Rows]:
     """The tables of its `__consumer_offsets`."""
-    decoded = list(decode_all(_records(history)))
+    return of_rows(list(decode_all(_records(history))))
+
+
+def of_rows(decoded: Rows) -> dict[str, Rows]:
+    """The tables of decoded records."""
     records = coordinator_records(decoded)
     return {
         "commits": commits(decoded, []),
