@@ -33,6 +33,7 @@ def write_histories(work: Path, count: int, steps: int) -> list[History]:
     """Play histories; write their journals to `work`/journals, and their logs as brokers keep them to `work`/data."""
     histories = [make_history(seed, steps=steps) for seed in range(1, count + 1)]
     (work / "journals").mkdir(parents=True)
+    (work / "secret").write_text("the same for all compiled files of this loop\n")
     for history in histories:
         path = work / "journals" / f"{history.run}.jsonl"
         path.write_bytes(b"".join(map(line_of, history.rows)))
@@ -78,7 +79,7 @@ def run(command: Sequence[str]) -> None:
     """Run a command as the shell would. Raises SystemExit if it fails."""
     click.echo(f"\n$ fakebroker {shlex.join(command)}")
     try:
-        main(list(command), standalone_mode=False)
+        main(list(command), prog_name="fakebroker", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         raise SystemExit(f"failed: fakebroker {shlex.join(command)}") from None

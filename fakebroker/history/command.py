@@ -11,7 +11,7 @@ class _Commands(LazyCommands):
     elsewhere: dict[str, tuple[str, str]] = {
         "decode": ("fakebroker.history.decode_command", "decode"),
         # "whatif": ("fakebroker.history.whatif_command", "whatif"),
-        # "compile": ("fakebroker.history.compile_command", "compile_history"),
+        "compile": ("fakebroker.history.compile_command", "compile_history"),
     }
 
 

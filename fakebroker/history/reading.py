@@ -128,6 +128,7 @@ def files_of(paths: Iterable[str | Path]) -> list[HistoryFile]:
     found: dict[Path, HistoryFile] = {}
     for path in paths:
         for file in _files_at(str(path)):
+            _check_name(file.path)
             found.setdefault(file.path.resolve(), file)
     if not found:
         raise HistoryError("no path is given")
@@ -163,6 +164,14 @@ def _files_at(text: str) -> Iterator[HistoryFile]:
     if not files:
         raise HistoryError(f"{text}: neither log segments of {TOPIC}, JSON lines nor Parquet are there")
     yield from files
+
+
+def _check_name(path: Path) -> None:
+    """Raise HistoryError for a name that is not UTF-8: tables have a column for it."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise HistoryError(f"{str(path)!r}: the name of the file is not UTF-8") from None
 
 
 def _files_of_path(path: Path, *, may_skip: bool) -> Iterator[HistoryFile]:

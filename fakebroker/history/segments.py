@@ -105,13 +105,14 @@ def _records(segment: Segment, position: int, batch: bytes) -> Iterator[LogRecor
     """The records of a batch of format 2. Raises InvalidRecord."""
     header = parse_header(batch)
     check_crc(batch, header)
+    file = str(segment.path)
     in_transaction = header.is_transactional
     producer_id = header.producer_id if in_transaction else None
     producer_epoch = header.producer_epoch if in_transaction else None
     for record in read_records(batch):
         yield LogRecord(
             segment.source,
-            str(segment.path),
+            file,
             position,
             segment.log_partition,
             record.offset,

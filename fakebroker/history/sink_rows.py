@@ -72,7 +72,7 @@ def shape_of(columns: Mapping[str, Any] | list[str], *, topic: str | None, has_p
     names = {what: found for what, known in NAMES.items() if (found := next((n for n in known if n in columns), None))}
     needed = ["key", "offset"] if has_partition else ["key", "offset", "partition"]
     if missing := [what for what in needed if what not in names]:
-        there = ", ".join(map(str, columns)) or "none"
+        there = ", ".join(map(str, columns)).encode("utf-8", "replace").decode() or "none"
         raise BadRow(f"no column for {' and '.join(missing)}; there are {there}"[:300])
     return Shape(names, topic=topic)
 

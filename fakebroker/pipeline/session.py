@@ -22,6 +22,7 @@ _LOG_SETTINGS = Path(__file__).parent / "log4j2.properties"
 _DEFAULTS: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.compression.codec": "zstd",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # the default is read as nanoseconds: 1677 to 2262
     "spark.sql.shuffle.partitions": "16",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

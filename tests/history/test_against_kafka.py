@@ -1,4 +1,7 @@
-"""Our decoder and Kafka's own `DumpLogSegments --offsets-decoder` say the same of every record, field for field."""
+"""Our decoder and Kafka's own `DumpLogSegments --offsets-decoder` say the same of every record, field for field.
+
+The segments in tests/data/history are made by tools/offsets_segments.py.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -12,6 +15,7 @@ from hypothesis import strategies as st
 from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.history.log_record import LogRecord
 from fakebroker.history.reading import files_of, read_file, read_history
+from fakebroker.pipeline.oracle.commits import Row, commits
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.records.record_types import RECORD_TYPES
@@ -23,7 +27,6 @@ from tests.support.real_kafka import RealKafka, needs_real_kafka, start_kafka
 __all__ = ["start_kafka"]
 
 KAFKA_4_3_1 = Path(__file__).resolve().parents[1] / "data" / "history" / "kafka-4.3.1"
-SETTINGS = {"group.initial.rebalance.delay.ms": 0, "group.streams.initial.rebalance.delay.ms": 0}
 
 # Kafka 4.3 writes all types but the one of the oldest releases and the one that later ones replaced by a hash.
 WRITTEN = RECORD_TYPES.keys() - {0, 4}
@@ -51,8 +54,6 @@ def test_segments_of_a_real_kafka() -> None:
 
 def test_transactions_of_a_real_kafka() -> None:
     """In these segments two producers have committed twice each, one has aborted twice, one is open."""
-    from fakebroker.pipeline.oracle.commits import commits
-
     rows = commits(list(read_history([KAFKA_4_3_1])), [])
     outcomes = [(row["metadata"].rstrip("\0"), row["outcome"]) for row in rows if row["transactional"]]
 
@@ -74,7 +75,7 @@ class TestARunningKafka:
     @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of kafka-python, when it is imported
     def test_what_it_writes(self, start_kafka: Callable[[Mapping[str, object]], RealKafka]) -> None:
         """Groups of every kind, transactions and deletions: each record in its segments is read as Kafka reads it."""
-        from tests.support.offsets_traffic import make_traffic
+        from tests.support.offsets_traffic import SETTINGS, make_traffic
 
         kafka = start_kafka(SETTINGS)
         make_traffic(kafka)
@@ -83,6 +84,8 @@ class TestARunningKafka:
 
         assert types_in(told) == WRITTEN
         assert ours(data) == told
+        left = committed_offsets(commits(list(read_history([data])), []))
+        assert {group_id: fetched(kafka, group_id) for group_id in left} == left
 
     @settings(max_examples=5, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
     @given(data=st.data())
@@ -96,6 +99,36 @@ class TestARunningKafka:
         differing = [(kafka, us) for kafka, us in zip(dump([path]), ours(folder), strict=True) if alike(kafka) != us]
 
         assert str(differing[:1])[:2000] == "[]"
+
+
+Offsets = dict[tuple[str, int], int]
+
+
+def committed_offsets(rows: list[Row]) -> dict[str, Offsets]:
+    """What is committed in the end: of each key the last commit that took effect, unless it is a tombstone."""
+    last: dict[tuple[str, str, int], int | None] = {}
+    for row in sorted((row for row in rows if row["applied_log_offset"] is not None), key=_applied):
+        last[row["group_id"], row["topic"], row["partition"]] = row["committed_offset"]
+    left: dict[str, Offsets] = {group_id: {} for group_id, _, _ in last}
+    for (group_id, topic, partition), offset in last.items():
+        if offset is not None:
+            left[group_id][topic, partition] = offset
+    return left
+
+
+def _applied(row: Row) -> tuple[int, int]:
+    return row["applied_log_offset"], row["log_offset"]
+
+
+def fetched(kafka: RealKafka, group_id: str) -> Offsets:
+    """What Kafka says is committed for a group; the offset of an open transaction is none."""
+    from confluent_kafka import ConsumerGroupTopicPartitions
+    from confluent_kafka.admin import AdminClient
+
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    (asked,) = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group_id)]).values()
+    partitions = asked.result(60).topic_partitions
+    return {(each.topic, each.partition): each.offset for each in partitions if each.offset >= 0}
 
 
 @st.composite

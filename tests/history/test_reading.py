@@ -1,6 +1,7 @@
 """Paths of histories: which files they name, what each is, and clear errors where there is nothing to read."""
 
 import json
+import os
 from base64 import b64encode
 from pathlib import Path
 
@@ -84,6 +85,15 @@ def test_nothing_to_read(tmp_path: Path) -> None:
         assert str(path) in str(error.value)
     with pytest.raises(HistoryError, match="no path is given"):
         files_of([])
+
+
+def test_a_name_that_is_no_text(tmp_path: Path) -> None:
+    """A file whose name is not UTF-8 has no place in a table: an error shows it."""
+    path = tmp_path / os.fsdecode(b"\xff.json")
+    path.write_text(line())
+
+    with pytest.raises(HistoryError, match=r"udcff\.json': the name of the file is not UTF-8"):
+        files_of([tmp_path])
 
 
 def test_rows_and_their_summary(tmp_path: Path) -> None:

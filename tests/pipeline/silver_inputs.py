@@ -9,6 +9,7 @@ from fakebroker.journal.files import line_of
 from fakebroker.pipeline.oracle.events import events
 from fakebroker.pipeline.sources.journal_line import Line, parse_line
 from tests.support.histories import History, make_history
+from tests.support.histories import LogRecord as Recorded
 
 Row = dict[str, Any]
 
@@ -31,14 +32,32 @@ def journal_rows(seed: int) -> tuple[Row, ...]:
 
 
 @cache
+def log_records(seed: int) -> tuple[LogRecord, ...]:
+    """The records of its log; the source is log-SEED."""
+    return tuple(_log_record(f"log-{seed}", record) for record in history(seed).records)
+
+
+@cache
 def log_rows(seed: int) -> tuple[Row, ...]:
-    """The rows of `coordinator_records` of its log; the source is log-SEED."""
-    found: list[Row] = []
-    for each in history(seed).records:
-        is_marker = each.is_control and each.key is not None
-        record = LogRecord(
-            f"log-{seed}", "file", each.offset, each.partition, each.offset, each.timestamp_ms, each.key, each.value,
-            control=("abort", "commit")[each.key[3]] if is_marker and each.key else None,
-        )  # fmt: skip
-        found += [row for row in decode_record(record) if row["what"] == "record"]
-    return tuple(found)
+    """The rows of `coordinator_records` of its log."""
+    decoded = [row for record in log_records(seed) for row in decode_record(record)]
+    return tuple(row for row in decoded if row["what"] == "record")
+
+
+def _log_record(source: str, record: Recorded) -> LogRecord:
+    in_transaction = record.producer_id >= 0
+    control = ("abort", "commit")[record.key[3]] if record.is_control and record.key is not None else None
+    return LogRecord(
+        source=source,
+        file="file",
+        position=record.offset,
+        log_partition=record.partition,
+        log_offset=record.offset,
+        at_ms=record.timestamp_ms,
+        key=record.key,
+        value=record.value,
+        producer_id=record.producer_id if in_transaction else None,
+        producer_epoch=0 if in_transaction else None,
+        is_transactional=in_transaction,
+        control=control,
+    )

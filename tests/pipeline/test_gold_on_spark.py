@@ -14,7 +14,7 @@ from tests.support.histories import make_history
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-GOLD = ("rebalances", "lag_minute", "protocol_coverage", "group_health")
+GOLD = ("rebalances", "lag_minute", "protocol_coverage", "group_health", "expiry_audit")
 SEEDS = range(24)
 RELEASES = ("4.3", "3.9", "2.1", "2.0")
 

@@ -345,9 +345,10 @@ class HistoryPlayer:
         for topic, index in self._partitions(self.topics):
             place = {"partition_index": index, "committed_offset": self.chance.randint(0, 60), "committed_metadata": ""}
             by_topic.setdefault(topic, []).append(place)
+        version = min(3, self.broker.engine.cluster.release.versions[28][1])
         answer = client.request(
-            "TxnOffsetCommit", 3, transactional_id="t", group_id=group_id, producer_id=producer_id, producer_epoch=0,
-            member_id="", topics=[{"name": name, "partitions": each} for name, each in by_topic.items()],
+            "TxnOffsetCommit", version, transactional_id="t", group_id=group_id, producer_id=producer_id,
+            producer_epoch=0, member_id="", topics=[{"name": name, "partitions": each} for name, each in by_topic.items()],
         )  # fmt: skip
         client.close()
         if any(not each.error_code for topic in answer.topics for each in topic.partitions):

@@ -21,6 +21,8 @@ from tests.support.group_heartbeats import (
 )
 from tests.support.real_kafka import RealKafka
 
+# Groups have partitions at once. Nothing else that shows in the records.
+SETTINGS = {"group.initial.rebalance.delay.ms": 0, "group.streams.initial.rebalance.delay.ms": 0}
 TOPICS = {"orders": 3, "payments": 1}
 WAIT_S = 60.0
 

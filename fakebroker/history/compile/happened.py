@@ -44,6 +44,7 @@ class Settled(NamedTuple):
     causes: tuple[str, ...] = ()
     expired: frozenset[str] = frozenset()
     is_deletion: bool | None = None
+    group_type: str = "classic"
     read_topics: frozenset[str] | None = None  # what the group's members subscribe to; None if unknown
 
 

@@ -6,7 +6,6 @@ whose JoinGroup was answered since the rebalance began; a state that the coordin
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from fakebroker.errors import FakebrokerError
 from fakebroker.history.compile.happened import Member, Position, Row, Settled, position_of
 
 SETTLED_STATES = ("Stable", "Empty", "Dead")
@@ -14,28 +13,18 @@ _REBALANCE = "PreparingRebalance"
 _ENDED_SESSIONS = ("has not been heard of", "did not come back", "was evicted", "never joined")
 
 
-class UnplayableGroup(FakebrokerError):
-    """A group of a kind that scenarios cannot play."""
-
-
 def settled_of(tables: Mapping[str, Sequence[Row]]) -> list[Settled]:
-    """The settled states in their order, with members and assignments.
-
-    Raises UnplayableGroup for a consumer, share or streams group (KIP-848, KIP-932, KIP-1071).
-    """
-    states = sorted(tables.get("group_states", ()), key=position_of)
-    for row in states:
-        if row["group_type"] != "classic":
-            raise UnplayableGroup(
-                f"{row['group_id']} is a {row['group_type']} group at {_where(row)}: scenarios play classic groups only"
-            )
+    """The settled states in their order, with members and assignments; of newer groups every state, without them."""
+    every = sorted(tables.get("group_states", ()), key=position_of)
+    states = [row for row in every if row["group_type"] == "classic"]
+    newer = [_state(row, (), group_type=row["group_type"]) for row in every if row["group_type"] != "classic"]
     members = sorted(tables.get("members", ()), key=position_of)
     assignments = _assignments(tables.get("assignments", ()))
     if any(row.get("log_offset") is not None for row in states):
         found = [_of_record(row, members, assignments) for row in states if row["state"] in SETTLED_STATES]
     else:
         found = _Journal(states, members, assignments).settled()
-    return list(_with_read_topics(found))
+    return list(_with_read_topics(sorted([*found, *newer], key=lambda each: each.position)))
 
 
 def _with_read_topics(states: Iterable[Settled]) -> Iterator[Settled]:
@@ -49,12 +38,6 @@ def _with_read_topics(states: Iterable[Settled]) -> Iterator[Settled]:
             topics = before.read_topics if topics is None or before.read_topics is None else topics & before.read_topics
         before = each._replace(read_topics=topics)
         yield before
-
-
-def _where(row: Row) -> str:
-    if row.get("log_offset") is not None:
-        return f"offset {row['log_offset']} of partition {row['log_partition']} of {row['source']}"
-    return f"seq {row['seq']} of {row['source']}"
 
 
 Assignments = dict[str, list[tuple[Position, int | None, str, int]]]  # by member: where, generation, topic, partition
@@ -142,7 +125,7 @@ class _Journal:
                 self._causes, self._began = [], position_of(row)
             if row["state"] != "Stable" or self._is_known(row):
                 return  # the same group, at another coordinator
-        if row["protocol_type"] is None and row["state"] != "Dead":
+        if not row["protocol_type"] and row["state"] != "Dead":
             row = {**row, "protocol_type": "consumer"}  # groups that have or had members have one
         if row["state"] != "Stable":
             self._found.append(_state(row, (), causes=tuple(self._causes), expired=self._expired()))

@@ -48,8 +48,8 @@ class Story:
     def _before(self) -> None:
         """The offsets of before, each committed at its time; by a member, where the group had any then."""
         settled, commits = self._window.settled, self._window.commits
-        has_members = settled is not None and settled.state != "Dead"
-        if settled is None or not has_members or (not commits and settled.state == "Stable"):
+        is_simple = settled is None or settled.state == "Dead" or not settled.protocol_type
+        if settled is None or is_simple or (not commits and settled.state == "Stable"):
             self._commit_as(commits, None)
             return
         self.line.remark("What the group had committed before the window, by a member that stands for all of then.")

@@ -13,12 +13,17 @@ _STRANGE_MS = 60_000  # a commit timestamp that is further from the record's was
 TABLES = ("commits", "group_states", "members", "assignments", "expiries", "requests", "events")
 
 
+class UnplayableGroup(FakebrokerError):
+    """A group of a kind that scenarios cannot play."""
+
+
 def window_of(tables: Mapping[str, Sequence[Row]], group_id: str, start_ms: int, end_ms: int) -> Window:
     """The window from `start_ms` to `end_ms` (time of day) of a group, from rows of the published tables.
 
     `tables` has the rows of this group (`events`: OffsetDelete, DeleteGroups and DeleteTopics requests) of one source
     up to the end of the window, or beyond; of the commits before the window the last of each partition suffices.
-    Raises FakebrokerError for a group without any history until the end, or with that of several sources.
+    Raises FakebrokerError for a group without any history until the end, or with that of several sources,
+    UnplayableGroup for one that is no classic group when the window begins, or in it.
     """
     source = _source_of(tables, group_id)
     events = sorted(_events_of(tables, group_id), key=lambda event: event.position)
@@ -29,6 +34,8 @@ def window_of(tables: Mapping[str, Sequence[Row]], group_id: str, start_ms: int,
     for event in before:
         _apply(event, offsets)
     states = [event for event in before if isinstance(event, Settled)]
+    for settled in [*states[-1:], *(event for event in inside if isinstance(event, Settled))]:
+        _check_playable(settled, group_id, source)
     return Window(
         group_id,
         source,
@@ -41,6 +48,15 @@ def window_of(tables: Mapping[str, Sequence[Row]], group_id: str, start_ms: int,
         tuple(_retentions(tables.get("expiries", ()), [each for each in events if isinstance(each, Settled)])),
         sum(bool(row["transactional"]) for row in tables.get("commits", ()) if row["outcome"] == "committed"),
     )
+
+
+def _check_playable(settled: Settled, group_id: str, source: str) -> None:
+    """Scenarios play classic groups only, not those of KIP-848, KIP-932 and KIP-1071."""
+    if settled.group_type != "classic":
+        where = f"position {settled.position[0]} of {source}"
+        raise UnplayableGroup(
+            f"{group_id} is a {settled.group_type} group at {where}: scenarios play classic groups only"
+        )
 
 
 def _source_of(tables: Mapping[str, Sequence[Row]], group_id: str) -> str:

@@ -33,7 +33,7 @@ class Partitioner:
 
     def __init__(self, cluster: ClusterClient) -> None:
         self._cluster = cluster
-        self._counts: dict[str, int] = {}
+        self._partitions: dict[str, list[TopicPartition]] = {}
         self._hashes: dict[bytes, int] = {}
         self._turn = _first_turn()
 
@@ -43,23 +43,24 @@ class Partitioner:
 
     def partition_of(self, topic: str, key: bytes | None, index: int | None) -> TopicPartition:
         """The partition that a row names, else by key, else by turn. Raises NoSuchPartition."""
-        count = self._counts.get(topic) or self._count(topic)
+        partitions = self._partitions.get(topic) or self._ask(topic)
         if index is not None:
-            if not 0 <= index < count:
-                raise NoSuchPartition(f"topic {topic!r} has no partition {index}, it has {count}")
-            return TopicPartition(topic, index)
+            if not 0 <= index < len(partitions):
+                raise NoSuchPartition(f"topic {topic!r} has no partition {index}, it has {len(partitions)}")
+            return partitions[index]
         if key is None:
-            return TopicPartition(topic, self._turn % count)
+            return partitions[self._turn % len(partitions)]
         hashed = self._hashes.get(key)
         if hashed is None:
             if len(self._hashes) >= _MOST_KEYS:
                 self._hashes.clear()
             hashed = self._hashes[key] = murmur2(key) & _POSITIVE
-        return TopicPartition(topic, hashed % count)
+        return partitions[hashed % len(partitions)]
 
-    def _count(self, topic: str) -> int:
-        count = self._counts[topic] = self._cluster.partition_count(topic)
-        return count
+    def _ask(self, topic: str) -> list[TopicPartition]:
+        count = self._cluster.partition_count(topic)
+        found = self._partitions[topic] = [TopicPartition(topic, index) for index in range(count)]
+        return found
 
 
 def _first_turn() -> int:

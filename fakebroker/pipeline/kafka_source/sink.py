@@ -119,8 +119,9 @@ class _TaskWriter:
             if topic is None:
                 raise ColumnError("null topic present in the data. Use the topic option for setting a default topic.")
             partition = self._partitioner.partition_of(topic, key, index)
-            record = Record(0, now_ms, key, value, _headers(headers) if headers else ())
-            self._put(partition, record)
+            waiting = self._waiting.setdefault(partition, [])
+            waiting.append(Record(len(waiting), now_ms, key, value, _headers(headers) if headers else ()))
+            self._count(partition, len(key or b"") + len(value or b""))
         self.records += rows
 
     def flush(self) -> None:
@@ -128,18 +129,16 @@ class _TaskWriter:
         for partition in list(self._waiting):
             self._send(partition)
 
-    def _put(self, partition: TopicPartition, record: Record) -> None:
-        self._waiting.setdefault(partition, []).append(record)
-        size = self._sizes.get(partition, 0) + _RECORD_BYTES + len(record.key or b"") + len(record.value or b"")
-        self._sizes[partition] = size
-        if size >= self._sink.batch_bytes:
+    def _count(self, partition: TopicPartition, size_bytes: int) -> None:
+        """Count what waits for a partition, and send it when it is enough."""
+        size_bytes += self._sizes.get(partition, 0) + _RECORD_BYTES
+        self._sizes[partition] = size_bytes
+        if size_bytes >= self._sink.batch_bytes:
             self._send(partition)
 
     def _send(self, partition: TopicPartition) -> None:
-        waiting = self._waiting.pop(partition)
+        batch = build_batch(self._waiting.pop(partition), leader_epoch=-1, codec=self._sink.codec)
         del self._sizes[partition]
-        records = [record._replace(offset=delta) for delta, record in enumerate(waiting)]
-        batch = build_batch(records, leader_epoch=-1, codec=self._sink.codec)
         self._cluster.produce(partition, batch, acks=self._sink.acks, timeout_ms=self._sink.timeout_ms)
 
 

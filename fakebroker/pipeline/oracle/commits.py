@@ -4,6 +4,7 @@ from typing import Any
 
 from fakebroker.history.distinct import distinct_rows
 from fakebroker.history.transactions import Outcome, outcomes_of
+from fakebroker.pipeline.expiry_facts import FIRST_MS, LAST_MS
 from fakebroker.pipeline.tables.commits import TABLE
 
 Row = dict[str, Any]
@@ -35,7 +36,7 @@ def _from_journal(event: Row) -> Row:
         "leader_epoch": event["leader_epoch"],
         "metadata": event["metadata"] or "",
         "committed_at": event["committed_ms"],
-        "expires_at": event["expire_ms"],
+        "expires_at": _timestamp(event["expire_ms"]),
         "transactional": event["transactional"],
         "outcome": "open" if event["transactional"] else "committed",
         "at": event["wall_ms"],
@@ -46,3 +47,8 @@ def _from_journal(event: Row) -> Row:
         "seq": event["seq"],
         "part": event["part"],
     }
+
+
+def _timestamp(ms: int | None) -> int | None:
+    """A time that tables have, or None."""
+    return ms if ms is not None and FIRST_MS <= ms <= LAST_MS else None

@@ -15,7 +15,7 @@ def with_comebacks(losses: list[Row], log_ends: Iterable[Row]) -> list[Row]:
         place = row["source"], row["topic"], row["partition"]
         known[place].append((row["at"], row["log_end_offset"], row["log_start_offset"]))
     for ends in known.values():
-        ends.sort(key=lambda end: end[:2])
+        ends.sort(key=lambda end: (end[0], end[1], -1 if end[2] is None else end[2]))
     return [{**loss, **_records(loss, known[loss["source"], loss["topic"], loss["partition"]])} for loss in losses]
 
 

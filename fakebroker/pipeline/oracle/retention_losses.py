@@ -88,16 +88,21 @@ def aging_of(span: Row | None, policy: str) -> Aging:
     return Aging("commit", 0, frozenset(topics), rule=simple.rule)
 
 
+def committed_ms(commit: Row) -> int:
+    """When an offset was committed; by its record, if the value has no time that a table can have."""
+    known: int = commit["at"] if commit["committed_at"] is None else commit["committed_at"]
+    return known
+
+
 def due_ms(aging: Aging, commit: Row, topic: str, retention_ms: int) -> tuple[int, str]:
     """When an offset is due and by which rule; NEVER while it does not age."""
     if aging.mode == "keep" or topic in aging.kept_topics:
         return NEVER, aging.rule
-    committed_ms = commit["at"] if commit["committed_at"] is None else commit["committed_at"]
     if commit["expires_at"] is not None and not aging.ignores_own:
         return commit["expires_at"], "EX-2" if aging.rule == "EX-3" else aging.rule
     if aging.mode == "commit":
-        return committed_ms + retention_ms, aging.rule
-    is_late = committed_ms > aging.base_ms and aging.rule == "EX-3"
+        return committed_ms(commit) + retention_ms, aging.rule
+    is_late = committed_ms(commit) > aging.base_ms and aging.rule == "EX-3"
     return aging.base_ms + retention_ms, "EX-5" if is_late else aging.rule
 
 
@@ -174,7 +179,7 @@ class _Play:
     def run(self, inputs: Iterable[Event]) -> list[Row]:
         """The losses, each with `came_back_at`."""
         for event in inputs:
-            self._run_passes(event.passes)
+            self._run_passes(min(event.passes, self._grid.last_pass))
             getattr(self, f"_on_{event.kind}")(event)
         self._run_passes(self._grid.last_pass)
         return self._losses
@@ -238,7 +243,8 @@ class _Play:
                 loss = {
                     **{name: row[name] for name in ("source", "group_id", "topic", "partition")},
                     "retention_ms": self._retention_ms,
-                    **{name: row[name] for name in ("committed_offset", "committed_at")},
+                    "committed_offset": row["committed_offset"],
+                    "committed_at": committed_ms(row),
                     **{name: row[name] for name in ("log_partition", "log_offset", "seq", "part")},
                     "due_at": due,
                     "lost_at": now_ms,

@@ -12,7 +12,13 @@ class Command(NamedTuple):
     text: str
 
 
-Cell = str | int | float | bool | Command | None
+class Span(NamedTuple):
+    """A cell that is a span of time; None: unknown."""
+
+    ms: float | None
+
+
+Cell = str | int | float | bool | Command | Span | None
 
 
 class Finding(NamedTuple):

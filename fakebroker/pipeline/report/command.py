@@ -19,12 +19,13 @@ def report(folders: tuple[str, ...], out: str, markdown: str | None) -> None:
     """
     try:
         need_extra("history")
+        from fakebroker.pipeline.progress import Progress
         from fakebroker.pipeline.report.markdown import markdown_of
         from fakebroker.pipeline.report.page import page_of
         from fakebroker.pipeline.report.report import make_report
         from fakebroker.pipeline.report.tables import Tables
 
-        made = make_report(Tables([Path(each) for each in folders or ("pipeline",)]))
+        made = make_report(Tables([Path(each) for each in folders or ("pipeline",)]), Progress())
         _write(Path(out), page_of(made))
         if markdown is not None:
             _write(Path(markdown), markdown_of(made))

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from fakebroker.pipeline.report.blocks import Block, Cell, Command, Grid, Plot, Text
+from fakebroker.pipeline.report.blocks import Block, Cell, Command, Grid, Plot, Span, Text
 from fakebroker.pipeline.report.report import Report
+from fakebroker.pipeline.report.words import span_text
 
 MOST_ROWS: Final = 20
 _MARKS: Final = {"problem": "**Problem:** ", "look": "Look: ", "note": ""}
@@ -50,12 +51,14 @@ def _grid(grid: Grid) -> Iterator[str]:
 
 def _is_numeric(cells: Sequence[Cell]) -> bool:
     known = [cell for cell in cells if cell is not None]
-    return bool(known) and all(isinstance(cell, int | float) for cell in known)
+    return bool(known) and all(isinstance(cell, int | float | Span) for cell in known)
 
 
 def _cell(cell: Cell) -> str:
     if isinstance(cell, Command):
         return _code(cell.text)
+    if isinstance(cell, Span):
+        return "" if cell.ms is None else span_text(cell.ms)
     if isinstance(cell, int | float) and not isinstance(cell, bool):
         return f"{cell:,}"
     return "" if cell is None else _escaped(str(cell))

@@ -6,12 +6,13 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from fakebroker.pipeline.report.blocks import Block, Cell, Command, Finding, Grid, Plot, Section, Text
+from fakebroker.pipeline.report.blocks import Block, Cell, Command, Finding, Grid, Plot, Section, Span, Text
 from fakebroker.pipeline.report.report import Report
+from fakebroker.pipeline.report.words import span_text
 
 _HERE: Final = Path(__file__).parent
 _WORDS: Final = {"problem": "Problem", "look": "Look", "note": "Note"}
-_LONG_WORD: Final = 24  # characters: longer ones may be broken
+_LONG_WORD: Final = 24  # characters: longer ones may be broken, shorter texts are on one line
 # Nothing is loaded from anywhere: the page works from a file, in an e-mail and without a network.
 _POLICY: Final = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 
@@ -113,8 +114,12 @@ def _cell(cell: Cell) -> str:
     """A cell; `data-sort` has the number by which a column is sorted."""
     if isinstance(cell, Command):
         return f"<td class=long><code>{escape(cell.text)}</code></td>"
+    if isinstance(cell, Span):
+        sort = "" if cell.ms is None else f' data-sort="{cell.ms}"'
+        return f"<td class=n{sort}>{'' if cell.ms is None else span_text(cell.ms)}</td>"
     if isinstance(cell, int | float) and not isinstance(cell, bool):
         return f'<td class=n data-sort="{cell}">{cell:,}</td>'
     text = "" if cell is None else str(cell)
     is_long = any(len(word) > _LONG_WORD for word in text.split())
-    return f"<td{' class=long' if is_long else ''}>{escape(text)}</td>"
+    kind = " class=long" if is_long else " class=short" if len(text) <= _LONG_WORD else ""
+    return f"<td{kind}>{escape(text)}</td>"

@@ -1,22 +1,23 @@
 """The whole report: its sections, and what of them stands at the top."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from fakebroker.pipeline.progress import Progress
 from fakebroker.pipeline.report.blocks import Finding, Number, Section
 from fakebroker.pipeline.report.sections import campaign, coverage, expiries, groups, lag, reading, rebalances, whatif
 from fakebroker.pipeline.report.tables import Tables
 
-_SECTIONS: Final[Sequence[Callable[[Tables], Section | None]]] = (
-    rebalances.section,
-    lag.section,
-    expiries.section,
-    whatif.section,
-    coverage.section,
-    groups.section,
-    campaign.section,
-    reading.section,
-)
+_SECTIONS: Final[Mapping[str, Callable[[Tables], Section | None]]] = {
+    rebalances.KEY: rebalances.section,
+    lag.KEY: lag.section,
+    expiries.KEY: expiries.section,
+    whatif.KEY: whatif.section,
+    coverage.KEY: coverage.section,
+    groups.KEY: groups.section,
+    campaign.KEY: campaign.section,
+    reading.KEY: reading.section,
+}
 _ORDER: Final = ("problem", "look", "note")
 
 
@@ -39,8 +40,15 @@ class Report(NamedTuple):
         return sorted(found, key=lambda finding: _ORDER.index(finding.severity))
 
 
-def make_report(tables: Tables) -> Report:
-    """The report of these tables; those that are not there have no section."""
-    made = [section(tables) for section in _SECTIONS]
+def make_report(tables: Tables, progress: Progress | None = None) -> Report:
+    """The report of these tables; those that are not there have no section. `progress` is told of each that is read."""
+    made = []
+    for name, section in _SECTIONS.items():
+        if progress is None or not (name == reading.KEY or tables.has(name)):
+            made.append(section(tables))
+            continue
+        with progress.stage(name) as stage:
+            made.append(section(tables))
+            stage.rows = tables.rows_in(name) if tables.has(name) else None
     folders = ", ".join(str(each.folder) for each in tables.published)
     return Report("fakebroker pipeline report", f"Tables of {folders}", [each for each in made if each is not None])

@@ -4,7 +4,8 @@ Both engines call this function, so they agree on what is wrong with a line and 
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any, Final, NamedTuple, NoReturn
 
 from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS
@@ -17,8 +18,6 @@ MOST_SAMPLE_CHARACTERS: Final = 200
 
 _BLANK: Final[Row] = dict.fromkeys(TABLE.column_names)
 _COLUMNS: Final = all_columns()
-_COLUMNS_OF_KIND: Final = {name: (*COMMON, *kind.columns) for name, kind in KINDS.items()}
-
 # Numbers that tables have with 32 bits; and the times of the broker, of which tables have the years 1 to 9999. Clients
 # may send any commit timestamp.
 _INT32: Final = ("node", "api_key", "version", "partition", "generation", "leader_epoch")
@@ -28,7 +27,6 @@ _SPANS: Final[dict[str, tuple[int, int, str]]] = {
     **dict.fromkeys(_INT32, (-(2**31), 2**31 - 1, "no number of 32 bits")),
     **dict.fromkeys(_TIMES, (FIRST_TIME_MS, LAST_TIME_MS, "no time of the years 1 to 9999")),
 }
-_EXACT: Final[dict[str, type[Any]]] = {"int": int, "string": str, "boolean": bool, "strings": list, "ints": list}
 _TYPE_NAMES: Final = {
     "int": "an integer",
     "float": "a number",
@@ -37,6 +35,30 @@ _TYPE_NAMES: Final = {
     "strings": "a list of strings",
     "ints": "a list of integers",
 }
+
+
+class _Columns:
+    """The columns that a line must have."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.columns = columns
+        self._all = itemgetter(*(column.name for column in columns))
+        self._not_null = itemgetter(*(column.name for column in columns if not column.is_nullable))
+
+    def check(self, found: Row) -> None:
+        """Raise _Wrong for one that is missing, or null though it may not be."""
+        try:
+            self._all(found)
+            if None not in self._not_null(found):
+                return
+        except KeyError as error:
+            raise _Wrong(f"{error.args[0]} is missing") from None
+        (name, *_) = [each.name for each in self.columns if not each.is_nullable and found[each.name] is None]
+        raise _Wrong(f"{name} is null")
+
+
+_COLUMNS_OF_KIND: Final = {name: _Columns((*COMMON, *kind.columns)) for name, kind in KINDS.items()}
+_COLUMNS_OF_ANY: Final = _Columns(COMMON)
 
 
 class Line(NamedTuple):
@@ -78,7 +100,7 @@ def reject_row(file: str, number: int, reason: str, sample: str | None = None, r
 
 def _loads(text: str, line: Line) -> Any:
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return _decode(text)
     except ValueError as error:
         what = "the line is no JSON" if line.is_ended else "the last line is torn"
         raise _Wrong(f"{what}: {error}") from None
@@ -90,54 +112,53 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
+_decode: Final = json.JSONDecoder(parse_constant=_no_constant).decode
+
+
 def _event(found: Any, line: Line) -> Row:
     """The row of an object. Raises _Wrong."""
     if not isinstance(found, dict):
         raise _Wrong(f"the line is {_shown(found)}, not a JSON object")
     _check_version(found)
-    for column in _columns_of(found.get("kind")):
-        if found.get(column.name) is None and not (column.is_nullable and column.name in found):
-            raise _Wrong(f"{column.name} is {'null' if column.name in found else 'missing'}")
+    kind = found.get("kind")
+    (_COLUMNS_OF_KIND.get(kind, _COLUMNS_OF_ANY) if isinstance(kind, str) else _COLUMNS_OF_ANY).check(found)
     row = _BLANK.copy()
     row["file"], row["line"] = line.file, line.number
     for name, value in found.items():
-        if name in _COLUMNS and value is not None:
+        if value is None or name not in _COLUMNS:
+            continue
+        if type(value) is int and name in _SPANS:  # most values are numbers and plain texts
+            low, high, problem = _SPANS[name]
+            if not low <= value <= high:
+                raise _Wrong(f"{name} is {value}, {problem}")
+            row[name] = value
+        else:
             row[name] = _stored(_COLUMNS[name], value)
     return row
 
 
-def _columns_of(kind: Any) -> tuple[Column, ...]:
-    """The columns that a line must have; of a kind that nobody knows yet those that every line has."""
-    return _COLUMNS_OF_KIND.get(kind, COMMON) if isinstance(kind, str) else COMMON
-
-
 def _check_version(found: Row) -> None:
     version = found.get("schema_version")
-    if "schema_version" not in found:
+    if version is None and "schema_version" not in found:
         raise _Wrong("schema_version is missing")
     if type(version) is not int or version != SCHEMA_VERSION:
         raise _Wrong(f"schema_version is {_shown(version)}; {SCHEMA_VERSION} can be read")
 
 
 def _stored(column: Column, value: Any) -> Any:
-    """A value as the table has it. Raises _Wrong for one of another type, and for a number that is too large."""
-    name, kind = column.name, column.type
+    """A value that is no integer as the table has it. Raises _Wrong for one of another type."""
+    kind = column.type
+    if kind == "string" and type(value) is str:
+        return value if value.isascii() else _storable(value)
     if kind == "json":
         return _storable(_dumps(value))
-    exact = _EXACT.get(kind)
-    if not (type(value) is exact if exact else type(value) in (int, float)):
-        raise _Wrong(f"{name} is {_shown(value)}, not {_TYPE_NAMES[kind]}")
-    if kind == "string":
-        return value if value.isascii() else _storable(value)
-    if kind == "int":
-        low, high, problem = _SPANS[name]
-        if not low <= value <= high:
-            raise _Wrong(f"{name} is {value}, {problem}")
-    elif kind == "float":
-        return float(value)
-    elif exact is list:
+    if kind == "boolean" and type(value) is bool:
+        return value
+    if kind in ("strings", "ints") and type(value) is list:
         return list(_elements(column, value))
-    return value
+    if kind == "float" and type(value) in (int, float):
+        return float(value)
+    raise _Wrong(f"{column.name} is {_shown(value)}, not {_TYPE_NAMES[kind]}")
 
 
 def _elements(column: Column, values: list[Any]) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from operator import itemgetter
 from typing import Any, Final
 
 import pyarrow as pa
@@ -32,7 +33,7 @@ def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
 def batches_of(table: Table, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
     """The rows of a table in batches, times as numbers of milliseconds."""
     schema = pa.schema([(column.name, _ARROW_TYPES[column.type]) for column in table.columns])
-    remaining = iter(rows)
-    while found := list(islice(remaining, ROWS_OF_A_BATCH)):
-        arrays = [pa.array([row[field.name] for row in found], field.type) for field in schema]
+    values = map(itemgetter(*table.column_names), rows)
+    while found := list(islice(values, ROWS_OF_A_BATCH)):
+        arrays = [pa.array(column, field.type) for field, column in zip(schema, zip(*found, strict=True), strict=True)]
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)

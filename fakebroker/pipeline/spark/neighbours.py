@@ -1,10 +1,10 @@
-"""The row before and the row after, without one task for everything of one key.
+"""What came before a row and what comes after it, without one task for everything of one key.
 
-A window over all rows of a key is one task, and one group may have nearly all rows. Here a window is over a bucket of
-them, by their places in the log or journal; what crosses the ends of buckets is found among one row of each.
+A window over all rows of a key is one task, and one group may have nearly all rows. Here windows are over a bucket of
+them, by their places in the log or journal; what crosses the ends of buckets is found among one row for each bucket.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import Window
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 POSITION: Final = "_position"
 BUCKET: Final = "_bucket"
-_PARTS: Final = 1 << 24  # of one entry of a journal, at most
 BUCKET_PLACES: Final = 1 << 17
+_PARTS: Final = 1 << 24  # of one entry of a journal, at most
+_NOTHING: Final[Mapping[str, "Column"]] = {}
 
 
 def position(seq: str = "seq", part: str = "part", log_offset: str | None = "log_offset") -> "Column":
@@ -30,56 +31,66 @@ def with_places(
 ) -> "DataFrame":
     """The rows with `_position` and `_bucket`; a bucket is `places` entries of a journal or offsets of a log."""
     entry = F.col("seq") if log_offset is None else F.coalesce(F.col(log_offset), F.col("seq"))
-    return rows.withColumn(POSITION, position(log_offset=log_offset)).withColumn(
-        BUCKET, F.floor(entry / F.lit(places)).cast("long")
+    return rows.withColumns(
+        {POSITION: position(log_offset=log_offset), BUCKET: F.floor(entry / F.lit(places)).cast("long")}
     )
 
 
-def with_next(rows: "DataFrame", keys: Sequence[str], columns: Sequence[str], name: str = "_next") -> "DataFrame":
-    """The rows, each with `name`: a struct of `columns` of the next row of its key; null for the last."""
-    return _with_neighbour(rows, keys, columns, name, is_next=True)
-
-
-def with_previous(
-    rows: "DataFrame", keys: Sequence[str], columns: Sequence[str], name: str = "_previous"
+def with_neighbours(
+    rows: "DataFrame",
+    keys: Sequence[str],
+    *,
+    until_here: "Mapping[str, Column]" = _NOTHING,
+    before: "Mapping[str, Column]" = _NOTHING,
+    after: "Mapping[str, Column]" = _NOTHING,
 ) -> "DataFrame":
-    """The rows, each with `name`: a struct of `columns` of the row before; null for the first."""
-    return _with_neighbour(rows, keys, columns, name, is_next=False)
+    """The rows, each with values of other rows of its key, under new names.
 
-
-def _with_neighbour(
-    rows: "DataFrame", keys: Sequence[str], columns: Sequence[str], name: str, *, is_next: bool
-) -> "DataFrame":
-    order = F.col(POSITION) if is_next else F.col(POSITION).desc()
-    bucket = F.col(BUCKET) if is_next else F.col(BUCKET).desc()
-    inside = Window.partitionBy(*keys, BUCKET).orderBy(order)
-    inner = rows.withColumn("_inner", F.lead(F.struct(*columns)).over(inside)).withColumn(
-        "_rank", F.row_number().over(inside)
-    )
-    first = inner.where(F.col("_rank") == 1).select(*keys, BUCKET, F.struct(*columns).alias("_first"))
-    outer = first.withColumn("_outer", F.lead("_first").over(Window.partitionBy(*keys).orderBy(bucket))).drop("_first")
+    Args:
+        rows: They have `_position`, in which their order is, and `_bucket`.
+        keys: The columns that say which rows belong together; none is null.
+        until_here: Of each expression the latest value that is not null, of this row or one before it.
+        before: The same without this row.
+        after: The first value that is not null of a row after this one.
+    """
+    made = {**until_here, **before, **after}
+    valued = rows.withColumns({f"_value_{name}": value for name, value in made.items()})
+    carried = _carried(valued, keys, [*until_here, *before], list(after))
+    forwards = Window.partitionBy(*keys, BUCKET).orderBy(POSITION)
+    backwards = Window.partitionBy(*keys, BUCKET).orderBy(F.col(POSITION).desc())
+    first = Window.unboundedPreceding
+    inside = {
+        **{name: _last(name).over(forwards.rowsBetween(first, Window.currentRow)) for name in until_here},
+        **{name: _last(name).over(forwards.rowsBetween(first, -1)) for name in before},
+        **{name: _last(name).over(backwards.rowsBetween(first, -1)) for name in after},
+    }
     return (
-        inner.join(outer, on=[*keys, BUCKET], how="left")
-        .withColumn(name, F.coalesce("_inner", "_outer"))
-        .drop("_inner", "_outer", "_rank")
+        valued.withColumns(inside)
+        .join(carried, on=[*keys, BUCKET], how="left")
+        .withColumns({name: F.coalesce(name, f"_carried_{name}") for name in made})
+        .drop(*(f"_value_{name}" for name in made), *(f"_carried_{name}" for name in made))
     )
 
 
-def with_latest(rows: "DataFrame", keys: Sequence[str], columns: Sequence[str]) -> "DataFrame":
-    """The rows with `columns` filled up: where one is null it is that of the latest row before that has it."""
-    inside = Window.partitionBy(*keys, BUCKET).orderBy(POSITION)
-    until_here = inside.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    before = Window.partitionBy(*keys).orderBy(BUCKET).rowsBetween(Window.unboundedPreceding, -1)
-    filled = rows.withColumns({each: F.last(each, ignorenulls=True).over(until_here) for each in columns})
-    latest = filled.withColumn(
-        "_rank", F.row_number().over(Window.partitionBy(*keys, BUCKET).orderBy(F.desc(POSITION)))
+def _carried(rows: "DataFrame", keys: Sequence[str], forwards: Sequence[str], backwards: Sequence[str]) -> "DataFrame":
+    """For each bucket what comes into it from those before, and from those after it."""
+    ends = rows.groupBy(*keys, BUCKET).agg(
+        *(F.max_by(f"_value_{name}", _place_of(name)).alias(f"_value_{name}") for name in forwards),
+        *(F.min_by(f"_value_{name}", _place_of(name)).alias(f"_value_{name}") for name in backwards),
     )
-    ends = latest.where(F.col("_rank") == 1).select(*keys, BUCKET, *columns)
-    carried = ends.select(
-        *keys, BUCKET, *(F.last(each, ignorenulls=True).over(before).alias(f"_carried_{each}") for each in columns)
+    up = Window.partitionBy(*keys).orderBy(BUCKET).rowsBetween(Window.unboundedPreceding, -1)
+    down = Window.partitionBy(*keys).orderBy(F.col(BUCKET).desc()).rowsBetween(Window.unboundedPreceding, -1)
+    return ends.select(
+        *keys,
+        BUCKET,
+        *(_last(name).over(up).alias(f"_carried_{name}") for name in forwards),
+        *(_last(name).over(down).alias(f"_carried_{name}") for name in backwards),
     )
-    return (
-        filled.join(carried, on=[*keys, BUCKET], how="left")
-        .withColumns({each: F.coalesce(each, f"_carried_{each}") for each in columns})
-        .drop(*(f"_carried_{each}" for each in columns))
-    )
+
+
+def _last(name: str) -> "Column":
+    return F.last(f"_value_{name}", ignorenulls=True)
+
+
+def _place_of(name: str) -> "Column":
+    return F.when(F.col(f"_value_{name}").isNotNull(), F.col(POSITION))

@@ -14,7 +14,7 @@ from fakebroker.pipeline.causes import (
     REQUESTED,
     UNKNOWN,
 )
-from fakebroker.pipeline.spark.neighbours import with_next, with_places, with_previous
+from fakebroker.pipeline.spark.neighbours import with_neighbours, with_places
 from fakebroker.pipeline.tables.rebalances import TABLE
 
 if TYPE_CHECKING:
@@ -26,7 +26,13 @@ _ENDS: Final = ("Stable", "Empty", "Dead")
 
 def rebalances(group_states: "DataFrame") -> "DataFrame":
     """A row for each rebalance of each group: see the oracle of the same name."""
-    spans = with_previous(with_places(group_states), _KEYS, ("state", "generation", "members"))
+    is_end = F.col("state").isin(*_ENDS)
+    spans = with_neighbours(
+        with_places(group_states),
+        _KEYS,
+        before={"_previous": F.struct("state", "generation", "members")},
+        after={"_end": F.when(is_end, F.struct("state", "generation", "members", "began_at"))},
+    )
     return _of_journals(spans.where(F.col("log_offset").isNull())).unionByName(
         _of_logs(spans.where(F.col("log_offset").isNotNull()))
     )
@@ -36,11 +42,9 @@ def _of_journals(spans: "DataFrame") -> "DataFrame":
     """From the span of PreparingRebalance to the first one that is Stable, Empty or Dead."""
     is_under_way = F.coalesce(F.col("_previous.state").isin("PreparingRebalance", "CompletingRebalance"), F.lit(False))
     is_beginning = (F.col("state") == "PreparingRebalance") & ~is_under_way
-    marks = spans.where(is_beginning | F.col("state").isin(*_ENDS))
-    ended = with_next(marks, _KEYS, ("state", "generation", "members", "began_at"), "_end")
     is_ended = F.col("_end.state").isin("Stable", "Empty")
     took_ms = F.unix_millis("_end.began_at") - F.unix_millis("began_at")
-    return ended.where(F.col("state") == "PreparingRebalance").select(
+    return spans.where(is_beginning).select(
         *_selected(
             ended_at=F.when(is_ended, F.col("_end.began_at")),
             duration_ms=F.when(is_ended & (took_ms >= 0), took_ms),

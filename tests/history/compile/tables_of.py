@@ -26,7 +26,12 @@ Rows = list[dict[str, Any]]
 
 def from_journal(history: History) -> dict[str, Rows]:
     """The tables of its journal."""
-    events = [_event(row, number) for number, row in enumerate(history.rows, 1)]
+    return of_lines(history.rows)
+
+
+def of_lines(lines: Rows) -> dict[str, Rows]:
+    """The tables of the lines of a journal."""
+    events = [_event(row, number) for number, row in enumerate(lines, 1)]
     return {
         "commits": commits([], events),
         "group_states": group_states([], events),
@@ -40,7 +45,11 @@ def from_journal(history: History) -> dict[str, Rows]:
 
 def from_log(history: History) -> dict[str, Rows]:
     """The tables of its `__consumer_offsets`."""
-    decoded = list(decode_all(_records(history)))
+    return of_rows(list(decode_all(_records(history))))
+
+
+def of_rows(decoded: Rows) -> dict[str, Rows]:
+    """The tables of decoded records."""
     records = coordinator_records(decoded)
     return {
         "commits": commits(decoded, []),

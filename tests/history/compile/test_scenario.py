@@ -8,8 +8,7 @@ import pytest
 
 from fakebroker.history.compile.anonymise import HashedNames, PlainNames
 from fakebroker.history.compile.scenario import Options, compiled
-from fakebroker.history.compile.settled import UnplayableGroup
-from fakebroker.history.compile.window import window_of
+from fakebroker.history.compile.window import UnplayableGroup, window_of
 from tests.history.compile.tables_of import Rows, from_journal, from_log, of_group
 from tests.support.histories import make_history
 
@@ -94,5 +93,15 @@ def test_groups_that_cannot_be_played(group_type: str) -> None:
     """A group of the newer protocols is refused with its kind and place."""
     rows = of_group(from_log(make_history(1, steps=60)), "group-0")
     rows["group_states"][-1] = {**rows["group_states"][-1], "group_type": group_type}
-    with pytest.raises(UnplayableGroup, match=f"group-0 is a {group_type} group at offset .* scenarios play classic"):
+    with pytest.raises(UnplayableGroup, match=f"group-0 is a {group_type} group at position .* scenarios play classic"):
         window_of(rows, "group-0", 0, 1 << 42)
+
+
+def test_a_window_before_the_upgrade_of_a_group_can_be_played() -> None:
+    """What a group became after the window does not matter, nor what it was before it became a classic one."""
+    rows = of_group(from_log(make_history(1, steps=60)), "group-0")
+    times = sorted(row["began_at"] for row in rows["group_states"])
+    rows["group_states"][-1] = {**rows["group_states"][-1], "group_type": "consumer"}
+    rows["group_states"][0] = {**rows["group_states"][0], "group_type": "consumer"}
+    found = compiled(window_of(rows, "group-0", times[3], times[-1] - 1), PlainNames())
+    assert found.problems == []

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
 from pyspark.sql.types import StructType
 
 from fakebroker import FakeBroker
+from fakebroker.cluster_client.cluster_client import ClusterClient, TopicPartition
 from fakebroker.cluster_client.errors import NoSuchPartition
 from fakebroker.errors import FakebrokerError
 from fakebroker.pipeline.kafka_source.batch_reader import BatchReader
@@ -19,6 +22,7 @@ from fakebroker.pipeline.kafka_source.options import OptionError
 from fakebroker.pipeline.kafka_source.planning import DataLoss
 from fakebroker.pipeline.kafka_source.source import FakebrokerSource
 from fakebroker.pipeline.kafka_source.stream_reader import StreamReader
+from fakebroker.records.batch import build_batch, plain_records
 
 SCHEMA = record_schema(includes_headers=False)
 ALL = ReadAllAvailable()
@@ -217,6 +221,44 @@ def test_a_stream_of_everything_is_a_batch_of_everything(broker: FakeBroker) -> 
         found, offsets = found + rows, end
 
     assert sorted(found) == sorted(batch(broker))
+
+
+produced = st.lists(
+    st.tuples(
+        st.integers(0, 2), st.lists(st.none() | st.binary(max_size=40), min_size=1, max_size=6), st.integers(0, 4)
+    ),
+    max_size=12,
+)
+
+
+@hypothesis.settings(max_examples=15)
+@hypothesis.given(rows=produced, most=st.integers(1, 20))
+def test_bytes_produced_are_rows_read(rows: list[tuple[int, list[bytes | None], int]], most: int) -> None:
+    """Whatever is produced, in whatever codec and however a stream is cut: a batch and a stream have every record."""
+    with FakeBroker(nodes=2) as broker, closing(_Readers()), ClusterClient(broker.bootstrap) as cluster:
+        topic = broker.create_topic("orders", partitions=3)
+        for index, values, codec in rows:
+            records = plain_records([(value, value) for value in values], broker.clock.now_ms)
+            cluster.produce(TopicPartition("orders", index), build_batch(records, codec=codec))
+        stored = [(index, each.offset, each.key, each.value) for index in range(3) for each in topic.records(index)]
+        reader = BatchReader(given(broker), SCHEMA)
+        in_batch = [each for task in reader.partitions() for each in contents(reader.read(task))]
+
+        stream_reader = stream(broker, startingOffsets="earliest")
+        in_stream: list[Any] = []
+        end = stream_reader.initialOffset()
+        while (start := end) != (end := stream_reader.latestOffset(start, ReadMaxRows(most))):
+            tasks = stream_reader.partitions(start, end)
+            in_stream += [each for task in tasks for each in contents(stream_reader.read(task))]
+
+    assert len(stored) == sum(len(values) for _, values, _ in rows)
+    assert in_batch == stored
+    assert sorted(in_stream, key=lambda row: row[:2]) == stored
+
+
+def contents(parts: Iterator[Any]) -> list[Any]:
+    columns = ["partition", "offset", "key", "value"]
+    return [tuple(row[name] for name in columns) for part in parts for row in part.to_pylist()]
 
 
 def test_available_now_ends_at_what_there_was(broker: FakeBroker) -> None:

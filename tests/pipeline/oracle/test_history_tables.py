@@ -46,7 +46,8 @@ def test_commits_of_a_journal() -> None:
     """A line of a journal is a commit that took effect at its time; lines of other kinds are none."""
     common = {"run": "r1", "wall_ms": AT_MS, "mono_ms": 5, "seq": 8, "part": 1}
     line = {"group": "g", "topic": "t", "partition": 2, "offset": 3, "leader_epoch": -1, "metadata": None}
-    event = {**common, "kind": "offset_committed", **line, "member_id": "m", "generation": 4}
+    more = {"committed_ms": AT_MS - 1, "expire_ms": None, "transactional": False}
+    event = {**common, "kind": "offset_committed", **line, **more, "member_id": "m", "generation": 4}
     (row,) = commits([], [{**common, "kind": "request"}, event])
 
     assert tuple(row) == commits_table.TABLE.column_names
@@ -57,7 +58,7 @@ def test_commits_of_a_journal() -> None:
         "committed_offset": 3,
         "leader_epoch": -1,
         "metadata": "",
-        "committed_at": AT_MS,
+        "committed_at": AT_MS - 1,
         "transactional": False,
         "outcome": "committed",
         "at": AT_MS,

@@ -33,8 +33,9 @@ def test_page_and_markdown_are_written(folder: Path) -> None:
     text = (folder / "out" / "both.md").read_text()
     assert "## Rebalances" in text
     assert "## Other retentions" in text
-    assert both.output.splitlines()[1].startswith("wrote out/both.md, ")
+    assert both.stdout.splitlines()[1].startswith("wrote out/both.md, ")
     assert not list((folder / "out").glob(".*"))
+    assert [line.split()[0] for line in alone.stderr.splitlines()] == ["rebalances", "group_health", "tables"]
 
 
 def test_a_second_report_is_the_same(folder: Path) -> None:

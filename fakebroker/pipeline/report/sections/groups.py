@@ -1,26 +1,42 @@
 """How groups are doing, a row for each."""
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
-from fakebroker.pipeline.report.blocks import Finding, Grid, Number, Section, Text
-from fakebroker.pipeline.report.tables import Row, Tables
-from fakebroker.pipeline.report.words import counted, span_text, time_text
+from fakebroker.pipeline.report.blocks import Cell, Finding, Grid, Number, Section, Span, Text
+from fakebroker.pipeline.report.tables import Tables
+from fakebroker.pipeline.report.words import counted, time_text
 
 KEY: Final = "group_health"
 MOST_ROWS: Final = 100
+
+
+class _Column(NamedTuple):
+    """A column of the grid: what it is of, what stands over it, and how its values are shown."""
+
+    name: str
+    heading: str
+    shown: Callable[[Any], Cell] = lambda value: value
+
+
+def _minute(at_ms: int | None) -> str | None:
+    return None if at_ms is None else time_text(at_ms).rpartition(":")[0]
+
+
 _COLUMNS: Final = (
-    "group_id",
-    "group_type",
-    "last_state",
-    "most_members",
-    "rebalances",
-    "rebalancing_ms",
-    "commits",
-    "last_commit_at",
-    "most_lag",
-    "last_lag",
-    "expired_offsets",
-    "failed_requests",
+    _Column("group_id", "group"),
+    _Column("source", "source"),
+    _Column("group_type", "type"),
+    _Column("last_state", "last state"),
+    _Column("most_members", "most members"),
+    _Column("rebalances", "rebalances"),
+    _Column("rebalancing_ms", "time in them", Span),
+    _Column("commits", "commits"),
+    _Column("last_commit_at", "last commit (UTC)", _minute),
+    _Column("most_lag", "most lag"),
+    _Column("last_lag", "last lag"),
+    _Column("expired_offsets", "expired offsets"),
+    _Column("failed_requests", "failed requests"),
 )
 
 
@@ -31,43 +47,17 @@ def section(tables: Tables) -> Section | None:
     total = tables.rows_in(KEY)
     if not total:
         return Section(KEY, "Groups", [Text("There was no group.")], [Number("groups", "0")])
-    rows = tables.first(KEY, _COLUMNS, ("-rebalances", "-failed_requests", "group_id", "source"), MOST_ROWS)
+    rows = tables.first(
+        KEY, [each.name for each in _COLUMNS], ("-rebalances", "-failed_requests", "group_id", "source"), MOST_ROWS
+    )
     about = "Groups, those with the most rebalances first. A click on a heading sorts by it"
     if total > MOST_ROWS:
         about += f"; {counted(total - MOST_ROWS, 'group')} with fewer rebalances not shown"
-    headings = [
-        "group",
-        "type",
-        "last state",
-        "most members",
-        "rebalances",
-        "time in them",
-        "commits",
-        "last commit (UTC)",
-        "most lag",
-        "last lag",
-        "expired offsets",
-        "failed requests",
-    ]
-    grid = Grid(about, headings, [_cells(row) for row in rows])
+    sources = {row["source"] for row in rows}
+    shown = [each for each in _COLUMNS if each.name != "source" or len(sources) > 1]
+    cells = [[each.shown(row[each.name]) for each in shown] for row in rows]
+    grid = Grid(about, [each.heading for each in shown], cells)
     return Section(KEY, "Groups", [grid], [Number("groups", f"{total:,}")], _findings(tables))
-
-
-def _cells(row: Row) -> list[str | int | None]:
-    return [
-        row["group_id"],
-        row["group_type"],
-        row["last_state"],
-        row["most_members"],
-        row["rebalances"],
-        None if row["rebalancing_ms"] is None else span_text(row["rebalancing_ms"]),
-        row["commits"],
-        None if row["last_commit_at"] is None else time_text(row["last_commit_at"]),
-        row["most_lag"],
-        row["last_lag"],
-        row["expired_offsets"],
-        row["failed_requests"],
-    ]
 
 
 def _findings(tables: Tables) -> list[Finding]:

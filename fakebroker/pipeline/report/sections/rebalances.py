@@ -5,7 +5,7 @@ from typing import Final
 
 import pyarrow.compute as pc
 
-from fakebroker.pipeline.report.blocks import Block, Finding, Grid, Number, Plot, Section, Text
+from fakebroker.pipeline.report.blocks import Block, Finding, Grid, Number, Plot, Section, Span, Text
 from fakebroker.pipeline.report.figures import MOST_SERIES, OTHERS, PALETTE, bin_ms, stacked_bars
 from fakebroker.pipeline.report.tables import Row, Tables, ms_of, ones
 from fakebroker.pipeline.report.words import counted, span_text, time_text
@@ -73,9 +73,7 @@ def _over_time(tables: Tables, by_cause: list[Row]) -> Block:
 
 def _causes(by_cause: list[Row]) -> Grid:
     ranked = sorted(by_cause, key=lambda row: (-row["rebalances"], row["cause"]))
-    rows = [
-        [row["cause"], row["rebalances"], span_text(row["median_ms"]), span_text(row["longest_ms"])] for row in ranked
-    ]
+    rows = [[row["cause"], row["rebalances"], Span(row["median_ms"]), Span(row["longest_ms"])] for row in ranked]
     return Grid(
         "What rebalances began with, and how long they took", ["cause", "rebalances", "median", "longest"], rows
     )
@@ -103,7 +101,7 @@ def _groups(tables: Tables) -> list[Row]:
 
 def _group_grid(groups: list[Row]) -> Grid:
     rows = [
-        [g["group_id"], g["rebalances"], g["cause"], span_text(g["total_ms"]), span_text(g["longest_ms"])]
+        [g["group_id"], g["rebalances"], g["cause"], Span(g["total_ms"]), Span(g["longest_ms"])]
         for g in groups[:MOST_GROUPS]
     ]
     more = len(groups) - MOST_GROUPS

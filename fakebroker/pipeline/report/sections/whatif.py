@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pyarrow.compute as pc
 
-from fakebroker.pipeline.report.blocks import Block, Finding, Grid, Number, Plot, Section, Text
+from fakebroker.pipeline.report.blocks import Block, Finding, Grid, Number, Plot, Section, Span, Text
 from fakebroker.pipeline.report.figures import LEGEND_ABOVE, OTHERS, PALETTE, axis, count_axis, figure, name
 from fakebroker.pipeline.report.tables import Tables
 from fakebroker.pipeline.report.words import counted, span_text
@@ -77,7 +77,7 @@ def _curves(curves: _Curves, ranked: list[str], retentions: list[int], about: st
         yaxis=count_axis(unit, max(map(max, series.values()))),
     )
     rows: list[list[Any]] = [
-        [span_text(each), *(values[n] for values in series.values())] for n, each in enumerate(retentions)
+        [Span(each), *(values[n] for values in series.values())] for n, each in enumerate(retentions)
     ]
     return Plot(about, made, 340, Grid(about, ["retention", *series], rows))
 
@@ -107,7 +107,7 @@ def _grid(lost: _Curves, reset: _Curves, again: _Curves, retentions: list[int]) 
         records = sum(each.get(retention, 0) for each in again.values())
         rows.append(
             [
-                span_text(retention),
+                Span(retention),
                 sum(each.get(retention, 0) for each in lost.values()),
                 len(hit),
                 len(met),
