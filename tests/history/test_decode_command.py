@@ -1,0 +1,68 @@
+"""`fakebroker history decode` in plain Python; on Spark it gives the same tables, which the end-to-end run compares."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fakebroker import FakeBroker
+from fakebroker.cli import main
+from fakebroker.pipeline.publish import Published
+from fakebroker.pipeline.rows import Rows, read_rows
+from fakebroker.pipeline.tables import table
+from tests.history.samples import batch, marker, segment
+
+
+def decode(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["history", "decode", "--engine", "python", *map(str, arguments)])
+
+
+def rows(folder: Path, name: str) -> Rows:
+    return read_rows(table(name), Published(folder).folder_of(name))
+
+
+def test_segments_become_tables(tmp_path: Path) -> None:
+    """Rows in, out and rejected are told; what cannot be read is among the rejects; decoding again changes nothing."""
+    transaction = batch(3, 2, transactional=True, producer_id=5, producer_epoch=0)
+    segment(tmp_path / "data", batch(0, 3) + transaction + marker(5, 5, 0, commit=False) + b"no batch")
+    out = tmp_path / "out"
+
+    for _ in range(2):
+        result = decode(tmp_path / "data", "--out", out, "--source", "west")
+        assert (result.exit_code, result.exception) == (0, None), result.output
+        assert "rows in: 7, rejected: 1" in result.output
+        assert [row["outcome"] for row in rows(out, "commits")] == ["committed"] * 3 + ["aborted"] * 2
+        assert {row["source"] for row in rows(out, "coordinator_records")} == {"west"}
+        assert [row["position"] for row in rows(out, "rejects")] == [
+            len(batch(0, 3) + transaction + marker(5, 5, 0, commit=False))
+        ]
+
+
+def test_a_running_broker_becomes_tables(tmp_path: Path) -> None:
+    """With the ends of the logs that were committed for."""
+    with FakeBroker() as broker:
+        broker.create_topic("orders", partitions=2)
+        broker.client("a").produce("orders", 0, [b"x", b"y", b"z"])
+        broker.client("a").commit({("orders", 0): 2}, group_id="billing")
+        result = decode("--bootstrap", broker.bootstrap, "--out", tmp_path / "out")
+
+    assert result.exit_code == 0, result.output
+    assert [(row["group_id"], row["committed_offset"]) for row in rows(tmp_path / "out", "commits")] == [("billing", 2)]
+    assert [(row["partition"], row["log_end_offset"]) for row in rows(tmp_path / "out", "log_ends")] == [(0, 3)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "problem"),
+    [
+        ((), 2, "give either PATHs or --bootstrap"),
+        (("x", "--bootstrap", "localhost:1"), 2, "give either PATHs or --bootstrap"),
+        (("nowhere",), 1, "Error: nowhere: there is no such file or folder"),
+        (("--bootstrap", "localhost"), 1, "is no HOST:PORT"),
+    ],
+)
+def test_bad_arguments_are_one_line(tmp_path: Path, arguments: tuple[str, ...], exit_code: int, problem: str) -> None:
+    """Nothing is published, and what was wrong is said."""
+    result = decode(*arguments, "--out", tmp_path / "out")
+
+    assert (result.exit_code, problem in result.output) == (exit_code, True), result.output
+    assert not (tmp_path / "out").exists()
