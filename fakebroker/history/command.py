@@ -10,7 +10,7 @@ class _Commands(LazyCommands):
 
     elsewhere: dict[str, tuple[str, str]] = {
         "decode": ("fakebroker.history.decode_command", "decode"),
-        # "whatif": ("fakebroker.history.whatif_command", "whatif"),
+        "whatif": ("fakebroker.history.whatif_command", "whatif"),
         # "compile": ("fakebroker.history.compile_command", "compile_history"),
     }
 

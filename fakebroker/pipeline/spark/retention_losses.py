@@ -28,7 +28,16 @@ from fakebroker.pipeline.spark.retention_states import (
     simple_aging,
     state_rows,
 )
-from fakebroker.pipeline.spark.retention_time import GROUP, KEY, LONG_AGO, PARTS, Clock, first_pass, settled, source_grids
+from fakebroker.pipeline.spark.retention_time import (
+    GROUP,
+    KEY,
+    LONG_AGO,
+    PARTS,
+    Clock,
+    first_pass,
+    settled,
+    source_grids,
+)
 from fakebroker.pipeline.tables.retention_losses import TABLE, WhatifOptions
 
 _PIECE = (*KEY, "own", "committed_offset", "committed_ms", "expires_ms", "next_commit_ms", "since_ms")
@@ -58,7 +67,7 @@ def retention_losses(
     held = _held(pending, gone, timelines, clock)
     exposed = _exposed(pieces, held, timelines, clock, options)
     losses = _losses(exposed, options)
-    return _as_contract(with_comebacks(losses, states, clock, log_ends), options)
+    return _as_contract(with_comebacks(losses, timelines, log_ends), options)
 
 
 def _pieces(commits: DataFrame, gone: DataFrame) -> DataFrame:
@@ -146,7 +155,7 @@ def _exposed(
         pieces.join(F.broadcast(clock.grids), ["source"], how="inner")
         .withColumn("last", F.least("next_passes", "last_pass"))
         .withColumn("is_old", is_old)
-        .join(F.broadcast(timelines), [*GROUP], how="left")
+        .join(F.broadcast(timelines.drop("lives")), [*GROUP], how="left")
         .withColumn("last", F.least("last", _end_after("own")))
     )
     stretched = _in_stretches(placed, stretches).join(held, [*KEY], how="left")
@@ -176,9 +185,7 @@ def _stretch_of_simple_group(options: WhatifOptions) -> Column:
 
 def _in_stretches(rows: DataFrame, stretches: Column) -> DataFrame:
     """The rows, once for each stretch that shares cleanups with them: `first` to `last` are those shared."""
-    shared = F.filter(
-        stretches, lambda each: (each["first"] <= F.col("last")) & (each["last"] >= F.col("first"))
-    )
+    shared = F.filter(stretches, lambda each: (each["first"] <= F.col("last")) & (each["last"] >= F.col("first")))
     return (
         rows.where(F.col("first") <= F.col("last"))
         .withColumn("stretch", F.explode(shared))
@@ -243,9 +250,7 @@ def _with_removals(tried: DataFrame) -> DataFrame:
     alive = F.when(F.col("is_held") | F.col("pass").isNull(), F.col("last")).otherwise(
         F.least("last", F.col("pass") - 1)
     )
-    rows = (
-        tried.withColumn("spread", spread).withColumn("place", F.col("stretch.place")).withColumn("alive", alive)
-    )
+    rows = tried.withColumn("spread", spread).withColumn("place", F.col("stretch.place")).withColumn("alive", alive)
     window = Window.partitionBy(*GROUP, "place", "retention_ms", "spread").orderBy("first")
     covered = F.max("alive").over(window.rangeBetween(Window.unboundedPreceding, -1))
     begins = F.col("stretch.first") - 1
