@@ -15,11 +15,16 @@ def with_comebacks(losses: DataFrame, timelines: DataFrame, log_ends: DataFrame)
             & (each["subscribed_topics"].isNull() | F.array_contains(each["subscribed_topics"], F.col("topic")))
         ),
     )
-    first_return = F.array_min(F.transform(returns, lambda each: each["ms"]))
+    first_return = F.array_min(F.transform(returns, lambda each: F.struct(each["place"], each["ms"])))
+    commits_first = F.col("live").isNull() | (F.col("next_place") < F.col("live.place"))
     back = (
         losses.join(F.broadcast(timelines.select(*GROUP, "lives")), [*GROUP], how="left")
-        .withColumn("came_back_ms", F.least("next_commit_ms", first_return))
-        .drop("lives")
+        .withColumn("live", first_return)
+        .withColumn(
+            "came_back_ms",
+            F.when(F.coalesce(commits_first, F.lit(False)), F.col("next_ms")).otherwise(F.col("live.ms")),
+        )
+        .drop("lives", "live")
     )
     return _with_records(back, log_ends)
 

@@ -142,7 +142,7 @@ def group_timelines(asked: DataFrame, clock: Clock, options: WhatifOptions) -> D
     lives = (
         counted.where(F.col("state").isin(*LIVE_STATES))
         .groupBy(*GROUP)
-        .agg(F.collect_list(F.struct("passes", "ms", "subscribed_topics")).alias("lives"))
+        .agg(F.collect_list(F.struct("passes", F.col("own").alias("place"), "ms", "subscribed_topics")).alias("lives"))
     )
     return (
         stretches.join(ends, [*GROUP], how="left")
