@@ -1,6 +1,6 @@
 """What somebody asked for in a history: commits that took effect, and deletions, without what expired when recorded."""
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from fakebroker.pipeline.spark.retention_states import due_ms
@@ -92,10 +92,12 @@ def asked_tombstones(
     """
     gone = tombstones(offsets)
     known = _values_before(applied_commits(offsets), gone)
+    before = F.coalesce(F.lag("own").over(Window.partitionBy(*KEY).orderBy("own")), F.lit(-1).cast("long"))
     held = (
-        gone.select(*KEY, F.col("own").alias("place"))
+        gone.select(*KEY, F.col("own").alias("place"), before.alias("before"))
         .join(pending.select(*KEY, F.col("own").alias("pending_own"), "end"), [*KEY], how="inner")
-        .where((F.col("pending_own") < F.col("place")) & (F.col("end").isNull() | (F.col("end") > F.col("place"))))
+        .where((F.col("pending_own") < F.col("place")) & (F.col("pending_own") > F.col("before")))
+        .where(F.col("end").isNull() | (F.col("end") > F.col("place")))
         .select(*KEY, F.col("place").alias("own"))
         .distinct()
         .withColumn("is_held", F.lit(True))
