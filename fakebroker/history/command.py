@@ -8,15 +8,10 @@ from fakebroker.lazy_commands import LazyCommands
 class _Commands(LazyCommands):
     """The commands, in the order in which they are used."""
 
-    elsewhere: dict[str, tuple[str, str]] = {
+    elsewhere = {
         "decode": ("fakebroker.history.decode_command", "decode"),
-<<<<<<< HEAD
-        # "whatif": ("fakebroker.history.whatif_command", "whatif"),
-        "compile": ("fakebroker.history.compile_command", "compile_history"),
-=======
         "whatif": ("fakebroker.history.whatif_command", "whatif"),
-        # "compile": ("fakebroker.history.compile_command", "compile_history"),
->>>>>>> h/whatif
+        "compile": ("fakebroker.history.compile_command", "compile_history"),
     }
 
 

@@ -348,7 +348,8 @@ class HistoryPlayer:
         version = min(3, self.broker.engine.cluster.release.versions[28][1])
         answer = client.request(
             "TxnOffsetCommit", version, transactional_id="t", group_id=group_id, producer_id=producer_id,
-            producer_epoch=0, member_id="", topics=[{"name": name, "partitions": each} for name, each in by_topic.items()],
+            producer_epoch=0, member_id="",
+            topics=[{"name": name, "partitions": each} for name, each in by_topic.items()],
         )  # fmt: skip
         client.close()
         if any(not each.error_code for topic in answer.topics for each in topic.partitions):

@@ -30,7 +30,7 @@ TABLE = Table(
         Column(
             "value",
             "string",
-            "the fields of the value as JSON, with Kafka's names, bytes as `{\"hex\": ...}`; of an unknown type its bytes as hex; null for a tombstone",
+            'the fields of the value as JSON, with Kafka\'s names, bytes as `{"hex": ...}`; of an unknown type its bytes as hex; null for a tombstone',
             True,
         ),
         Column("producer_id", "long", "the producer of a transaction; null without one", True),
