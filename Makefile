@@ -4,7 +4,8 @@
 # make soak    clients that come and go for MINUTES=10
 # make spark   the data pipeline from end to end, on data that the broker makes; make bench-spark  its speed
 # make docs    the generated pages
-# make setup-java, setup-node, setup-go   the clients of other languages, for their tests; setup-java also a whole Kafka
+# make setup-java, setup-node, setup-go   the clients of other languages, for their tests; setup-java also a whole Kafka;
+#              setup-spark-kafka   the jars of Spark's own Kafka source
 #
 # fuzz, model and random print the seed of their run: make random FAKEBROKER_SEED=123 repeats it.
 
@@ -17,10 +18,10 @@ endif
 AGAIN = the same again: make $@ FAKEBROKER_SEED=$(FAKEBROKER_SEED)
 fuzz model random: export FAKEBROKER_SEED := $(FAKEBROKER_SEED)
 
-.PHONY: help run test lint types tests spark-tests clients slow bench bench-spark spark soak fuzz model random docs setup-java setup-node setup-go clean
+.PHONY: help run test lint types tests spark-tests clients slow bench bench-spark spark soak fuzz model random docs setup-java setup-spark-kafka setup-node setup-go clean
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -9
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -10
 
 .venv/.core: pyproject.toml scripts/set-up
 	@scripts/set-up core
@@ -86,6 +87,9 @@ docs: .venv/.dev
 
 setup-java:
 	@scripts/set-up-java
+
+setup-spark-kafka:
+	@scripts/set-up-spark-kafka
 
 setup-node:
 	@scripts/set-up-node

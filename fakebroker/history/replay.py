@@ -131,8 +131,12 @@ def asked_for(
                 if not is_effect:
                     deleted.add((each.group_id, each.at_ms))
             else:
-                is_effect = isinstance(each, GroupStored) and each.value is None and played.is_empty(each.group_id)
-                is_effect = is_effect and (each.group_id, each.at_ms) not in deleted
+                is_effect = (
+                    isinstance(each, GroupStored)
+                    and each.value is None
+                    and played.is_empty(each.group_id)
+                    and (each.group_id, each.at_ms) not in deleted
+                )
             if not is_effect:
                 chosen.append(each)
             played.apply(each)
@@ -171,10 +175,11 @@ class _Replay:
     def is_due(self, deleted: OffsetDeleted, retention_ms: int, policy: str) -> bool:
         """Whether a cleanup that comes now would drop the offset."""
         group = self._broker.call(self._shard).group(deleted.group_id)
-        stored = None if group is None else group.offsets.get(*deleted.partition)
+        topic, partition = deleted.partition
+        stored = None if group is None else group.offsets.topics.get(topic, {}).get(partition)
         if group is None or stored is None or group.offsets.is_pending(*deleted.partition):
             return False
-        return due_ms(policy_named(policy)(group, retention_ms), tuple(stored)) <= self._now().wall_ms
+        return due_ms(policy_named(policy)(group, retention_ms), stored) <= self._now().wall_ms
 
     def is_empty(self, group_id: str) -> bool:
         """Whether the group has no members, or is not there."""

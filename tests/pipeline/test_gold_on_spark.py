@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from importlib import import_module
 from inspect import signature
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -31,15 +32,27 @@ def _made(engine: str, name: str, tables: dict[str, Any]) -> Any:
     return function(**{needed: tables[needed] for needed in signature(function).parameters})
 
 
+def _journal(seed: int) -> list[dict[str, Any]]:
+    """A history of some era and policy; every second one lacks expiries, some lack commits, or what broker it was."""
+    config = {"fakebroker.expiry.policy": ("release", "kip-211", "2.0")[seed % 3]}
+    rows = make_history(
+        seed,
+        as_release=RELEASES[seed % 4],
+        config=config,
+        steps_back=seed % 3 == 0,
+        transactions=seed % 6 == 0,
+        deletes_topics=seed % 2 == 0,
+    ).rows
+    chance = Random(seed)
+    lost = {"offset_expired": 0.3 if seed % 2 else 0, "offset_committed": 0.1 if seed % 3 == 1 else 0}
+    lost["broker_started"] = 1 if seed % 8 == 7 else 0
+    return [row for row in rows if chance.random() >= lost.get(row["kind"], 0)]
+
+
 @pytest.fixture(scope="module")
 def tables() -> Tables:
-    """Silver and gold of many histories, of every era, with clocks that go back, by the oracles."""
-    journal = [
-        row
-        for seed in SEEDS
-        for row in make_history(seed, as_release=RELEASES[seed % 4], steps_back=seed % 3 == 0).rows
-    ]
-    found = silver_of(events_of(journal))
+    """Silver and gold of many histories by the oracles: of every era, with clocks that go back and lines that lack."""
+    found = silver_of(events_of(row for seed in SEEDS for row in _journal(seed)))
     for name in GOLD:
         found[name] = _made("oracle", name, found)
     return found
@@ -59,3 +72,34 @@ def test_spark_makes_what_the_oracle_makes(name: str, tables: Tables, frames: "d
     assert tuple(made.columns) == table(name).column_names
     assert in_order(rows_of_frame(made)) == in_order(tables[name])
     assert tables[name]
+
+
+def test_neighbours_are_found_across_buckets(spark: "SparkSession") -> None:
+    """However few places a bucket has: what was before, what is until here, and what comes after."""
+    from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+    from fakebroker.pipeline.spark.neighbours import with_neighbours, with_places
+
+    chance = Random(1)
+    rows = [(chance.choice("ab"), seq, 0, chance.choice([None, None, seq])) for seq in range(60)]
+    frame = with_places(
+        spark.createDataFrame(rows, "key STRING, seq BIGINT, part INT, value BIGINT"), log_offset=None, places=4
+    )
+    value = F.col("value")
+    made = with_neighbours(
+        frame, ["key"], until_here={"here": value}, before={"before": value}, after={"after": value}
+    ).orderBy("seq")
+
+    for key, seq, here, before, after in made.select("key", "seq", "here", "before", "after").collect():
+        values = [(place, value) for name, place, _, value in rows if name == key and value is not None]
+        assert here == max((value for place, value in values if place <= seq), default=None)
+        assert before == max((value for place, value in values if place < seq), default=None)
+        assert after == min((value for place, value in values if place > seq), default=None)
+
+
+def test_no_rows_give_no_rows(spark: "SparkSession") -> None:
+    """Empty tables are no error."""
+    empty = {name: frame.limit(0) for name, frame in frames_of(spark, silver_of([])).items()}
+
+    assert rows_of_frame(_made("spark", "lag_minute", empty)) == []
+    assert rows_of_frame(_made("spark", "rebalances", empty)) == []

@@ -94,10 +94,16 @@ def group_events(
         _event("tombstone", place_of(row), row["at"], (row["topic"], row["partition"]), {**row, "own": place_of(row)})
         for row in deletions_of(commits, events)
     ]
+    found += [
+        _event("marker", row["log_offset"], row["at"], ("", -1), row)
+        for row in coordinator_records
+        if row["kind"] == "abort" and row["producer_id"] is not None
+    ]
     found.sort(key=lambda event: (event.row["source"], _partition(event.row), event.order, event.kind != "tombstone"))
     by_group: dict[Group, list[Event]] = defaultdict(list)
     for event in _with_passes(found, grids):
-        by_group[event.row["source"], _partition(event.row), event.row["group_id"]].append(event)
+        if event.kind != "marker":  # it is here for its time
+            by_group[event.row["source"], _partition(event.row), event.row["group_id"]].append(event)
     return dict(by_group)
 
 

@@ -1,6 +1,6 @@
 """What somebody asked for in a history: commits that took effect, and deletions, without what expired when recorded."""
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from fakebroker.pipeline.spark.retention_states import due_ms
@@ -9,7 +9,8 @@ from fakebroker.pipeline.tables.retention_losses import WhatifOptions
 
 OFFSETS = (*KEY, "own", "applied", "ms", "committed_offset", "committed_ms", "expires_ms")
 GONE = (*KEY, "own", "ms", "raw_ms", "passes")
-_ANSWER = "STRUCT<errorCode: INT, topics: ARRAY<STRUCT<name: STRING, partitions: ARRAY<STRUCT<partitionIndex: INT, errorCode: INT>>>>>"
+_PARTITIONS = "ARRAY<STRUCT<partitionIndex: INT, errorCode: INT>>"
+_ANSWER = f"STRUCT<errorCode: INT, topics: ARRAY<STRUCT<name: STRING, partitions: {_PARTITIONS}>>>"
 _TOPICS_ANSWER = "STRUCT<responses: ARRAY<STRUCT<name: STRING, errorCode: INT>>>"
 
 
@@ -50,8 +51,7 @@ def moments(offsets: DataFrame, aborts: DataFrame, states: DataFrame, deleted: D
         applied.withColumn("place", F.col("applied"))
         .select(*columns)
         .unionByName(pending.select(*LOG, F.col("own").alias("place"), F.col("recorded_ms").alias("ms")))
-        .unionByName(pending_ends(offsets, aborts).where("end_ms IS NOT NULL").select(
-            *LOG, F.col("end").alias("place"), F.col("end_ms").alias("ms")))
+        .unionByName(aborts.select(*LOG, F.col("marker").alias("place"), F.col("marker_ms").alias("ms")))
         .unionByName(states.select(*LOG, F.col("own").alias("place"), "ms"))
         .unionByName(deleted.select(*LOG, F.col("own").alias("place"), "ms"))
     )
@@ -66,31 +66,21 @@ def abort_markers(coordinator_records: DataFrame) -> DataFrame:
 
 def pending_ends(offsets: DataFrame, aborts: DataFrame) -> DataFrame:
     """Commits of transactions: from `own` on each is pending, up to `end` at `end_ms`; null for an open one."""
-    pending = offsets.where(F.col("transactional")).select(
-        *KEY, "own", "applied", "ms", "recorded_ms", "outcome", "producer_id"
+    markers = aborts.groupBy(*LOG, "producer_id").agg(F.collect_list(F.struct("marker", "marker_ms")).alias("markers"))
+    following = F.array_min(F.filter("markers", lambda each: each["marker"] > F.col("own")))
+    is_committed, is_aborted = F.col("outcome") == "committed", F.col("outcome") == "aborted"
+    return (
+        offsets.where(F.col("transactional"))
+        .join(F.broadcast(markers), [*LOG, "producer_id"], how="left")
+        .withColumn("abort", F.when(is_aborted, following))
+        .select(
+            *KEY,
+            "own",
+            "recorded_ms",
+            F.when(is_committed, F.col("applied")).otherwise(F.col("abort.marker")).alias("end"),
+            F.when(is_committed, F.col("ms")).otherwise(F.col("abort.marker_ms")).alias("end_ms"),
+        )
     )
-    ended = (
-        pending.where(F.col("outcome") == "aborted")
-        .join(aborts, [*LOG, "producer_id"], how="inner")
-        .where(F.col("marker") > F.col("own"))
-        .groupBy(*KEY, "own", "recorded_ms")
-        .agg(F.min(F.struct("marker", "marker_ms")).alias("end"))
-        .select(*KEY, "own", "recorded_ms", F.col("end.marker").alias("end"), F.col("end.marker_ms").alias("end_ms"))
-    )
-    is_committed = F.col("outcome") == "committed"
-    others = pending.select(
-        *KEY,
-        "own",
-        "recorded_ms",
-        F.when(is_committed, F.col("applied")).alias("end"),
-        F.when(is_committed, F.col("ms")).alias("end_ms"),
-        "outcome",
-    )
-    open_or_committed = others.where(F.col("outcome") != "aborted").drop("outcome")
-    without_marker = others.where(F.col("outcome") == "aborted").drop("outcome").join(
-        ended.select(*KEY, "own"), [*KEY, "own"], how="left_anti"
-    )
-    return open_or_committed.unionByName(ended).unionByName(without_marker)
 
 
 def asked_tombstones(
@@ -102,10 +92,12 @@ def asked_tombstones(
     """
     gone = tombstones(offsets)
     known = _values_before(applied_commits(offsets), gone)
+    before = F.coalesce(F.lag("own").over(Window.partitionBy(*KEY).orderBy("own")), F.lit(-1).cast("long"))
     held = (
-        gone.select(*KEY, F.col("own").alias("place"))
+        gone.select(*KEY, F.col("own").alias("place"), before.alias("before"))
         .join(pending.select(*KEY, F.col("own").alias("pending_own"), "end"), [*KEY], how="inner")
-        .where((F.col("pending_own") < F.col("place")) & (F.col("end").isNull() | (F.col("end") > F.col("place"))))
+        .where((F.col("pending_own") < F.col("place")) & (F.col("pending_own") > F.col("before")))
+        .where(F.col("end").isNull() | (F.col("end") > F.col("place")))
         .select(*KEY, F.col("place").alias("own"))
         .distinct()
         .withColumn("is_held", F.lit(True))
@@ -116,12 +108,16 @@ def asked_tombstones(
         .join(held, [*KEY, "own"], how="left")
     )
     state = F.broadcast(recorded.select(*GROUP, "place_from", "place_to", "aging"))
-    aged = placed.alias("t").join(
-        state.alias("s"),
-        [F.col(f"t.{name}") == F.col(f"s.{name}") for name in GROUP]
-        + [F.col("t.own") > F.col("s.place_from"), F.col("t.own") < F.col("s.place_to")],
-        how="left",
-    ).select("t.*", "s.aging")
+    aged = (
+        placed.alias("t")
+        .join(
+            state.alias("s"),
+            [F.col(f"t.{name}") == F.col(f"s.{name}") for name in GROUP]
+            + [F.col("t.own") > F.col("s.place_from"), F.col("t.own") < F.col("s.place_to")],
+            how="left",
+        )
+        .select("t.*", "s.aging")
+    )
     due = due_ms(F.col("aging"), F.lit(options.recorded_retention_ms).cast("long"))
     is_effect = F.col("value_own").isNotNull() & F.col("is_held").isNull() & (F.col("log_part") >= 0)
     return aged.where(~(is_effect & F.coalesce(due <= F.col("ms"), F.lit(False)))).select(*GONE)
@@ -198,8 +194,5 @@ def _as_tombstones(rows: DataFrame) -> DataFrame:
         name: F.lit(None).cast("long") for name in ("committed_offset", "committed_ms", "expires_ms")
     }
     return (
-        rows.withColumn("log_part", F.lit(-1))
-        .withColumn("applied", F.col("own"))
-        .withColumns(nothing)
-        .select(*OFFSETS)
+        rows.withColumn("log_part", F.lit(-1)).withColumn("applied", F.col("own")).withColumns(nothing).select(*OFFSETS)
     )

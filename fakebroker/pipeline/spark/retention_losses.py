@@ -28,10 +28,22 @@ from fakebroker.pipeline.spark.retention_states import (
     simple_aging,
     state_rows,
 )
-from fakebroker.pipeline.spark.retention_time import GROUP, KEY, LONG_AGO, PARTS, Clock, first_pass, settled, source_grids
+from fakebroker.pipeline.spark.retention_time import (
+    GROUP,
+    KEY,
+    LONG_AGO,
+    PARTS,
+    Clock,
+    first_pass,
+    settled,
+    source_grids,
+)
 from fakebroker.pipeline.tables.retention_losses import TABLE, WhatifOptions
 
-_PIECE = (*KEY, "own", "committed_offset", "committed_ms", "expires_ms", "next_commit_ms", "since_ms")
+# Whether a group was removed depends on what is left of it, and that on whether it was removed in an earlier stretch:
+# each round is right about one such stretch more.
+ROUNDS = 2
+_PIECE = (*KEY, "own", "committed_offset", "committed_ms", "expires_ms", "next_ms", "next_place", "since_ms")
 
 
 def retention_losses(
@@ -58,7 +70,7 @@ def retention_losses(
     held = _held(pending, gone, timelines, clock)
     exposed = _exposed(pieces, held, timelines, clock, options)
     losses = _losses(exposed, options)
-    return _as_contract(with_comebacks(losses, states, clock, log_ends), options)
+    return _as_contract(with_comebacks(losses, timelines, log_ends), options)
 
 
 def _pieces(commits: DataFrame, gone: DataFrame) -> DataFrame:
@@ -68,13 +80,15 @@ def _pieces(commits: DataFrame, gone: DataFrame) -> DataFrame:
     a commit of a transaction that a later record has overtaken counts for nothing.
     """
     nothing = {name: F.lit(None).cast("long") for name in ("committed_offset", "committed_ms", "expires_ms")}
-    columns = [*KEY, "passes", "own", "ms", "committed_offset", "committed_ms", "expires_ms"]
-    events = commits.select(*columns).unionByName(gone.withColumns(nothing).select(*columns))
+    columns = [*KEY, "passes", "own", "applied", "ms", "committed_offset", "committed_ms", "expires_ms"]
+    deleted = gone.withColumn("applied", F.col("own")).withColumns(nothing)
+    events = commits.select(*columns).unionByName(deleted.select(*columns))
     is_commit = F.col("committed_offset").isNotNull()
     reduced = events.groupBy(*KEY, "passes").agg(
         *[F.max_by(name, "own").alias(name) for name in nothing],
         F.max("own").alias("own"),
-        F.min(F.when(is_commit, F.col("ms"))).alias("commit_ms"),
+        F.min(F.when(is_commit, F.col("applied"))).alias("commit_place"),
+        F.min_by("ms", F.when(is_commit, F.col("applied"))).alias("commit_ms"),
     )
     by_key = Window.partitionBy(*KEY).orderBy("passes")
     earlier = by_key.rowsBetween(Window.unboundedPreceding, -1)
@@ -82,10 +96,11 @@ def _pieces(commits: DataFrame, gone: DataFrame) -> DataFrame:
         F.col("overtaken_by").isNull() | (F.col("overtaken_by") < F.col("own"))
     )
     keys = ", ".join(f"`{name}`" for name in KEY)
-    next_commit = f"lead(commit_ms) IGNORE NULLS OVER (PARTITION BY {keys} ORDER BY passes)"
+    following = f"IGNORE NULLS OVER (PARTITION BY {keys} ORDER BY passes)"
     return (
         newest.withColumn("next_passes", F.lead("passes").over(by_key))
-        .withColumn("next_commit_ms", F.expr(next_commit))
+        .withColumn("next_ms", F.expr(f"lead(commit_ms) {following}"))
+        .withColumn("next_place", F.expr(f"lead(commit_place) {following}"))
         .where(is_commit)
         .withColumn("first", F.greatest(F.col("passes") + 1, F.lit(1).cast("long")))
         .withColumn("is_held", F.lit(False))
@@ -146,7 +161,7 @@ def _exposed(
         pieces.join(F.broadcast(clock.grids), ["source"], how="inner")
         .withColumn("last", F.least("next_passes", "last_pass"))
         .withColumn("is_old", is_old)
-        .join(F.broadcast(timelines), [*GROUP], how="left")
+        .join(F.broadcast(timelines.drop("lives")), [*GROUP], how="left")
         .withColumn("last", F.least("last", _end_after("own")))
     )
     stretched = _in_stretches(placed, stretches).join(held, [*KEY], how="left")
@@ -176,9 +191,7 @@ def _stretch_of_simple_group(options: WhatifOptions) -> Column:
 
 def _in_stretches(rows: DataFrame, stretches: Column) -> DataFrame:
     """The rows, once for each stretch that shares cleanups with them: `first` to `last` are those shared."""
-    shared = F.filter(
-        stretches, lambda each: (each["first"] <= F.col("last")) & (each["last"] >= F.col("first"))
-    )
+    shared = F.filter(stretches, lambda each: (each["first"] <= F.col("last")) & (each["last"] >= F.col("first")))
     return (
         rows.where(F.col("first") <= F.col("last"))
         .withColumn("stretch", F.explode(shared))
@@ -212,24 +225,27 @@ def _outside_of_held(rows: DataFrame) -> DataFrame:
 def _losses(exposed: DataFrame, options: WhatifOptions) -> DataFrame:
     """The first cleanup at which each offset is due, for each retention: `lost` has its number, `due_ms` and `rule`."""
     retentions = F.array(*[F.lit(each).cast("long") for each in sorted(set(options.retentions_ms))])
-    interval_ms = options.check_interval_ms
-    tried = (
-        exposed.withColumn("retention_ms", F.explode(retentions))
-        .withColumn("due_ms", due_ms(F.col("stretch.aging"), F.col("retention_ms")))
-        .withColumn("pass", first_pass(F.col("due_ms"), F.col("since_ms"), interval_ms))
+    tried = exposed.withColumn("retention_ms", F.explode(retentions)).withColumn("is_removed", F.lit(False))
+    for _ in range(ROUNDS):
+        tried = _with_removals(_with_passes(tried, options))
+    lost = _with_passes(tried, options).where(~F.col("is_held") & (F.col("pass") <= F.col("last")))
+    return (
+        lost.withColumn("rule", rule_of(_aging(options)))
+        .groupBy(*_PIECE, "retention_ms")
+        .agg(F.min(F.struct("pass", "due_ms", "rule")).alias("lost"))
     )
-    simple = simple_aging(options.policy)
-    aging = F.when(F.col("is_removed"), simple).otherwise(F.col("stretch.aging"))
-    decided = (
-        _with_removals(tried)
-        .where(~F.col("is_held"))
-        .withColumn("aging", aging)
-        .withColumn("due_ms", due_ms(F.col("aging"), F.col("retention_ms")))
-        .withColumn("pass", F.greatest("first", first_pass(F.col("due_ms"), F.col("since_ms"), interval_ms)))
-        .where(F.col("due_ms").isNotNull() & (F.col("pass") <= F.col("last")))
-        .withColumn("rule", rule_of(F.col("aging")))
+
+
+def _aging(options: WhatifOptions) -> Column:
+    return F.when(F.col("is_removed"), simple_aging(options.policy)).otherwise(F.col("stretch.aging"))
+
+
+def _with_passes(rows: DataFrame, options: WhatifOptions) -> DataFrame:
+    """The rows with `due_ms`, and `pass`, the first of their cleanups that would drop the offset; null if none does."""
+    number = first_pass(F.col("due_ms"), F.col("since_ms"), options.check_interval_ms)
+    return rows.withColumn("due_ms", due_ms(_aging(options), F.col("retention_ms"))).withColumn(
+        "pass", F.when(F.col("due_ms").isNotNull(), F.greatest("first", number))
     )
-    return decided.groupBy(*_PIECE, "retention_ms").agg(F.min(F.struct("pass", "due_ms", "rule")).alias("lost"))
 
 
 def _with_removals(tried: DataFrame) -> DataFrame:
@@ -238,20 +254,28 @@ def _with_removals(tried: DataFrame) -> DataFrame:
     A cleanup removes an Empty group at which nothing is left (EX-9): the first that no offset and no transaction of
     the group outlives. Rows that have nothing to do with that are spread over all tasks.
     """
+    of_offset = Window.partitionBy(*KEY, "own", "retention_ms").orderBy("first")
+    is_lost = ~F.col("is_held") & F.coalesce(F.col("pass") <= F.col("last"), F.lit(False))
+    was_lost = F.coalesce(F.max(is_lost).over(of_offset.rowsBetween(Window.unboundedPreceding, -1)), F.lit(False))
     is_long = F.col("stretch.is_long")
     spread = F.when(is_long, F.lit(0).cast("long")).otherwise(F.xxhash64(*KEY, "own"))
-    alive = F.when(F.col("is_held") | F.col("pass").isNull(), F.col("last")).otherwise(
-        F.least("last", F.col("pass") - 1)
-    )
+    alive = F.when(F.col("is_held"), F.col("last")).when(~F.col("was_lost"), F.least("last", F.col("pass") - 1))
     rows = (
-        tried.withColumn("spread", spread).withColumn("place", F.col("stretch.place")).withColumn("alive", alive)
+        tried.withColumn("was_lost", was_lost)
+        .withColumn("alive", alive)
+        .withColumn("spread", spread)
+        .withColumn("place", F.col("stretch.place"))
     )
     window = Window.partitionBy(*GROUP, "place", "retention_ms", "spread").orderBy("first")
     covered = F.max("alive").over(window.rangeBetween(Window.unboundedPreceding, -1))
     begins = F.col("stretch.first") - 1
-    is_gap = is_long & (F.col("first") > F.greatest(F.coalesce(covered, begins), begins) + 1)
+    is_gap = is_long & (F.col("first") > F.greatest(covered, begins) + 1)
     so_far = window.rangeBetween(Window.unboundedPreceding, Window.currentRow)
-    return rows.withColumn("is_gap", is_gap).withColumn("is_removed", F.max("is_gap").over(so_far))
+    return (
+        rows.withColumn("is_gap", is_gap)
+        .withColumn("is_removed", F.max("is_gap").over(so_far))
+        .drop("is_gap", "was_lost", "alive", "spread", "place")
+    )
 
 
 def _as_contract(losses: DataFrame, options: WhatifOptions) -> DataFrame:

@@ -91,14 +91,16 @@ def asked_states(states: DataFrame, gone: DataFrame) -> DataFrame:
 
 
 def group_timelines(asked: DataFrame, clock: Clock, options: WhatifOptions) -> DataFrame:
-    """For each group `stretches`, its agings by the cleanups that see them, and `ends`, when somebody deleted it.
+    """For each group `stretches`, its agings by the cleanups that see them, `ends` (it was deleted), `lives` (members).
 
     A stretch has `first`, `last` (numbers of cleanups), `aging`, `place` and `is_long`: it is of an Empty group, and
     the shortest retention may be over within it.
     """
     counted = clock.count(asked, "own", "ms")
-    ends = counted.where(F.col("state") == "Dead").groupBy(*GROUP).agg(
-        F.sort_array(F.collect_list(F.struct(F.col("own").alias("place"), "passes"))).alias("ends")
+    ends = (
+        counted.where(F.col("state") == "Dead")
+        .groupBy(*GROUP)
+        .agg(F.sort_array(F.collect_list(F.struct(F.col("own").alias("place"), "passes"))).alias("ends"))
     )
     seen = counted.groupBy(*GROUP, "passes", "since_ms", "last_pass").agg(
         F.max("own").alias("place"), F.max_by("aging", "own").alias("aging")
@@ -115,13 +117,17 @@ def group_timelines(asked: DataFrame, clock: Clock, options: WhatifOptions) -> D
         "place",
         "since_ms",
     )
-    before_all = changed.groupBy(*GROUP, "since_ms").agg(F.min("passes").alias("last")).select(
-        *GROUP,
-        F.lit(LONG_AGO).cast("long").alias("first"),
-        "last",
-        simple_aging(options.policy).alias("aging"),
-        F.lit(-1).cast("long").alias("place"),
-        "since_ms",
+    before_all = (
+        changed.groupBy(*GROUP, "since_ms")
+        .agg(F.min("passes").alias("last"))
+        .select(
+            *GROUP,
+            F.lit(LONG_AGO).cast("long").alias("first"),
+            "last",
+            simple_aging(options.policy).alias("aging"),
+            F.lit(-1).cast("long").alias("place"),
+            "since_ms",
+        )
     )
     last_ms = F.col("since_ms") + F.col("last") * F.lit(options.check_interval_ms).cast("long")
     shortest = F.lit(min(options.retentions_ms)).cast("long")
@@ -133,8 +139,15 @@ def group_timelines(asked: DataFrame, clock: Clock, options: WhatifOptions) -> D
         .groupBy(*GROUP)
         .agg(F.collect_list(F.struct("first", "last", "place", "is_long", "aging")).alias("stretches"))
     )
-    return stretches.join(ends, [*GROUP], how="left").withColumn(
-        "long_stretches", F.filter("stretches", lambda each: each["is_long"])
+    lives = (
+        counted.where(F.col("state").isin(*LIVE_STATES))
+        .groupBy(*GROUP)
+        .agg(F.collect_list(F.struct("passes", F.col("own").alias("place"), "ms", "subscribed_topics")).alias("lives"))
+    )
+    return (
+        stretches.join(ends, [*GROUP], how="left")
+        .join(lives, [*GROUP], how="left")
+        .withColumn("long_stretches", F.filter("stretches", lambda each: each["is_long"]))
     )
 
 

@@ -74,9 +74,7 @@ class Clock:
 
         `ms`, the column with their times, becomes no earlier than those cleanups.
         """
-        counted = self._counted(table, ms, "raw_passes").join(
-            F.broadcast(self._late), [*LOG, "raw_passes"], how="left"
-        )
+        counted = self._counted(table, ms, "raw_passes").join(F.broadcast(self._late), [*LOG, "raw_passes"], how="left")
         before = F.filter("later", lambda each: each["place"] <= F.col(place))
         latest = F.array_max(F.transform(before, lambda each: each["passes"]))
         passes = F.greatest(F.col("raw_passes"), F.when(F.col("later").isNotNull(), latest))
@@ -108,7 +106,8 @@ class Clock:
             .where((F.col("later_passes") > F.col("raw_passes")) & (F.col("later_place") < F.col("last_place")))
             .groupBy(*LOG, "raw_passes")
             .agg(
-                F.collect_list(F.struct(F.col("later_place").alias("place"), F.col("later_passes").alias("passes")))
-                .alias("later")
+                F.collect_list(
+                    F.struct(F.col("later_place").alias("place"), F.col("later_passes").alias("passes"))
+                ).alias("later")
             )
         )

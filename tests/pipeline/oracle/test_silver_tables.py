@@ -12,6 +12,7 @@ from fakebroker.pipeline.oracle.members import members
 from fakebroker.pipeline.oracle.requests import requests
 from fakebroker.pipeline.tables import table
 from fakebroker.virtual_broker import VirtualBroker
+from tests.pipeline.hand_made_log import TOPIC_ID, newer_groups
 from tests.pipeline.silver_inputs import SEEDS, history, journal_rows, log_rows
 
 Row = dict[str, Any]
@@ -176,6 +177,19 @@ def test_tasks_of_a_streams_member_are_its_assignment() -> None:
     (row,) = assignments([_record(0, "StreamsGroupCurrentMemberAssignment", tasks)], [])
 
     assert (row["group_type"], row["topic"], row["partition"]) == ("streams", "0", 3)
+
+
+def test_groups_of_each_newer_type_have_members_and_assignments() -> None:
+    """From the records as Kafka writes them: who was in which epoch, and had what."""
+    found = members(newer_groups(), [])
+    held = assignments(newer_groups(), [])
+
+    for kind in ("consumer", "share", "streams"):
+        rows = [row for row in found if row["group_type"] == kind]
+        assert {(row["member_id"], row["generation"]) for row in rows} >= {("m", 1), ("n", 2), ("m", 3)}
+        assert {row["client_id"] for row in rows} == {"c"}
+        topics = {row["topic"] for row in held if row["group_type"] == kind}
+        assert topics == ({"0"} if kind == "streams" else {TOPIC_ID})
 
 
 def _ids(topic_id: str, partitions: list[int]) -> Row:

@@ -1,0 +1,128 @@
+"""The retention what-if on Spark: how long it takes, how it grows, one hot group, one core and two.
+
+    python -m bench.spark_whatif 1000000 [even|hot] [cores]
+
+Rows of `commits` and `group_states` are made by Spark and stored once; measured is from there to stored losses.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+from tempfile import mkdtemp
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+from fakebroker.pipeline.engines import SparkEngine, make
+from fakebroker.pipeline.session import spark_session
+from fakebroker.pipeline.tables import table
+from fakebroker.pipeline.tables.retention_losses import DAY_MS, WhatifOptions
+
+CACHE = Path("/tmp/fakebroker-bench")
+GROUPS, PARTITIONS = 2_800, 8
+DAYS = 30
+START_MS = 1_772_000_000_000
+OPTIONS = WhatifOptions(tuple(days * DAY_MS for days in (1, 3, 7, 10, 14)))
+
+
+def main() -> None:
+    """Measure once and print a line of JSON."""
+    rows = int(sys.argv[1])
+    shape = sys.argv[2] if len(sys.argv) > 2 else "even"
+    cores = int(sys.argv[3]) if len(sys.argv) > 3 else 2
+    session = spark_session(f"local[{cores}]", {"spark.driver.memory": "3g"})
+    folder = CACHE / f"whatif-{shape}-{rows}"
+    if not (folder / "_complete").exists():
+        _make(session, rows, shape, folder)
+    engine = SparkEngine(session)
+    frames = {name: engine.load(table(name), folder / name) for name in ("commits", "group_states")}
+    seconds = []
+    for _ in range(2):
+        out = Path(mkdtemp(prefix="whatif-"))
+        began = time.monotonic()
+        for name in ("retention_losses", "retention_whatif"):
+            engine.store(table(name), make(engine, name, frames, OPTIONS), out / name)
+            frames[name] = engine.load(table(name), out / name)
+        seconds.append(round(time.monotonic() - began, 1))
+    losses = frames["retention_losses"].count()
+    told = {
+        "rows": rows,
+        "shape": shape,
+        "cores": cores,
+        "first_s": seconds[0],
+        "again_s": seconds[1],
+        "losses": losses,
+    }
+    sys.stdout.write(json.dumps(told) + "\n")
+    session.stop()
+
+
+def _make(session: SparkSession, rows: int, shape: str, folder: Path) -> None:
+    """2 % tombstones; of the groups a tenth is simple, the others are Stable and Empty in turns of days."""
+    chance = F.rand(seed=7)
+    group = (
+        F.when(chance < 0.9, F.lit(0)).otherwise(F.floor(F.rand(seed=8) * GROUPS))
+        if shape == "hot"
+        else F.floor(F.rand(seed=8) * GROUPS)
+    )
+    at_ms = (F.lit(START_MS) + F.col("id") * F.lit(DAYS * DAY_MS / rows)).cast("long")
+    is_gone = F.rand(seed=9) < 0.02
+    made = (
+        session.range(rows, numPartitions=8)
+        .withColumn("group_number", group.cast("int"))
+        .withColumn("at", F.timestamp_millis(at_ms))
+        .withColumn("is_gone", is_gone)
+        .select(
+            F.concat(F.lit("consumer-group-"), F.col("group_number")).alias("group_id"),
+            F.concat(F.lit("topic-"), F.col("group_number") % 40).alias("topic"),
+            F.floor(F.rand(seed=10) * PARTITIONS).cast("int").alias("partition"),
+            F.when(~F.col("is_gone"), F.col("id")).alias("committed_offset"),
+            F.when(~F.col("is_gone"), F.col("at")).alias("committed_at"),
+            F.lit(False).alias("transactional"),
+            F.lit("committed").alias("outcome"),
+            "at",
+            F.col("at").alias("applied_at"),
+            F.col("id").alias("applied_log_offset"),
+            F.lit("log").alias("source"),
+            (F.col("group_number") % 50).alias("log_partition"),
+            F.col("id").alias("log_offset"),
+        )
+    )
+    _store(made, "commits", folder)
+    turns = session.range(GROUPS * DAYS // 3).withColumn("number", (F.col("id") % GROUPS).cast("int"))
+    turn = F.floor(F.col("id") / GROUPS)
+    began_ms = F.lit(START_MS) + turn * F.lit(3 * DAY_MS) + F.col("number") * 1000
+    place = ((began_ms - F.lit(START_MS)) * F.lit(rows / (DAYS * DAY_MS))).cast("long")
+    states = (
+        turns.where(F.col("number") % 10 != 0)
+        .withColumn("began_at", F.timestamp_millis(began_ms.cast("long")))
+        .select(
+            F.concat(F.lit("consumer-group-"), F.col("number")).alias("group_id"),
+            F.lit("classic").alias("group_type"),
+            F.when(turn % 2 == 0, F.lit("Stable")).otherwise(F.lit("Empty")).alias("state"),
+            F.lit("consumer").alias("protocol_type"),
+            F.array(F.concat(F.lit("topic-"), F.col("number") % 40)).alias("subscribed_topics"),
+            F.col("began_at").alias("state_at"),
+            "began_at",
+            F.lit("log").alias("source"),
+            (F.col("number") % 50).alias("log_partition"),
+            place.alias("log_offset"),
+        )
+    )
+    _store(states, "group_states", folder)
+    (folder / "_complete").touch()
+
+
+def _store(made: DataFrame, name: str, folder: Path) -> None:
+    """Write a table, columns that it does not have as nulls."""
+    contract = table(name)
+    empty = made.sparkSession.createDataFrame([], contract.spark_ddl)
+    whole = empty.unionByName(made, allowMissingColumns=True)
+    whole.select(*[F.col(each.name).cast(empty.schema[each.name].dataType) for each in contract.columns]).write.mode(
+        "overwrite"
+    ).parquet(str(folder / name))
+
+
+if __name__ == "__main__":
+    main()
