@@ -10,13 +10,8 @@ class _Commands(LazyCommands):
 
     elsewhere: dict[str, tuple[str, str]] = {
         "decode": ("fakebroker.history.decode_command", "decode"),
-<<<<<<< HEAD
-        # "whatif": ("fakebroker.history.whatif_command", "whatif"),
-        "compile": ("fakebroker.history.compile_command", "compile_history"),
-=======
         "whatif": ("fakebroker.history.whatif_command", "whatif"),
-        # "compile": ("fakebroker.history.compile_command", "compile_history"),
->>>>>>> h/whatif
+        "compile": ("fakebroker.history.compile_command", "compile_history"),
     }
 
 
