@@ -1,7 +1,5 @@
 """The last commits of a history are the committed offsets of the broker in the end."""
 
-from typing import Any
-
 import pytest
 
 from fakebroker.history.decode import decode_record
@@ -9,8 +7,6 @@ from fakebroker.pipeline.oracle.commits import commits
 from tests.pipeline.silver_inputs import SEEDS, history, journal_rows, log_records
 
 pytestmark = pytest.mark.random
-
-Row = dict[str, Any]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
