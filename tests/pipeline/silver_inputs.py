@@ -8,12 +8,13 @@ from fakebroker.history.log_record import LogRecord
 from fakebroker.journal.files import line_of
 from fakebroker.pipeline.oracle.events import events
 from fakebroker.pipeline.sources.journal_line import Line, parse_line
+from tests.support.chance import SEED
 from tests.support.histories import History, make_history
 from tests.support.histories import LogRecord as Recorded
 
 Row = dict[str, Any]
 
-SEEDS = range(12)
+SEEDS = range(SEED, SEED + 12)
 
 
 @cache
