@@ -93,7 +93,7 @@ def committed_offsets(decoded: Path) -> dict[tuple[str, str, int], int]:
     last: dict[tuple[str, str, int], Row] = {}
     rows = read_rows(table("commits"), decoded / "commits")
     applied = [row for row in rows if row["applied_log_offset"] is not None]
-    for row in sorted(applied, key=lambda row: (row["applied_log_offset"], row["log_offset"])):
+    for row in sorted(applied, key=lambda row: row["log_offset"]):  # a marker never brings back what is older
         last[row["group_id"], row["topic"], row["partition"]] = row
     return {key: row["committed_offset"] for key, row in last.items() if row["committed_offset"] is not None}
 

@@ -25,8 +25,9 @@ def ingest(paths: tuple[str, ...], out: str, choice: EngineChoice) -> None:
         lines = _journal_lines(engine, paths)
         with staging(engine, Path(out), progress) as stage:
             frame, rows_in = stage.keep("journal_lines", lines)
+            known = stage.load("events")
             stage.add("events", make(engine, "events", {"journal_lines": frame}))
-            stage.add("rejects", make(engine, "journal_rejects", {"journal_lines": frame}))
+            stage.add("rejects", make(engine, "journal_rejects", {"journal_lines": frame, "events": known}))
             manifest = stage.publish({"rows_in": rows_in, "rejected": stage.made["rejects"], "paths": list(paths)})
         click.echo(summary(Path(out), manifest, stage.made))
 
