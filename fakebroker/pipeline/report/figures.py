@@ -56,7 +56,7 @@ def figure(traces: Sequence[dict[str, Any]], **layout: Any) -> dict[str, Any]:
     """A figure of these traces. Raises ValueError for what plotly does not know."""
     import plotly.graph_objects as go
 
-    base = {"margin": {"l": 8, "r": 8, "t": 8, "b": 8}, "hovermode": "closest", "showlegend": False}
+    base = {"margin": {"l": 8, "r": 20, "t": 8, "b": 8}, "hovermode": "closest", "showlegend": False}
     made: dict[str, Any] = go.Figure(data=list(traces), layout={**base, **layout}).to_plotly_json()
     made["layout"].pop("template", None)  # large, and replaced by the page's theme
     return {"data": [_plain(each) for each in made["data"]], "layout": _plain(made["layout"])}

@@ -43,7 +43,8 @@ def section(tables: Tables) -> Section | None:
 
 def _plot(counts: _Counts) -> Plot:
     ranked = sorted(counts, key=lambda each: (counts[each]["passed"] / counts[each].total(), each))
-    shown = [each for each in ranked if counts[each]["passed"] < counts[each].total()][:MOST_SCENARIOS]
+    failing = [each for each in ranked if counts[each]["passed"] < counts[each].total()]
+    shown = failing[:MOST_SCENARIOS]
     places = list(range(len(shown)))
     traces = [
         {
@@ -73,9 +74,11 @@ def _plot(counts: _Counts) -> Plot:
             fixedrange=True,
         ),
     )
-    about = f"Outcomes of runs, by scenario; {counted(len(counts) - len(shown), 'scenario')} not shown"
-    if len(shown) == len(counts):
-        about = "Outcomes of runs, by scenario"
+    about = "Outcomes of runs, by scenario"
+    if len(failing) > len(shown):
+        about += f"; {counted(len(failing) - len(shown), 'other scenario')} with failed runs not shown"
+    if len(counts) > len(failing):
+        about += f"; all runs of {counted(len(counts) - len(failing), 'other scenario')} passed"
     outcomes = [outcome for outcome, _ in _OUTCOMES]
     grid = Grid(
         about, ["scenario", *outcomes], [[each, *(counts[each][outcome] for outcome in outcomes)] for each in shown]

@@ -34,7 +34,8 @@ def section(tables: Tables) -> Section | None:
     for row in rows:
         lost[row["group_id"]][row["retention_ms"]] = row["lost_offsets"]
         reset[row["group_id"]][row["retention_ms"]] = row["reset_offsets"]
-        again[row["group_id"]][row["retention_ms"]] = row["read_again_records"] or 0
+        if row["read_again_records"] is not None:
+            again[row["group_id"]][row["retention_ms"]] = row["read_again_records"]
     if not any(row["lost_offsets"] for row in rows):
         tried = ", ".join(map(span_text, retentions))
         return Section(
@@ -104,20 +105,22 @@ def _grid(lost: _Curves, reset: _Curves, again: _Curves, retentions: list[int]) 
         )
         hit = [group for group in ranked if lost[group].get(retention)]
         met = [group for group in hit if reset[group].get(retention)]
-        records = sum(each.get(retention, 0) for each in again.values())
+        known = [each[retention] for each in again.values() if retention in each]
         rows.append(
             [
                 Span(retention),
                 sum(each.get(retention, 0) for each in lost.values()),
                 len(hit),
                 len(met),
-                records,
+                sum(known) if known else None,
                 ", ".join(met[:3]) + (", ..." if len(met) > 3 else ""),
             ]
         )
     headings = ["retention", "offsets lost", "groups", "groups that came back", "records read again", "first of these"]
     return Grid(
-        "What each retention would have cost (read again: with auto.offset.reset=earliest)", headings, rows[:MOST_ROWS]
+        "What each retention would have cost (read again: with auto.offset.reset=earliest, as far as known)",
+        headings,
+        rows[:MOST_ROWS],
     )
 
 
