@@ -53,7 +53,7 @@ def compiled(window: Window, names: Names, options: Options = Options()) -> Comp
 
 
 def _told(window: Window, names: Names, options: Options, retention: Retention) -> ScenarioText:
-    story = Story(window, names, retention, keeps_commits=options.keeps_commits)
+    story = Story(window, names, retention, keeps_commits=options.keeps_commits, release=options.release)
     story.tell()
     group = names.name("group", window.group_id)
     actors = dict(story.rounds.actors)
