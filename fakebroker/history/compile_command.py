@@ -138,14 +138,16 @@ def _rows(
     from pyspark.sql import SparkSession
 
     from fakebroker.pipeline.session import spark_session
+    from fakebroker.pipeline.spark_failures import told_in_a_line
 
     was_running = SparkSession.getActiveSession() is not None
-    spark = spark_session(master, {})
-    try:
-        return rows_of_group(folder, group_id, start_ms, end_ms, source, spark_loader(spark, folder))
-    finally:
-        if not was_running:
-            spark.stop()
+    with told_in_a_line():
+        spark = spark_session(master, {})
+        try:
+            return rows_of_group(folder, group_id, start_ms, end_ms, source, spark_loader(spark, folder))
+        finally:
+            if not was_running:
+                spark.stop()
 
 
 def _write(out: Path, text: str, *, passes: bool) -> Path:

@@ -1,6 +1,6 @@
 """What members do from one settled state of a group to the next: leave, join, join again, and share the partitions."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from fakebroker.history.compile.actors import free_name
@@ -177,7 +177,7 @@ class Rounds:
         self.leader = leader = leading[0] if leading else next(iter(wanted))
         self.generation += 1
         self.exists = True
-        line.add({"hold": f"release {_HOLD}", "leader": self._named(wanted[leader])})
+        line.add({"hold": f"release {_HOLD}", "leader": self._named(wanted[leader], wanted)})
         for identity in wanted:
             line.add({self.actor(identity): "answered", "expect": {**_OK, "generation_id": self.generation}})
         assignments = {self.actor(each): line.assignment(member.assignment) for each, member in wanted.items()}
@@ -192,10 +192,16 @@ class Rounds:
         self.members, self.state, self._recorded_generation = wanted, "Stable", settled.generation
         line.add({"expect": {"group": line.group, **self.seen()}})
 
-    def _named(self, member: Member) -> str:
+    def _named(self, member: Member, wanted: Mapping[str, Member]) -> str:
+        """How a step names a member: its instance id; its actor, if no other has its client id; else its member id.
+
+        Before KIP-394 (2.2) a member has no id before its JoinGroup is answered.
+        """
         if member.instance_id is not None:
             return self._line.names.name("instance", member.instance_id)
-        return f"${self.actor(member.identity)}.member_id"
+        actor = self.actor(member.identity)
+        clients = [self._client_of(self.actor(each)) for each in wanted]
+        return actor if clients.count(self._client_of(actor)) == 1 else f"${actor}.member_id"
 
     def _join(self, member: Member, settled: Settled | None = None) -> dict[str, Json]:
         """The step in which a member joins, as it would send it."""

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from fakebroker.errors import FakebrokerError
 from fakebroker.history.compile.anonymise import HashedNames, Names
 from fakebroker.history.compile.happened import Settled, Window
 from fakebroker.history.compile.retention import Retention, longer, retention_of
@@ -52,7 +53,7 @@ def compiled(window: Window, names: Names, options: Options = Options()) -> Comp
 
 
 def _told(window: Window, names: Names, options: Options, retention: Retention) -> ScenarioText:
-    story = Story(window, names, retention, keeps_commits=options.keeps_commits)
+    story = Story(window, names, retention, keeps_commits=options.keeps_commits, release=options.release)
     story.tell()
     group = names.name("group", window.group_id)
     actors = dict(story.rounds.actors)
@@ -77,7 +78,13 @@ def _told(window: Window, names: Names, options: Options, retention: Retention) 
         data["actors"] = actors
     data["timeline"] = story.line.steps
     heading = "Compiled from the history of a group. `fakebroker scenario run` plays it."
-    return text_of(Made(data, _remarks(window, names, retention, story)), heading)
+    found = text_of(Made(data, _remarks(window, names, retention, story)), heading)
+    if found.is_too_long:
+        less = "without every commit, or " if options.keeps_commits else ""
+        raise FakebrokerError(
+            f"the scenario has {len(found.steps)} steps and more bytes than are read: try {less}with a shorter window"
+        )
+    return found
 
 
 def _sessions(window: Window) -> dict[str, int]:

@@ -9,7 +9,9 @@ from fakebroker.history.compile.happened import Commit, Event, Gone, Member, Pla
 from fakebroker.history.compile.retention import Retention, is_expiry, passes_of
 from fakebroker.history.compile.rounds import EARLIER, Rounds
 from fakebroker.history.compile.timeline import Timeline, time_text
+from fakebroker.release import release as known_release
 
+_OFFSET_DELETE = 47  # the number of the API
 _GROUP_GONE = "The group is deleted here; whether by somebody or by a cleanup, the log does not tell."
 _OFFSET_GONE = "The log does not tell who deleted this; it is too young to have expired."
 
@@ -17,8 +19,11 @@ _OFFSET_GONE = "The log does not tell who deleted this; it is too young to have 
 class Story:
     """Makes the timeline. After `tell` the steps are in `line`, the actors in `rounds`."""
 
-    def __init__(self, window: Window, names: Names, retention: Retention, *, keeps_commits: bool) -> None:
+    def __init__(
+        self, window: Window, names: Names, retention: Retention, *, keeps_commits: bool, release: str = "4.3"
+    ) -> None:
         self._window, self._retention, self._keeps_commits = window, retention, keeps_commits
+        self._deletes_offsets = _OFFSET_DELETE in known_release(release).versions
         passes = passes_of(window, retention)
         self.begins_ms = _beginning(window, passes, retention.interval_ms)
         self.line = Timeline(names, window.group_id, self.begins_ms, passes, retention.interval_ms)
@@ -132,8 +137,13 @@ class Story:
             self.line.add({**step, "expect": {"error": "NONE"}})
 
     def _is_read(self, topic: str) -> bool:
-        """Whether the group refuses OffsetDelete of this topic: a member subscribes to it, or may do so (OD-4)."""
+        """Whether OffsetDelete is refused for this topic: a member subscribes to it, or may do so (OD-4).
+
+        Before 2.4 there is no OffsetDelete: then too only the deletion of the topic can take an offset.
+        """
         settled = self._settled
+        if not self._deletes_offsets:
+            return True
         if settled is None or not self.rounds.members:
             return False
         is_unknown = settled.read_topics is None or settled.protocol_type != "consumer"
@@ -141,7 +151,7 @@ class Story:
 
     def _delete_topic(self, topic: str) -> None:
         name, kept = self.line.topic(topic), [each for each in self.line.offsets.values() if each.topic == topic]
-        self.line.remark("Members read this topic, so its offsets cannot be deleted: the topic is, and is made again.")
+        self.line.remark("Nothing else can take offsets of this topic: it is deleted, and made again.")
         self.line.add({self.line.admin(): f"delete_topic {name}"})
         self.line.add({self.line.admin(): f"create_topic {name}", "partitions": self._window.partitions[topic]})
         if kept:

@@ -105,3 +105,14 @@ def test_a_window_before_the_upgrade_of_a_group_can_be_played() -> None:
     rows["group_states"][0] = {**rows["group_states"][0], "group_type": "consumer"}
     found = compiled(window_of(rows, "group-0", times[3], times[-1] - 1), PlainNames())
     assert found.problems == []
+
+
+@pytest.mark.parametrize("release", ["3.9", "2.1"])
+def test_older_releases(release: str) -> None:
+    """The scenario says which release it was; members of before KIP-394 have no id to be named by."""
+    tables = from_log(make_history(3, steps=60, as_release=release))
+    rows = of_group(tables, "group-0")
+    times = _times(rows)
+    found = compiled(window_of(rows, "group-0", times[0], times[-1]), PlainNames(), Options(release))
+    assert found.problems == []
+    assert f"release: '{release}'" in found.text
