@@ -26,7 +26,8 @@ _FROM_DECODED: Final = ("coordinator_records", "rejects", "commits")
 def decode(paths: tuple[str, ...], out: str, source: str | None, bootstrap: str | None, choice: EngineChoice) -> None:
     """Decode histories of __consumer_offsets into tables in DIR.
 
-    PATHs are log segments, a broker's data directory, Parquet or JSON lines of a sink, or folders of these.
+    PATHs are log segments, a broker's data directory, Parquet or JSON lines of a sink, or folders of these;
+    with Spark also URLs such as s3a://dump/__consumer_offsets/*.parquet.
     """
     if bool(paths) == bool(bootstrap):
         raise click.UsageError("give either PATHs or --bootstrap")
@@ -59,13 +60,12 @@ def _decoded(
     if stage.engine.name == "python":
         rows = list(_rows(paths, source, bootstrap))
         return rows, len(rows), None
-    from fakebroker.history.reading import files_of
     from fakebroker.pipeline.sources.history import history_frame
-    from fakebroker.pipeline.sources.repeats import known_of
+    from fakebroker.pipeline.sources.repeats import known_of_paths
     from fakebroker.pipeline.tables.decoded import DecodedOptions
 
     session: Any = stage.engine.session  # type: ignore[attr-defined]
-    options = DecodedOptions(may_repeat=False) if bootstrap else known_of(files_of(paths))
+    options = DecodedOptions(may_repeat=False) if bootstrap else known_of_paths(paths)
     frame = history_frame(session, paths=paths, bootstrap=bootstrap, source=source)
     if not options.may_repeat and not options.has_transactions:
         return frame, None, options  # each table reads what it needs: that is cheaper than to store all rows first
@@ -75,8 +75,10 @@ def _decoded(
 
 def _rows(paths: tuple[str, ...], source: str | None, bootstrap: str | None) -> Any:
     if bootstrap is None:
-        from fakebroker.history.reading import read_history
+        from fakebroker.history.reading import HistoryError, has_scheme, read_history
 
+        if urls := [path for path in paths if has_scheme(path)]:
+            raise HistoryError(f"{urls[0]}: files with a scheme are read by Spark: use --engine spark")
         return read_history(paths, source=source)
     from fakebroker.history.decode import decode_all
     from fakebroker.history.live import read_live

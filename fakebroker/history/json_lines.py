@@ -11,10 +11,10 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import contextmanager
 from typing import IO, Any, Final, cast
 
-from fakebroker.history.log_record import LogRecord, Reject, sample_of
+from fakebroker.history.log_record import LogRecord, Openable, Reject, sample_of
 from fakebroker.history.sink_rows import BadRow, Shape, record_of, shape_of, unwrapped
 
 LONGEST_LINE_BYTES: Final = 64 << 20
@@ -24,7 +24,7 @@ GZIP_MAGIC: Final = b"\x1f\x8b"
 
 
 def read_json_lines(
-    path: Path, source: str, *, log_partition: int | None = None, topic: str | None = None
+    path: Openable, source: str, *, log_partition: int | None = None, topic: str | None = None
 ) -> Iterator[LogRecord | Reject]:
     """The records of a file, packed by gzip or not, in the order of its lines, and a reject for each other line.
 
@@ -61,10 +61,12 @@ def read_json_lines(
             yield Reject(source, str(path), number + 1, log_partition, None, reason, None)
 
 
-def _opened(path: Path) -> IO[bytes]:
+@contextmanager
+def _opened(path: Openable) -> Iterator[IO[bytes]]:
     with path.open("rb") as file:
         is_packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-    return cast("IO[bytes]", gzip.open(path)) if is_packed else path.open("rb")
+        file.seek(0)
+        yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if is_packed else file
 
 
 def _row(line: bytes) -> dict[str, Any]:

@@ -4,7 +4,14 @@ Every reader (log segments, lines of a sink, Parquet, a live broker) gives the s
 finds them. `decode` says what a record means.
 """
 
-from typing import NamedTuple
+from typing import IO, Literal, NamedTuple, Protocol
+
+
+class Openable(Protocol):
+    """What readers read: a Path, or what has been read of a file that is not of this machine. `str` is its name."""
+
+    def open(self, mode: Literal["rb"], buffering: int = -1) -> IO[bytes]:
+        """A stream of its bytes, in which `seek` works. Raises OSError."""
 
 
 class LogRecord(NamedTuple):

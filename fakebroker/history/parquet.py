@@ -5,10 +5,9 @@ in `sink_rows`. Key and value are binary; text is read as in JSON lines. It need
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from fakebroker.history.log_record import LogRecord, Reject
+from fakebroker.history.log_record import LogRecord, Openable, Reject
 from fakebroker.history.sink_rows import BadRow, Shape, record_of, shape_of
 from fakebroker.pipeline.extras import need_extra
 
@@ -20,7 +19,7 @@ _ROWS: Final = 10_000
 
 
 def read_parquet(
-    path: Path, source: str, *, log_partition: int | None = None, topic: str | None = None
+    path: Openable, source: str, *, log_partition: int | None = None, topic: str | None = None
 ) -> Iterator[LogRecord | Reject]:
     """The records of a file in the order of its rows, and a reject for each row that is none.
 
@@ -51,7 +50,7 @@ def read_parquet(
 
 
 def _record(
-    row: dict[str, Any], shape: Shape, path: Path, source: str, number: int, log_partition: int | None
+    row: dict[str, Any], shape: Shape, path: Openable, source: str, number: int, log_partition: int | None
 ) -> LogRecord:
     return record_of(row, shape, source=source, file=str(path), position=number, log_partition=log_partition)
 

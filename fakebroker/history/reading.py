@@ -12,32 +12,29 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from glob import glob, has_magic
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from fakebroker.errors import FakebrokerError
 from fakebroker.history.decode import Row, decode_record, reject_row
-from fakebroker.history.json_lines import GZIP_MAGIC, read_json_lines
+from fakebroker.history.file_kinds import (
+    FRONT_BYTES,
+    Kind,
+    is_hidden,
+    is_log_folder,
+    kind_by_front,
+    kind_by_name,
+    partition_in,
+    reading_order,
+)
+from fakebroker.history.json_lines import read_json_lines
 from fakebroker.history.log_record import LogRecord, Reject
-from fakebroker.history.parquet import PARQUET_MAGIC, read_parquet
+from fakebroker.history.parquet import read_parquet
 from fakebroker.history.segments import Segment, read_segment
 from fakebroker.history.sink_rows import TOPIC
 
 SOURCE: Final = TOPIC
 """The name of a log that nobody has named. It does not depend on paths: the same log read again from elsewhere is the
 same log. Who reads the logs of several clusters names them."""
-
-Kind = Literal["segment", "json", "parquet"]
-
-_LOG_FOLDER = re.compile(rf"{TOPIC}-(\d{{1,9}})")
-_NAMED_PARTITION = re.compile(rf"{TOPIC}-(\d{{1,9}})(?!\d)|(?:^|/)partition=(\d{{1,9}})/")
-_SUFFIXES: Final[dict[str, Kind]] = {
-    ".log": "segment",
-    ".parquet": "parquet",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-}
-_FRONT_BYTES: Final = 64
 
 
 class HistoryError(FakebrokerError):
@@ -149,10 +146,15 @@ def read_file(file: HistoryFile, source: str, *, topic: str | None = None) -> It
         yield Reject(source, str(file.path), 0, file.log_partition, None, _told(error), None)
 
 
+def has_scheme(path: str | Path) -> bool:
+    """Whether a path names files of another file system, such as `s3a://bucket/folder`."""
+    return "://" in str(path)
+
+
 def _files_at(text: str) -> Iterator[HistoryFile]:
     """The files of one path or pattern. Raises HistoryError if there are none."""
-    if "://" in text:
-        raise HistoryError(f"{text}: only files of this machine are read without Spark; use --engine spark")
+    if has_scheme(text):
+        raise HistoryError(f"{text}: only files of this machine can be read here")
     if has_magic(text) and not Path(text).exists():
         matches = sorted(glob(text, recursive=True))
         if not matches:
@@ -191,59 +193,40 @@ def _files_of_path(path: Path, *, may_skip: bool) -> Iterator[HistoryFile]:
 def _files_in(folder: Path) -> Iterator[HistoryFile]:
     """The files in a folder and those in it: of a data directory only the partitions of `__consumer_offsets`."""
     children = sorted(folder.iterdir())
-    partitions = [each for each in children if _LOG_FOLDER.fullmatch(each.name) and each.is_dir()]
+    partitions = [each for each in children if is_log_folder(each.name) and each.is_dir()]
     for child in partitions or children:
-        if child.name.startswith(("_", ".")) and not child.name.startswith(TOPIC):
-            continue  # what Spark and others keep beside the data
+        if is_hidden(child.name):
+            continue
         if child.is_dir():
             yield from _files_in(child)
-        elif _suffix(child) in _SUFFIXES and (file := _known(child)):
+        elif kind_by_name(child.name) and (file := _known(child)):
             yield file
 
 
 def _known(path: Path) -> HistoryFile | None:
     """The file with its kind, by name and else by first bytes; None if it is of no kind that is read."""
-    partition = _partition_of(path)
-    kind = _SUFFIXES.get(_suffix(path)) or _kind_by_bytes(path)
+    partition = partition_in(path.absolute().as_posix())
+    kind = kind_by_name(path.name) or _kind_by_bytes(path)
     if kind is None or (kind == "segment" and partition is None):
         return None
     return HistoryFile(path, kind, partition)
 
 
-def _suffix(path: Path) -> str:
-    """The ending of a file's name that says what it is, that of the compression left out."""
-    return Path(path.name.removesuffix(".gz")).suffix.lower()
-
-
 def _kind_by_bytes(path: Path) -> Kind | None:
     with path.open("rb") as file:
-        front = file.read(_FRONT_BYTES)
-    if front.startswith(PARQUET_MAGIC):
-        return "parquet"
-    if front.lstrip().startswith(b"{") or front.startswith(GZIP_MAGIC):
-        return "json"
-    is_batch = len(front) > 16 and front[16] <= 2 and 0 < int.from_bytes(front[8:12], "big") < 1 << 30
-    return "segment" if is_batch else None
-
-
-def _partition_of(path: Path) -> int | None:
-    """The partition of the log in a file's name or that of a folder around it, the nearest to the file."""
-    found = list(_NAMED_PARTITION.finditer(path.absolute().as_posix()))
-    return int(found[-1][1] or found[-1][2]) if found else None
+        return kind_by_front(file.read(FRONT_BYTES))
 
 
 def _why_unknown(path: Path) -> str:
     if path.stat().st_size == 0:
         return "the file is empty"
-    if _SUFFIXES.get(_suffix(path)) == "segment" or _kind_by_bytes(path) == "segment":
+    if kind_by_name(path.name) == "segment" or _kind_by_bytes(path) == "segment":
         return f"a log segment must be in a folder {TOPIC}-N, which tells its partition"
     return "neither a log segment, JSON lines nor Parquet"
 
 
 def _order(file: HistoryFile) -> tuple[int, int, str]:
-    stem = file.path.stem
-    base_offset = int(stem) if file.kind == "segment" and stem.isascii() and stem.isdigit() else -1
-    return -1 if file.log_partition is None else file.log_partition, base_offset, str(file.path)
+    return reading_order(str(file.path), file.kind, file.log_partition)
 
 
 def _told(error: OSError) -> str:

@@ -7,12 +7,12 @@ says where the next batch begins, so the rest of the file is one reject. Zeros u
 a broker leaves a file that it has allocated in advance.
 """
 
+import os
 from collections.abc import Iterator
-from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import IO, Final, NamedTuple
 
 from fakebroker.errors import WireError
-from fakebroker.history.log_record import LogRecord, Reject, sample_of
+from fakebroker.history.log_record import LogRecord, Openable, Reject, sample_of
 from fakebroker.records.batch import check_crc, parse_header, peek, read_records
 from fakebroker.records.faults import InvalidRecord
 from fakebroker.records.layout import LENGTH_END, MAGIC_POSITION, NO_TIMESTAMP
@@ -32,7 +32,7 @@ _CONTROLS: Final[dict[int, str]] = {ControlRecordType.COMMIT: "commit", ControlR
 class Segment(NamedTuple):
     """A segment file: its path, the partition of `__consumer_offsets` that it is of, the log's name."""
 
-    path: Path
+    path: Openable
     log_partition: int
     source: str
 
@@ -50,7 +50,7 @@ def read_segment(segment: Segment, start: int = 0, end: int | None = None) -> It
     with segment.path.open("rb", buffering=_READ_BYTES) as file:
         position = start
         try:
-            size_bytes = segment.path.stat().st_size if end is None else end
+            size_bytes = file.seek(0, os.SEEK_END) if end is None else end
             file.seek(start)
             while position < size_bytes:
                 batch = _next_batch(file, size_bytes - position)
@@ -65,7 +65,7 @@ def read_segment(segment: Segment, start: int = 0, end: int | None = None) -> It
             yield Reject(segment.source, str(segment.path), position, segment.log_partition, None, str(error), None)
 
 
-def _next_batch(file: BinaryIO, left_bytes: int) -> bytes | str:
+def _next_batch(file: IO[bytes], left_bytes: int) -> bytes | str:
     """The next batch or message as bytes, or why there is none."""
     front = file.read(_FRONT_BYTES)
     length = int.from_bytes(front[8:LENGTH_END], "big", signed=True)
@@ -151,7 +151,7 @@ def _old(segment: Segment, position: int, message: bytes) -> Iterator[LogRecord]
             )
 
 
-def _only_zeros(file: BinaryIO) -> bool:
+def _only_zeros(file: IO[bytes]) -> bool:
     """Whether nothing but zeros is left of the file."""
     while part := file.read(_READ_BYTES):
         if part.count(0) != len(part):
@@ -159,7 +159,7 @@ def _only_zeros(file: BinaryIO) -> bool:
     return True
 
 
-def _cannot_read(segment: Segment, file: BinaryIO, position: int, reason: str) -> Reject:
+def _cannot_read(segment: Segment, file: IO[bytes], position: int, reason: str) -> Reject:
     file.seek(position)
     sample = sample_of(file.read(_FRONT_BYTES + 47))
     return Reject(segment.source, str(segment.path), position, segment.log_partition, None, reason, sample)

@@ -45,7 +45,7 @@ def cause_of(text: str, kind: str = "") -> str:
         raised = [line for line in errors if not line.startswith(("org.", "java.", "py4j.", "pyspark.errors"))]
         if raised:
             return _short(re.sub(r"^[\w.]+\.(?=\w+:)", "", raised[-1]))
-    causes = re.findall(r"Caused by: (.+)", text)
+    causes = re.findall(r"^(?:: |Caused by: )(.+)", text, re.MULTILINE)  # py4j writes what was raised after ": "
     return _short(causes[-1] if causes else text.strip().splitlines()[0] if text.strip() else kind)
 
 

@@ -31,6 +31,7 @@ PLANNING = 'Failed to plan: Traceback (most recent call last):\n  File "x.py", l
             "",
             "NoSuchThing: it is not there",
         ),
+        ("An error occurred while calling o1.x.\n: java.io.IOException: no host\n\tat a.b(C.java:1)\n", "", "no host"),
         ("", "Py4JError", "Py4JError"),
     ],
 )

@@ -31,10 +31,12 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from fakebroker.errors import FakebrokerError
-from fakebroker.history.reading import SOURCE
+from fakebroker.history.reading import SOURCE, has_scheme
 from fakebroker.pipeline.arrow_decode import EVERYTHING, Wanted
 from fakebroker.pipeline.sources.inputs import Files, Input, Live, Positions
 from fakebroker.pipeline.sources.reading import read_split
+from fakebroker.pipeline.sources.remote_files import remote_files
+from fakebroker.pipeline.sources.remote_history import remote_frame
 from fakebroker.pipeline.sources.splits import SPLIT_BYTES, Split, balanced
 from fakebroker.pipeline.tables.decoded import TABLE
 
@@ -218,8 +220,23 @@ def history_frame(
 ) -> "DataFrame":
     """The table `decoded` of files, or of a running Kafka, as a DataFrame; each use of it reads anew.
 
-    The setting of Spark that lets the source leave out filtered rows is switched on in the session.
+    Paths with a scheme (`s3a://`) are read by Spark, all others by Python. The setting of Spark that
+    lets the source leave out filtered rows is switched on in the session.
+
+    Raises HistoryError for files with a scheme that cannot be read.
     """
+    urls = [str(path) for path in paths if has_scheme(path)]
+    if not urls:
+        return _source_frame(session, paths, bootstrap, source)
+    remote = remote_frame(session, remote_files(session, urls), source or SOURCE)
+    local = [path for path in paths if not has_scheme(path)]
+    return remote.unionByName(_source_frame(session, local, bootstrap, source)) if local else remote
+
+
+def _source_frame(
+    session: "SparkSession", paths: Sequence[str | Path], bootstrap: str | None, source: str | None
+) -> "DataFrame":
+    """What the data source reads: files that Python opens, or a running Kafka."""
     session.dataSource.register(HistoryDataSource)
     session.conf.set(_PUSHDOWN, "true")
     reader = session.read.format(NAME).option("filters", "true")

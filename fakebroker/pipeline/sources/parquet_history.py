@@ -1,19 +1,26 @@
 """Parquet of a sink by columns: what is exactly as sinks write it never becomes a Python object on the way."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import compute
 
-from fakebroker.history.log_record import LogRecord, Reject, sample_of
+from fakebroker.history.log_record import LogRecord, Openable, Reject, sample_of
 from fakebroker.history.parquet import rows_of
 from fakebroker.history.sink_rows import TOPIC, BadRow, Shape, record_of, shape_of
 from fakebroker.pipeline.arrow_decode import RAW_SCHEMA, ROWS_PER_BATCH
 
 _TYPES = pa.types
+
+
+class Place(NamedTuple):
+    """Where rows are from: the log's name, the file, and the partition that its folder tells."""
+
+    source: str
+    file: str
+    log_partition: int | None
 
 
 def has_plain_columns(schema: Any, log_partition: int | None) -> bool:
@@ -38,7 +45,7 @@ def _is_plain(what: str, kind: Any) -> bool:
 
 
 def raw_batches(
-    path: Path, first_group: int, end_group: int, source: str, log_partition: int | None
+    path: Openable, first_group: int, end_group: int, source: str, log_partition: int | None
 ) -> Iterator[Any | list[LogRecord | Reject]]:
     """The records in some row groups of a file with plain columns.
 
@@ -54,30 +61,44 @@ def raw_batches(
             columns = sorted(shape.names.values())
             groups = list(range(first_group, end_group))
             for batch in file.iter_batches(ROWS_PER_BATCH, row_groups=groups, columns=columns):
-                raw = _raw_columns(batch, shape, path, source, number, log_partition)
-                yield _judged(batch, shape, path, source, number, log_partition) if raw is None else raw
+                yield raw_rows(
+                    batch, Place(source, str(path), log_partition), range(number + 1, number + len(batch) + 1)
+                )
                 number += len(batch)
         except (pa.ArrowException, OSError) as error:
             reason = f"the file cannot be read after row {number}: {str(error)[:300]}"
             yield [Reject(source, str(path), number + 1, log_partition, None, reason, None)]
 
 
-def _raw_columns(
-    batch: Any, shape: Shape, path: Path, source: str, number: int, log_partition: int | None
-) -> Any | None:
+def raw_rows(batch: Any, place: Place, positions: Sequence[int]) -> Any | list[LogRecord | Reject]:
+    """Rows with plain columns as a RecordBatch of RAW_SCHEMA, or one by one if a row is not as it should be.
+
+    Args:
+        batch: The rows; other columns may be among them.
+        place: Where they are from.
+        positions: The number of each row in its file, from 1.
+
+    Raises BadRow when a column is missing.
+    """
+    shape = shape_of(list(batch.schema.names), topic=None, has_partition=place.log_partition is not None)
+    raw = _raw_columns(batch, shape, place, positions)
+    return _judged(batch, shape, place, positions) if raw is None else raw
+
+
+def _raw_columns(batch: Any, shape: Shape, place: Place, positions: Sequence[int]) -> Any | None:
     """The rows as a RecordBatch of RAW_SCHEMA; None if a row is not as it should be."""
     columns = {what: batch.column(name) for what, name in shape.names.items()}
     count = len(batch)
-    partition = columns.get("partition", pa.repeat(pa.scalar(log_partition, pa.int32()), count))
+    partition = columns.get("partition", pa.repeat(pa.scalar(place.log_partition, pa.int32()), count))
     if not (_are_numbers(partition, 2**31) and _are_numbers(columns["offset"], 2**63)):
         return None
     topic = columns.get("topic")
     if topic is not None and not all(each is None or each.endswith(TOPIC) for each in topic.unique().to_pylist()):
         return None
     found = {
-        "source": pa.repeat(pa.scalar(source), count),
-        "file": pa.repeat(pa.scalar(str(path)), count),
-        "position": pa.array(range(number + 1, number + count + 1), pa.int64()),
+        "source": pa.repeat(pa.scalar(place.source), count),
+        "file": pa.repeat(pa.scalar(place.file), count),
+        "position": pa.array(positions, pa.int64()),
         "log_partition": partition.cast(pa.int32()),
         "log_offset": columns["offset"].cast(pa.int64()),
         "at_ms": _times_ms(columns.get("timestamp"), count),
@@ -107,17 +128,15 @@ def _times_ms(column: Any | None, count: int) -> Any:
     return compute.if_else(compute.equal(column, -1), pa.scalar(None, pa.int64()), column)
 
 
-def _judged(
-    batch: Any, shape: Shape, path: Path, source: str, number: int, log_partition: int | None
-) -> list[LogRecord | Reject]:
+def _judged(batch: Any, shape: Shape, place: Place, positions: Sequence[int]) -> list[LogRecord | Reject]:
     """The rows one by one, as `fakebroker.history.parquet` reads them."""
+    source, file, log_partition = place
     found: list[LogRecord | Reject] = []
-    for position, row in enumerate(rows_of(batch), number + 1):
+    for position, row in zip(positions, rows_of(batch), strict=True):
         try:
             found.append(
-                record_of(row, shape, source=source, file=str(path), position=position, log_partition=log_partition)
+                record_of(row, shape, source=source, file=file, position=position, log_partition=log_partition)
             )
         except BadRow as fault:
-            sample = sample_of(str(row))
-            found.append(Reject(source, str(path), position, log_partition, None, str(fault), sample))
+            found.append(Reject(source, file, position, log_partition, None, str(fault), sample_of(str(row))))
     return found

@@ -48,7 +48,12 @@ def _read(split: Split, source: str, wanted: Wanted) -> Iterator[Any]:
         )
     else:
         for found in raw_batches(path, split.start, split.end, source, split.log_partition):
-            yield from decode_found(found, wanted) if isinstance(found, list) else decode_batch(found, wanted)
+            yield from decode_raw(found, wanted)
+
+
+def decode_raw(found: Any | list[Found], wanted: Wanted = EVERYTHING) -> Iterator[Any]:
+    """Decode a RecordBatch of RAW_SCHEMA, or what stands in its place."""
+    return decode_found(found, wanted) if isinstance(found, list) else decode_batch(found, wanted)
 
 
 def decode_found(found: Iterable[Found], wanted: Wanted = EVERYTHING) -> Iterator[Any]:

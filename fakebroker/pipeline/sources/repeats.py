@@ -7,13 +7,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fakebroker.history.reading import HistoryFile
+from fakebroker.history.reading import HistoryFile, files_of, has_scheme
 from fakebroker.history.sink_rows import BadRow, shape_of
 from fakebroker.pipeline.sources.parquet_history import has_plain_columns
 from fakebroker.pipeline.tables.decoded import DecodedOptions
 
 MOST_ROWS: Final = 50_000_000  # whose places are compared here; they take 8 bytes each
 _OFFSET_BITS: Final = 47
+
+
+def known_of_paths(paths: Sequence[str]) -> DecodedOptions:
+    """What is known of the rows that paths give: of files with a scheme nothing. Raises HistoryError."""
+    local = [path for path in paths if not has_scheme(path)]
+    known = known_of(files_of(local)) if local else DecodedOptions()
+    return known if len(local) == len(paths) else DecodedOptions()
 
 
 def known_of(files: Sequence[HistoryFile]) -> DecodedOptions:

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
+from fakebroker.history.log_record import Openable
 from fakebroker.history.reading import HistoryError, HistoryFile
 from fakebroker.pipeline.sources.parquet_history import has_plain_columns
 
@@ -65,7 +66,7 @@ def _parquet_splits(file: HistoryFile, start: int, end: int | None, split_bytes:
             first, size = group + 1, 0
 
 
-def parquet_metadata(path: Path) -> Any:
+def parquet_metadata(path: Openable) -> Any:
     """The footer of a Parquet file; None if it has none. Raises OSError."""
     import pyarrow as pa
     import pyarrow.parquet as pq
