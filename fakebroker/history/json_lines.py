@@ -50,7 +50,7 @@ def read_json_lines(
                     if shape is None or tuple(row) != columns:  # a line without its nulls, say
                         named = shape_of(row, topic=topic, has_partition=log_partition is not None)
                         shape, columns = named._replace(text=shape.text if shape else None), tuple(row)
-                    shape = shape.with_text_of(row.get(shape.names["key"]))
+                    shape = shape.with_text_of(row)
                     yield record_of(
                         row, shape, source=source, file=str(path), position=number, log_partition=log_partition
                     )

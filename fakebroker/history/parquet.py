@@ -40,7 +40,7 @@ def read_parquet(
                 for row in rows_of(batch):
                     row_number += 1
                     try:
-                        shape = shape.with_text_of(row[shape.names["key"]])
+                        shape = shape.with_text_of(row)
                         yield _record(row, shape, path, source, row_number, log_partition)
                     except BadRow as fault:
                         sample = str(row)[:96]
@@ -64,7 +64,7 @@ def rows_of(batch: "RecordBatch") -> Iterator[dict[str, Any]]:
 
 
 def _values(column: "Array") -> list[Any]:
-    """A column as Python values: timestamps as numbers of ms, whatever their unit."""
+    """A column as Python values: times as numbers of ms whatever their unit, text that is not UTF-8 with U+FFFD."""
     import pyarrow
     from pyarrow import types
 
@@ -72,4 +72,8 @@ def _values(column: "Array") -> list[Any]:
         column = column.cast(pyarrow.timestamp("ms"), safe=False).cast(pyarrow.int64())
     elif types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    return column.to_pylist()  # type: ignore[no-any-return]
+    try:
+        return column.to_pylist()  # type: ignore[no-any-return]
+    except UnicodeDecodeError:
+        texts = column.cast(pyarrow.large_binary()).to_pylist()
+        return [None if text is None else text.decode("utf-8", "replace") for text in texts]

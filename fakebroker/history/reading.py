@@ -152,7 +152,7 @@ def read_file(file: HistoryFile, source: str, *, topic: str | None = None) -> It
 def _files_at(text: str) -> Iterator[HistoryFile]:
     """The files of one path or pattern. Raises HistoryError if there are none."""
     if "://" in text:
-        raise HistoryError(f"{text}: only files of this machine are read without Spark; use --engine spark")
+        raise HistoryError(f"{text}: a history is read from files that this machine sees; copy or mount them")
     if has_magic(text) and not Path(text).exists():
         matches = sorted(glob(text, recursive=True))
         if not matches:
@@ -180,7 +180,7 @@ def _files_of_path(path: Path, *, may_skip: bool) -> Iterator[HistoryFile]:
             raise HistoryError(f"{path}: there is no such file or folder")
         if path.is_dir():
             yield from sorted(_files_in(path), key=_order)
-        elif file := _known(path):
+        elif path.is_file() and (file := _known(path)):
             yield file
         elif not may_skip:
             raise HistoryError(f"{path}: {_why_unknown(path)}")
@@ -197,7 +197,7 @@ def _files_in(folder: Path) -> Iterator[HistoryFile]:
             continue  # what Spark and others keep beside the data
         if child.is_dir():
             yield from _files_in(child)
-        elif _suffix(child) in _SUFFIXES and (file := _known(child)):
+        elif child.is_file() and _suffix(child) in _SUFFIXES and (file := _known(child)):
             yield file
 
 
@@ -233,6 +233,8 @@ def _partition_of(path: Path) -> int | None:
 
 
 def _why_unknown(path: Path) -> str:
+    if not path.is_file():
+        return "neither a file nor a folder; what comes out of a pipe must be in a file, which can be read again"
     if path.stat().st_size == 0:
         return "the file is empty"
     if _SUFFIXES.get(_suffix(path)) == "segment" or _kind_by_bytes(path) == "segment":

@@ -174,6 +174,14 @@ def test_a_range_is_read_whole_in_small_pieces(broker: FakeBroker) -> None:
     assert found == [b"%d" % number for number in range(3, 37)]
 
 
+def test_an_empty_range_asks_for_nothing(broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Fetch at the end of a log would be held back, and with it all that is asked of that broker next."""
+    with client_of(broker) as cluster:
+        monkeypatch.setattr(cluster, "begin_fetch", lambda fetch: pytest.fail(f"it asks for {fetch}"))
+
+        assert list(read_range(cluster, Fetch(FIRST, 0), 0)) == []
+
+
 def test_a_range_that_ends_early_is_an_error(broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading to an offset that the log does not reach ends, and says where."""
     monkeypatch.setattr("fakebroker.cluster_client.reading.WAIT_MS", 1)

@@ -87,6 +87,26 @@ def test_nothing_to_read(tmp_path: Path) -> None:
         files_of([])
 
 
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    """What it is is found by reading, and what was read of a pipe is gone: it would give too little in silence."""
+    reading, writing = os.pipe()
+    os.write(writing, line().encode())
+    os.close(writing)
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "x.jsonl").write_text(line())
+
+    with pytest.raises(HistoryError, match="neither a file nor a folder"):
+        files_of([f"/dev/fd/{reading}"])
+    assert [file.path.name for file in files_of([tmp_path])] == ["x.jsonl"]
+    os.close(reading)
+
+
+def test_files_elsewhere_are_refused() -> None:
+    """An address is no path, with neither engine."""
+    with pytest.raises(HistoryError, match="s3a://bucket/x: a history is read from files that this machine sees"):
+        files_of(["s3a://bucket/x"])
+
+
 def test_a_name_that_is_no_text(tmp_path: Path) -> None:
     """A file whose name is not UTF-8 has no place in a table: an error shows it."""
     path = tmp_path / os.fsdecode(b"\xff.json")

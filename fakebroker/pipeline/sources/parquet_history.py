@@ -72,7 +72,7 @@ def _raw_columns(
     if not (_are_numbers(partition, 2**31) and _are_numbers(columns["offset"], 2**63)):
         return None
     topic = columns.get("topic")
-    if topic is not None and not all(each is None or each.endswith(TOPIC) for each in topic.unique().to_pylist()):
+    if topic is not None and compute.all(compute.ends_with(topic, TOPIC)).as_py() is False:
         return None
     found = {
         "source": pa.repeat(pa.scalar(source), count),
