@@ -55,12 +55,14 @@ def live_ends(
 ) -> list[dict[str, Any]]:
     """Where the logs of topics begin and end now, as rows of the table `log_ends`; `at_ms` is the time of asking.
 
-    Partitions that are not there any more, of topics that were deleted, are left out. Raises ClusterError.
+    Partitions that are not there any more, of topics that were deleted, are left out, and those that have no leader who
+    could answer. Raises ClusterError.
     """
     wanted = {TopicPartition(*each) for each in partitions}
     with ClusterClient(bootstrap, client_id=_CLIENT_ID) as cluster:
         found = cluster.topics(sorted({each.topic for each in wanted}))
-        there = sorted(each for topic in found.values() for each in topic.partitions if each in wanted)
+        led = (each for topic in found.values() for each in topic.partitions if topic.leaders[each.partition])
+        there = sorted(wanted.intersection(led))
         starts = cluster.offsets(dict.fromkeys(there, EARLIEST))
         ends = cluster.offsets(dict.fromkeys(there, LATEST))
     return [

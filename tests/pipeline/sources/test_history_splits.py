@@ -164,6 +164,10 @@ def test_it_is_known_when_records_cannot_repeat(tmp_path: Path) -> None:
     segment(tmp_path / "broker-1", batch(0, 3))
     segment(tmp_path / "broker-1", batch(3, 3), base_offset=3)
     assert known_of(files_of([tmp_path])) == (False, True)
+    copy = segment(tmp_path / "broker-1", batch(3, 3), base_offset=3).with_name("copy.log")
+    copy.write_bytes(batch(3, 3))
+    assert known_of(files_of([tmp_path])) == (True, True)
+    copy.unlink()
     segment(tmp_path / "broker-2", batch(0, 3))
     assert known_of(files_of([tmp_path])) == (True, True)
 
