@@ -55,7 +55,7 @@ def growth_and_skew(records: int) -> str:
     one = took_s[records, "even", 1] / took_s[records, "even", 2]
     rows += [
         "",
-        f"- One group with 90 % of the commits: {hot:.2f} times the even case (goal {HOT_GOAL:g}: {met(hot <= HOT_GOAL)}).",
+        f"- One group with 90 % of them: {hot:.2f} times the even case (goal {HOT_GOAL:g}: {met(hot <= HOT_GOAL)}).",
         f"- Two cores are {one:.2f} times as fast as one (goal 1.6: {met(one >= 1.6)}).",
         "",
     ]
