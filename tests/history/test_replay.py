@@ -1,8 +1,14 @@
 """Replays of histories with another retention, and the retention what-if, which must say the same."""
 
+import json
+
 import pytest
 
 from fakebroker.history.replay import Committed, Expired, GroupChanged, OffsetDeleted, TransactionEnded, replay
+from fakebroker.pipeline.oracle.commits import commits
+from fakebroker.pipeline.oracle.group_states import group_states
+from fakebroker.pipeline.oracle.retention_losses import retention_losses
+from fakebroker.pipeline.tables import table
 from fakebroker.pipeline.tables.retention_losses import DAY_MS, HOUR_MS, WhatifOptions
 from fakebroker.records.offsets_topic import TopicPartition, stored_offset
 from tests.support.histories import make_history
@@ -101,3 +107,25 @@ def test_what_ifs_of_many_histories() -> None:
     """The same for hundreds of histories."""
     for seed in range(1000, 1200):
         test_a_what_if_is_what_the_broker_does(seed)
+
+
+@pytest.mark.parametrize("seed", [2, 8, 15, 27])
+def test_a_what_if_of_a_journal_with_the_recorded_retention(seed: int) -> None:
+    """It is what the journal says that expired; deletions, which a journal tells by requests only, are known."""
+    history = make_history(seed, steps=100, moves=False, nodes=1)
+    blank = dict.fromkeys(table("events").column_names)
+    events = [
+        {**blank, **row, **{name: json.dumps(row[name]) for name in ("request", "response") if name in row}}
+        for row in history.rows
+    ]
+    recorded = history.of_kind("offset_expired")
+    first_ms, a_cleanup_ms = min(row["wall_ms"] for row in history.rows), recorded[0]["wall_ms"]
+    since_ms = first_ms - (first_ms - a_cleanup_ms) % (10 * MINUTE_MS)
+    retention_ms = history.retention_ms
+    options = WhatifOptions((retention_ms,), retention_ms, since_ms=since_ms, until_ms=history.end_ms)
+
+    losses = retention_losses(commits([], events), [], group_states([], events), events, [], options=options)
+
+    times = ("committed_ms", "due_ms", "wall_ms", "rule")
+    expected = [tuple(row[name] for name in ("group", "topic", "partition", "offset", *times)) for row in recorded]
+    assert as_expired(losses, retention_ms) == sorted(expected)

@@ -40,19 +40,19 @@ def _deletion(place: Row, source: str, group_id: str, topic: str, partition: int
 
 def _of_offset_delete(row: Row) -> Iterator[Row]:
     request, response = (_message(row[name]) for name in ("request", "response"))
-    if response.get("errorCode"):
+    if response.get("ErrorCode"):
         return
-    for topic in response.get("topics") or ():
-        for each in topic["partitions"]:
-            if not each["errorCode"]:
+    for topic in response.get("Topics") or ():
+        for each in topic["Partitions"]:
+            if not each["ErrorCode"]:
                 yield _deletion(
-                    row, row["run"], request["groupId"], topic["name"], each["partitionIndex"], row["wall_ms"]
+                    row, row["run"], request["GroupId"], topic["Name"], each["PartitionIndex"], row["wall_ms"]
                 )
 
 
 def _of_delete_topics(row: Row, partitions: dict[tuple[str, str], set[tuple[str, int]]]) -> Iterator[Row]:
     response = _message(row["response"])
-    gone = {each["name"] for each in response.get("responses") or () if not each["errorCode"]}
+    gone = {each["Name"] for each in response.get("Responses") or () if not each["ErrorCode"]}
     for (source, group_id), known in sorted(partitions.items()):
         for topic, partition in sorted(known):
             if source == row["run"] and topic in gone:

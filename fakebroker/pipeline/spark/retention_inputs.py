@@ -9,9 +9,9 @@ from fakebroker.pipeline.tables.retention_losses import WhatifOptions
 
 OFFSETS = (*KEY, "own", "applied", "ms", "committed_offset", "committed_ms", "expires_ms")
 GONE = (*KEY, "own", "ms", "raw_ms", "passes")
-_PARTITIONS = "ARRAY<STRUCT<partitionIndex: INT, errorCode: INT>>"
-_ANSWER = f"STRUCT<errorCode: INT, topics: ARRAY<STRUCT<name: STRING, partitions: {_PARTITIONS}>>>"
-_TOPICS_ANSWER = "STRUCT<responses: ARRAY<STRUCT<name: STRING, errorCode: INT>>>"
+_PARTITIONS = "ARRAY<STRUCT<PartitionIndex: INT, ErrorCode: INT>>"
+_ANSWER = f"STRUCT<ErrorCode: INT, Topics: ARRAY<STRUCT<Name: STRING, Partitions: {_PARTITIONS}>>>"
+_TOPICS_ANSWER = "STRUCT<Responses: ARRAY<STRUCT<Name: STRING, ErrorCode: INT>>>"
 
 
 def offset_rows(commits: DataFrame) -> DataFrame:
@@ -162,28 +162,35 @@ def deletions(commits: DataFrame, events: DataFrame) -> DataFrame:
 def _offset_deletes(requests: DataFrame) -> DataFrame:
     answered = requests.where(F.col("api") == "OffsetDelete").select(
         "source",
-        F.get_json_object("request", "$.groupId").alias("group_id"),
+        F.get_json_object("request", "$.GroupId").alias("group_id"),
         F.from_json("response", _ANSWER).alias("answer"),
         "own",
         "ms",
     )
-    topics = answered.where(F.coalesce(F.col("answer.errorCode"), F.lit(0)) == 0).select(
-        "source", "group_id", "own", "ms", F.explode("answer.topics").alias("topic")
+    topics = answered.where(F.coalesce(F.col("answer.ErrorCode"), F.lit(0)) == 0).select(
+        "source", "group_id", "own", "ms", F.explode("answer.Topics").alias("topic")
     )
-    each = topics.select("source", "group_id", "own", "ms", "topic.name", F.explode("topic.partitions").alias("each"))
+    each = topics.select(
+        "source",
+        "group_id",
+        "own",
+        "ms",
+        F.col("topic.Name").alias("name"),
+        F.explode("topic.Partitions").alias("each"),
+    )
     return _as_tombstones(
-        each.where(F.col("each.errorCode") == 0)
+        each.where(F.col("each.ErrorCode") == 0)
         .withColumn("topic", F.col("name"))
-        .withColumn("partition", F.col("each.partitionIndex"))
+        .withColumn("partition", F.col("each.PartitionIndex"))
     )
 
 
 def _topic_deletes(requests: DataFrame, commits: DataFrame) -> DataFrame:
     answered = requests.where(F.col("api") == "DeleteTopics").select(
-        "source", F.explode(F.from_json("response", _TOPICS_ANSWER).getField("responses")).alias("each"), "own", "ms"
+        "source", F.explode(F.from_json("response", _TOPICS_ANSWER).getField("Responses")).alias("each"), "own", "ms"
     )
-    gone = answered.where((F.col("each.errorCode") == 0) & F.col("each.name").isNotNull()).select(
-        "source", F.col("each.name").alias("topic"), "own", "ms"
+    gone = answered.where((F.col("each.ErrorCode") == 0) & F.col("each.Name").isNotNull()).select(
+        "source", F.col("each.Name").alias("topic"), "own", "ms"
     )
     known = commits.where(F.col("log_partition").isNull()).select("source", "group_id", "topic", "partition").distinct()
     return _as_tombstones(known.join(F.broadcast(gone), ["source", "topic"], how="inner"))

@@ -1,6 +1,6 @@
 """The retention what-if on Spark: how long it takes, how it grows, one hot group, one core and two.
 
-    python -m bench.spark_whatif 1000000 [even|hot] [cores]
+    python -m bench.spark.whatif 1000000 [even|hot] [cores]
 
 Rows of `commits` and `group_states` are made by Spark and stored once; measured is from there to stored losses.
 """

@@ -76,7 +76,7 @@ def seconds(frame: "DataFrame") -> float:
 
 def main(arguments: list[str] | None = None) -> int:
     """Make both journals' tables, the even one first and once before that, and print the ratios; status 1 over GOAL."""
-    parser = argparse.ArgumentParser(prog="bench.spark_gold", description=__doc__)
+    parser = argparse.ArgumentParser(prog="bench.spark.gold", description=__doc__)
     parser.add_argument("--commits", type=int, default=COMMITS)
     parser.add_argument("--master", default="local[2]")
     options = parser.parse_args(arguments)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bench.spark_records import parquet_of
+from bench.spark.records import parquet_of
 from fakebroker.pipeline.session import spark_session
 from fakebroker.pipeline.sources.history import history_frame
 

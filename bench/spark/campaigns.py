@@ -1,6 +1,6 @@
 """Speed of campaigns: runs a second in one process, in two, and on Spark, in turns within one run.
 
-python -m bench.spark_campaigns [--seeds 20] [--rounds 3]
+python -m bench.spark.campaigns [--seeds 20] [--rounds 3]
 """
 
 import argparse
@@ -14,7 +14,7 @@ from fakebroker.campaign.on_spark import runs_on_spark, small_batches
 from fakebroker.campaign.plan import Campaign, read_campaign
 from fakebroker.pipeline.session import spark_session
 
-SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
+SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 WAYS = ("one process", "two processes", "Spark, local[2]")
 
 

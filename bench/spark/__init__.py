@@ -1,0 +1,1 @@
+"""Speed of the data pipeline on Spark: `make bench-spark`."""
