@@ -71,11 +71,6 @@ class View:
         self.topics.update(found)
         return found
 
-    def leader_of(self, partition: TopicPartition) -> Leader | None:
-        """Who leads a partition, None if that is not known."""
-        topic = self.topics.get(partition.topic)
-        return None if topic is None else topic.leaders.get(partition.partition)
-
 
 def metadata_request(names: Sequence[str] | None, *, creates: bool = False) -> MetadataRequest:
     """A request about these topics, all if None; whether it `creates` those that do not exist."""

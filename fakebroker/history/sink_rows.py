@@ -44,12 +44,10 @@ class Shape(NamedTuple):
         names: The column of the file by what it is: "key", "value", "topic", "partition", "offset", "timestamp". The
             partition may be missing if the file's folder tells it; value, topic and timestamp may be missing, too.
         text: How bytes are written as text: "hex" or "base64"; None as long as no key has told.
-        topic: The topic whose records are wanted; None for `__consumer_offsets` and its mirrors.
     """
 
     names: dict[str, str]
     text: str | None = None
-    topic: str | None = None
 
     def of(self, row: Mapping[str, Any], what: str) -> Any:
         """What a row has as its "key", "value" and so on, out of Connect's envelope; None if it has no such column."""
@@ -71,7 +69,7 @@ class Shape(NamedTuple):
         raise BadRow("the key is neither hexadecimal nor base64 of a key of __consumer_offsets")
 
 
-def shape_of(columns: Mapping[str, Any] | list[str], *, topic: str | None, has_partition: bool) -> Shape:
+def shape_of(columns: Mapping[str, Any] | list[str], *, has_partition: bool) -> Shape:
     """The shape of a file whose rows have these columns; `has_partition` if its folder tells the partition.
 
     Raises BadRow when there is no key, offset or partition among them.
@@ -81,7 +79,7 @@ def shape_of(columns: Mapping[str, Any] | list[str], *, topic: str | None, has_p
     if missing := [what for what in needed if what not in names]:
         there = ", ".join(map(str, columns)).encode("utf-8", "replace").decode() or "none"
         raise BadRow(f"no column for {' and '.join(missing)}; there are {there}"[:300])
-    return Shape(names, topic=topic)
+    return Shape(names)
 
 
 def record_of(
@@ -97,7 +95,7 @@ def record_of(
         position: The line or row there, from 1.
         log_partition: What the file's folder says; used if the row does not say it.
     """
-    _check_topic(shape.of(row, "topic"), shape.topic)
+    _check_topic(shape.of(row, "topic"))
     if "partition" in shape.names:
         log_partition = _number(shape.of(row, "partition"), "partition", _INT32)
     assert log_partition is not None, "shape_of has checked it"
@@ -120,12 +118,10 @@ def unwrapped(value: Any) -> Any:
     return value
 
 
-def _check_topic(topic: Any, wanted: str | None) -> None:
+def _check_topic(topic: Any) -> None:
     """A record of another topic is none of ours; a mirror's topic may have a prefix, as `west.__consumer_offsets`."""
-    if topic is None or topic == wanted:
-        return
-    if wanted is not None or not isinstance(topic, str) or not topic.endswith(TOPIC):
-        raise BadRow(f"a record of topic {str(topic)[:100]!r}, not of {wanted or TOPIC}")
+    if topic is not None and not (isinstance(topic, str) and topic.endswith(TOPIC)):
+        raise BadRow(f"a record of topic {str(topic)[:100]!r}, not of {TOPIC}")
 
 
 def _number(value: Any, what: str, limit: int) -> int:

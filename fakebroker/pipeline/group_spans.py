@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS
+from fakebroker.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.pipeline.group_records import CLASSIC_KIND, by_group, group_type, key_of, origin_of, part_of, value_of
 from fakebroker.pipeline.member_bytes import CONSUMER, subscribed_topics
 

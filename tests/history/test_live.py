@@ -83,9 +83,9 @@ def test_ends_of_partitions_without_a_leader_are_left_out() -> None:
     assert [row["partition"] for row in rows] == [0]
 
 
-def test_without_a_broker_or_the_log_it_is_told(broker: FakeBroker) -> None:
-    """An address at which nobody answers, and a topic that is not there."""
-    with pytest.raises(NoSuchPartition, match="no topic 'nothing'"):
-        live_spans(broker.bootstrap, "nothing")
+def test_without_a_broker_or_the_log_it_is_told() -> None:
+    """An address that is none, and a cluster that no group has used yet."""
+    with FakeBroker() as broker, pytest.raises(NoSuchPartition, match="no topic '__consumer_offsets'"):
+        live_spans(broker.bootstrap)
     with pytest.raises(NoBroker, match="is no HOST:PORT"):
         live_spans("localhost")

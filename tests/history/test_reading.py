@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fakebroker.history.reading import HistoryError, HistoryFile, Summary, files_of, read_history
+from fakebroker.history.reading import HistoryError, HistoryFile, files_of, read_history
 from tests.history.samples import KEY, batch, segment, value
 
 
@@ -116,20 +116,15 @@ def test_a_name_that_is_no_text(tmp_path: Path) -> None:
         files_of([tmp_path])
 
 
-def test_rows_and_their_summary(tmp_path: Path) -> None:
-    """A history gives the rows of all files, and counts them: rejects by reason, without its numbers."""
+def test_the_rows_of_all_files(tmp_path: Path) -> None:
+    """Those of a file stand together, what cannot be read where it was found."""
     segment(tmp_path, batch(0, 3) + batch(3, 2)[:50], partition=0)
     segment(tmp_path, batch(0, 3) + batch(3, 2)[:60], partition=1)
-    history = read_history([tmp_path], source="west")
 
-    rows = list(history)
+    rows = list(read_history([tmp_path], source="west"))
 
     assert [row["what"] for row in rows] == ["commit"] * 3 + ["reject"] + ["commit"] * 3 + ["reject"]
     assert {row["source"] for row in rows} == {"west"}
-    expected = Summary(2, 6, 6, {"the file ends in a batch: N of its N bytes are there": 2})
-    assert history.summary == expected
-    assert list(history) == rows
-    assert history.summary == expected
 
 
 def test_the_source_does_not_depend_on_the_path(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS
+from fakebroker.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
 
 Row = dict[str, Any]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
-from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS
+from fakebroker.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.pipeline.group_records import sorted_records
 from fakebroker.pipeline.group_spans import spans
 from fakebroker.pipeline.group_transitions import LOADED, is_unload

@@ -56,7 +56,7 @@ def _has_twice(files: Sequence[HistoryFile]) -> bool:
 
 def _places(file: HistoryFile, parquet: Any) -> Any:
     """Partition and offset of every row, as one number. Numbers that do not fit may be alike: that is the safe side."""
-    names = shape_of(list(parquet.schema_arrow.names), topic=None, has_partition=file.log_partition is not None).names
+    names = shape_of(list(parquet.schema_arrow.names), has_partition=file.log_partition is not None).names
     wanted = [names[what] for what in ("partition", "offset") if what in names]
     table = parquet.read(columns=wanted)
     offsets = _numbers(table, names["offset"])

@@ -3,8 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS
-from fakebroker.pipeline.contract import SPARK_TYPES, Column, Table
+from fakebroker.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS, SPARK_TYPES, Column, Table
 
 
 def of_table(frame: DataFrame, table: Table) -> DataFrame:
