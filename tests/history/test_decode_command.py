@@ -10,7 +10,9 @@ from fakebroker.cli import main
 from fakebroker.pipeline.publish import Published
 from fakebroker.pipeline.rows import Rows, read_rows
 from fakebroker.pipeline.tables import table
-from tests.history.samples import batch, marker, segment
+from fakebroker.records.batch import build_batch
+from fakebroker.records.record_codec import Record
+from tests.history.samples import AT_MS, KEY, batch, marker, segment, value
 
 
 def decode(*arguments: str | Path) -> Result:
@@ -49,6 +51,28 @@ def test_a_running_broker_becomes_tables(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert [(row["group_id"], row["committed_offset"]) for row in rows(tmp_path / "out", "commits")] == [("billing", 2)]
     assert [(row["partition"], row["log_end_offset"]) for row in rows(tmp_path / "out", "log_ends")] == [(0, 3)]
+
+
+def test_a_negative_committed_offset_is_a_row(tmp_path: Path) -> None:
+    """Brokers store it, Kafka too; it keeps nothing else from being published."""
+    records = [Record(n, AT_MS, KEY, value(offset)) for n, offset in enumerate((-1, -(2**63), 2**63 - 1))]
+    segment(tmp_path / "data", build_batch(records))
+    result = decode(tmp_path / "data", "--out", tmp_path / "out")
+
+    assert result.exit_code == 0, result.output
+    assert [row["committed_offset"] for row in rows(tmp_path / "out", "commits")] == [-1, -(2**63), 2**63 - 1]
+
+
+def test_two_logs_taken_for_one_are_an_error(tmp_path: Path) -> None:
+    """Another cluster has the group in another partition: which, and what to do, is said."""
+    segment(tmp_path / "one", batch(0, 1), partition=3)
+    segment(tmp_path / "two", batch(0, 1), partition=40)
+    result = decode(tmp_path / "one", tmp_path / "two", "--out", tmp_path / "out")
+
+    assert result.exit_code == 1
+    assert "a group is in one partition of a log; logs of several clusters" in result.output
+    assert '"group_id": "billing", "log_partition": 3, "other_log_partition": 40' in result.output
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
