@@ -32,6 +32,10 @@ class Column(NamedTuple):
     is_nullable: bool = False
 
 
+KEY_CHECK: Final = "key"
+"""The name of the check that every table has, that its key is unique."""
+
+
 class Check(NamedTuple):
     """Something that must be true of a table, as a query that returns the rows of which it is not.
 
@@ -73,7 +77,7 @@ class Table(NamedTuple):
     def _key_is_unique(self) -> Check:
         columns = ", ".join(f"`{name}`" for name in self.key)
         query = f"SELECT {columns}, COUNT(*) AS times FROM {self.name} GROUP BY {columns} HAVING COUNT(*) > 1"
-        return Check("key", f"no two rows have the same {', '.join(self.key)}", query)
+        return Check(KEY_CHECK, f"no two rows have the same {', '.join(self.key)}", query)
 
     @property
     def _columns_are_there(self) -> Check:

@@ -7,7 +7,8 @@ from click.testing import CliRunner, Result
 
 from fakebroker import FakeBroker
 from fakebroker.cli import main
-from fakebroker.pipeline.publish import Published
+from fakebroker.history import decode_command
+from fakebroker.pipeline.publish import ChecksFailed, FailedCheck, Published
 from fakebroker.pipeline.rows import Rows, read_rows
 from fakebroker.pipeline.tables import table
 from fakebroker.records.batch import build_batch
@@ -73,6 +74,28 @@ def test_two_logs_taken_for_one_are_an_error(tmp_path: Path) -> None:
     assert "a group is in one partition of a log; logs of several clusters" in result.output
     assert '"group_id": "billing", "log_partition": 3, "other_log_partition": 40' in result.output
     assert not (tmp_path / "out").exists()
+
+
+def test_records_that_repeat_are_compared_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the names of files promised more than is so, it is done once more; other checks that fail are the end."""
+    check = table("commits").all_checks[0]
+    asked: list[bool] = []
+
+    def publish(_: object, *, may_repeat: bool) -> str:
+        asked.append(may_repeat)
+        if not may_repeat:
+            raise ChecksFailed([FailedCheck("commits", check, [])])
+        return "published"
+
+    monkeypatch.setattr(decode_command, "_publish", publish)
+    result = decode("x", "--out", tmp_path)
+    assert (result.exit_code, asked) == (0, [False, True])
+    assert result.output.endswith("comparing all records\npublished\n")
+
+    check = table("commits").all_checks[-1]
+    result = decode("x", "--out", tmp_path)
+    assert (result.exit_code, asked) == (1, [False, True, False])
+    assert "Error: commits: it is not so that the outcome is" in result.output
 
 
 @pytest.mark.parametrize(
