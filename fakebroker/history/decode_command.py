@@ -33,6 +33,9 @@ def decode(paths: tuple[str, ...], out: str, source: str | None, bootstrap: str 
     """
     if bool(paths) == bool(bootstrap):
         raise click.UsageError("give either PATHs or --bootstrap")
+    for name, text in (("--out", out), ("--source", source or "")):
+        if not _is_utf_8(text):
+            raise click.BadParameter(f"{text!r} is not UTF-8", param_hint=name)
     with chosen_engine(choice) as (engine, progress):
         from fakebroker.pipeline.publish import ChecksFailed
 
@@ -45,6 +48,11 @@ def decode(paths: tuple[str, ...], out: str, source: str | None, bootstrap: str 
             click.echo("a record stands twice in the segments of a folder: once more, comparing all records", err=True)
             told = _publish(asked, may_repeat=True)
         click.echo(told)
+
+
+def _is_utf_8(text: str) -> bool:
+    """Whether an argument was UTF-8 on the command line: Python keeps other bytes as surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 class _Asked(NamedTuple):

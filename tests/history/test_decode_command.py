@@ -103,6 +103,7 @@ def test_records_that_repeat_are_compared_in_the_end(tmp_path: Path, monkeypatch
     [
         ((), 2, "give either PATHs or --bootstrap"),
         (("x", "--bootstrap", "localhost:1"), 2, "give either PATHs or --bootstrap"),
+        (("x", "--source", "\udcff"), 2, "'\\udcff' is not UTF-8"),
         (("nowhere",), 1, "Error: nowhere: there is no such file or folder"),
         (("--bootstrap", "localhost"), 1, "is no HOST:PORT"),
     ],
