@@ -9,7 +9,8 @@ from fakebroker.cluster_client.cluster_client import EARLIEST, LATEST, ClusterCl
 from fakebroker.cluster_client.errors import NoSuchPartition
 from fakebroker.cluster_client.topics import TopicPartition
 from fakebroker.errors import FakebrokerError
-from fakebroker.pipeline.kafka_source.options import OptionError, Position, ReadOptions, wrong
+from fakebroker.pipeline.kafka_source.options import Position, ReadOptions
+from fakebroker.pipeline.source_options import OptionError, wrong
 
 Offsets = dict[TopicPartition, int]
 OffsetsJson = dict[str, dict[str, int]]

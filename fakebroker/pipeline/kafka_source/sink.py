@@ -9,8 +9,8 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 from fakebroker.cluster_client.cluster_client import TIMEOUT_MS, ClusterClient
 from fakebroker.cluster_client.topics import TopicPartition
 from fakebroker.errors import FakebrokerError
-from fakebroker.pipeline.kafka_source.options import Options
 from fakebroker.pipeline.kafka_source.partitioner import Partitioner
+from fakebroker.pipeline.source_options import Options
 from fakebroker.records.batch import build_batch
 from fakebroker.records.compression import CODEC_NAMES
 from fakebroker.records.record_codec import Record
