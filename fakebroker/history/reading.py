@@ -13,8 +13,9 @@ from typing import Final, Literal, NamedTuple
 
 from fakebroker.errors import FakebrokerError
 from fakebroker.history.decode import Row, decode_all
-from fakebroker.history.json_lines import GZIP_MAGIC, read_json_lines
+from fakebroker.history.json_lines import read_json_lines
 from fakebroker.history.log_record import LogRecord, Reject
+from fakebroker.history.packed import GZIP_MAGIC
 from fakebroker.history.parquet import PARQUET_MAGIC, read_parquet
 from fakebroker.history.segments import Segment, read_segment
 from fakebroker.history.sink_rows import TOPIC
