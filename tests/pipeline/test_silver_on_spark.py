@@ -181,7 +181,7 @@ def test_a_stream_takes_each_file_once_whatever_happens(spark: "SparkSession", t
     (folder / "1.jsonl").write_bytes(line_of(event(0)) + line_of(event(1)) + b"{torn")
     (folder / "3.jsonl.open").write_bytes(line_of(event(4)))
     ingest_stream(spark, folder, out, checkpoint)
-    (folder / "2.jsonl").write_bytes(line_of(event(2)) + line_of(event(1)))
+    (folder / "2 %20é.jsonl").write_bytes(line_of(event(2)) + line_of(event(1)))
     (folder / "0.jsonl").write_bytes(line_of(event(3)))
     shutil.copy(folder / "1.jsonl", folder / "4.jsonl")
     (folder / "3.jsonl.open").rename(folder / "3.jsonl")

@@ -112,6 +112,17 @@ def test_what_is_being_written_is_left_for_later(tmp_path: Path) -> None:
     assert found.latest(is_growing=True) == {str(path): path.stat().st_size, str(newer): 0}
 
 
+def test_a_segment_that_was_compacted_meanwhile_is_read_anew(tmp_path: Path) -> None:
+    """Its records stand elsewhere in it: what was read comes again, which changes nothing, and nothing is damaged."""
+    path = segment(tmp_path, batch(0, 2) + batch(2, 2))
+    found = Files([str(tmp_path)])
+    begun = found.latest(is_growing=True)
+    path.write_bytes(batch(1, 1) + batch(3, 1) + batch(4, 9))
+    rows = rows_of(found.splits(begun, found.latest(is_growing=True)))
+
+    assert [(row["what"], row["log_offset"]) for row in rows] == [("commit", n) for n in (1, *range(3, 13))]
+
+
 def test_json_lines_are_read_as_a_whole(tmp_path: Path) -> None:
     """A file of lines is one part, rejects included."""
     line = {"partition": 0, "offset": 1, "timestamp": 5, "key": KEY.hex(), "value": value(1).hex()}
