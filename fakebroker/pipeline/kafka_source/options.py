@@ -12,8 +12,8 @@ from fakebroker.cluster_client.cluster_client import (
     READ_UNCOMMITTED,
     TIMEOUT_MS,
 )
-from fakebroker.cluster_client.topics import TopicPartition
 from fakebroker.pipeline.source_options import OptionError, Options, wrong
+from fakebroker.records.offsets_topic import TopicPartition
 
 
 class Subscription(NamedTuple):

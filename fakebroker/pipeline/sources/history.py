@@ -34,7 +34,7 @@ from fakebroker.history.reading import SOURCE
 from fakebroker.pipeline.arrow_decode import EVERYTHING, Wanted
 from fakebroker.pipeline.source_options import Options, wrong
 from fakebroker.pipeline.sources.inputs import Files, Input, Live, Positions
-from fakebroker.pipeline.sources.reading import read_split
+from fakebroker.pipeline.sources.split_reading import read_split
 from fakebroker.pipeline.sources.splits import SPLIT_BYTES, Split, balanced
 from fakebroker.pipeline.tables.decoded import TABLE
 

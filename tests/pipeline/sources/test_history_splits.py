@@ -12,8 +12,8 @@ import pytest
 from fakebroker.history.reading import HistoryError, files_of, read_history
 from fakebroker.pipeline.rows import Row, Rows, from_arrow
 from fakebroker.pipeline.sources.inputs import Files
-from fakebroker.pipeline.sources.reading import read_split
 from fakebroker.pipeline.sources.repeats import known_of
+from fakebroker.pipeline.sources.split_reading import read_split
 from fakebroker.pipeline.sources.splits import Split, balanced
 from tests.history.samples import KEY, batch, marker, segment, value
 from tests.support.published import row_differences
