@@ -50,7 +50,7 @@ def run(
 
     What came of each run is a row of the table campaign_runs, what failed alike one of campaign_failures.
 
-    Exit status: 0 all runs passed, 1 some failed, 2 files or options that cannot be.
+    Exit status: 0 all runs passed, 1 some failed or the tables could not be made, 2 files or options that cannot be.
     """
     from fakebroker.campaign.plan import read_campaign
     from fakebroker.scenario.language.yaml_file import check_extra
