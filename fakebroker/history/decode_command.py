@@ -30,6 +30,8 @@ def decode(paths: tuple[str, ...], out: str, source: str | None, bootstrap: str 
     """
     if bool(paths) == bool(bootstrap):
         raise click.UsageError("give either PATHs or --bootstrap")
+    if source is not None and not source.isprintable():  # a table must have it: not every argument is UTF-8
+        raise click.BadParameter(f"{source!r} is no text that can be shown", param_hint="--source")
     with chosen_engine(choice) as (engine, progress):
         from fakebroker.pipeline.build import FROM_LOG, make_tables
         from fakebroker.pipeline.publish import staging
