@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import click
 
+from fakebroker.engine.printable import printable
 from fakebroker.pipeline.engine_options import EngineChoice, chosen_engine, engine_options
 from fakebroker.pipeline.tables.retention_losses import POLICIES, WhatifOptions
 
@@ -118,7 +119,7 @@ def _told(out: Path, options: WhatifOptions) -> str:
         return "no group would lose an offset with any of these retentions"
     order = sorted(lost, key=lambda group: (-sum(each[0] for each in lost[group].values()), group))
     headings = ["group", *map(_span, options.retentions_ms)]
-    rows = [[group, *(_cell(lost[group].get(each)) for each in options.retentions_ms)] for group in order]
+    rows = [[printable(group), *(_cell(lost[group].get(each)) for each in options.retentions_ms)] for group in order]
     shown = [headings, *rows[:_MOST_SHOWN]]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in shown]

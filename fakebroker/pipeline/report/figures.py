@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from fakebroker.pipeline.report.words import short
+from fakebroker.pipeline.report.words import short, visible
 
 PALETTE: Final = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#B39B00")
 OTHERS: Final = "#8C8C8C"
@@ -45,7 +45,7 @@ def name(text: str) -> str:
 
 def escaped(text: str) -> str:
     """A text that plotly shows as it is."""
-    return html.escape(text, quote=False)
+    return html.escape(visible(text), quote=False)
 
 
 def at(ms: int) -> str:
