@@ -79,9 +79,9 @@ def contract_of(name: str) -> Table:
 
 
 def tables_in(query: str) -> list[str]:
-    """The tables that a query names."""
-    words = set(re.findall(r"\w+", query))
-    return [name for name in NAMES if name in words]
+    """The tables that a query reads. Columns may have names of tables, too: group_health has `commits`."""
+    read = set(re.findall(r"\b(?:FROM|JOIN) (\w+)", query))
+    return [name for name in NAMES if name in read]
 
 
 class PythonEngine:

@@ -2,22 +2,18 @@
 
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from fakebroker.errors import FakebrokerError
 from fakebroker.pipeline import publish as publish_module
-from fakebroker.pipeline.engines import Engine, PythonEngine, SparkEngine
+from fakebroker.pipeline.engines import Engine, PythonEngine
 from fakebroker.pipeline.progress import Progress
 from fakebroker.pipeline.publish import ChecksFailed, Published, check_tables, staging
 from fakebroker.pipeline.rows import read_rows
 from fakebroker.pipeline.tables import table
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 EXPIRIES, ENDS = table("expiries"), table("log_ends")
 
@@ -28,16 +24,6 @@ def expiry(seq: int, due_at: int = 5, expired_at: int = 10) -> dict[str, Any]:
         "source": "run", "seq": seq, "part": 0, "group_id": "g", "topic": "t", "partition": 0, "committed_offset": 7,
         "committed_at": 1, "due_at": due_at, "expired_at": expired_at, "rule": "EX-3",
     }  # fmt: skip
-
-
-@pytest.fixture(params=["python", pytest.param("spark", marks=pytest.mark.spark)])
-def engine(request: pytest.FixtureRequest) -> "Iterator[Engine]":
-    """Each engine."""
-    if request.param == "python":
-        yield PythonEngine()
-    else:
-        session: SparkSession = request.getfixturevalue("spark")
-        yield SparkEngine(session)
 
 
 def put(engine: Engine, target: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -27,9 +27,10 @@ def journal_spans(events: DataFrame) -> DataFrame:
 
     What a group is besides is in the `group_stored` lines. Times are numbers of milliseconds.
     """
-    group = Window.partitionBy("source", "group_id").orderBy("seq", "part")
-    before = group.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    after = group.rowsBetween(Window.currentRow, Window.unboundedFollowing)
+    group = Window.partitionBy("source", "group_id")
+    before = group.orderBy("seq", "part").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    # Backwards, because Spark goes through a frame without an end anew for each row.
+    after = group.orderBy(F.desc("seq"), F.desc("part")).rowsBetween(Window.unboundedPreceding, Window.currentRow)
     told = events.where(F.col("kind").isin("transition", "group_stored")).select(
         F.col("run").alias("source"),
         F.col("`group`").alias("group_id"),
@@ -37,7 +38,7 @@ def journal_spans(events: DataFrame) -> DataFrame:
         F.when(F.col("kind") == "group_stored", F.struct(*_FACTS)).alias("stored"),
     )
     known = told.withColumn("last", F.last("stored", ignorenulls=True).over(before)).withColumn(
-        "next", F.first("stored", ignorenulls=True).over(after)
+        "next", F.last("stored", ignorenulls=True).over(after)
     )
     return _shown(_beginnings(known))
 
