@@ -62,17 +62,14 @@ class View:
             self.topics.pop(each.name, None)
             if each.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 continue
-            # A topic whose leaders are not all there yet is told with this error, and with all it has.
-            if each.error_code not in (ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE):
+            # With this error come a topic whose leaders are not all there yet, with all it has, and one that is just
+            # being created, with nothing.
+            is_without_leaders = each.error_code == ErrorCode.LEADER_NOT_AVAILABLE and each.partitions
+            if each.error_code != ErrorCode.NONE and not is_without_leaders:
                 raise AnsweredError(f"topic {each.name!r}", each.error_code)
             found[each.name] = _topic(each)
         self.topics.update(found)
         return found
-
-    def leader_of(self, partition: TopicPartition) -> Leader | None:
-        """Who leads a partition, None if that is not known."""
-        topic = self.topics.get(partition.topic)
-        return None if topic is None else topic.leaders.get(partition.partition)
 
 
 def metadata_request(names: Sequence[str] | None, *, creates: bool = False) -> MetadataRequest:

@@ -23,16 +23,13 @@ LONGEST_LINE_BYTES: Final = 64 << 20
 GZIP_MAGIC: Final = b"\x1f\x8b"
 
 
-def read_json_lines(
-    path: Path, source: str, *, log_partition: int | None = None, topic: str | None = None
-) -> Iterator[LogRecord | Reject]:
+def read_json_lines(path: Path, source: str, *, log_partition: int | None = None) -> Iterator[LogRecord | Reject]:
     """The records of a file, packed by gzip or not, in the order of its lines, and a reject for each other line.
 
     Args:
         path: The file.
         source: The name of the log.
         log_partition: The partition that the file's folder tells, for lines without one.
-        topic: The topic whose records are wanted, if it is not called `__consumer_offsets`.
 
     Raises OSError when the file cannot be opened; a failure later on is a reject.
     """
@@ -48,9 +45,9 @@ def read_json_lines(
                 try:
                     row = _row(line)
                     if shape is None or tuple(row) != columns:  # a line without its nulls, say
-                        named = shape_of(row, topic=topic, has_partition=log_partition is not None)
+                        named = shape_of(row, has_partition=log_partition is not None)
                         shape, columns = named._replace(text=shape.text if shape else None), tuple(row)
-                    shape = shape.with_text_of(row.get(shape.names["key"]))
+                    shape = shape.with_text_of(row)
                     yield record_of(
                         row, shape, source=source, file=str(path), position=number, log_partition=log_partition
                     )

@@ -84,7 +84,7 @@ def whatif(
         published = Published(Path(folder))
         for name in ("commits", "group_states"):
             if not published.has(name):
-                raise FakebrokerError(f"{folder} has no table {name}: `fakebroker history decode` makes it")
+                raise FakebrokerError(f"{folder} has no table {name}: `history decode` and `pipeline build` make it")
         with staging(engine, Path(out), progress) as stage:
             frames = {
                 name: engine.load(contract_of(name), published.folder_of(name))

@@ -57,16 +57,19 @@ def _setting(text: str) -> tuple[str, str]:
 def chosen_engine(choice: EngineChoice) -> Iterator[tuple[Any, Progress]]:
     """The engine, and what tells of its progress. Spark ends with the block, unless it ran before.
 
-    Whatever of our own goes wrong inside becomes a line on standard error and exit code 1.
+    Whatever of our own, or of files, goes wrong inside becomes a line on standard error and exit code 1.
     """
     try:
         need_extra("history")
-        if choice.engine == "python":
-            from fakebroker.pipeline.engines import PythonEngine
+        from fakebroker.pipeline.storage_failures import storage_failures_told
 
-            yield PythonEngine(), Progress()
-        else:
-            yield from _spark(choice)
+        with storage_failures_told():
+            if choice.engine == "python":
+                from fakebroker.pipeline.engines import PythonEngine
+
+                yield PythonEngine(), Progress()
+            else:
+                yield from _spark(choice)
     except FakebrokerError as error:
         raise click.ClickException(str(error)) from None
 

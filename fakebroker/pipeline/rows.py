@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fakebroker.errors import FakebrokerError
 from fakebroker.pipeline.contract import ColumnType, Table
 
 if TYPE_CHECKING:
@@ -103,5 +104,13 @@ def parquet_files(folder: Path) -> list[Path]:
 
 
 def count_rows(folder: Path) -> int:
-    """How many rows the files of a table say that they have."""
-    return sum(pq.read_metadata(file).num_rows for file in parquet_files(folder))
+    """How many rows the files of a table say that they have. Raises FakebrokerError for one that is no Parquet file."""
+    return sum(map(_rows_of_file, parquet_files(folder)))
+
+
+def _rows_of_file(file: Path) -> int:
+    try:
+        rows: int = pq.read_metadata(file).num_rows
+    except pa.ArrowException as error:
+        raise FakebrokerError(f"{file} cannot be read: {error}") from None
+    return rows

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fakebroker.history.reading import HistoryError, HistoryFile, Summary, files_of, read_history
+from fakebroker.history.reading import HistoryError, HistoryFile, files_of, read_history
 from tests.history.samples import KEY, batch, segment, value
 
 
@@ -87,6 +87,26 @@ def test_nothing_to_read(tmp_path: Path) -> None:
         files_of([])
 
 
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    """What it is is found by reading, and what was read of a pipe is gone: it would give too little in silence."""
+    reading, writing = os.pipe()
+    os.write(writing, line().encode())
+    os.close(writing)
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "x.jsonl").write_text(line())
+
+    with pytest.raises(HistoryError, match="neither a file nor a folder"):
+        files_of([f"/dev/fd/{reading}"])
+    assert [file.path.name for file in files_of([tmp_path])] == ["x.jsonl"]
+    os.close(reading)
+
+
+def test_files_elsewhere_are_refused() -> None:
+    """An address is no path, with neither engine."""
+    with pytest.raises(HistoryError, match="s3a://bucket/x: a history is read from files that this machine sees"):
+        files_of(["s3a://bucket/x"])
+
+
 def test_a_name_that_is_no_text(tmp_path: Path) -> None:
     """A file whose name is not UTF-8 has no place in a table: an error shows it."""
     path = tmp_path / os.fsdecode(b"\xff.json")
@@ -96,20 +116,15 @@ def test_a_name_that_is_no_text(tmp_path: Path) -> None:
         files_of([tmp_path])
 
 
-def test_rows_and_their_summary(tmp_path: Path) -> None:
-    """A history gives the rows of all files, and counts them: rejects by reason, without its numbers."""
+def test_the_rows_of_all_files(tmp_path: Path) -> None:
+    """Those of a file stand together, what cannot be read where it was found."""
     segment(tmp_path, batch(0, 3) + batch(3, 2)[:50], partition=0)
     segment(tmp_path, batch(0, 3) + batch(3, 2)[:60], partition=1)
-    history = read_history([tmp_path], source="west")
 
-    rows = list(history)
+    rows = list(read_history([tmp_path], source="west"))
 
     assert [row["what"] for row in rows] == ["commit"] * 3 + ["reject"] + ["commit"] * 3 + ["reject"]
     assert {row["source"] for row in rows} == {"west"}
-    expected = Summary(2, 6, 6, {"the file ends in a batch: N of its N bytes are there": 2})
-    assert history.summary == expected
-    assert list(history) == rows
-    assert history.summary == expected
 
 
 def test_the_source_does_not_depend_on_the_path(tmp_path: Path) -> None:

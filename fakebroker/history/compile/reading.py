@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _NEEDED = ("commits", "group_states", "members", "assignments")
+_USED = ("expiries", "events")  # if they are there
 _ADMIN_APIS = ("OffsetDelete", "DeleteGroups", "DeleteTopics", "OffsetCommit")
 _NEWEST_WITH_RETENTION = 4  # the last version of OffsetCommit that says how long its offsets are to be kept
 
@@ -32,7 +33,7 @@ def rows_of_group(
 ) -> dict[str, list[Row]]:
     """The rows that `window_of` needs of the tables in `folder`; `load` reads them, with pyarrow unless given.
 
-    Raises FakebrokerError for a folder without the tables, or one that does not know the group.
+    Raises FakebrokerError for a folder without the tables, with damaged ones, or that does not know the group.
     """
     from fakebroker.pipeline.extras import need_extra
 
@@ -44,8 +45,13 @@ def rows_of_group(
     if missing:
         names = ", ".join(missing)
         raise FakebrokerError(f"{folder} has no tables {names}: `history decode` and `pipeline build` make them")
+    from fakebroker.pipeline.storage_failures import storage_failures_told
+
+    for name in (*_NEEDED, *(each for each in _USED if published.has(each))):
+        published.folder_of(name)  # raises for one whose files are not those that were published
     reader = _Reader(load or arrow_loader(folder), published.has, group_id, source)
-    found = reader.rows(start_ms, end_ms)
+    with storage_failures_told():
+        found = reader.rows(start_ms, end_ms)
     if not found["commits"] and not found["group_states"]:
         until = "" if source is None else f" in source {source}"
         raise FakebrokerError(f"{folder}: nothing is known of group {group_id}{until} until the end of the window")

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from pyarrow import compute
 
 from fakebroker.history.log_record import LogRecord, Reject, sample_of
-from fakebroker.history.parquet import rows_of
+from fakebroker.history.parquet import rows_in_ms
 from fakebroker.history.sink_rows import TOPIC, BadRow, Shape, record_of, shape_of
 from fakebroker.pipeline.arrow_decode import RAW_SCHEMA, ROWS_PER_BATCH
 
@@ -19,7 +19,7 @@ _TYPES = pa.types
 def has_plain_columns(schema: Any, log_partition: int | None) -> bool:
     """Whether the columns of a file are of the types that most sinks write: binary keys and values, whole numbers."""
     try:
-        names = shape_of(list(schema.names), topic=None, has_partition=log_partition is not None).names
+        names = shape_of(list(schema.names), has_partition=log_partition is not None).names
     except BadRow:
         return False
     return all(_is_plain(what, schema.field(name).type) for what, name in names.items())
@@ -50,7 +50,7 @@ def raw_batches(
         try:
             file = pq.ParquetFile(opened)
             number = sum(file.metadata.row_group(group).num_rows for group in range(first_group))
-            shape = shape_of(list(file.schema_arrow.names), topic=None, has_partition=log_partition is not None)
+            shape = shape_of(list(file.schema_arrow.names), has_partition=log_partition is not None)
             columns = sorted(shape.names.values())
             groups = list(range(first_group, end_group))
             for batch in file.iter_batches(ROWS_PER_BATCH, row_groups=groups, columns=columns):
@@ -72,7 +72,7 @@ def _raw_columns(
     if not (_are_numbers(partition, 2**31) and _are_numbers(columns["offset"], 2**63)):
         return None
     topic = columns.get("topic")
-    if topic is not None and not all(each is None or each.endswith(TOPIC) for each in topic.unique().to_pylist()):
+    if topic is not None and compute.all(compute.ends_with(topic, TOPIC)).as_py() is False:
         return None
     found = {
         "source": pa.repeat(pa.scalar(source), count),
@@ -112,7 +112,7 @@ def _judged(
 ) -> list[LogRecord | Reject]:
     """The rows one by one, as `fakebroker.history.parquet` reads them."""
     found: list[LogRecord | Reject] = []
-    for position, row in enumerate(rows_of(batch), number + 1):
+    for position, row in enumerate(rows_in_ms(batch), number + 1):
         try:
             found.append(
                 record_of(row, shape, source=source, file=str(path), position=position, log_partition=log_partition)

@@ -68,15 +68,16 @@ def test_parquet_is_cut_at_row_groups(tmp_path: Path, split_bytes: int) -> None:
         40,
         12,
         offset=[1, None, -4, *range(40, 49)],
-        topic=["orders"] + ["__consumer_offsets"] * 11,
+        topic=["orders", None] + ["__consumer_offsets"] * 10,
     )
+    parquet(tmp_path / "wrong_text.parquet", 55, 3, topic=pa.array([b"\xff", b"", None]).view(pa.string()))
     parquet(tmp_path / "text.parquet", 60, 12, key=[KEY.hex()] * 12, value=[value(1).hex()] * 12)
     parquet(tmp_path / "partition=7" / "b.parquet", 60, 12)
     (tmp_path / "none.parquet").write_bytes(b"PAR1 and nothing else")
     splits = all_splits(tmp_path, split_bytes)
 
     assert row_differences(read_history([tmp_path], source="west"), rows_of(splits)) == []
-    assert len(splits) == (10 if split_bytes == 1 else 5)
+    assert len(splits) == (11 if split_bytes == 1 else 6)
 
 
 @pytest.mark.parametrize("split_bytes", [1, 1 << 20])
@@ -163,6 +164,10 @@ def test_it_is_known_when_records_cannot_repeat(tmp_path: Path) -> None:
     segment(tmp_path / "broker-1", batch(0, 3))
     segment(tmp_path / "broker-1", batch(3, 3), base_offset=3)
     assert known_of(files_of([tmp_path])) == (False, True)
+    copy = segment(tmp_path / "broker-1", batch(3, 3), base_offset=3).with_name("copy.log")
+    copy.write_bytes(batch(3, 3))
+    assert known_of(files_of([tmp_path])) == (True, True)
+    copy.unlink()
     segment(tmp_path / "broker-2", batch(0, 3))
     assert known_of(files_of([tmp_path])) == (True, True)
 
