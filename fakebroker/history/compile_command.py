@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fakebroker.errors import FakebrokerError
+from fakebroker.pipeline.session import DEFAULT_MASTER
 
 if TYPE_CHECKING:
     from fakebroker.history.compile.anonymise import Names
@@ -35,7 +36,7 @@ _DURATION_HELP = "How long the window is, half of it before --around: 30m, 2h, 1
 @click.option("--as", "release", default="4.3", show_default=True, metavar="RELEASE", help="Of Kafka.")
 @click.option("--source", metavar="NAME", help="Which log or run, where DIR has several with this group.")
 @click.option("--engine", type=click.Choice(["python", "spark"]), default="python", show_default=True)
-@click.option("--master", default="local[*]", show_default=True, help="Where Spark runs.")
+@click.option("--master", default=DEFAULT_MASTER, show_default=True, help="Where Spark runs.")
 def compile_history(
     folder: Path,
     group_id: str,
@@ -128,7 +129,7 @@ def _names(anonymise: bool, secret_file: Path | None, digits: int) -> "Names":
 def _rows(
     folder: Path, group_id: str, start_ms: int, end_ms: int, source: str | None, engine: str, master: str
 ) -> dict[str, list[dict[str, object]]]:
-    from fakebroker.history.compile.reading import rows_of_group, spark_loader
+    from fakebroker.history.compile.group_rows import rows_of_group, spark_loader
 
     if engine == "python":
         return rows_of_group(folder, group_id, start_ms, end_ms, source)

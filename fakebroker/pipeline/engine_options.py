@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 from fakebroker.errors import FakebrokerError
 from fakebroker.pipeline.extras import need_extra
 from fakebroker.pipeline.progress import Progress
-
-DEFAULT_MASTER: Final = "local[*]"
+from fakebroker.pipeline.session import DEFAULT_MASTER
 
 
 class EngineChoice(NamedTuple):

@@ -6,17 +6,21 @@ import os
 import shutil
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from fakebroker.errors import FakebrokerError
 from fakebroker.pipeline import publish as publish_module
-from fakebroker.pipeline.engines import Engine, PythonEngine
+from fakebroker.pipeline.engines import Engine, PythonEngine, SparkEngine
 from fakebroker.pipeline.progress import Progress
 from fakebroker.pipeline.publish import ChecksFailed, Published, check_tables, staging
 from fakebroker.pipeline.rows import read_rows
+from fakebroker.pipeline.spark_failures import SparkFailure
 from fakebroker.pipeline.tables import table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 EXPIRIES, ENDS = table("expiries"), table("log_ends")
 
@@ -262,3 +266,29 @@ def test_a_manifest_of_another_version_is_an_error(tmp_path: Path, change: dict[
     for attempt in (lambda: Published(tmp_path / "out"), lambda: put(PythonEngine(), tmp_path / "out", [])):
         with pytest.raises(FakebrokerError, match=f"manifest.json {told}"):
             attempt()
+
+
+@pytest.mark.spark
+def test_tables_that_workers_wrote_to_other_disks_are_not_taken_for_empty_ones(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """After a write without files there is nothing to publish: Spark writes one for a table without rows, too."""
+    away = SparkEngine(spark)
+    frame = _WrittenElsewhere(away.frame(EXPIRIES, [expiry(1)]))
+    with pytest.raises(SparkFailure, match="is not the same folder on all machines of the cluster"):
+        away.store(EXPIRIES, frame, tmp_path / "expiries")
+
+
+class _WrittenElsewhere:
+    """A DataFrame whose files come to be on another machine: here there is only what the driver writes."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self.write = self
+
+    def select(self, *_columns: str) -> "_WrittenElsewhere":
+        return self
+
+    def parquet(self, folder: str) -> None:
+        Path(folder).mkdir()
+        (Path(folder) / "_SUCCESS").touch()

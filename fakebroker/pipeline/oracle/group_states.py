@@ -43,7 +43,7 @@ def _spans_of_group(rows: Sequence[Row]) -> Iterator[Row]:
         if row["kind"] == "group_stored":
             last = row
             if row["how"] == "loaded" and row["members"] == 0:
-                yield _span(row, "Empty", _known_time(row["state_ms"]), "loaded from the log", row, row)
+                yield _span(row, "Empty", _known_time(row["state_ms"]), LOADED, row, row)
         elif row["reason"] == LOADED:
             state_at = _known_time(next_stored["state_ms"]) if next_stored else None
             yield _span(row, row["after"], state_at, row["reason"], next_stored, next_stored)

@@ -7,8 +7,8 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from fakebroker.pipeline.group_spans import spans
 from fakebroker.pipeline.group_transitions import LOADED, UNLOADED
+from fakebroker.pipeline.spark.group_records import of_sorted_records
 from fakebroker.pipeline.spark.of_table import of_table
-from fakebroker.pipeline.spark.replay import replay
 from fakebroker.pipeline.tables.group_states import TABLE
 
 _FACTS: Final = ("generation", "protocol_type", "protocol", "leader", "members", "subscribed_topics", "state_ms")
@@ -17,7 +17,9 @@ _WITHOUT_MEMBERS: Final = ("Empty", "Dead")
 
 def group_states(coordinator_records: DataFrame, events: DataFrame) -> DataFrame:
     """The table `group_states`. The windows are those of a group in one source."""
-    found = replay(coordinator_records, spans, TABLE).unionByName(journal_spans(events), allowMissingColumns=True)
+    found = of_sorted_records(coordinator_records, spans, TABLE).unionByName(
+        journal_spans(events), allowMissingColumns=True
+    )
     group = Window.partitionBy("source", "group_id").orderBy("log_partition", "log_offset", "seq", "part")
     return of_table(found.withColumn("ended_at", F.lead("began_at").over(group)), TABLE)
 
