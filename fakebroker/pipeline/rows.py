@@ -19,7 +19,7 @@ Rows = list[Row]
 
 ROWS_A_FILE: Final = 1_000_000
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
-_ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
+ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
     "string": pa.string(),
     "int": pa.int32(),
     "long": pa.int64(),
@@ -32,7 +32,7 @@ _ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
 
 def arrow_schema(table: Table) -> pa.Schema:
     """The columns of a table as Arrow has them; timestamps in microseconds, as Spark writes them."""
-    return pa.schema([pa.field(column.name, _ARROW_TYPES[column.type]) for column in table.columns])
+    return pa.schema([pa.field(column.name, ARROW_TYPES[column.type]) for column in table.columns])
 
 
 def to_arrow(table: Table, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
@@ -42,7 +42,7 @@ def to_arrow(table: Table, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
         values: list[Any] = [row.get(column.name) for row in rows]
         if column.type == "timestamp":
             values = [None if value is None else value * 1000 for value in values]
-        columns.append(pa.array(values, _ARROW_TYPES[column.type]))
+        columns.append(pa.array(values, ARROW_TYPES[column.type]))
     return pa.table(columns, schema=arrow_schema(table))
 
 
