@@ -130,7 +130,7 @@ def _names(anonymise: bool, secret_file: Path | None, digits: int) -> "Names":
 def _rows(
     folder: Path, group_id: str, start_ms: int, end_ms: int, source: str | None, engine: str, master: str
 ) -> dict[str, list[dict[str, object]]]:
-    from fakebroker.history.compile.reading import rows_of_group, spark_loader
+    from fakebroker.history.compile.group_rows import rows_of_group, spark_loader
 
     if engine == "python":
         return rows_of_group(folder, group_id, start_ms, end_ms, source)

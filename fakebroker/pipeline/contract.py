@@ -23,6 +23,11 @@ LAST_TIME_MS: Final = 253_402_300_799_999
 """9999-12-31T23:59:59.999Z. Tables have no times after it."""
 
 
+def time_or_none(ms: int | None) -> int | None:
+    """A time in milliseconds as a table has it: None for one that no table can have."""
+    return ms if ms is not None and FIRST_TIME_MS <= ms <= LAST_TIME_MS else None
+
+
 class Column(NamedTuple):
     """One column. `about` says what it is, with its unit; names end in `_ms` for durations and `_at` for times."""
 

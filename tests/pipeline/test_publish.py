@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from fakebroker.pipeline.engines import Engine, PythonEngine, SparkEngine
 from fakebroker.pipeline.progress import Progress
 from fakebroker.pipeline.publish import ChecksFailed, Published, check_tables, staging
 from fakebroker.pipeline.rows import read_rows
+from fakebroker.pipeline.spark_failures import SparkFailure
 from fakebroker.pipeline.tables import table
 
 if TYPE_CHECKING:
@@ -31,16 +31,6 @@ def expiry(seq: int, due_at: int = 5, expired_at: int = 10) -> dict[str, Any]:
         "source": "run", "seq": seq, "part": 0, "group_id": "g", "topic": "t", "partition": 0, "committed_offset": 7,
         "committed_at": 1, "due_at": due_at, "expired_at": expired_at, "rule": "EX-3",
     }  # fmt: skip
-
-
-@pytest.fixture(params=["python", pytest.param("spark", marks=pytest.mark.spark)])
-def engine(request: pytest.FixtureRequest) -> "Iterator[Engine]":
-    """Each engine."""
-    if request.param == "python":
-        yield PythonEngine()
-    else:
-        session: SparkSession = request.getfixturevalue("spark")
-        yield SparkEngine(session)
 
 
 def put(engine: Engine, target: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -276,3 +266,29 @@ def test_a_manifest_of_another_version_is_an_error(tmp_path: Path, change: dict[
     for attempt in (lambda: Published(tmp_path / "out"), lambda: put(PythonEngine(), tmp_path / "out", [])):
         with pytest.raises(FakebrokerError, match=f"manifest.json {told}"):
             attempt()
+
+
+@pytest.mark.spark
+def test_tables_that_workers_wrote_to_other_disks_are_not_taken_for_empty_ones(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """After a write without files there is nothing to publish: Spark writes one for a table without rows, too."""
+    away = SparkEngine(spark)
+    frame = _WrittenElsewhere(away.frame(EXPIRIES, [expiry(1)]))
+    with pytest.raises(SparkFailure, match="is not the same folder on all machines of the cluster"):
+        away.store(EXPIRIES, frame, tmp_path / "expiries")
+
+
+class _WrittenElsewhere:
+    """A DataFrame whose files come to be on another machine: here there is only what the driver writes."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self.write = self
+
+    def select(self, *_columns: str) -> "_WrittenElsewhere":
+        return self
+
+    def parquet(self, folder: str) -> None:
+        Path(folder).mkdir()
+        (Path(folder) / "_SUCCESS").touch()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fakebroker.errors import FakebrokerError
 from fakebroker.history.compile.happened import Row, position_of
 from fakebroker.history.compile.settled import SETTLED_STATES
+from fakebroker.pipeline.group_transitions import RELOAD_REASONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -112,7 +113,7 @@ def _needed_since_ms(states: Sequence[Row], start_ms: int) -> int:
     by_source: dict[str, list[Row]] = {}
     for row in sorted(states, key=position_of):
         reason = row["reason"] or ""
-        is_new = "its coordinator" not in reason and not reason.startswith("loaded from the log")
+        is_new = not reason.startswith(RELOAD_REASONS)
         if row["state"] in SETTLED_STATES and row["began_at"] < start_ms and is_new:
             by_source.setdefault(row["source"], []).append(row)
     return min((rows[-2]["began_at"] for rows in by_source.values() if len(rows) > 1), default=0)
