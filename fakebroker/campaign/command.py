@@ -83,8 +83,14 @@ def report(folder: str) -> None:
 
     Exit status: 0 all runs passed, 1 some failed, 2 there is no campaign in DIR.
     """
+    from fakebroker.pipeline.extras import need_extra
+
     try:
-        failures = _tell(Path(folder))
+        need_extra("history")
+        from fakebroker.pipeline.storage_failures import storage_failures_told
+
+        with storage_failures_told():
+            failures = _tell(Path(folder))
     except FakebrokerError as error:
         raise _BadInput(str(error)) from None
     if failures:
