@@ -1,6 +1,5 @@
 """`fakebroker history decode` in plain Python; on Spark it gives the same tables, which the end-to-end run compares."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -114,14 +113,4 @@ def test_bad_arguments_are_one_line(tmp_path: Path, arguments: tuple[str, ...], 
     result = decode(*arguments, "--out", tmp_path / "out")
 
     assert (result.exit_code, problem in result.output) == (exit_code, True), result.output
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_source_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    """An argument may be bytes that are no UTF-8, which no table can have: that is said before anything is read."""
-    segment(tmp_path / "data", batch(0, 1))
-    result = decode(tmp_path / "data", "--out", tmp_path / "out", "--source", os.fsdecode(b"west\xff"))
-
-    assert result.exit_code == 2
-    assert "--source" in result.output
     assert not (tmp_path / "out").exists()
