@@ -116,7 +116,9 @@ def _losses_text(folder: Path, retentions_ms: Sequence[int]) -> str:
         return "no group would lose an offset with any of these retentions"
     order = sorted(lost, key=lambda group: (-sum(each.offsets for each in lost[group].values()), group))
     headings = ["group", *map(_span, retentions_ms)]
-    rows = [[printable(group), *(_cell(lost[group].get(each)) for each in retentions_ms)] for group in order[:_MOST_SHOWN]]
+    rows = [
+        [printable(group), *(_cell(lost[group].get(each)) for each in retentions_ms)] for group in order[:_MOST_SHOWN]
+    ]
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in [headings, *rows]]
     if len(order) > _MOST_SHOWN:
