@@ -92,13 +92,15 @@ def running_spark(master: str, conf: Mapping[str, str]) -> Iterator["SparkSessio
     need_extra("spark")
     from pyspark.sql import SparkSession
 
+    from fakebroker.pipeline.interrupts import quiet_interrupts
     from fakebroker.pipeline.spark_failures import told_in_a_line
 
     was_running = SparkSession.getActiveSession() is not None
     with told_in_a_line():
         session = spark_session(master, dict(conf))
         try:
-            yield session
+            with quiet_interrupts(session):
+                yield session
         finally:
             if not was_running:
                 session.stop()
