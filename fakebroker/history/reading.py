@@ -6,7 +6,7 @@
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -112,7 +112,20 @@ def _files_at(text: str) -> Iterator[HistoryFile]:
     files = [file for match in matches for file in _files_of_path(Path(match), may_skip=is_pattern)]
     if not files:
         raise HistoryError(f"{text}: neither log segments of {TOPIC}, JSON lines nor Parquet are there")
+    _check_that_one_opens(files)
     yield from files
+
+
+def _check_that_one_opens(files: Sequence[HistoryFile]) -> None:
+    """Raise HistoryError if not one of the files can be opened: whoever may read some of them is told of the others."""
+    errors: list[OSError] = []
+    for file in files:
+        try:
+            file.path.open("rb").close()
+            return
+        except OSError as error:
+            errors.append(error)
+    raise HistoryError(f"{files[0].path}: {_told(errors[0])}")
 
 
 def _check_name(path: Path) -> None:
@@ -134,7 +147,7 @@ def _files_of_path(path: Path, *, may_skip: bool) -> Iterator[HistoryFile]:
         elif not may_skip:
             raise HistoryError(f"{path}: {_why_unknown(path)}")
     except OSError as error:
-        raise HistoryError(f"{path}: {_told(error)}") from None
+        raise HistoryError(f"{error.filename or path}: {_told(error)}") from None
 
 
 def _files_in(folder: Path) -> Iterator[HistoryFile]:

@@ -4,6 +4,7 @@ import json
 import os
 from base64 import b64encode
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -146,3 +147,21 @@ def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
     assert (bad["what"], bad["file"], bad["log_partition"]) == ("reject", str(gone), 0)
     assert "cannot be read" in bad["reason"]
     assert good["what"] == "commit"
+
+
+def test_no_file_can_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is an error before anything begins: no table without rows takes the place of one that has some."""
+    paths = [segment(tmp_path / "data", batch(0, 1), partition=n) for n in (1, 2)]
+    closed = set(paths)
+    opened = Path.open
+
+    def open_(path: Path, *arguments: Any, **options: Any) -> Any:
+        if path in closed:
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", open_)
+    with pytest.raises(HistoryError, match=r"_offsets-1/0+\.log: the file cannot be read: Permission denied"):
+        files_of([tmp_path])
+    closed.remove(paths[1])
+    assert [row["what"] for row in read_history([tmp_path])] == ["reject", "commit"]

@@ -22,7 +22,8 @@ def has_plain_columns(schema: Any, log_partition: int | None) -> bool:
         names = shape_of(list(schema.names), has_partition=log_partition is not None).names
     except BadRow:
         return False
-    return all(_is_plain(what, schema.field(name).type) for what, name in names.items())
+    are_clear = all(schema.names.count(name) == 1 for name in names.values())
+    return are_clear and all(_is_plain(what, schema.field(name).type) for what, name in names.items())
 
 
 def _is_plain(what: str, kind: Any) -> bool:

@@ -56,6 +56,8 @@ def _with_records(back: DataFrame, log_ends: DataFrame) -> DataFrame:
     )
     zero = F.lit(0).cast("long")
     end_offset, start, lost = F.col("latest.log_end"), F.col("latest.log_start"), F.col("committed_offset")
-    read_again = F.when(start.isNotNull(), F.greatest(F.least(lost, end_offset) - start, zero))
-    skipped = F.when(end_offset.isNotNull(), F.greatest(end_offset - lost, zero))
+    is_none = lost < 0  # to clients, which begin where they would after the loss
+    read_again = F.when(is_none, zero).otherwise(F.greatest(F.least(lost, end_offset) - start, zero))
+    skipped = F.when(is_none, zero).otherwise(F.greatest(end_offset - lost, zero))
+    read_again, skipped = F.when(start.isNotNull(), read_again), F.when(end_offset.isNotNull(), skipped)
     return known.withColumn("read_again_records", read_again).withColumn("skipped_records", skipped)
