@@ -23,9 +23,10 @@ from fakebroker.cluster_client.errors import (
     OffsetOutOfRange,
 )
 from fakebroker.cluster_client.links import Links, addresses_of
-from fakebroker.cluster_client.topics import OLDEST_METADATA, Leader, Topic, TopicPartition, View, metadata_request
+from fakebroker.cluster_client.topics import OLDEST_METADATA, Leader, Topic, View, metadata_request
 from fakebroker.errors import ErrorCode
 from fakebroker.listeners import Address
+from fakebroker.records.offsets_topic import TopicPartition
 from fakebroker.schema import ZERO_UUID, Message
 from fakebroker.wire.messages.fetch import FetchRequest, FetchTopic
 from fakebroker.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic

@@ -7,20 +7,11 @@ from typing import Any, NamedTuple
 from fakebroker.cluster_client.errors import AnsweredError
 from fakebroker.errors import ErrorCode
 from fakebroker.listeners import Address
+from fakebroker.records.offsets_topic import TopicPartition
 from fakebroker.schema import ZERO_UUID
 from fakebroker.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 OLDEST_METADATA = 4  # the first version that can be asked to create no topics
-
-
-class TopicPartition(NamedTuple):
-    """A partition of a topic."""
-
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
 
 
 class Leader(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fakebroker.errors import FakebrokerError
+from fakebroker.pipeline.engine_options import running_spark
 from fakebroker.pipeline.session import DEFAULT_MASTER
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def compile_history(
         click.echo(f"Error: {error}", err=True)
         sys.exit(2)
     except OSError as error:
-        click.echo(f"Error: {error.filename or out} cannot be written: {error.strerror}", err=True)
+        click.echo(f"Error: {error.filename or out} cannot be read or written: {error.strerror or error}", err=True)
         sys.exit(2)
     for problem in found.problems:
         click.echo(f"it does not pass: {path}: {problem}", err=True)
@@ -133,22 +134,8 @@ def _rows(
 
     if engine == "python":
         return rows_of_group(folder, group_id, start_ms, end_ms, source)
-    from fakebroker.pipeline.extras import need_extra
-
-    need_extra("spark")
-    from pyspark.sql import SparkSession
-
-    from fakebroker.pipeline.session import spark_session
-    from fakebroker.pipeline.spark_failures import told_in_a_line
-
-    was_running = SparkSession.getActiveSession() is not None
-    with told_in_a_line():
-        spark = spark_session(master, {})
-        try:
-            return rows_of_group(folder, group_id, start_ms, end_ms, source, spark_loader(spark, folder))
-        finally:
-            if not was_running:
-                spark.stop()
+    with running_spark(master, {}) as spark:
+        return rows_of_group(folder, group_id, start_ms, end_ms, source, spark_loader(spark, folder))
 
 
 def _write(out: Path, text: str, *, passes: bool) -> Path:

@@ -7,20 +7,17 @@ Bytes are base64 (what Connect's JsonConverter and Spark's to_json write) or hex
 may be in Connect's envelope of schema and payload. A value that is null or missing is a tombstone.
 """
 
-import gzip
 import json
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, Final, cast
+from typing import Any, Final
 
 from fakebroker.history.log_record import LogRecord, Reject, sample_of
+from fakebroker.history.packed import BAD_GZIP, unpacked
 from fakebroker.history.sink_rows import BadRow, Shape, record_of, shape_of, unwrapped
 
 LONGEST_LINE_BYTES: Final = 64 << 20
 """What one line may take in memory."""
-
-GZIP_MAGIC: Final = b"\x1f\x8b"
 
 
 def read_json_lines(path: Path, source: str, *, log_partition: int | None = None) -> Iterator[LogRecord | Reject]:
@@ -36,8 +33,9 @@ def read_json_lines(path: Path, source: str, *, log_partition: int | None = None
     shape: Shape | None = None
     columns: tuple[str, ...] = ()
     number = 0
-    with _opened(path) as file:
+    with path.open("rb") as opened:
         try:
+            file = unpacked(opened)
             while line := file.readline(LONGEST_LINE_BYTES):
                 number += 1
                 if not line.strip():
@@ -53,15 +51,9 @@ def read_json_lines(path: Path, source: str, *, log_partition: int | None = None
                     )
                 except BadRow as fault:
                     yield Reject(source, str(path), number, log_partition, None, str(fault), _sample(line))
-        except (OSError, EOFError, zlib.error) as error:
+        except (OSError, *BAD_GZIP) as error:
             reason = f"the file cannot be read after line {number}: {error}"
             yield Reject(source, str(path), number + 1, log_partition, None, reason, None)
-
-
-def _opened(path: Path) -> IO[bytes]:
-    with path.open("rb") as file:
-        is_packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-    return cast("IO[bytes]", gzip.open(path)) if is_packed else path.open("rb")
 
 
 def _row(line: bytes) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from typing import Final, Literal, NamedTuple
 
 from fakebroker.errors import FakebrokerError
 from fakebroker.history.decode import Row, decode_all
-from fakebroker.history.json_lines import GZIP_MAGIC, read_json_lines
+from fakebroker.history.json_lines import read_json_lines
 from fakebroker.history.log_record import LogRecord, Reject
+from fakebroker.history.packed import GZIP_MAGIC
 from fakebroker.history.parquet import PARQUET_MAGIC, read_parquet
 from fakebroker.history.segments import Segment, read_segment
 from fakebroker.history.sink_rows import TOPIC
@@ -158,9 +159,15 @@ def _files_in(folder: Path) -> Iterator[HistoryFile]:
         if child.name.startswith(("_", ".")) and not child.name.startswith(TOPIC):
             continue  # what Spark and others keep beside the data
         if child.is_dir():
-            yield from _files_in(child)
+            if not _leads_back(child, folder):
+                yield from _files_in(child)
         elif child.is_file() and _suffix(child) in _SUFFIXES and (file := _known(child)):
             yield file
+
+
+def _leads_back(child: Path, folder: Path) -> bool:
+    """Whether something in a folder is a link to that folder, or to one around it."""
+    return child.is_symlink() and folder.resolve().is_relative_to(child.resolve())
 
 
 def _known(path: Path) -> HistoryFile | None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fakebroker.errors import FakebrokerError
 from fakebroker.pipeline.contract import ColumnType, Table
+from fakebroker.pipeline.storage_failures import storage_failures_told
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -88,6 +88,7 @@ def read_rows(table: Table, folder: Path, where: "ds.Expression | None" = None) 
     """The rows of a table in `folder`, those for which `where` holds; none if there is no such folder.
 
     `where` is an expression of pyarrow over the table's columns, which reads only the parts of files that it needs.
+    Raises FakebrokerError for files that are damaged.
     """
     import pyarrow.dataset as ds  # which imports pandas: too long for each of Spark's Python workers
 
@@ -95,7 +96,8 @@ def read_rows(table: Table, folder: Path, where: "ds.Expression | None" = None) 
     if not files:
         return []
     data = ds.dataset([str(file) for file in files], format="parquet", schema=arrow_schema(table))
-    return from_arrow(data.to_table(filter=where))
+    with storage_failures_told(str(folder)):
+        return from_arrow(data.to_table(filter=where))
 
 
 def parquet_files(folder: Path) -> list[Path]:
@@ -109,8 +111,6 @@ def count_rows(folder: Path) -> int:
 
 
 def _rows_of_file(file: Path) -> int:
-    try:
+    with storage_failures_told(str(file)):
         rows: int = pq.read_metadata(file).num_rows
-    except pa.ArrowException as error:
-        raise FakebrokerError(f"{file} cannot be read: {error}") from None
     return rows

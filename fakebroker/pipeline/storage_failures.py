@@ -7,10 +7,11 @@ from fakebroker.errors import FakebrokerError
 
 
 @contextmanager
-def storage_failures_told() -> Iterator[None]:
+def storage_failures_told(what: str = "") -> Iterator[None]:
     """Turn what the system and Arrow raise in the block into FakebrokerError, with the exception as its cause.
 
-    A pipe that nobody reads any more is left to the command line. Needs pyarrow.
+    `what` is read in the block, for errors that name no file. Needs pyarrow.
+    A pipe that nobody reads any more is left to the command line.
     """
     from pyarrow import ArrowException
 
@@ -19,10 +20,10 @@ def storage_failures_told() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except ArrowException as error:
-        raise FakebrokerError(f"a table cannot be read: {_first_line(error)}") from error
+        raise FakebrokerError(f"{what or 'a table'} cannot be read: {_first_line(error)}") from error
     except OSError as error:
-        where = f"{error.filename}: " if error.filename is not None else ""
-        raise FakebrokerError(f"{where}{error.strerror or _first_line(error)}") from error
+        where = error.filename if error.filename is not None else what  # Arrow's name no file
+        raise FakebrokerError(f"{f'{where}: ' if where else ''}{error.strerror or _first_line(error)}") from error
 
 
 def _first_line(error: Exception) -> str:

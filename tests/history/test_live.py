@@ -7,11 +7,11 @@ import pytest
 from fakebroker import FakeBroker
 from fakebroker.cluster_client.cluster_client import ClusterClient
 from fakebroker.cluster_client.errors import NoBroker, NoSuchPartition
-from fakebroker.cluster_client.topics import TopicPartition
 from fakebroker.history.decode import decode_all
 from fakebroker.history.live import Span, live_ends, live_spans, read_live, read_partition
 from fakebroker.history.log_record import LogRecord
 from fakebroker.records.batch import build_batch, plain_records
+from fakebroker.records.offsets_topic import TopicPartition
 
 
 @pytest.fixture

@@ -102,6 +102,16 @@ def test_a_pipe_is_refused(tmp_path: Path) -> None:
     os.close(reading)
 
 
+def test_links_that_lead_back_are_not_followed(tmp_path: Path) -> None:
+    """Two of them would lead to the same folder on more ways than anybody can go; other links are followed."""
+    path = segment(tmp_path / "data", batch(0, 1))
+    for number in range(3):
+        (path.parent / f"back-{number}").symlink_to(tmp_path / "data" if number else path.parent)
+    (tmp_path / "linked").symlink_to(tmp_path / "data")
+
+    assert [file.path.resolve() for file in files_of([tmp_path / "linked"])] == [path]
+
+
 def test_files_elsewhere_are_refused() -> None:
     """An address is no path, with neither engine."""
     with pytest.raises(HistoryError, match="s3a://bucket/x: a history is read from files that this machine sees"):

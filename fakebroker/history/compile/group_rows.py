@@ -46,13 +46,11 @@ def rows_of_group(
     if missing:
         names = ", ".join(missing)
         raise FakebrokerError(f"{folder} has no tables {names}: `history decode` and `pipeline build` make them")
-    from fakebroker.pipeline.storage_failures import storage_failures_told
 
     for name in (*_NEEDED, *(each for each in _USED if published.has(each))):
         published.folder_of(name)  # raises for one whose files are not those that were published
     reader = _Reader(load or arrow_loader(folder), published.has, group_id, source)
-    with storage_failures_told():
-        found = reader.rows(start_ms, end_ms)
+    found = reader.rows(start_ms, end_ms)
     if not found["commits"] and not found["group_states"]:
         until = "" if source is None else f" in source {source}"
         raise FakebrokerError(f"{folder}: nothing is known of group {group_id}{until} until the end of the window")
@@ -129,6 +127,7 @@ def arrow_loader(folder: Path) -> Load:
         import pyarrow.dataset as ds
 
         from fakebroker.pipeline.rows import arrow_schema, from_arrow, parquet_files
+        from fakebroker.pipeline.storage_failures import storage_failures_told
         from fakebroker.pipeline.tables import table
 
         schema = arrow_schema(table(name))
@@ -143,9 +142,10 @@ def arrow_loader(folder: Path) -> Load:
         files = [str(file) for file in parquet_files(folder / name)]
         if not files:
             return
-        for batch in ds.dataset(files, format="parquet", schema=schema).to_batches(filter=where):
-            if batch.num_rows:
-                yield from from_arrow(pa.Table.from_batches([batch]))
+        with storage_failures_told(str(folder / name)):
+            for batch in ds.dataset(files, format="parquet", schema=schema).to_batches(filter=where):
+                if batch.num_rows:
+                    yield from from_arrow(pa.Table.from_batches([batch]))
 
     return load
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from fakebroker.cluster_client.cluster_client import TIMEOUT_MS, ClusterClient
-from fakebroker.cluster_client.topics import TopicPartition
 from fakebroker.errors import FakebrokerError
-from fakebroker.pipeline.kafka_source.options import Options
 from fakebroker.pipeline.kafka_source.partitioner import Partitioner
+from fakebroker.pipeline.source_options import Options
 from fakebroker.records.batch import build_batch
 from fakebroker.records.compression import CODEC_NAMES
+from fakebroker.records.offsets_topic import TopicPartition
 from fakebroker.records.record_codec import Record
 
 if TYPE_CHECKING:

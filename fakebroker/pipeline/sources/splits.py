@@ -85,7 +85,12 @@ def parquet_metadata(path: Path) -> Any:
 
 
 def _segment_splits(file: HistoryFile, start: int, end: int, split_bytes: int) -> Iterator[Split]:
-    """Cut where batches begin. Only a walk over all of them tells where that is, so a small file is not cut."""
+    """Cut where batches begin. Only a walk over all of them tells where that is, so a small file is not cut.
+
+    A file in which no batch begins at `start` any more is read anew: it was compacted since it was read up to there.
+    """
+    if start and max(batch_starts(file.path, 0, start), default=0) != start:
+        start = 0
     cuts = batch_starts(file.path, start, end, split_bytes) if end - start > split_bytes else ()
     for low, high in pairwise([start, *cuts, end]):
         if high > low:

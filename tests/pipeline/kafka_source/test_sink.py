@@ -12,10 +12,10 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegerType, Long
 from fakebroker import FakeBroker
 from fakebroker.cluster_client.errors import NoSuchPartition
 from fakebroker.errors import FakebrokerError
-from fakebroker.pipeline.kafka_source.options import OptionError
 from fakebroker.pipeline.kafka_source.partitioner import murmur2
 from fakebroker.pipeline.kafka_source.sink import BatchWriter, ColumnError, StreamWriter, sink_of
 from fakebroker.pipeline.kafka_source.source import FakebrokerSource
+from fakebroker.pipeline.source_options import OptionError
 
 TEXT, BYTES, INT = StringType(), BinaryType(), IntegerType()
 HEADERS = ArrayType(StructType().add("key", TEXT).add("value", BYTES))

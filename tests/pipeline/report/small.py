@@ -87,7 +87,7 @@ def small_tables(group: str = "billing") -> dict[str, list[Row]]:
                 "api": "Heartbeat",
                 "api_key": 12,
                 "version": 4,
-                "error": "REBALANCE_IN_PROGRESS",
+                "error": "UNKNOWN_MEMBER_ID",
                 "is_seen": True,
                 "requests": 10,
                 "clients": ["a", odd],

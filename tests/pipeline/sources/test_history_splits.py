@@ -12,8 +12,8 @@ import pytest
 from fakebroker.history.reading import HistoryError, files_of, read_history
 from fakebroker.pipeline.rows import Row, Rows, from_arrow
 from fakebroker.pipeline.sources.inputs import Files
-from fakebroker.pipeline.sources.reading import read_split
 from fakebroker.pipeline.sources.repeats import known_of
+from fakebroker.pipeline.sources.split_reading import read_split
 from fakebroker.pipeline.sources.splits import Split, balanced
 from tests.history.samples import KEY, batch, marker, segment, value
 from tests.support.published import row_differences
@@ -151,6 +151,17 @@ def test_what_is_being_written_is_left_for_later(tmp_path: Path) -> None:
     path.write_bytes(batch(0, 2) + batch(2, 2)[:50])
     newer = segment(tmp_path, b"", base_offset=4)
     assert found.latest(is_growing=True) == {str(path): path.stat().st_size, str(newer): 0}
+
+
+def test_a_segment_that_was_compacted_meanwhile_is_read_anew(tmp_path: Path) -> None:
+    """Its records stand elsewhere in it: what was read comes again, which changes nothing, and nothing is damaged."""
+    path = segment(tmp_path, batch(0, 2) + batch(2, 2))
+    found = Files([str(tmp_path)])
+    begun = found.latest(is_growing=True)
+    path.write_bytes(batch(1, 1) + batch(3, 1) + batch(4, 9))
+    rows = rows_of(found.splits(begun, found.latest(is_growing=True)))
+
+    assert [(row["what"], row["log_offset"]) for row in rows] == [("commit", n) for n in (1, *range(3, 13))]
 
 
 def test_json_lines_are_read_as_a_whole(tmp_path: Path) -> None:
