@@ -104,9 +104,22 @@ def whatif(
                 frames[name] = stage.store(name, make(engine, name, frames, options))
             rows_in = {name: published.tables[name]["rows"] for name in ("commits", "group_states")}
             manifest = stage.publish({"of": folder, "options": options._asdict()})
+        for line in _without_times(published.folder_of("commits")):
+            click.echo(line)
         click.echo(_losses_text(Path(out), retentions))
         click.echo("rows in: " + ", ".join(f"{name} {rows:,}" for name, rows in rows_in.items()))
         click.echo(summary(Path(out), manifest, stage.made))
+
+
+def _without_times(commits: Path) -> list[str]:
+    """A line about the commits whose records have no time, if there are any: their losses cannot be trusted."""
+    import pyarrow.dataset as ds
+
+    is_blank = (ds.field("outcome") == "committed") & ds.field("applied_at").is_null()
+    count = ds.dataset(commits, format="parquet").count_rows(filter=is_blank)
+    if not count:
+        return []
+    return [f"{count:,} commits have no time of their records: they are taken to be of the time of those before them"]
 
 
 def _losses_text(folder: Path, retentions_ms: Sequence[int]) -> str:

@@ -66,6 +66,21 @@ def test_what_is_no_retention(history: Path, tmp_path: Path, retention: str) -> 
     assert not (tmp_path / "whatif").exists()
 
 
+def test_commits_without_times_are_said_to_be_so(history: Path, tmp_path: Path) -> None:
+    """Without the times of records nobody knows what is lost: then it does not only say that nothing is."""
+    blank = {"at": None, "applied_at": None}
+    rows = [row | blank for row in read_rows(table("commits"), history / "commits") if row["outcome"] == "committed"]
+    with staging(PythonEngine(), tmp_path / "blank", Progress()) as stage:
+        stage.store("commits", rows)
+        stage.store("group_states", [])
+        stage.publish({})
+
+    code, output = run(tmp_path / "blank", "--out", tmp_path / "whatif")
+    assert code == 0, output
+    assert f"{len(rows)} commits have no time of their records" in output
+    assert "no time" not in run(history, "--out", tmp_path / "other")[1]
+
+
 def test_a_folder_without_tables(tmp_path: Path) -> None:
     """It says that there are none, on one line."""
     code, output = run(tmp_path, "--out", tmp_path / "whatif")
