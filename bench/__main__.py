@@ -15,9 +15,9 @@ from bench import clients, control, journal, scale, snapshots
 from bench.cases import CASES, Case
 from bench.driver import Rate, load, median_and_spread
 from bench.joining import ms_to_stable
+from bench.page import write_broker_part
 from bench.targets import bare_asyncio, fakebroker, rdkafka_mock
 
-REPORT = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 OURS = ("--config", "message.max.bytes=10485760")
 
 ABOUT = """Measured on {date}: {model}, {system}, CPython {python}, 2 cores shared with the load driver, loopback.
@@ -146,7 +146,7 @@ def main() -> None:
         scale.report(),
         journal.report(),
     ]
-    REPORT.write_text("\n".join(["# Benchmarks", "", f"{about()} {options.remark}".rstrip(), "", *sections]))
+    write_broker_part("\n".join(["# Benchmarks", "", f"{about()} {options.remark}".rstrip(), "", *sections]))
 
 
 if __name__ == "__main__":

@@ -58,8 +58,17 @@ def commands(work: Path, history: History, engine: str) -> Iterator[list[str]]:
     yield ["history", "compile", decoded, "--group", group, "--around", around, "--anonymise", "--secret-file",
            str(work / "secret"), "--out", incident_file, *by]  # fmt: skip
     yield ["scenario", "run", incident_file]
-    yield ["campaign", "run", incident_file, "--seeds", "20", "--out", str(out / "campaign"), *by]
+    keep_or_compare(Path(incident_file), work / "incident.yaml")
+    yield ["campaign", "run", str(work / "incident.yaml"), "--seeds", "20", "--out", str(out / "campaign"), *by]
     yield ["pipeline", "report", pipeline, whatif, str(out / "campaign"), "--out", str(out / "report.html")]
+
+
+def keep_or_compare(compiled: Path, kept: Path) -> None:
+    """Keep the first compiled incident; that of the other engine must be the same text. Raises SystemExit."""
+    if not kept.exists():
+        kept.write_text(compiled.read_text())
+    elif kept.read_text() != compiled.read_text():
+        raise SystemExit(f"{compiled} differs from {kept}")
 
 
 def incident(decoded: Path) -> tuple[str, str]:

@@ -50,7 +50,7 @@ def run(
 
     What came of each run is a row of the table campaign_runs, what failed alike one of campaign_failures.
 
-    Exit status: 0 all runs passed, 1 some failed, 2 files or options that cannot be.
+    Exit status: 0 all runs passed, 1 some failed or the tables could not be made, 2 files or options that cannot be.
     """
     from fakebroker.campaign.plan import read_campaign
     from fakebroker.scenario.language.yaml_file import check_extra
@@ -83,8 +83,14 @@ def report(folder: str) -> None:
 
     Exit status: 0 all runs passed, 1 some failed, 2 there is no campaign in DIR.
     """
+    from fakebroker.pipeline.extras import need_extra
+
     try:
-        failures = _tell(Path(folder))
+        need_extra("history")
+        from fakebroker.pipeline.storage_failures import storage_failures_told
+
+        with storage_failures_told():
+            failures = _tell(Path(folder))
     except FakebrokerError as error:
         raise _BadInput(str(error)) from None
     if failures:
@@ -131,7 +137,7 @@ def _tell(folder: Path) -> list[dict[str, Any]]:
     """Print what came of a campaign; its failures. Raises FakebrokerError if there is none in the folder."""
     import pyarrow.dataset as ds
 
-    from fakebroker.campaign.told import Count, told
+    from fakebroker.campaign.outcome_text import Count, outcome_text
     from fakebroker.pipeline.publish import Published
     from fakebroker.pipeline.rows import parquet_files, read_rows
     from fakebroker.pipeline.tables import table
@@ -145,5 +151,5 @@ def _tell(folder: Path) -> list[dict[str, Any]]:
     grouped = runs.to_table(columns=keys).group_by(keys).aggregate([([], "count_all")])
     counts = [Count(row["scenario"], row["settings"], row["outcome"], row["count_all"]) for row in grouped.to_pylist()]
     failures = read_rows(table("campaign_failures"), published.folder_of("campaign_failures"))
-    click.echo(told(counts, failures))
+    click.echo(outcome_text(counts, failures))
     return failures

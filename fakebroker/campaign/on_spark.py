@@ -37,7 +37,7 @@ def runs_on_spark(
     tasks = max(TASKS_A_CORE * session.sparkContext.defaultParallelism, -(-runs // MOST_RUNS_A_TASK))
     pickled = campaign.pickled()
 
-    def rows_of(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+    def play_all(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         from fakebroker.pipeline.rows import to_arrow
 
         for batch in batches:
@@ -46,7 +46,7 @@ def runs_on_spark(
                 counted.add(rows)
             yield from to_arrow(TABLE, rows).to_batches()
 
-    return session.range(0, runs, 1, min(tasks, max(runs, 1))).mapInArrow(rows_of, TABLE.spark_ddl)
+    return session.range(0, runs, 1, min(tasks, max(runs, 1))).mapInArrow(play_all, TABLE.spark_ddl)
 
 
 class Counted:

@@ -94,8 +94,11 @@ def configs_of(settings: Sequence[str]) -> list[Config]:
 
 
 def _listed(text: str) -> list[str]:
-    """The values of a list such as 1,2,"a,b"."""
-    return [value.strip() for value in next(csv.reader([text], skipinitialspace=True)) or [""]]
+    """The values of a list such as 1,2,"a,b". Raises CampaignError."""
+    try:
+        return [value.strip() for value in next(csv.reader([text], skipinitialspace=True)) or [""]]
+    except csv.Error as error:
+        raise CampaignError(f"--setting: {text[:100]!r} is no list of values: {error}") from None
 
 
 def _check_setting(name: str, value: str) -> None:

@@ -14,11 +14,19 @@ from types import TracebackType
 from typing import Final, NamedTuple, Self, TypeVar
 
 from fakebroker.client.connection import Pending
-from fakebroker.cluster_client.errors import AnsweredError, NoBroker, NoCommonVersion, NoSuchPartition, OffsetOutOfRange
+from fakebroker.cluster_client.errors import (
+    AnsweredError,
+    ClusterError,
+    NoBroker,
+    NoCommonVersion,
+    NoSuchPartition,
+    OffsetOutOfRange,
+)
 from fakebroker.cluster_client.links import Links, addresses_of
-from fakebroker.cluster_client.topics import OLDEST_METADATA, Leader, Topic, TopicPartition, View, metadata_request
+from fakebroker.cluster_client.topics import OLDEST_METADATA, Leader, Topic, View, metadata_request
 from fakebroker.errors import ErrorCode
 from fakebroker.listeners import Address
+from fakebroker.records.offsets_topic import TopicPartition
 from fakebroker.schema import ZERO_UUID, Message
 from fakebroker.wire.messages.fetch import FetchRequest, FetchTopic
 from fakebroker.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsTopic
@@ -81,7 +89,8 @@ class ClusterClient:
     """One client of a cluster; not for several threads at once.
 
     What fails and may succeed later (leaders that move, brokers that are away) is tried again, with a pause of
-    `retry_pause_ms`, up to `retries` times; after that, and for anything else, methods raise ClusterError.
+    `retry_pause_ms`, up to `retries` times, but no longer than all pauses and one timeout take; after that, and for
+    anything else, methods raise ClusterError.
     """
 
     def __init__(
@@ -104,6 +113,7 @@ class ClusterClient:
         self._links = Links(client_id, timeout_ms)
         self._view = View()
         self._retries = retries
+        self._longest_s = (timeout_ms + retries * retry_pause_ms) / 1000
         self._retry_pause_ms = retry_pause_ms
         self._creates_topics = creates_topics
 
@@ -134,7 +144,8 @@ class ClusterClient:
 
     def partition_count(self, topic: str) -> int:
         """How many partitions a topic has; with `creates_topics` it may be created for it. Raises NoSuchPartition."""
-        self._retried(lambda: self._leader(TopicPartition(topic, 0)))
+        first = TopicPartition(topic, 0)
+        self._retried(lambda: self._leader(first), [first])
         return len(self._view.topics[topic].leaders)
 
     # Offsets
@@ -306,14 +317,12 @@ class ClusterClient:
 
     def _retried(self, ask: Callable[[], T], partitions: Iterable[TopicPartition] = ()) -> T:
         """What `ask` returns, asked again while that may help; what is known of the partitions is asked anew before."""
+        until_s = time.monotonic() + self._longest_s
         for tries_left in range(self._retries, -1, -1):
             try:
                 return ask()
-            except NoBroker:
-                if not tries_left:
-                    raise
-            except AnsweredError as error:
-                if not tries_left or not error.may_pass:
+            except ClusterError as error:
+                if not tries_left or not error.may_pass or time.monotonic() >= until_s:
                     raise
             time.sleep(self._retry_pause_ms / 1000)
             for name in dict.fromkeys(each.topic for each in partitions):

@@ -6,9 +6,14 @@ from fakebroker.errors import ErrorCode, FakebrokerError, error_name
 class ClusterError(FakebrokerError):
     """A cluster did not do what it was asked to. The text says what, of which partition, and what was answered."""
 
+    may_pass = False
+    """Whether the same request may succeed later, at this broker or at the partition's new leader."""
+
 
 class NoBroker(ClusterError):
     """A broker cannot be reached, or did not answer in time."""
+
+    may_pass = True
 
 
 class NoCommonVersion(ClusterError):
@@ -21,11 +26,7 @@ class AnsweredError(ClusterError):
     def __init__(self, what: str, code: int, more: str | None = None) -> None:
         super().__init__(f"{what}: {error_name(code)}{f' ({more})' if more else ''}")
         self.code = code
-
-    @property
-    def may_pass(self) -> bool:
-        """Whether the same request may succeed later, at this broker or at the partition's new leader."""
-        return self.code in ErrorCode._value2member_map_ and ErrorCode(self.code).retriable
+        self.may_pass = code in ErrorCode._value2member_map_ and ErrorCode(code).retriable
 
 
 class NoSuchPartition(ClusterError):

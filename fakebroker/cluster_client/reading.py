@@ -30,6 +30,8 @@ def read_range(cluster: ClusterClient, first: Fetch, end: int) -> Iterator[Chunk
 
     Raises EndsEarly, and what `ClusterClient.fetch` raises.
     """
+    if first.offset >= end:
+        return  # and no Fetch that the broker would hold back until it has a record
     fetch = first._replace(max_wait_ms=WAIT_MS)
     sent, waits = cluster.begin_fetch(fetch), 0
     while fetch.offset < end:

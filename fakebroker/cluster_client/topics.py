@@ -7,20 +7,11 @@ from typing import Any, NamedTuple
 from fakebroker.cluster_client.errors import AnsweredError
 from fakebroker.errors import ErrorCode
 from fakebroker.listeners import Address
+from fakebroker.records.offsets_topic import TopicPartition
 from fakebroker.schema import ZERO_UUID
 from fakebroker.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 OLDEST_METADATA = 4  # the first version that can be asked to create no topics
-
-
-class TopicPartition(NamedTuple):
-    """A partition of a topic."""
-
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
 
 
 class Leader(NamedTuple):
@@ -62,17 +53,14 @@ class View:
             self.topics.pop(each.name, None)
             if each.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 continue
-            # A topic whose leaders are not all there yet is told with this error, and with all it has.
-            if each.error_code not in (ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE):
+            # With this error come a topic whose leaders are not all there yet, with all it has, and one that is just
+            # being created, with nothing.
+            is_without_leaders = each.error_code == ErrorCode.LEADER_NOT_AVAILABLE and each.partitions
+            if each.error_code != ErrorCode.NONE and not is_without_leaders:
                 raise AnsweredError(f"topic {each.name!r}", each.error_code)
             found[each.name] = _topic(each)
         self.topics.update(found)
         return found
-
-    def leader_of(self, partition: TopicPartition) -> Leader | None:
-        """Who leads a partition, None if that is not known."""
-        topic = self.topics.get(partition.topic)
-        return None if topic is None else topic.leaders.get(partition.partition)
 
 
 def metadata_request(names: Sequence[str] | None, *, creates: bool = False) -> MetadataRequest:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from fakebroker.errors import FakebrokerError
+from fakebroker.pipeline.engine_options import running_spark
+from fakebroker.pipeline.session import DEFAULT_MASTER
 
 if TYPE_CHECKING:
     from fakebroker.history.compile.anonymise import Names
@@ -35,7 +37,7 @@ _DURATION_HELP = "How long the window is, half of it before --around: 30m, 2h, 1
 @click.option("--as", "release", default="4.3", show_default=True, metavar="RELEASE", help="Of Kafka.")
 @click.option("--source", metavar="NAME", help="Which log or run, where DIR has several with this group.")
 @click.option("--engine", type=click.Choice(["python", "spark"]), default="python", show_default=True)
-@click.option("--master", default="local[*]", show_default=True, help="Where Spark runs.")
+@click.option("--master", default=DEFAULT_MASTER, show_default=True, help="Where Spark runs.")
 def compile_history(
     folder: Path,
     group_id: str,
@@ -74,7 +76,7 @@ def compile_history(
         click.echo(f"Error: {error}", err=True)
         sys.exit(2)
     except OSError as error:
-        click.echo(f"Error: {error.filename or out} cannot be written: {error.strerror}", err=True)
+        click.echo(f"Error: {error.filename or out} cannot be read or written: {error.strerror or error}", err=True)
         sys.exit(2)
     for problem in found.problems:
         click.echo(f"it does not pass: {path}: {problem}", err=True)
@@ -128,26 +130,12 @@ def _names(anonymise: bool, secret_file: Path | None, digits: int) -> "Names":
 def _rows(
     folder: Path, group_id: str, start_ms: int, end_ms: int, source: str | None, engine: str, master: str
 ) -> dict[str, list[dict[str, object]]]:
-    from fakebroker.history.compile.reading import rows_of_group, spark_loader
+    from fakebroker.history.compile.group_rows import rows_of_group, spark_loader
 
     if engine == "python":
         return rows_of_group(folder, group_id, start_ms, end_ms, source)
-    from fakebroker.pipeline.extras import need_extra
-
-    need_extra("spark")
-    from pyspark.sql import SparkSession
-
-    from fakebroker.pipeline.session import spark_session
-    from fakebroker.pipeline.spark_failures import told_in_a_line
-
-    was_running = SparkSession.getActiveSession() is not None
-    with told_in_a_line():
-        spark = spark_session(master, {})
-        try:
-            return rows_of_group(folder, group_id, start_ms, end_ms, source, spark_loader(spark, folder))
-        finally:
-            if not was_running:
-                spark.stop()
+    with running_spark(master, {}) as spark:
+        return rows_of_group(folder, group_id, start_ms, end_ms, source, spark_loader(spark, folder))
 
 
 def _write(out: Path, text: str, *, passes: bool) -> Path:

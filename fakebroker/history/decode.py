@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from fakebroker.errors import WireError
 from fakebroker.history.log_record import LogRecord, Reject, sample_of
+from fakebroker.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.pipeline.tables import decoded
 from fakebroker.records.markers import coordinator_epoch_of
 from fakebroker.records.offsets_schema import OffsetCommitKey, OffsetCommitValue
@@ -21,12 +22,6 @@ from fakebroker.schema import ZERO_UUID, Message
 from fakebroker.schema.jsonable import to_json, uuid_to_text
 
 Row = dict[str, Any]
-
-FIRST_TIME_MS: Final = -62_135_596_800_000
-"""0001-01-01T00:00:00Z. Tables have no times before it."""
-
-LAST_TIME_MS: Final = 253_402_300_799_999
-"""9999-12-31T23:59:59.999Z. Tables have no times after it."""
 
 _BLANK: Final[Row] = dict.fromkeys(decoded.TABLE.column_names)
 _version_of = struct.Struct(">h").unpack_from

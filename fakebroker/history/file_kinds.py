@@ -4,7 +4,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Final, Literal
 
-from fakebroker.history.json_lines import GZIP_MAGIC
+from fakebroker.history.packed import GZIP_MAGIC
 from fakebroker.history.parquet import PARQUET_MAGIC
 from fakebroker.history.sink_rows import TOPIC
 

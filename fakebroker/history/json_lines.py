@@ -7,40 +7,34 @@ Bytes are base64 (what Connect's JsonConverter and Spark's to_json write) or hex
 may be in Connect's envelope of schema and payload. A value that is null or missing is a tombstone.
 """
 
-import gzip
 import json
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import IO, Any, Final, cast
+from typing import Any, Final
 
 from fakebroker.history.log_record import LogRecord, Openable, Reject, sample_of
+from fakebroker.history.packed import BAD_GZIP, unpacked
 from fakebroker.history.sink_rows import BadRow, Shape, record_of, shape_of, unwrapped
 
 LONGEST_LINE_BYTES: Final = 64 << 20
 """What one line may take in memory."""
 
-GZIP_MAGIC: Final = b"\x1f\x8b"
 
-
-def read_json_lines(
-    path: Openable, source: str, *, log_partition: int | None = None, topic: str | None = None
-) -> Iterator[LogRecord | Reject]:
+def read_json_lines(path: Openable, source: str, *, log_partition: int | None = None) -> Iterator[LogRecord | Reject]:
     """The records of a file, packed by gzip or not, in the order of its lines, and a reject for each other line.
 
     Args:
         path: The file.
         source: The name of the log.
         log_partition: The partition that the file's folder tells, for lines without one.
-        topic: The topic whose records are wanted, if it is not called `__consumer_offsets`.
 
     Raises OSError when the file cannot be opened; a failure later on is a reject.
     """
     shape: Shape | None = None
     columns: tuple[str, ...] = ()
     number = 0
-    with _opened(path) as file:
+    with path.open("rb") as opened:
         try:
+            file = unpacked(opened)
             while line := file.readline(LONGEST_LINE_BYTES):
                 number += 1
                 if not line.strip():
@@ -48,25 +42,17 @@ def read_json_lines(
                 try:
                     row = _row(line)
                     if shape is None or tuple(row) != columns:  # a line without its nulls, say
-                        named = shape_of(row, topic=topic, has_partition=log_partition is not None)
+                        named = shape_of(row, has_partition=log_partition is not None)
                         shape, columns = named._replace(text=shape.text if shape else None), tuple(row)
-                    shape = shape.with_text_of(row.get(shape.names["key"]))
+                    shape = shape.with_text_of(row)
                     yield record_of(
                         row, shape, source=source, file=str(path), position=number, log_partition=log_partition
                     )
                 except BadRow as fault:
                     yield Reject(source, str(path), number, log_partition, None, str(fault), _sample(line))
-        except (OSError, EOFError, zlib.error) as error:
+        except (OSError, *BAD_GZIP) as error:
             reason = f"the file cannot be read after line {number}: {error}"
             yield Reject(source, str(path), number + 1, log_partition, None, reason, None)
-
-
-@contextmanager
-def _opened(path: Openable) -> Iterator[IO[bytes]]:
-    with path.open("rb") as file:
-        is_packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-        file.seek(0)
-        yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if is_packed else file
 
 
 def _row(line: bytes) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple
 
 from fakebroker.cluster_client.cluster_client import EARLIEST, LATEST, ClusterClient, Fetch
 from fakebroker.cluster_client.reading import entries_of, read_range
-from fakebroker.cluster_client.topics import TopicPartition
 from fakebroker.history.log_record import LogRecord, Reject
 from fakebroker.history.segments import Segment, read_batch
 from fakebroker.history.sink_rows import TOPIC
+from fakebroker.records.offsets_topic import TopicPartition
 
 _CLIENT_ID: Final = "fakebroker-history"
 
@@ -29,25 +29,25 @@ class Span(NamedTuple):
     end: int
 
 
-def live_spans(bootstrap: str, topic: str = TOPIC) -> list[Span]:
+def live_spans(bootstrap: str) -> list[Span]:
     """What the partitions of a live log have now. Raises ClusterError: unreachable, not allowed, no such topic."""
     with ClusterClient(bootstrap, client_id=_CLIENT_ID) as cluster:
-        return _spans(cluster, topic)
+        return _spans(cluster)
 
 
-def read_live(bootstrap: str, source: str, topic: str = TOPIC) -> Iterator[LogRecord | Reject]:
+def read_live(bootstrap: str, source: str) -> Iterator[LogRecord | Reject]:
     """The records that a live log has when reading begins, partition by partition. Raises ClusterError."""
     with ClusterClient(bootstrap, client_id=_CLIENT_ID) as cluster:
-        for span in _spans(cluster, topic):
-            yield from _read(cluster, bootstrap, topic, span, source)
+        for span in _spans(cluster):
+            yield from _read(cluster, bootstrap, span, source)
 
 
 def read_partition(
-    bootstrap: str, log_partition: int, start: int, end: int, source: str, topic: str = TOPIC
+    bootstrap: str, log_partition: int, start: int, end: int, source: str
 ) -> Iterator[LogRecord | Reject]:
     """The records of one partition between two offsets, the last not included. Raises ClusterError."""
     with ClusterClient(bootstrap, client_id=_CLIENT_ID) as cluster:
-        yield from _read(cluster, bootstrap, topic, Span(log_partition, start, end), source)
+        yield from _read(cluster, bootstrap, Span(log_partition, start, end), source)
 
 
 def live_ends(
@@ -55,12 +55,14 @@ def live_ends(
 ) -> list[dict[str, Any]]:
     """Where the logs of topics begin and end now, as rows of the table `log_ends`; `at_ms` is the time of asking.
 
-    Partitions that are not there any more, of topics that were deleted, are left out. Raises ClusterError.
+    Partitions that are not there any more, of topics that were deleted, are left out, and those that have no leader who
+    could answer. Raises ClusterError.
     """
     wanted = {TopicPartition(*each) for each in partitions}
     with ClusterClient(bootstrap, client_id=_CLIENT_ID) as cluster:
         found = cluster.topics(sorted({each.topic for each in wanted}))
-        there = sorted(each for topic in found.values() for each in topic.partitions if each in wanted)
+        led = (each for topic in found.values() for each in topic.partitions if topic.leaders[each.partition])
+        there = sorted(wanted.intersection(led))
         starts = cluster.offsets(dict.fromkeys(there, EARLIEST))
         ends = cluster.offsets(dict.fromkeys(there, LATEST))
     return [
@@ -78,17 +80,17 @@ def live_ends(
     ]
 
 
-def _spans(cluster: ClusterClient, topic: str) -> list[Span]:
-    partitions = cluster.partitions([topic])
+def _spans(cluster: ClusterClient) -> list[Span]:
+    partitions = cluster.partitions([TOPIC])
     starts = cluster.offsets(dict.fromkeys(partitions, EARLIEST))
     ends = cluster.offsets(dict.fromkeys(partitions, LATEST))
     return [Span(each.partition, starts[each].offset, ends[each].offset) for each in partitions]
 
 
-def _read(cluster: ClusterClient, bootstrap: str, topic: str, span: Span, source: str) -> Iterator[LogRecord | Reject]:
+def _read(cluster: ClusterClient, bootstrap: str, span: Span, source: str) -> Iterator[LogRecord | Reject]:
     """A batch is fetched as a whole: what is before the first and behind the last offset is left out."""
     segment = Segment(Path(bootstrap), span.log_partition, source)
-    first = Fetch(TopicPartition(topic, span.log_partition), span.start)
+    first = Fetch(TopicPartition(TOPIC, span.log_partition), span.start)
     for chunk in read_range(cluster, first, span.end):
         records = chunk.fetched.records
         for position, size_bytes, _ in entries_of(records):

@@ -18,9 +18,7 @@ PARQUET_MAGIC: Final = b"PAR1"
 _ROWS: Final = 10_000
 
 
-def read_parquet(
-    path: Openable, source: str, *, log_partition: int | None = None, topic: str | None = None
-) -> Iterator[LogRecord | Reject]:
+def read_parquet(path: Openable, source: str, *, log_partition: int | None = None) -> Iterator[LogRecord | Reject]:
     """The records of a file in the order of its rows, and a reject for each row that is none.
 
     The arguments are those of `read_json_lines`. A file that is not Parquet, is cut, or lacks a column is one reject.
@@ -34,12 +32,12 @@ def read_parquet(
     with path.open("rb") as opened:
         try:
             file = parquet.ParquetFile(opened)
-            shape = shape_of(list(file.schema_arrow.names), topic=topic, has_partition=log_partition is not None)
+            shape = shape_of(list(file.schema_arrow.names), has_partition=log_partition is not None)
             for batch in file.iter_batches(_ROWS, columns=sorted(shape.names.values())):
-                for row in rows_of(batch):
+                for row in rows_in_ms(batch):
                     row_number += 1
                     try:
-                        shape = shape.with_text_of(row[shape.names["key"]])
+                        shape = shape.with_text_of(row)
                         yield _record(row, shape, path, source, row_number, log_partition)
                     except BadRow as fault:
                         sample = str(row)[:96]
@@ -55,7 +53,7 @@ def _record(
     return record_of(row, shape, source=source, file=str(path), position=number, log_partition=log_partition)
 
 
-def rows_of(batch: "RecordBatch") -> Iterator[dict[str, Any]]:
+def rows_in_ms(batch: "RecordBatch") -> Iterator[dict[str, Any]]:
     """The rows of a part of a file, with times in ms."""
     names = batch.schema.names
     for values in zip(*(_values(column) for column in batch.columns), strict=True):
@@ -63,7 +61,7 @@ def rows_of(batch: "RecordBatch") -> Iterator[dict[str, Any]]:
 
 
 def _values(column: "Array") -> list[Any]:
-    """A column as Python values: timestamps as numbers of ms, whatever their unit."""
+    """A column as Python values: times as numbers of ms whatever their unit, text that is not UTF-8 with U+FFFD."""
     import pyarrow
     from pyarrow import types
 
@@ -71,4 +69,8 @@ def _values(column: "Array") -> list[Any]:
         column = column.cast(pyarrow.timestamp("ms"), safe=False).cast(pyarrow.int64())
     elif types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    return column.to_pylist()  # type: ignore[no-any-return]
+    try:
+        return column.to_pylist()  # type: ignore[no-any-return]
+    except UnicodeDecodeError:
+        texts = column.cast(pyarrow.large_binary()).to_pylist()
+        return [None if text is None else text.decode("utf-8", "replace") for text in texts]

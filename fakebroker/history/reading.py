@@ -1,21 +1,17 @@
 """Files of a history: which files paths name, what each is, and the rows of the table `decoded` in them.
 
-    history = read_history(["/var/lib/kafka/data"], source="west")
-    rows = list(history)
-    print(history.summary)
+    rows = list(read_history(["/var/lib/kafka/data"], source="west"))
 
 `files_of` and `read_file` are the same in two steps, for readers that share the files out among machines.
 """
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from fakebroker.errors import FakebrokerError
-from fakebroker.history.decode import Row, decode_record, reject_row
+from fakebroker.history.decode import Row, decode_all
 from fakebroker.history.file_kinds import (
     FRONT_BYTES,
     Kind,
@@ -55,54 +51,7 @@ class HistoryFile(NamedTuple):
     log_partition: int | None
 
 
-class Summary(NamedTuple):
-    """What came of reading a history.
-
-    Attributes:
-        files: How many files were begun.
-        records: Records that were read, those that are commits included; a record in two files counts twice.
-        commits: Records that are committed offsets or their tombstones.
-        rejects: How many rejects there were by reason; N stands for numbers in it.
-    """
-
-    files: int
-    records: int
-    commits: int
-    rejects: dict[str, int]
-
-
-class History:
-    """The rows of the table `decoded` in some files, made while they are asked for; `summary` counts those so far."""
-
-    def __init__(self, files: Sequence[HistoryFile], source: str, topic: str | None) -> None:
-        self.files = files
-        self.source = source
-        self._topic = topic
-        self._begun = 0
-        self._what: Counter[str] = Counter()
-        self._reasons: Counter[str] = Counter()
-
-    def __iter__(self) -> Iterator[Row]:
-        self._begun = 0
-        self._what.clear()
-        self._reasons.clear()
-        for file in self.files:
-            self._begun += 1
-            for found in read_file(file, self.source, topic=self._topic):
-                for row in [reject_row(found)] if isinstance(found, Reject) else decode_record(found):
-                    self._what[row["what"]] += 1
-                    if row["what"] == "reject":
-                        self._reasons[_kind_of_reason(row["reason"])] += 1
-                    yield row
-
-    @property
-    def summary(self) -> Summary:
-        """How many rows there were so far."""
-        commits = self._what["commit"]
-        return Summary(self._begun, commits + self._what["record"], commits, dict(self._reasons.most_common()))
-
-
-def read_history(paths: Iterable[str | Path], *, source: str | None = None, topic: str | None = None) -> History:
+def read_history(paths: Iterable[str | Path], *, source: str | None = None) -> Iterator[Row]:
     """The rows of the table `decoded` for all records in files, folders and patterns such as `dump/*.parquet`.
 
     A record that stands in several files comes several times; `distinct_rows` makes one of them. Files are read in the
@@ -111,13 +60,12 @@ def read_history(paths: Iterable[str | Path], *, source: str | None = None, topi
     Args:
         paths: Log segments, partition folders, a broker's data directory, JSON lines, Parquet, or folders of these.
         source: The name of the log; `__consumer_offsets` unless given.
-        topic: The topic whose records are wanted from JSON lines and Parquet, if it is not called
-            `__consumer_offsets`; a prefix such as that of a mirror is no other name.
 
     Raises HistoryError, at once, when a path names nothing that can be read. A file that turns out unreadable later is
     a reject.
     """
-    return History(files_of(paths), source or SOURCE, topic)
+    files = files_of(paths)
+    return decode_all(found for file in files for found in read_file(file, source or SOURCE))
 
 
 def files_of(paths: Iterable[str | Path]) -> list[HistoryFile]:
@@ -132,16 +80,16 @@ def files_of(paths: Iterable[str | Path]) -> list[HistoryFile]:
     return list(found.values())
 
 
-def read_file(file: HistoryFile, source: str, *, topic: str | None = None) -> Iterator[LogRecord | Reject]:
+def read_file(file: HistoryFile, source: str) -> Iterator[LogRecord | Reject]:
     """What is in one file. A file that cannot be opened is a reject."""
     try:
         if file.kind == "segment":
             assert file.log_partition is not None, "files_of has found it"
             yield from read_segment(Segment(file.path, file.log_partition, source))
         elif file.kind == "json":
-            yield from read_json_lines(file.path, source, log_partition=file.log_partition, topic=topic)
+            yield from read_json_lines(file.path, source, log_partition=file.log_partition)
         else:
-            yield from read_parquet(file.path, source, log_partition=file.log_partition, topic=topic)
+            yield from read_parquet(file.path, source, log_partition=file.log_partition)
     except OSError as error:
         yield Reject(source, str(file.path), 0, file.log_partition, None, _told(error), None)
 
@@ -154,7 +102,7 @@ def has_scheme(path: str | Path) -> bool:
 def _files_at(text: str) -> Iterator[HistoryFile]:
     """The files of one path or pattern. Raises HistoryError if there are none."""
     if has_scheme(text):
-        raise HistoryError(f"{text}: only files of this machine can be read here")
+        raise HistoryError(f"{text}: other file systems are read by `history decode --engine spark` only")
     if has_magic(text) and not Path(text).exists():
         matches = sorted(glob(text, recursive=True))
         if not matches:
@@ -165,7 +113,20 @@ def _files_at(text: str) -> Iterator[HistoryFile]:
     files = [file for match in matches for file in _files_of_path(Path(match), may_skip=is_pattern)]
     if not files:
         raise HistoryError(f"{text}: neither log segments of {TOPIC}, JSON lines nor Parquet are there")
+    _check_that_one_opens(files)
     yield from files
+
+
+def _check_that_one_opens(files: Sequence[HistoryFile]) -> None:
+    """Raise HistoryError if not one of the files can be opened: whoever may read some of them is told of the others."""
+    errors: list[OSError] = []
+    for file in files:
+        try:
+            file.path.open("rb").close()
+            return
+        except OSError as error:
+            errors.append(error)
+    raise HistoryError(f"{files[0].path}: {_told(errors[0])}")
 
 
 def _check_name(path: Path) -> None:
@@ -182,12 +143,12 @@ def _files_of_path(path: Path, *, may_skip: bool) -> Iterator[HistoryFile]:
             raise HistoryError(f"{path}: there is no such file or folder")
         if path.is_dir():
             yield from sorted(_files_in(path), key=_order)
-        elif file := _known(path):
+        elif path.is_file() and (file := _known(path)):
             yield file
         elif not may_skip:
             raise HistoryError(f"{path}: {_why_unknown(path)}")
     except OSError as error:
-        raise HistoryError(f"{path}: {_told(error)}") from None
+        raise HistoryError(f"{error.filename or path}: {_told(error)}") from None
 
 
 def _files_in(folder: Path) -> Iterator[HistoryFile]:
@@ -198,9 +159,15 @@ def _files_in(folder: Path) -> Iterator[HistoryFile]:
         if is_hidden(child.name):
             continue
         if child.is_dir():
-            yield from _files_in(child)
-        elif kind_by_name(child.name) and (file := _known(child)):
+            if not _leads_back(child, folder):
+                yield from _files_in(child)
+        elif child.is_file() and kind_by_name(child.name) and (file := _known(child)):
             yield file
+
+
+def _leads_back(child: Path, folder: Path) -> bool:
+    """Whether something in a folder is a link to that folder, or to one around it."""
+    return child.is_symlink() and folder.resolve().is_relative_to(child.resolve())
 
 
 def _known(path: Path) -> HistoryFile | None:
@@ -218,6 +185,8 @@ def _kind_by_bytes(path: Path) -> Kind | None:
 
 
 def _why_unknown(path: Path) -> str:
+    if not path.is_file():
+        return "neither a file nor a folder; what comes out of a pipe must be in a file, which can be read again"
     if path.stat().st_size == 0:
         return "the file is empty"
     if kind_by_name(path.name) == "segment" or _kind_by_bytes(path) == "segment":
@@ -231,8 +200,3 @@ def _order(file: HistoryFile) -> tuple[int, int, str]:
 
 def _told(error: OSError) -> str:
     return f"the file cannot be read: {error.strerror or error}"
-
-
-def _kind_of_reason(reason: str) -> str:
-    """A reason without its numbers, to count by."""
-    return re.sub(r"-?\b(?:0x[0-9a-f]+|\d+)", "N", reason)

@@ -22,7 +22,9 @@ from fakebroker.records.message_set import read_message_set, unwrap
 LONGEST_BATCH_BYTES: Final = 256 << 20
 """What one batch may take in memory. Kafka's own are at most a few MiB (`message.max.bytes`)."""
 
-_FRONT_BYTES: Final = MAGIC_POSITION + 1
+FRONT_BYTES: Final = MAGIC_POSITION + 1
+"""What must be there of a batch to tell how long it is."""
+
 _READ_BYTES: Final = 1 << 20
 _LARGEST_OFFSET: Final = 2**63 - 1
 _NEWEST_MAGIC: Final = 2
@@ -67,16 +69,23 @@ def read_segment(segment: Segment, start: int = 0, end: int | None = None) -> It
 
 def _next_batch(file: IO[bytes], left_bytes: int) -> bytes | str:
     """The next batch or message as bytes, or why there is none."""
-    front = file.read(_FRONT_BYTES)
-    length = int.from_bytes(front[8:LENGTH_END], "big", signed=True)
-    size_bytes = length + LENGTH_END
-    if len(front) < _FRONT_BYTES:
+    front = file.read(FRONT_BYTES)
+    if len(front) < FRONT_BYTES:
         return f"the file ends in a batch: {left_bytes} bytes are left"
-    if size_bytes < _FRONT_BYTES or front[MAGIC_POSITION] > _NEWEST_MAGIC or size_bytes > LONGEST_BATCH_BYTES:
+    size_bytes = batch_size(front)
+    if size_bytes is None:
         return f"no batch begins here, and the last {left_bytes} bytes of the file are not read"
     if size_bytes > left_bytes:
         return f"the file ends in a batch: {left_bytes} of its {size_bytes} bytes are there"
-    return front + file.read(size_bytes - _FRONT_BYTES)
+    return front + file.read(size_bytes - FRONT_BYTES)
+
+
+def batch_size(front: bytes) -> int | None:
+    """How many bytes the batch or message has that begins with these FRONT_BYTES; None if none begins so."""
+    size_bytes = int.from_bytes(front[8:LENGTH_END], "big", signed=True) + LENGTH_END
+    if size_bytes < FRONT_BYTES or front[MAGIC_POSITION] > _NEWEST_MAGIC or size_bytes > LONGEST_BATCH_BYTES:
+        return None
+    return size_bytes
 
 
 def read_batch(segment: Segment, position: int, batch: bytes) -> Iterator[LogRecord | Reject]:
@@ -161,5 +170,5 @@ def _only_zeros(file: IO[bytes]) -> bool:
 
 def _cannot_read(segment: Segment, file: IO[bytes], position: int, reason: str) -> Reject:
     file.seek(position)
-    sample = sample_of(file.read(_FRONT_BYTES + 47))
+    sample = sample_of(file.read(FRONT_BYTES + 47))
     return Reject(segment.source, str(segment.path), position, segment.log_partition, None, reason, sample)

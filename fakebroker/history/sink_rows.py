@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from fakebroker.errors import FakebrokerError
 from fakebroker.history.log_record import LogRecord
+from fakebroker.records.layout import NO_TIMESTAMP
 
 NAMES: Final[dict[str, tuple[str, ...]]] = {
     "key": ("key", "record_key", "kafka_key", "_key", "__key"),
@@ -29,6 +30,7 @@ TOPIC: Final = "__consumer_offsets"
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})*")
 _INT64: Final = 2**63
 _INT32: Final = 2**31
+_MOST_DIGITS: Final = 20  # as in the names of segments; more are no offset
 
 
 class BadRow(FakebrokerError):
@@ -42,19 +44,22 @@ class Shape(NamedTuple):
         names: The column of the file by what it is: "key", "value", "topic", "partition", "offset", "timestamp". The
             partition may be missing if the file's folder tells it; value, topic and timestamp may be missing, too.
         text: How bytes are written as text: "hex" or "base64"; None as long as no key has told.
-        topic: The topic whose records are wanted; None for `__consumer_offsets` and its mirrors.
     """
 
     names: dict[str, str]
     text: str | None = None
-    topic: str | None = None
 
-    def with_text_of(self, key: Any) -> "Shape":
-        """The shape with the form of bytes that this key has, which is that of all. Raises BadRow.
+    def of(self, row: Mapping[str, Any], what: str) -> Any:
+        """What a row has as its "key", "value" and so on, out of Connect's envelope; None if it has no such column."""
+        name = self.names.get(what)
+        return None if name is None else unwrapped(row.get(name))
+
+    def with_text_of(self, row: Mapping[str, Any]) -> "Shape":
+        """The shape with the form of bytes that the key of this row has, which is that of all. Raises BadRow.
 
         Every key begins with a byte 0: two zeros in hexadecimal, an A in base64.
         """
-        text = unwrapped(key)
+        text = self.of(row, "key")
         if self.text is not None or not isinstance(text, str) or not text:
             return self
         if text.startswith(("00", "0x00")):
@@ -64,7 +69,7 @@ class Shape(NamedTuple):
         raise BadRow("the key is neither hexadecimal nor base64 of a key of __consumer_offsets")
 
 
-def shape_of(columns: Mapping[str, Any] | list[str], *, topic: str | None, has_partition: bool) -> Shape:
+def shape_of(columns: Mapping[str, Any] | list[str], *, has_partition: bool) -> Shape:
     """The shape of a file whose rows have these columns; `has_partition` if its folder tells the partition.
 
     Raises BadRow when there is no key, offset or partition among them.
@@ -74,7 +79,7 @@ def shape_of(columns: Mapping[str, Any] | list[str], *, topic: str | None, has_p
     if missing := [what for what in needed if what not in names]:
         there = ", ".join(map(str, columns)).encode("utf-8", "replace").decode() or "none"
         raise BadRow(f"no column for {' and '.join(missing)}; there are {there}"[:300])
-    return Shape(names, topic=topic)
+    return Shape(names)
 
 
 def record_of(
@@ -90,20 +95,19 @@ def record_of(
         position: The line or row there, from 1.
         log_partition: What the file's folder says; used if the row does not say it.
     """
-    names = shape.names
-    _check_topic(row.get(names.get("topic", "")), shape.topic)
-    if "partition" in names:
-        log_partition = _number(row.get(names["partition"]), "partition", _INT32)
+    _check_topic(shape.of(row, "topic"))
+    if "partition" in shape.names:
+        log_partition = _number(shape.of(row, "partition"), "partition", _INT32)
     assert log_partition is not None, "shape_of has checked it"
     return LogRecord(
         source,
         file,
         position,
         log_partition,
-        _number(row.get(names["offset"]), "offset", _INT64),
-        _time_ms(row.get(names.get("timestamp", ""))),
-        _bytes(row.get(names["key"]), "key", shape.text),
-        _bytes(row.get(names.get("value", "")), "value", shape.text),
+        _number(shape.of(row, "offset"), "offset", _INT64),
+        _time_ms(shape.of(row, "timestamp")),
+        _bytes(shape.of(row, "key"), "key", shape.text),
+        _bytes(shape.of(row, "value"), "value", shape.text),
     )
 
 
@@ -114,34 +118,29 @@ def unwrapped(value: Any) -> Any:
     return value
 
 
-def _check_topic(topic: Any, wanted: str | None) -> None:
+def _check_topic(topic: Any) -> None:
     """A record of another topic is none of ours; a mirror's topic may have a prefix, as `west.__consumer_offsets`."""
-    topic = unwrapped(topic)
-    if topic is None or topic == wanted:
-        return
-    if wanted is not None or not isinstance(topic, str) or not topic.endswith(TOPIC):
-        raise BadRow(f"a record of topic {str(topic)[:100]!r}, not of {wanted or TOPIC}")
+    if topic is not None and not (isinstance(topic, str) and topic.endswith(TOPIC)):
+        raise BadRow(f"a record of topic {str(topic)[:100]!r}, not of {TOPIC}")
 
 
 def _number(value: Any, what: str, limit: int) -> int:
-    value = unwrapped(value)
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        value = int(value[:20])
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _MOST_DIGITS:
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < limit:
         raise BadRow(f"the {what} is {str(value)[:100]!r}, not a number from 0 on")
     return value
 
 
 def _time_ms(value: Any) -> int | None:
-    """A timestamp in ms: a number of ms, or a time in ISO 8601 (in UTC if it names no zone)."""
-    value = unwrapped(value)
-    if value is None or value == -1:
-        return None
+    """A timestamp in ms: a number of ms, or a time in ISO 8601 (in UTC if it names no zone). None and -1 are none."""
     if isinstance(value, str):
         try:
             value = int(value) if value.lstrip("-").isdigit() else _iso_ms(value)
         except ValueError:
             raise BadRow(f"the timestamp {value[:100]!r} is neither a number of ms nor a time in ISO 8601") from None
+    if value is None or value == NO_TIMESTAMP:
+        return None
     if isinstance(value, bool) or not isinstance(value, int) or not -_INT64 <= value < _INT64:
         raise BadRow(f"the timestamp is {str(value)[:100]!r}, not a number of ms")
     return value
@@ -154,7 +153,6 @@ def _iso_ms(text: str) -> int:
 
 
 def _bytes(value: Any, what: str, text: str | None) -> bytes | None:
-    value = unwrapped(value)
     if value is None or isinstance(value, bytes):
         return value
     if not isinstance(value, str):

@@ -1,17 +1,26 @@
 """`fakebroker history whatif`: who would lose offsets with another retention, when, and how many."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 
+from fakebroker.engine.printable import printable
 from fakebroker.pipeline.engine_options import EngineChoice, chosen_engine, engine_options
 from fakebroker.pipeline.tables.retention_losses import POLICIES, WhatifOptions
 
 _UNITS_MS: Final = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _MOST_SHOWN: Final = 10  # groups in what is printed
 _LONGEST_MS: Final = 2**31 * 60_000  # what `offsets.retention.minutes` can hold
+
+
+class _Lost(NamedTuple):
+    """How many offsets a group would lose, and how many of them it would have been reset by."""
+
+    offsets: int
+    reset: int
 
 
 class Duration(click.ParamType[Any]):
@@ -23,7 +32,7 @@ class Duration(click.ParamType[Any]):
         """The milliseconds. Fails for what is no time, or none that a broker can be set to."""
         if isinstance(value, int):
             return value
-        found = re.fullmatch(r"([1-9]\d*)([mhd])", str(value).strip())
+        found = re.fullmatch(r"([1-9]\d{0,8})([mhd])", str(value).strip())
         if found is None:
             self.fail(f"{value!r} is not a time like 7d, 12h or 90m", param, ctx)
         ms = int(found[1]) * _UNITS_MS[found[2]]
@@ -84,7 +93,7 @@ def whatif(
         published = Published(Path(folder))
         for name in ("commits", "group_states"):
             if not published.has(name):
-                raise FakebrokerError(f"{folder} has no table {name}: `fakebroker history decode` makes it")
+                raise FakebrokerError(f"{folder} has no table {name}: `history decode` and `pipeline build` make it")
         with staging(engine, Path(out), progress) as stage:
             frames = {
                 name: engine.load(contract_of(name), published.folder_of(name))
@@ -95,40 +104,59 @@ def whatif(
                 frames[name] = stage.store(name, make(engine, name, frames, options))
             rows_in = {name: published.tables[name]["rows"] for name in ("commits", "group_states")}
             manifest = stage.publish({"of": folder, "options": options._asdict()})
-            lines = _told(Path(out), options)
-        click.echo(lines)
+        for line in _without_times(published.folder_of("commits")):
+            click.echo(line)
+        click.echo(_losses_text(Path(out), retentions))
         click.echo("rows in: " + ", ".join(f"{name} {rows:,}" for name, rows in rows_in.items()))
         click.echo(summary(Path(out), manifest, stage.made))
 
 
-def _told(out: Path, options: WhatifOptions) -> str:
-    """The groups that would lose most, with each retention."""
+def _without_times(commits: Path) -> list[str]:
+    """A line about the commits whose records have no time, if there are any: their losses cannot be trusted."""
     import pyarrow.dataset as ds
 
-    columns = ["group_id", "retention_ms", "lost_offsets", "reset_offsets"]
-    data = ds.dataset(out / "retention_whatif", format="parquet").to_table(
-        columns=columns, filter=ds.field("lost_offsets") > 0
-    )
-    lost: dict[str, dict[int, tuple[int, int]]] = {}
-    for row in data.to_pylist():
-        by_retention = lost.setdefault(row["group_id"], {})
-        known = by_retention.get(row["retention_ms"], (0, 0))
-        by_retention[row["retention_ms"]] = known[0] + row["lost_offsets"], known[1] + row["reset_offsets"]
+    is_blank = (ds.field("outcome") == "committed") & ds.field("applied_at").is_null()
+    count = ds.dataset(commits, format="parquet").count_rows(filter=is_blank)
+    if not count:
+        return []
+    return [f"{count:,} commits have no time of their records: they are taken to be of the time of those before them"]
+
+
+def _losses_text(folder: Path, retentions_ms: Sequence[int]) -> str:
+    """The groups that would lose most, a line each, with a column for each retention."""
+    lost = _losses(folder)
     if not lost:
         return "no group would lose an offset with any of these retentions"
-    order = sorted(lost, key=lambda group: (-sum(each[0] for each in lost[group].values()), group))
-    headings = ["group", *map(_span, options.retentions_ms)]
-    rows = [[group, *(_cell(lost[group].get(each)) for each in options.retentions_ms)] for group in order]
-    shown = [headings, *rows[:_MOST_SHOWN]]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in shown]
-    if len(rows) > _MOST_SHOWN:
-        lines.append(f"... and {len(rows) - _MOST_SHOWN} more groups")
+    order = sorted(lost, key=lambda group: (-sum(each.offsets for each in lost[group].values()), group))
+    headings = ["group", *map(_span, retentions_ms)]
+    shown = order[:_MOST_SHOWN]
+    rows = [[printable(group), *(_cell(lost[group].get(each)) for each in retentions_ms)] for group in shown]
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in [headings, *rows]]
+    if len(order) > _MOST_SHOWN:
+        lines.append(f"... and {len(order) - _MOST_SHOWN} more groups")
     return "\n".join(["offsets lost (met by a group that came back):", *lines])
 
 
-def _cell(counts: tuple[int, int] | None) -> str:
-    return "-" if counts is None else f"{counts[0]:,} ({counts[1]:,})"
+def _losses(folder: Path) -> dict[str, dict[int, _Lost]]:
+    """What each group would lose with each retention, of all sources together; only what loses something."""
+    from pyarrow.dataset import field
+
+    from fakebroker.pipeline.publish import Published
+    from fakebroker.pipeline.rows import read_rows
+    from fakebroker.pipeline.tables import table
+
+    lost: dict[str, dict[int, _Lost]] = {}
+    name = "retention_whatif"
+    for row in read_rows(table(name), Published(folder).folder_of(name), field("lost_offsets") > 0):
+        of_group = lost.setdefault(row["group_id"], {})
+        before = of_group.get(row["retention_ms"], _Lost(0, 0))
+        of_group[row["retention_ms"]] = _Lost(before.offsets + row["lost_offsets"], before.reset + row["reset_offsets"])
+    return lost
+
+
+def _cell(lost: _Lost | None) -> str:
+    return "-" if lost is None else f"{lost.offsets:,} ({lost.reset:,})"
 
 
 def _span(ms: int) -> str:

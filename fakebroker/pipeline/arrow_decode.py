@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute
 
-from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS, decode_all
+from fakebroker.history.decode import decode_all
 from fakebroker.history.log_record import LogRecord
+from fakebroker.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.pipeline.offset_columns import KeyColumns, ValueColumns, decode_keys, decode_values
 from fakebroker.pipeline.rows import arrow_schema, to_arrow
 from fakebroker.pipeline.tables.decoded import TABLE

@@ -16,6 +16,17 @@ SPARK_TYPES: Final[dict[ColumnType, str]] = {
     "strings": "ARRAY<STRING>",
 }
 
+FIRST_TIME_MS: Final = -62_135_596_800_000
+"""0001-01-01T00:00:00Z. Tables have no times before it."""
+
+LAST_TIME_MS: Final = 253_402_300_799_999
+"""9999-12-31T23:59:59.999Z. Tables have no times after it."""
+
+
+def time_or_none(ms: int | None) -> int | None:
+    """A time in milliseconds as a table has it: None for one that no table can have."""
+    return ms if ms is not None and FIRST_TIME_MS <= ms <= LAST_TIME_MS else None
+
 
 class Column(NamedTuple):
     """One column. `about` says what it is, with its unit; names end in `_ms` for durations and `_at` for times."""
@@ -24,6 +35,10 @@ class Column(NamedTuple):
     type: ColumnType
     about: str
     is_nullable: bool = False
+
+
+KEY_CHECK: Final = "key"
+"""The name of the check that every table has, that its key is unique."""
 
 
 class Check(NamedTuple):
@@ -67,7 +82,7 @@ class Table(NamedTuple):
     def _key_is_unique(self) -> Check:
         columns = ", ".join(f"`{name}`" for name in self.key)
         query = f"SELECT {columns}, COUNT(*) AS times FROM {self.name} GROUP BY {columns} HAVING COUNT(*) > 1"
-        return Check("key", f"no two rows have the same {', '.join(self.key)}", query)
+        return Check(KEY_CHECK, f"no two rows have the same {', '.join(self.key)}", query)
 
     @property
     def _columns_are_there(self) -> Check:
@@ -86,3 +101,14 @@ ORIGIN: Final = (
     Column("part", "int", "the line's number within that entry; null for a row from a log", True),
 )
 ORIGIN_KEY: Final = tuple(column.name for column in ORIGIN)
+
+
+def groups_have_one_partition(table: str) -> Check:
+    """The check that no group is in two partitions of a log, as it seems to be when two logs are taken for one."""
+    return Check(
+        "groups have one partition",
+        "a group is in one partition of a log; logs of several clusters, or from before and after their number of"
+        " partitions was changed, are decoded one by one, each with a --source of its own",
+        "SELECT source, group_id, MIN(log_partition) AS log_partition, MAX(log_partition) AS other_log_partition"
+        f" FROM {table} GROUP BY source, group_id HAVING MIN(log_partition) <> MAX(log_partition)",
+    )

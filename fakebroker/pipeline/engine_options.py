@@ -1,16 +1,18 @@
 """The options with which every command of the pipeline chooses its engine, and the engine that they choose."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from fakebroker.errors import FakebrokerError
 from fakebroker.pipeline.extras import need_extra
 from fakebroker.pipeline.progress import Progress
+from fakebroker.pipeline.session import DEFAULT_MASTER, spark_session
 
-DEFAULT_MASTER: Final = "local[*]"
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class EngineChoice(NamedTuple):
@@ -57,34 +59,48 @@ def _setting(text: str) -> tuple[str, str]:
 def chosen_engine(choice: EngineChoice) -> Iterator[tuple[Any, Progress]]:
     """The engine, and what tells of its progress. Spark ends with the block, unless it ran before.
 
-    Whatever of our own goes wrong inside becomes a line on standard error and exit code 1.
+    Whatever of our own, or of files, goes wrong inside becomes a line on standard error and exit code 1.
     """
     try:
         need_extra("history")
-        if choice.engine == "python":
-            from fakebroker.pipeline.engines import PythonEngine
+        from fakebroker.pipeline.storage_failures import storage_failures_told
 
-            yield PythonEngine(), Progress()
-        else:
-            yield from _spark(choice)
+        with storage_failures_told():
+            if choice.engine == "python":
+                from fakebroker.pipeline.engines import PythonEngine
+
+                yield PythonEngine(), Progress()
+            else:
+                yield from _spark(choice)
     except FakebrokerError as error:
         raise click.ClickException(str(error)) from None
 
 
 def _spark(choice: EngineChoice) -> Iterator[tuple[Any, Progress]]:
-    from fakebroker.pipeline.session import spark_session
+    with running_spark(choice.master, dict(choice.conf)) as session:
+        from fakebroker.pipeline.engines import SparkEngine
 
+        yield SparkEngine(session), Progress(context=session.sparkContext)
+
+
+@contextmanager
+def running_spark(master: str, conf: Mapping[str, str]) -> Iterator["SparkSession"]:
+    """A session of Spark, which ends with the block unless it ran before.
+
+    Raises MissingExtra, and SparkFailure for what goes wrong in Spark inside of the block.
+    """
     need_extra("spark")
     from pyspark.sql import SparkSession
 
-    from fakebroker.pipeline.engines import SparkEngine
+    from fakebroker.pipeline.interrupts import quiet_interrupts
     from fakebroker.pipeline.spark_failures import told_in_a_line
 
     was_running = SparkSession.getActiveSession() is not None
     with told_in_a_line():
-        session = spark_session(choice.master, dict(choice.conf))
+        session = spark_session(master, dict(conf))
         try:
-            yield SparkEngine(session), Progress(context=session.sparkContext)
+            with quiet_interrupts(session):
+                yield session
         finally:
             if not was_running:
                 session.stop()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from fakebroker.pipeline.contract import Check, Table
 from fakebroker.pipeline.rows import Rows, parquet_files, read_rows, write_rows
+from fakebroker.pipeline.spark_failures import SparkFailure
 from fakebroker.pipeline.tables import NAMES, table
 
 if TYPE_CHECKING:
@@ -79,9 +80,9 @@ def contract_of(name: str) -> Table:
 
 
 def tables_in(query: str) -> list[str]:
-    """The tables that a query names."""
-    words = set(re.findall(r"\w+", query))
-    return [name for name in NAMES if name in words]
+    """The tables that a query reads. Columns may have names of tables, too: group_health has `commits`."""
+    read = set(re.findall(r"\b(?:FROM|JOIN) (\w+)", query))
+    return [name for name in NAMES if name in read]
 
 
 class PythonEngine:
@@ -158,13 +159,19 @@ class SparkEngine:
         return self.session.read.schema(contract.spark_ddl).parquet(str(folder))
 
     def store(self, contract: Table, frame: Frame, folder: Path) -> None:
-        """Write a DataFrame; what Spark writes beside the Parquet files goes."""
+        """Write a DataFrame; what Spark writes beside the Parquet files goes.
+
+        Raises SparkFailure if the files are not here: workers on other machines wrote them to their own disks. Of a
+        DataFrame without rows Spark writes a file, too.
+        """
         frame.select(*contract.column_names).write.parquet(str(folder))
         for each in folder.iterdir():
             if each.suffix != ".parquet":
                 each.unlink()
         if not parquet_files(folder):
-            write_rows(contract, [], folder)
+            raise SparkFailure(
+                f"{folder.parent} is not the same folder on all machines of the cluster: write to one that they share"
+            )
 
     def union(self, frames: Sequence[Frame]) -> Frame:
         """The rows of all, columns matched by their names."""

@@ -15,10 +15,6 @@ TRANSACTION: Final = "offset of a transaction"
 BROKER_UNKNOWN: Final = "broker not in the journal"
 TOPICS_UNKNOWN: Final = "subscriptions not in the journal"
 
-FIRST_MS: Final = -62_135_596_800_000
-LAST_MS: Final = 253_402_300_799_999
-"""The times that tables have: of the years 1 to 9999."""
-
 
 class BrokerFacts(NamedTuple):
     """Of a broker as a `broker_started` line has it.

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS
+from fakebroker.pipeline.contract import time_or_none
 from fakebroker.pipeline.group_records import CLASSIC_KIND, by_group, group_type, key_of, origin_of, part_of, value_of
 from fakebroker.pipeline.member_bytes import CONSUMER, subscribed_topics
 
@@ -88,7 +88,7 @@ def _classic(value: Any) -> Row:
         "leader": value["leader"],
         "members": len(members),
         "subscribed_topics": topics,
-        "state_at": state_ms if state_ms != -1 and FIRST_TIME_MS <= state_ms <= LAST_TIME_MS else None,
+        "state_at": None if state_ms == -1 else time_or_none(state_ms),
     }
 
 

@@ -8,6 +8,9 @@ UNLOADED: Final = "its coordinator"
 LOADED: Final = "loaded from the log"
 """The reason when a coordinator has read a group with members."""
 
+RELOAD_REASONS: Final = (UNLOADED, LOADED)
+"""How reasons begin that tell of the coordinator only, not of the group."""
+
 
 def is_unload(after: str, reason: str) -> bool:
     """Whether the coordinator only forgot the group: because it moved, was killed or reads its log again (ST-14)."""

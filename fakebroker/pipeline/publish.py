@@ -2,15 +2,17 @@
 
 A published folder has a folder of Parquet files for each table, and `manifest.json`. What is published together is
 checked together; when a check fails, or anything else goes wrong, the folder stays as it was. Tables that are not made
-anew are kept: their files are linked into the staging folder, not copied.
+anew are kept: their files are linked into the staging folder, not copied. One process at a time writes to a folder.
 """
 
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from glob import escape
 from pathlib import Path
+from time import sleep
 from typing import Any, Final, NamedTuple
 
 from fakebroker.errors import FakebrokerError
@@ -19,9 +21,11 @@ from fakebroker.pipeline.engines import Engine, Frame, contract_of, tables_in
 from fakebroker.pipeline.progress import Progress
 from fakebroker.pipeline.rows import Rows, count_rows, parquet_files
 from fakebroker.pipeline.tables import NAMES, table
+from fakebroker.pipeline.write_lock import IsWritten, write_lock
 
 MANIFEST: Final = "manifest.json"
 MANIFEST_VERSION: Final = 1
+_BETWEEN_RENAMES_S: Final = 0.02  # who reads looks again after this time
 
 
 class FailedCheck(NamedTuple):
@@ -51,24 +55,33 @@ class Published:
     """
 
     def __init__(self, folder: Path) -> None:
-        _finish_interrupted(folder)
+        _undo_interrupted(folder)
         self.folder = folder
         try:
-            manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
-            self.manifest: dict[str, Any] = manifest
-            self.tables: dict[str, dict[str, Any]] = manifest["tables"]
+            self.manifest = _manifest_of(json.loads((folder / MANIFEST).read_text("utf-8")))
         except OSError as error:
             why = "there is no such folder" if not folder.exists() else f"it has no {MANIFEST}: {error.strerror}"
             raise FakebrokerError(f"{folder} is no folder of published tables: {why}") from None
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise FakebrokerError(f"{folder / MANIFEST} is not a manifest that can be read") from None
+        except _OtherVersion as error:
+            raise FakebrokerError(f"{folder / MANIFEST} is of another version of fakebroker: {error}") from None
+        self.tables: dict[str, dict[str, Any]] = self.manifest["tables"]
 
     def has(self, name: str) -> bool:
         """Whether the table is there."""
         return name in self.tables
 
     def folder_of(self, name: str) -> Path:
-        """Where the table's files are."""
+        """Where the table's files are. Raises FakebrokerError if they are not those that were published."""
+        about = self.tables[name]
+        there = {file.name: file for file in parquet_files(self.folder / name)}
+        wrong = [f"{file} is missing" for file in about["files"] if file not in there]
+        wrong += [f"{file} was not published" for file in there if file not in about["files"]]
+        if not wrong and sum(file.stat().st_size for file in there.values()) != about["bytes"]:
+            wrong.append("a file has another length")
+        if wrong:
+            raise FakebrokerError(f"{self.folder / name} is not as it was published: {wrong[0]}. Make the table again.")
         return self.folder / name
 
 
@@ -82,7 +95,8 @@ class Staging:
         self.scratch = target.parent / f".{target.name}.scratch-{os.getpid()}"
         self.made: dict[str, int] = {}  # and how many rows were written
         self._progress = progress
-        self._kept = _tables_of(target)
+        self._published = Published(target) if (target / MANIFEST).is_file() else None
+        self._kept = tuple(self._published.tables) if self._published else ()
 
     def store(self, name: str, frame: Frame) -> Frame:
         """Write a table; returns it as it was stored, so that what is made of it does not make it again."""
@@ -107,13 +121,13 @@ class Staging:
             new = self.engine.only_new(table(name), frame, self.load(name))
         self.store(name, new)
         if name in self._kept:
-            _link_files(self.target / name, self.folder / name)
+            _link_files(self._folder_of_kept(name), self.folder / name)
         return self.load(name)
 
     def load(self, name: str) -> Frame:
         """A table as it will be published: as made, else as it was published before; empty if it was not."""
-        made = name in self.made
-        return self.engine.load(table(name), (self.folder if made else self.target) / name)
+        folder = self._folder_of_kept(name) if name in self._kept and name not in self.made else self.folder / name
+        return self.engine.load(table(name), folder)
 
     def has(self, name: str) -> bool:
         """Whether the table is made, or was published before."""
@@ -126,41 +140,39 @@ class Staging:
         """
         for name in self._kept:
             if name not in self.made:
-                _link_files(self.target / name, self.folder / name)
+                _link_files(self._folder_of_kept(name), self.folder / name)
         names = [name for name in NAMES if name in self.made or name in self._kept]
         checks = check_tables(self.engine, {name: self.folder / name for name in names}, self._progress, [*self.made])
-        manifest = {
-            "manifest_version": MANIFEST_VERSION,
-            "engine": self.engine.name,
-            **about,
-            "tables": {name: _told(table(name), self.folder / name) for name in names},
-            "checks": checks,
-        }
-        (self.folder / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        manifest = write_manifest(self.folder, names, {"engine": self.engine.name, **about, "checks": checks})
         _put_in_place(self.folder, self.target)
         return manifest
+
+    def _folder_of_kept(self, name: str) -> Path:
+        assert self._published is not None
+        return self._published.folder_of(name)
 
 
 @contextmanager
 def staging(engine: Engine, target: Path, progress: Progress) -> Iterator[Staging]:
     """A staging folder for `target`; it is gone after the block, whatever happens in it.
 
-    Raises FakebrokerError if `target` is there and is no folder of published tables, or cannot be written.
+    Raises FakebrokerError if `target` is there and is no folder of published tables, cannot be written, or if
+    another process writes to it.
     """
     target = target.absolute()
-    _finish_interrupted(target)
-    if target.exists() and not (target / MANIFEST).is_file() and (not target.is_dir() or any(target.iterdir())):
-        raise FakebrokerError(f"{target} is there and is no folder of published tables; it is left as it is")
-    stage = Staging(engine, target, progress)
-    try:
-        stage.folder.mkdir(parents=True)
-    except OSError as error:
-        raise FakebrokerError(f"cannot write to {target.parent}: {error.strerror or error}") from None
-    try:
-        yield stage
-    finally:
-        shutil.rmtree(stage.folder, ignore_errors=True)
-        shutil.rmtree(stage.scratch, ignore_errors=True)
+    with write_lock(target):
+        _undo_interrupted(target, is_locked=True)
+        for each in _left_by_killed(target):
+            shutil.rmtree(each, ignore_errors=True)
+        if target.exists() and not (target / MANIFEST).is_file() and (not target.is_dir() or any(target.iterdir())):
+            raise FakebrokerError(f"{target} is there and is no folder of published tables; it is left as it is")
+        stage = Staging(engine, target, progress)
+        try:
+            stage.folder.mkdir()
+            yield stage
+        finally:
+            shutil.rmtree(stage.folder, ignore_errors=True)
+            shutil.rmtree(stage.scratch, ignore_errors=True)
 
 
 def check_tables(
@@ -186,8 +198,28 @@ def check_tables(
     return {"run": run, "left_out": left_out}
 
 
-def _tables_of(folder: Path) -> tuple[str, ...]:
-    return tuple(Published(folder).tables) if (folder / MANIFEST).is_file() else ()
+def write_manifest(folder: Path, names: Iterable[str], about: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the manifest of a folder that has these tables, with `about` in it; returns it."""
+    tables = {name: _told(table(name), folder / name) for name in names}
+    manifest = {"manifest_version": MANIFEST_VERSION, **about, "tables": tables}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    return manifest
+
+
+class _OtherVersion(Exception):
+    """What a manifest has that this version does not know."""
+
+
+def _manifest_of(found: Any) -> dict[str, Any]:
+    """A manifest that has what is needed of it. Raises _OtherVersion, and whatever Python does for another shape."""
+    if found["manifest_version"] != MANIFEST_VERSION:
+        raise _OtherVersion(f"manifest_version is {found['manifest_version']!r}, not {MANIFEST_VERSION}")
+    for name, about in found["tables"].items():
+        if name not in NAMES:
+            raise _OtherVersion(f"it has a table {name!r}")
+        about["files"], about["bytes"], about["rows"]
+    manifest: dict[str, Any] = found
+    return manifest
 
 
 def _told(contract: Table, folder: Path) -> dict[str, Any]:
@@ -224,11 +256,26 @@ def _before(target: Path) -> Path:
     return target.parent / f".{target.name}.before"
 
 
-def _finish_interrupted(target: Path) -> None:
-    """Undo a publication that was killed between its two renames; forget what one left that was killed after them."""
-    before = _before(target.absolute())
-    if before.exists():
-        if (target / MANIFEST).is_file():
-            shutil.rmtree(before, ignore_errors=True)
-        else:
-            os.rename(before, target)
+def _left_by_killed(target: Path) -> list[Path]:
+    """What processes that were killed have left beside `target`, whose lock we hold."""
+    name = escape(target.name)
+    patterns = (f".{name}.staging-*", f".{name}.scratch-*")
+    there = [each for pattern in patterns for each in target.parent.glob(pattern)]
+    return [*there, *([_before(target)] if (target / MANIFEST).is_file() else [])]
+
+
+def _undo_interrupted(target: Path, *, is_locked: bool = False) -> None:
+    """Undo a publication that was killed between its two renames.
+
+    Who only reads takes the lock for that, since the writer may be alive, and on its way to the second rename.
+    """
+    target = target.absolute()
+    while not target.exists() and _before(target).exists():
+        try:
+            with nullcontext() if is_locked else write_lock(target):
+                if not target.exists():
+                    os.rename(_before(target), target)
+        except IsWritten:
+            sleep(_BETWEEN_RENAMES_S)
+        except FileNotFoundError:
+            return

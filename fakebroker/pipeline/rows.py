@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fakebroker.pipeline.contract import ColumnType, Table
+from fakebroker.pipeline.storage_failures import storage_failures_told
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -18,7 +19,7 @@ Rows = list[Row]
 
 ROWS_A_FILE: Final = 1_000_000
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
-_ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
+ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
     "string": pa.string(),
     "int": pa.int32(),
     "long": pa.int64(),
@@ -31,7 +32,7 @@ _ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
 
 def arrow_schema(table: Table) -> pa.Schema:
     """The columns of a table as Arrow has them; timestamps in microseconds, as Spark writes them."""
-    return pa.schema([pa.field(column.name, _ARROW_TYPES[column.type]) for column in table.columns])
+    return pa.schema([pa.field(column.name, ARROW_TYPES[column.type]) for column in table.columns])
 
 
 def to_arrow(table: Table, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
@@ -41,7 +42,7 @@ def to_arrow(table: Table, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
         values: list[Any] = [row.get(column.name) for row in rows]
         if column.type == "timestamp":
             values = [None if value is None else value * 1000 for value in values]
-        columns.append(pa.array(values, _ARROW_TYPES[column.type]))
+        columns.append(pa.array(values, ARROW_TYPES[column.type]))
     return pa.table(columns, schema=arrow_schema(table))
 
 
@@ -87,6 +88,7 @@ def read_rows(table: Table, folder: Path, where: "ds.Expression | None" = None) 
     """The rows of a table in `folder`, those for which `where` holds; none if there is no such folder.
 
     `where` is an expression of pyarrow over the table's columns, which reads only the parts of files that it needs.
+    Raises FakebrokerError for files that are damaged.
     """
     import pyarrow.dataset as ds  # which imports pandas: too long for each of Spark's Python workers
 
@@ -94,7 +96,8 @@ def read_rows(table: Table, folder: Path, where: "ds.Expression | None" = None) 
     if not files:
         return []
     data = ds.dataset([str(file) for file in files], format="parquet", schema=arrow_schema(table))
-    return from_arrow(data.to_table(filter=where))
+    with storage_failures_told(str(folder)):
+        return from_arrow(data.to_table(filter=where))
 
 
 def parquet_files(folder: Path) -> list[Path]:
@@ -103,5 +106,11 @@ def parquet_files(folder: Path) -> list[Path]:
 
 
 def count_rows(folder: Path) -> int:
-    """How many rows the files of a table say that they have."""
-    return sum(pq.read_metadata(file).num_rows for file in parquet_files(folder))
+    """How many rows the files of a table say that they have. Raises FakebrokerError for one that is no Parquet file."""
+    return sum(map(_rows_of_file, parquet_files(folder)))
+
+
+def _rows_of_file(file: Path) -> int:
+    with storage_failures_told(str(file)):
+        rows: int = pq.read_metadata(file).num_rows
+    return rows

@@ -4,6 +4,7 @@ import os
 import sys
 import zipfile
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import fakebroker
 from fakebroker.pipeline.extras import need_extra
 from fakebroker.pipeline.java import java_home
+from fakebroker.pipeline.spark_home import fast_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,7 +58,8 @@ def spark_session(
     settings[_JAVA_OPTIONS] = f"{quiet} {settings.get(_JAVA_OPTIONS, '')}".strip()
     for key, value in settings.items():
         builder = builder.config(key, value)
-    session: SparkSession = builder.getOrCreate()
+    with fast_home() if is_local else nullcontext():
+        session: SparkSession = builder.getOrCreate()
     if not is_local:
         session.sparkContext.addPyFile(str(_package_zip()))
     return session

@@ -8,7 +8,13 @@ from typing import Final
 from fakebroker.errors import FakebrokerError
 
 _LONGEST: Final = 400
-_OUT_OF_MEMORY: Final = ("OutOfMemoryError", "Java heap space", "GC overhead limit", "Not enough memory")
+_OUT_OF_MEMORY: Final = (
+    "OutOfMemoryError",
+    "Java heap space",
+    "GC overhead limit",
+    "Not enough memory",
+    "Insufficient driver memory",
+)
 _MORE_MEMORY: Final = "Spark ran out of memory: give it more, e.g. --conf spark.driver.memory=8g"
 
 
@@ -25,7 +31,15 @@ def told_in_a_line() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError, ConnectionError) as error:
-        raise SparkFailure(cause_of(str(error), type(error).__name__)) from error
+        raise SparkFailure(cause_of(_with_causes(error), type(error).__name__)) from error
+
+
+def _with_causes(error: Exception) -> str:
+    """The text of an exception, and of those of Java that caused it: some of them say no more than where it was."""
+    text, cause = str(error), getattr(error, "_cause", None)
+    while cause is not None:
+        text, cause = f"{text}\nCaused by: {cause}", getattr(cause, "_cause", None)
+    return text
 
 
 def cause_of(text: str, kind: str = "") -> str:
@@ -34,8 +48,12 @@ def cause_of(text: str, kind: str = "") -> str:
         return _MORE_MEMORY
     if kind in ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError", "Py4JNetworkException"):
         return f"the Java process of Spark is gone. Perhaps {_MORE_MEMORY[0].lower()}{_MORE_MEMORY[1:]}"
+    if "JAVA_GATEWAY_EXITED" in text:
+        return "Spark's Java did not start, and says why above: is what --master and --conf say right?"
     if "All masters are unresponsive" in text or "Failed to connect to master" in text:
         return "no Spark master answers there: is the address after --master right?"
+    if "stopped SparkContext" in text:
+        return "Spark's master does not answer, or ended this application: is the address after --master right?"
     if "Traceback (most recent call last)" in text:
         lines = [line.strip() for line in text.splitlines()]
         # An error of ours may have any name, one of Python's ends as they do.
@@ -45,7 +63,7 @@ def cause_of(text: str, kind: str = "") -> str:
         raised = [line for line in errors if not line.startswith(("org.", "java.", "py4j.", "pyspark.errors"))]
         if raised:
             return _short(re.sub(r"^[\w.]+\.(?=\w+:)", "", raised[-1]))
-    causes = re.findall(r"^(?:: |Caused by: )(.+)", text, re.MULTILINE)  # py4j writes what was raised after ": "
+    causes = re.findall(r"Caused by: (.+)", text) or re.findall(r"^: (.+)", text, re.MULTILINE)
     return _short(causes[-1] if causes else text.strip().splitlines()[0] if text.strip() else kind)
 
 

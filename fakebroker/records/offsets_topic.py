@@ -19,6 +19,9 @@ class TopicPartition(NamedTuple):
     topic: str
     partition: int
 
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
 
 class CommittedOffset(NamedTuple):
     """One committed offset: the value of a record and, but for the group, its key (CR-3, CR-4)."""

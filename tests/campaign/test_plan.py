@@ -63,6 +63,7 @@ def test_settings_are_lists_of_values(settings: list[str], expected: list[dict[s
         (["num.partition=3"], "did you mean 'num.partitions'?"),
         (["num.partitions=3,many"], "--setting num.partitions=many: num.partitions: 'many' is not a number"),
         (["num.partitions="], "--setting num.partitions=: "),
+        (["num.partitions=1\n2"], r"--setting: '1\n2' is no list of values"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: list[str], message: str) -> None:

@@ -17,10 +17,12 @@ from fakebroker.cluster_client.cluster_client import (
 )
 from fakebroker.cluster_client.errors import AnsweredError, NoBroker, NoSuchPartition, OffsetOutOfRange
 from fakebroker.cluster_client.reading import EndsEarly, committed_entries, entries_of, read_range
+from fakebroker.cluster_client.topics import View
 from fakebroker.meaning.records import records_of
 from fakebroker.records.batch import build_batch, plain_records
 from fakebroker.records.compression import CODEC_NAMES
 from fakebroker.records.markers import build_marker
+from fakebroker.wire.messages.metadata import MetadataResponse, MetadataResponseTopic
 
 FIRST = TopicPartition("orders", 0)
 
@@ -39,6 +41,16 @@ def client_of(broker: FakeBroker, **options: int) -> ClusterClient:
 
 def batch_of(values: list[bytes], timestamp_ms: int = 1_000, codec: int = 0) -> bytes:
     return build_batch(plain_records([(None, value) for value in values], timestamp_ms), codec=codec)
+
+
+def _accepted(server: socket.socket) -> str | None:
+    """A connection that somebody has opened to the server, each once."""
+    try:
+        connection, address = server.accept()
+    except BlockingIOError:
+        return None
+    connection.close()
+    return str(address)
 
 
 def values_in(fetched: Fetched) -> list[bytes | None]:
@@ -148,6 +160,38 @@ def test_a_bootstrap_without_a_broker_is_said_at_once() -> None:
         ClusterClient("localhost")
 
 
+def test_retries_end_in_time() -> None:
+    """However many tries there may be, they take no longer than all pauses and one timeout."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # it accepts, and answers nothing
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        with (
+            ClusterClient(address, timeout_ms=20, retries=100, retry_pause_ms=0) as cluster,
+            pytest.raises(NoBroker, match="gave no answer"),
+        ):
+            cluster.topics()
+        silent.setblocking(False)
+        assert sum(1 for _ in iter(lambda: _accepted(silent), None)) == 1
+
+
+def test_a_topic_that_gets_its_leader_late_is_awaited(broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was known of its partitions is asked again until there is one."""
+    broker.create_topic("late", partitions=2)
+    leader = broker.topic("late").leaders[0]
+    first, other = broker.node(leader), broker.node(leader % 3 + 1).address
+    first.stop()
+    monkeypatch.setattr("fakebroker.cluster_client.cluster_client.time.sleep", lambda _: first.start())
+    with ClusterClient(f"{other.host}:{other.port}") as cluster:
+        assert cluster.partition_count("late") == 2
+
+
+def test_a_topic_that_is_just_being_created_is_awaited() -> None:
+    """Kafka answers LEADER_NOT_AVAILABLE and no partition: that is no topic without partitions."""
+    answer = MetadataResponse(topics=[MetadataResponseTopic(name="new", error_code=5)])
+    with pytest.raises(AnsweredError, match="topic 'new': LEADER_NOT_AVAILABLE") as error:
+        View().take(answer, all_topics=False)
+    assert error.value.may_pass
+
+
 def test_a_topic_is_created_only_for_who_asks_for_it() -> None:
     """With `creates_topics`, Produce to a new topic creates it, as for a producer; without, it is an error."""
     with FakeBroker() as broker:
@@ -172,6 +216,14 @@ def test_a_range_is_read_whole_in_small_pieces(broker: FakeBroker) -> None:
                 topic.partition(0).move_leader(topic.leaders[0] % 3 + 1)
 
     assert found == [b"%d" % number for number in range(3, 37)]
+
+
+def test_an_empty_range_asks_for_nothing(broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Fetch at the end of a log would be held back, and with it all that is asked of that broker next."""
+    with client_of(broker) as cluster:
+        monkeypatch.setattr(cluster, "begin_fetch", lambda fetch: pytest.fail(f"it asks for {fetch}"))
+
+        assert list(read_range(cluster, Fetch(FIRST, 0), 0)) == []
 
 
 def test_a_range_that_ends_early_is_an_error(broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:

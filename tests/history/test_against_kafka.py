@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.history.log_record import LogRecord
 from fakebroker.history.reading import files_of, read_file, read_history
+from fakebroker.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.pipeline.oracle.commits import Row, commits
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record

@@ -133,3 +133,35 @@ def test_a_journal_and_several_sources(run: Any, history: History, tmp_path_fact
     assert "choose one with --source: run-0, run-4" in several.output
     chosen = run(*AROUND, "--out", "incident.yaml", "--source", "run-0", folder=folder)
     assert chosen.exit_code == 0, chosen.output
+
+
+@pytest.mark.parametrize("made_from", [from_log, from_journal])
+def test_a_group_with_spaces_in_its_name(run: Any, history: History, tmp_path: Path, made_from: Any) -> None:
+    """A name with spaces is one name in every step, also in those that take more text after it."""
+    name = "kp <b>of us</b> # & all"
+    tables = {
+        table: [{**row, "group_id": name} if row.get("group_id") == GROUP else row for row in rows]
+        for table, rows in made_from(history).items()
+    }
+    folder = publish(tmp_path / "odd", tables)
+
+    result = run(*AROUND, "--group", name, "--out", "odd.yaml", folder=folder)
+
+    assert result.exit_code == 0, result.output
+    assert f"coordinator: 'load {name}'" in Path("odd.yaml").read_text()
+
+
+def test_damaged_tables_are_told_in_a_line(run: Any, history: History, tmp_path: Path) -> None:
+    """Of a table whose file is damaged or gone the error says which it is; it is no stack trace."""
+    folder = publish(tmp_path / "damaged", from_log(history))
+    (file,) = (folder / "commits").iterdir()
+    data = file.read_bytes()
+    file.write_bytes(data[:40] + bytes(200) + data[240:])
+    broken = run(*AROUND, "--out", "incident.yaml", folder=folder)
+    file.unlink()
+    gone = run(*AROUND, "--out", "incident.yaml", folder=folder)
+
+    assert (broken.exit_code, gone.exit_code) == (2, 2)
+    assert f"Error: {folder}/commits: " in broken.output
+    assert f"Error: {folder}/commits is not as it was published" in gone.output
+    assert not Path("incident.yaml").exists()

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS, decode_record
+from fakebroker.history.decode import decode_record
 from fakebroker.history.log_record import LogRecord
+from fakebroker.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.pipeline.tables.decoded import TABLE
 from fakebroker.records.offsets_codec import offset_key
 from fakebroker.records.record_types import RECORD_TYPES

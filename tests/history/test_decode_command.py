@@ -7,10 +7,13 @@ from click.testing import CliRunner, Result
 
 from fakebroker import FakeBroker
 from fakebroker.cli import main
-from fakebroker.pipeline.publish import Published
+from fakebroker.history import decode_command
+from fakebroker.pipeline.publish import ChecksFailed, FailedCheck, Published
 from fakebroker.pipeline.rows import Rows, read_rows
 from fakebroker.pipeline.tables import table
-from tests.history.samples import batch, marker, segment
+from fakebroker.records.batch import build_batch
+from fakebroker.records.record_codec import Record
+from tests.history.samples import AT_MS, KEY, batch, marker, segment, value
 
 
 def decode(*arguments: str | Path) -> Result:
@@ -51,11 +54,56 @@ def test_a_running_broker_becomes_tables(tmp_path: Path) -> None:
     assert [(row["partition"], row["log_end_offset"]) for row in rows(tmp_path / "out", "log_ends")] == [(0, 3)]
 
 
+def test_a_negative_committed_offset_is_a_row(tmp_path: Path) -> None:
+    """Brokers store it, Kafka too; it keeps nothing else from being published."""
+    records = [Record(n, AT_MS, KEY, value(offset)) for n, offset in enumerate((-1, -(2**63), 2**63 - 1))]
+    segment(tmp_path / "data", build_batch(records))
+    result = decode(tmp_path / "data", "--out", tmp_path / "out")
+
+    assert result.exit_code == 0, result.output
+    assert [row["committed_offset"] for row in rows(tmp_path / "out", "commits")] == [-1, -(2**63), 2**63 - 1]
+
+
+def test_two_logs_taken_for_one_are_an_error(tmp_path: Path) -> None:
+    """Another cluster has the group in another partition: which, and what to do, is said."""
+    segment(tmp_path / "one", batch(0, 1), partition=3)
+    segment(tmp_path / "two", batch(0, 1), partition=40)
+    result = decode(tmp_path / "one", tmp_path / "two", "--out", tmp_path / "out")
+
+    assert result.exit_code == 1
+    assert "a group is in one partition of a log; logs of several clusters" in result.output
+    assert '"group_id": "billing", "log_partition": 3, "other_log_partition": 40' in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_records_that_repeat_are_compared_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the names of files promised more than is so, it is done once more; other checks that fail are the end."""
+    check = table("commits").all_checks[0]
+    asked: list[bool] = []
+
+    def publish(_: object, *, may_repeat: bool) -> str:
+        asked.append(may_repeat)
+        if not may_repeat:
+            raise ChecksFailed([FailedCheck("commits", check, [])])
+        return "published"
+
+    monkeypatch.setattr(decode_command, "_publish", publish)
+    result = decode("x", "--out", tmp_path)
+    assert (result.exit_code, asked) == (0, [False, True])
+    assert result.output.endswith("comparing all records\npublished\n")
+
+    check = table("commits").all_checks[-1]
+    result = decode("x", "--out", tmp_path)
+    assert (result.exit_code, asked) == (1, [False, True, False])
+    assert "Error: commits: it is not so that the outcome is" in result.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "problem"),
     [
         ((), 2, "give either PATHs or --bootstrap"),
         (("x", "--bootstrap", "localhost:1"), 2, "give either PATHs or --bootstrap"),
+        (("x", "--source", "\udcff"), 2, "'\\udcff' is not UTF-8"),
         (("nowhere",), 1, "Error: nowhere: there is no such file or folder"),
         (("--bootstrap", "localhost"), 1, "is no HOST:PORT"),
     ],

@@ -42,6 +42,7 @@ FORMS: dict[str, tuple[Callable[[bytes], Any], dict[str, Any]]] = {
     "envelopes of Connect": (lambda data: enveloped(base64(data)), PLACE),
     "time as text": (base64, PLACE | {"timestamp": "2025-10-09T08:53:20.000Z"}),
     "time without a zone": (base64, PLACE | {"timestamp": "2025-10-09T08:53:20"}),
+    "a column without a name": (base64, {"": "orders", **PLACE}),
     "numbers as text": (base64, {"partition": "3", "offset": "17", "timestamp": str(AT_MS)}),
     "names of Connect's sinks": (base64, {"kafka_partition": 3, "kafka_offset": 17, "kafka_timestamp": AT_MS}),
     "a mirror": (base64, {"topic": "west.__consumer_offsets", **PLACE}),
@@ -73,6 +74,15 @@ def test_tombstones(tmp_path: Path, row: dict[str, None]) -> None:
 
     assert isinstance(found, LogRecord)
     assert found.value is None
+
+
+@pytest.mark.parametrize("none", [-1, "-1", None])
+def test_records_without_a_time(tmp_path: Path, none: Any) -> None:
+    """-1 is what Kafka writes for none, as a number or as text."""
+    (found,) = read(tmp_path / "x.json", GOOD | {"timestamp": none})
+
+    assert isinstance(found, LogRecord)
+    assert found.at_ms is None
 
 
 def test_the_partition_of_the_folder(tmp_path: Path) -> None:
@@ -107,6 +117,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "a negative offset": (GOOD | {"offset": -1}, "the offset is '-1'"),
     "an offset of 65 bits": (GOOD | {"offset": 2**63}, "the offset is"),
     "a partition that is text": (GOOD | {"partition": "three"}, "the partition is 'three'"),
+    "an offset of too many digits": (GOOD | {"offset": "0" * 20 + "17"}, "the offset is"),
     "a time that is none": (GOOD | {"timestamp": "yesterday"}, "neither a number of ms nor a time in ISO 8601"),
     "a time that is a list": (GOOD | {"timestamp": []}, "not a number of ms"),
     "a key that is a number": (GOOD | {"key": 5}, "not bytes"),

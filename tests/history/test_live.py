@@ -7,11 +7,11 @@ import pytest
 from fakebroker import FakeBroker
 from fakebroker.cluster_client.cluster_client import ClusterClient
 from fakebroker.cluster_client.errors import NoBroker, NoSuchPartition
-from fakebroker.cluster_client.topics import TopicPartition
 from fakebroker.history.decode import decode_all
 from fakebroker.history.live import Span, live_ends, live_spans, read_live, read_partition
 from fakebroker.history.log_record import LogRecord
 from fakebroker.records.batch import build_batch, plain_records
+from fakebroker.records.offsets_topic import TopicPartition
 
 
 @pytest.fixture
@@ -70,9 +70,22 @@ def test_ends_of_logs_are_asked_for(broker: FakeBroker) -> None:
     assert {(row["source"], row["at"]) for row in rows} == {("west", 7)}
 
 
-def test_without_a_broker_or_the_log_it_is_told(broker: FakeBroker) -> None:
-    """An address at which nobody answers, and a topic that is not there."""
-    with pytest.raises(NoSuchPartition, match="no topic 'nothing'"):
-        live_spans(broker.bootstrap, "nothing")
+def test_ends_of_partitions_without_a_leader_are_left_out() -> None:
+    """One broker that is away does not keep the other answers back."""
+    with FakeBroker(nodes=2) as broker:
+        broker.create_topic("orders", partitions=2)
+        leaders = broker.topic("orders").leaders
+        broker.node(leaders[1]).stop()
+        address = broker.node(leaders[0]).address
+
+        rows = live_ends(f"{address.host}:{address.port}", {("orders", 0), ("orders", 1)}, source="west", at_ms=7)
+
+    assert [row["partition"] for row in rows] == [0]
+
+
+def test_without_a_broker_or_the_log_it_is_told() -> None:
+    """An address that is none, and a cluster that no group has used yet."""
+    with FakeBroker() as broker, pytest.raises(NoSuchPartition, match="no topic '__consumer_offsets'"):
+        live_spans(broker.bootstrap)
     with pytest.raises(NoBroker, match="is no HOST:PORT"):
         live_spans("localhost")

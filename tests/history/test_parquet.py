@@ -83,6 +83,16 @@ def test_a_row_that_is_no_record(tmp_path: Path) -> None:
     assert [(type(each), each.position) for each in found] == [(Reject, 1), (LogRecord, 2)]
 
 
+def test_text_that_is_no_utf_8(tmp_path: Path) -> None:
+    """Parquet may have it in a column of texts: its row is a reject, and no other."""
+    texts = pa.array([b"orders\xff", b"__consumer_offsets"]).view(pa.string())
+    first, second = read(write(tmp_path / "x.parquet", topic=texts))
+
+    assert isinstance(first, Reject)
+    assert "'orders\ufffd'" in first.reason
+    assert isinstance(second, LogRecord)
+
+
 @pytest.mark.parametrize(
     ("columns", "reason"),
     [

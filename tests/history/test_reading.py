@@ -4,10 +4,11 @@ import json
 import os
 from base64 import b64encode
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fakebroker.history.reading import HistoryError, HistoryFile, Summary, files_of, read_history
+from fakebroker.history.reading import HistoryError, HistoryFile, files_of, read_history
 from tests.history.samples import KEY, batch, segment, value
 
 
@@ -87,6 +88,36 @@ def test_nothing_to_read(tmp_path: Path) -> None:
         files_of([])
 
 
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    """What it is is found by reading, and what was read of a pipe is gone: it would give too little in silence."""
+    reading, writing = os.pipe()
+    os.write(writing, line().encode())
+    os.close(writing)
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "x.jsonl").write_text(line())
+
+    with pytest.raises(HistoryError, match="neither a file nor a folder"):
+        files_of([f"/dev/fd/{reading}"])
+    assert [file.path.name for file in files_of([tmp_path])] == ["x.jsonl"]
+    os.close(reading)
+
+
+def test_links_that_lead_back_are_not_followed(tmp_path: Path) -> None:
+    """Two of them would lead to the same folder on more ways than anybody can go; other links are followed."""
+    path = segment(tmp_path / "data", batch(0, 1))
+    for number in range(3):
+        (path.parent / f"back-{number}").symlink_to(tmp_path / "data" if number else path.parent)
+    (tmp_path / "linked").symlink_to(tmp_path / "data")
+
+    assert [file.path.resolve() for file in files_of([tmp_path / "linked"])] == [path]
+
+
+def test_files_elsewhere_are_refused() -> None:
+    """An address is no path of this machine: the error names the engine that reads it."""
+    with pytest.raises(HistoryError, match="s3a://bucket/x: other file systems are read by .* --engine spark"):
+        files_of(["s3a://bucket/x"])
+
+
 def test_a_name_that_is_no_text(tmp_path: Path) -> None:
     """A file whose name is not UTF-8 has no place in a table: an error shows it."""
     path = tmp_path / os.fsdecode(b"\xff.json")
@@ -96,20 +127,15 @@ def test_a_name_that_is_no_text(tmp_path: Path) -> None:
         files_of([tmp_path])
 
 
-def test_rows_and_their_summary(tmp_path: Path) -> None:
-    """A history gives the rows of all files, and counts them: rejects by reason, without its numbers."""
+def test_the_rows_of_all_files(tmp_path: Path) -> None:
+    """Those of a file stand together, what cannot be read where it was found."""
     segment(tmp_path, batch(0, 3) + batch(3, 2)[:50], partition=0)
     segment(tmp_path, batch(0, 3) + batch(3, 2)[:60], partition=1)
-    history = read_history([tmp_path], source="west")
 
-    rows = list(history)
+    rows = list(read_history([tmp_path], source="west"))
 
     assert [row["what"] for row in rows] == ["commit"] * 3 + ["reject"] + ["commit"] * 3 + ["reject"]
     assert {row["source"] for row in rows} == {"west"}
-    expected = Summary(2, 6, 6, {"the file ends in a batch: N of its N bytes are there": 2})
-    assert history.summary == expected
-    assert list(history) == rows
-    assert history.summary == expected
 
 
 def test_the_source_does_not_depend_on_the_path(tmp_path: Path) -> None:
@@ -131,3 +157,21 @@ def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
     assert (bad["what"], bad["file"], bad["log_partition"]) == ("reject", str(gone), 0)
     assert "cannot be read" in bad["reason"]
     assert good["what"] == "commit"
+
+
+def test_no_file_can_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is an error before anything begins: no table without rows takes the place of one that has some."""
+    paths = [segment(tmp_path / "data", batch(0, 1), partition=n) for n in (1, 2)]
+    closed = set(paths)
+    opened = Path.open
+
+    def open_(path: Path, *arguments: Any, **options: Any) -> Any:
+        if path in closed:
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", open_)
+    with pytest.raises(HistoryError, match=r"_offsets-1/0+\.log: the file cannot be read: Permission denied"):
+        files_of([tmp_path])
+    closed.remove(paths[1])
+    assert [row["what"] for row in read_history([tmp_path])] == ["reject", "commit"]

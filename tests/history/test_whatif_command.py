@@ -40,16 +40,23 @@ def test_who_would_lose_offsets(history: Path, tmp_path: Path) -> None:
     code, output = run(history, "--retention", "10m,2d", "--out", tmp_path / "whatif")
 
     assert code == 0, output
-    assert "group" in output
-    assert "10m" in output
     assert "rows in: commits" in output
     rows = read_rows(table("retention_whatif"), tmp_path / "whatif" / "retention_whatif")
     losses = read_rows(table("retention_losses"), tmp_path / "whatif" / "retention_losses")
     assert {row["retention_ms"] for row in rows} == {600_000, 2 * 86_400_000}
     assert sum(row["lost_offsets"] for row in rows) == len(losses) > 0
+    shown = output[output.index("offsets lost") :].splitlines()
+    assert shown[1].split() == ["group", "10m", "2d"]
+    first, *counts = shown[2].replace(" (", "(").split()
+    lost = {
+        each["group_id"]: sum(row["lost_offsets"] for row in rows if row["group_id"] == each["group_id"])
+        for each in rows
+    }
+    assert lost[first] == max(lost.values())
+    assert sum(int(each.partition("(")[0]) for each in counts if each != "-") == lost[first]
 
 
-@pytest.mark.parametrize("retention", ["", "7", "0d", "1.5h", "7d,", "week", "9999999d"])
+@pytest.mark.parametrize("retention", ["", "7", "0d", "1.5h", "7d,", "week", "9999999d", "9" * 5000 + "d"])
 def test_what_is_no_retention(history: Path, tmp_path: Path, retention: str) -> None:
     """A time that is none, or that no broker can be set to, is named."""
     code, output = run(history, "--retention", retention, "--out", tmp_path / "whatif")
@@ -57,6 +64,21 @@ def test_what_is_no_retention(history: Path, tmp_path: Path, retention: str) -> 
     assert code == 2
     assert "--retention" in output
     assert not (tmp_path / "whatif").exists()
+
+
+def test_commits_without_times_are_said_to_be_so(history: Path, tmp_path: Path) -> None:
+    """Without the times of records nobody knows what is lost: then it does not only say that nothing is."""
+    blank = {"at": None, "applied_at": None}
+    rows = [row | blank for row in read_rows(table("commits"), history / "commits") if row["outcome"] == "committed"]
+    with staging(PythonEngine(), tmp_path / "blank", Progress()) as stage:
+        stage.store("commits", rows)
+        stage.store("group_states", [])
+        stage.publish({})
+
+    code, output = run(tmp_path / "blank", "--out", tmp_path / "whatif")
+    assert code == 0, output
+    assert f"{len(rows)} commits have no time of their records" in output
+    assert "no time" not in run(history, "--out", tmp_path / "other")[1]
 
 
 def test_a_folder_without_tables(tmp_path: Path) -> None:

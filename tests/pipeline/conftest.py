@@ -1,4 +1,4 @@
-"""One Spark session for all tests that need Spark."""
+"""One Spark session for all tests that need Spark, and both engines for tests that must hold for each."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -7,6 +7,8 @@ import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from fakebroker.pipeline.engines import Engine
 
 # A JVM that starts fast and compiles little: small data does not repay more.
 FAST_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -28,3 +30,15 @@ def spark() -> "Iterator[SparkSession]":
     )
     yield session
     session.stop()
+
+
+@pytest.fixture(params=["python", pytest.param("spark", marks=pytest.mark.spark)])
+def engine(request: pytest.FixtureRequest) -> "Iterator[Engine]":
+    """Each engine."""
+    from fakebroker.pipeline.engines import PythonEngine, SparkEngine
+
+    if request.param == "python":
+        yield PythonEngine()
+    else:
+        session: SparkSession = request.getfixturevalue("spark")
+        yield SparkEngine(session)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fakebroker.history.compile.anonymise import PlainNames
-from fakebroker.history.compile.reading import rows_of_group, spark_loader
+from fakebroker.history.compile.group_rows import rows_of_group, spark_loader
 from fakebroker.history.compile.scenario import compiled
 from fakebroker.history.compile.window import window_of
 from tests.history.compile.tables_of import from_journal, of_group, publish

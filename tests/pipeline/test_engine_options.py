@@ -1,6 +1,7 @@
 """The options with which commands of the pipeline choose their engine."""
 
 import click
+import pyarrow
 import pytest
 from click.testing import CliRunner
 
@@ -56,3 +57,17 @@ def test_a_missing_extra_is_one_line_that_says_what_to_install(monkeypatch: pyte
         need_extra("spark")
     with pytest.raises(click.ClickException, match="pyspark"), chosen_engine(EngineChoice()):
         pass
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError(28, "No space left on device", "out/part.parquet"), "out/part.parquet: No space left on device"),
+        (pyarrow.ArrowInvalid("Parquet magic bytes not found\nmore"), "cannot be read: Parquet magic bytes not found"),
+    ],
+)
+def test_a_full_disk_and_a_damaged_file_are_told_in_a_line(error: Exception, told: str) -> None:
+    """What the system or Arrow says of a file is one line and exit code 1, not a stack trace."""
+    with pytest.raises(click.ClickException) as raised, chosen_engine(EngineChoice("python")):
+        raise error
+    assert raised.value.message.endswith(told)

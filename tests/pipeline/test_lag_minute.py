@@ -75,3 +75,15 @@ def test_a_clock_that_goes_back_does_not_mix_up_the_order() -> None:
 def test_nothing_gives_nothing() -> None:
     """No commits, no rows."""
     assert lag_minute([], [], [], []) == []
+
+
+def test_a_negative_committed_offset_is_none() -> None:
+    """Brokers store it, and clients take it for none; the lag is unknown then."""
+    with VirtualBroker() as broker:
+        broker.create_topic("orders")
+        client = broker.client("a")
+        client.produce("orders", 0, [b"1"])
+        client.commit({("orders", 0): -(2**63)}, group_id="billing")
+        (row,) = _lags(broker.journal.rows())
+
+    assert (row["committed_offset"], row["log_end_offset"], row["lag"]) == (None, 1, None)

@@ -2,7 +2,9 @@
 
 import io
 import json
-from collections.abc import Iterator
+import os
+import shutil
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ from fakebroker.pipeline.engines import Engine, PythonEngine, SparkEngine
 from fakebroker.pipeline.progress import Progress
 from fakebroker.pipeline.publish import ChecksFailed, Published, check_tables, staging
 from fakebroker.pipeline.rows import read_rows
+from fakebroker.pipeline.spark_failures import SparkFailure
 from fakebroker.pipeline.tables import table
 
 if TYPE_CHECKING:
@@ -28,16 +31,6 @@ def expiry(seq: int, due_at: int = 5, expired_at: int = 10) -> dict[str, Any]:
         "source": "run", "seq": seq, "part": 0, "group_id": "g", "topic": "t", "partition": 0, "committed_offset": 7,
         "committed_at": 1, "due_at": due_at, "expired_at": expired_at, "rule": "EX-3",
     }  # fmt: skip
-
-
-@pytest.fixture(params=["python", pytest.param("spark", marks=pytest.mark.spark)])
-def engine(request: pytest.FixtureRequest) -> "Iterator[Engine]":
-    """Each engine."""
-    if request.param == "python":
-        yield PythonEngine()
-    else:
-        session: SparkSession = request.getfixturevalue("spark")
-        yield SparkEngine(session)
 
 
 def put(engine: Engine, target: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -169,3 +162,133 @@ def test_progress_tells_stages_and_rows(tmp_path: Path) -> None:
     first, second = out.getvalue().splitlines()
     assert first.split()[:3] == ["expiries", "1,234", "rows"]
     assert second.split()[:3] == ["checks", "3", "checks"]
+
+
+def test_one_process_at_a_time_writes_to_a_folder(tmp_path: Path) -> None:
+    """Who comes while another makes tables for the folder is told so and changes nothing; readers are not hindered."""
+    put(PythonEngine(), tmp_path / "out", [expiry(1)])
+    first = staging(PythonEngine(), tmp_path / "out", Progress(io.StringIO()))
+    stage = first.__enter__()
+
+    with pytest.raises(FakebrokerError, match=rf"is writing to {tmp_path}/out \(process {os.getpid()}\); try again"):
+        put(PythonEngine(), tmp_path / "out", [expiry(2)])
+    assert Published(tmp_path / "out").tables["expiries"]["rows"] == 1
+    stage.add("expiries", [expiry(3)])
+    stage.publish({})
+    first.__exit__(None, None, None)
+    put(PythonEngine(), tmp_path / "other", [])
+
+    rows = read_rows(EXPIRIES, Published(tmp_path / "out").folder_of("expiries"))
+    assert sorted(row["seq"] for row in rows) == [1, 3]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "out"]
+
+
+def test_who_reads_between_the_renames_of_a_living_writer_waits_for_the_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader does not undo a publication whose writer is alive: it looks again, and finds what was published."""
+    put(PythonEngine(), tmp_path / "out", [expiry(1)])
+    rename = publish_module.os.rename
+    found: list[int] = []
+    reader = threading.Thread(target=lambda: found.append(Published(tmp_path / "out").tables["expiries"]["rows"]))
+    looked = threading.Event()
+
+    def read_in_between(source: Any, target: Any) -> None:
+        if target == tmp_path / "out":
+            reader.start()
+            assert looked.wait(10)
+        rename(source, target)
+
+    monkeypatch.setattr(publish_module.os, "rename", read_in_between)
+    monkeypatch.setattr(publish_module, "sleep", lambda _: looked.set())
+    put(PythonEngine(), tmp_path / "out", [expiry(1), expiry(2)])
+    reader.join(10)
+
+    assert found == [2]
+
+
+def test_what_killed_commands_left_goes_with_the_next_one(tmp_path: Path) -> None:
+    """A process that was killed leaves its lock, its staging and scratch folders: they hinder nobody, and go."""
+    (tmp_path / ".out.lock").write_text("1")
+    (tmp_path / ".out.staging-1" / "expiries").mkdir(parents=True)
+    (tmp_path / ".out.scratch-1").mkdir()
+    put(PythonEngine(), tmp_path / "out", [expiry(1)])
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+@pytest.mark.parametrize("damage", ["missing", "shorter", "added", "gone"])
+def test_a_table_whose_files_are_not_those_that_were_published_is_an_error(tmp_path: Path, damage: str) -> None:
+    """Deleted, cut or added files are no empty table: reading and adding fail, and say where. It can be made anew."""
+    out = tmp_path / "out"
+    put(PythonEngine(), out, [expiry(1)])
+    (file,) = (out / "expiries").iterdir()
+    match damage:
+        case "missing":
+            file.unlink()
+        case "shorter":
+            file.write_bytes(file.read_bytes()[:-1])
+        case "added":
+            file.with_name("more.parquet").write_bytes(file.read_bytes())
+        case "gone":
+            shutil.rmtree(file.parent)
+
+    with pytest.raises(FakebrokerError, match=f"{out}/expiries is not as it was published: .*(missing|length|not pub)"):
+        Published(out).folder_of("expiries")
+    with (
+        pytest.raises(FakebrokerError, match="is not as it was published"),
+        staging(PythonEngine(), out, Progress(io.StringIO())) as stage,
+    ):
+        stage.add("expiries", [expiry(2)])
+    with staging(PythonEngine(), out, Progress(io.StringIO())) as stage:
+        stage.store("log_ends", [])
+        with pytest.raises(FakebrokerError, match="is not as it was published"):
+            stage.publish({})
+    put(PythonEngine(), out, [expiry(1), expiry(2)])
+    assert Published(out).tables["expiries"]["rows"] == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"manifest_version": 7}, "is of another version of fakebroker: manifest_version is 7, not 1"),
+        ({"tables": {"weather": {}}}, "is of another version of fakebroker: it has a table 'weather'"),
+        ({"tables": []}, "is not a manifest that can be read"),
+        ({"tables": {"expiries": {"rows": 1}}}, "is not a manifest that can be read"),
+    ],
+)
+def test_a_manifest_of_another_version_is_an_error(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+    """Tables of another version are neither read nor written over."""
+    put(PythonEngine(), tmp_path / "out", [expiry(1)])
+    path = tmp_path / "out" / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+
+    for attempt in (lambda: Published(tmp_path / "out"), lambda: put(PythonEngine(), tmp_path / "out", [])):
+        with pytest.raises(FakebrokerError, match=f"manifest.json {told}"):
+            attempt()
+
+
+@pytest.mark.spark
+def test_tables_that_workers_wrote_to_other_disks_are_not_taken_for_empty_ones(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """After a write without files there is nothing to publish: Spark writes one for a table without rows, too."""
+    away = SparkEngine(spark)
+    frame = _WrittenElsewhere(away.frame(EXPIRIES, [expiry(1)]))
+    with pytest.raises(SparkFailure, match="is not the same folder on all machines of the cluster"):
+        away.store(EXPIRIES, frame, tmp_path / "expiries")
+
+
+class _WrittenElsewhere:
+    """A DataFrame whose files come to be on another machine: here there is only what the driver writes."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self.write = self
+
+    def select(self, *_columns: str) -> "_WrittenElsewhere":
+        return self
+
+    def parquet(self, folder: str) -> None:
+        Path(folder).mkdir()
+        (Path(folder) / "_SUCCESS").touch()

@@ -74,6 +74,18 @@ def test_a_group_that_comes_back_meets_its_loss() -> None:
     assert row["came_back_at"] == back_ms
 
 
+def test_the_loss_of_a_negative_offset_costs_nothing() -> None:
+    """Clients take it for none, and begin where they would without it."""
+    back_ms = START_MS + 5 * PASS_MS
+    end = {"source": "log", "topic": "orders", "partition": 0, "log_start_offset": 1, "log_end_offset": 40}
+    (row, *_) = lost(
+        [commit_row(3, 1, committed_offset=-(2**63)), commit_row(9, 5 * PASS_MS)],
+        ends=[{**end, "at": back_ms, "seq": None, "part": None}],
+    )
+
+    assert (row["came_back_at"], row["read_again_records"], row["skipped_records"]) == (back_ms, 0, 0)
+
+
 def test_a_tombstone_of_the_recorded_retention_is_no_deletion() -> None:
     """What expired when it was recorded would live under a longer retention; what somebody deleted would not."""
     gone = {"committed_offset": None, "committed_at": None}
@@ -193,6 +205,8 @@ def test_spark_says_the_same(spark: "SparkSession", policy: str) -> None:
         history = make_history(seed, steps=80, transactions=seed % 2 == 1, steps_back=seed % 4 == 2)
         for name, rows in tables_of_log(history)._asdict().items():
             tables[name] += rows
+        for row in tables["commits"][::40]:  # brokers store them
+            row["committed_offset"] = row["committed_offset"] and (-1, -(2**63))[seed % 2]
         tables["log_ends"] += _log_ends(history.of_kind("records_appended"))
     options = WhatifOptions((PASS_MS, DAY_MS, 10 * DAY_MS), policy=policy)
     losses = retention_losses(**tables, events=[], options=options)

@@ -139,14 +139,20 @@ def test_a_line_that_contradicts_an_event_of_before_is_a_reject(spark: "SparkSes
 
 
 def test_files_with_a_scheme_are_read_by_spark(spark: "SparkSession", tmp_path: Path) -> None:
-    """A folder of another file system is read as one of this machine is, gzip and unfinished files too."""
+    """A folder of another file system is read as one of this machine is, gzip and unfinished files too.
+
+    A file that is named itself may have any name there, too.
+    """
     from fakebroker.pipeline.sources.journal_frames import journal_lines
     from fakebroker.pipeline.spark.events import events
 
     write_bad_journals(tmp_path)
-    expected, _ = read_journals([tmp_path])
+    named = tmp_path.parent / "a, named.txt"
+    named.write_bytes(line_of(event(6)))
+    (tmp_path / "notes.txt").write_bytes(line_of(event(7)))
+    expected, _ = read_journals([tmp_path, named])
 
-    found = rows_of(events(journal_lines(spark, [f"file://{tmp_path}"])), "events")
+    found = rows_of(events(journal_lines(spark, [f"file://{tmp_path}", f"file://{named}"])), "events")
 
     assert [row["seq"] for row in sorted(found, key=lambda row: row["seq"])] == [row["seq"] for row in expected]
 
@@ -175,7 +181,7 @@ def test_a_stream_takes_each_file_once_whatever_happens(spark: "SparkSession", t
     (folder / "1.jsonl").write_bytes(line_of(event(0)) + line_of(event(1)) + b"{torn")
     (folder / "3.jsonl.open").write_bytes(line_of(event(4)))
     ingest_stream(spark, folder, out, checkpoint)
-    (folder / "2.jsonl").write_bytes(line_of(event(2)) + line_of(event(1)))
+    (folder / "2 %20é.jsonl").write_bytes(line_of(event(2)) + line_of(event(1)))
     (folder / "0.jsonl").write_bytes(line_of(event(3)))
     shutil.copy(folder / "1.jsonl", folder / "4.jsonl")
     (folder / "3.jsonl.open").rename(folder / "3.jsonl")

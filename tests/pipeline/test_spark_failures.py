@@ -26,12 +26,16 @@ PLANNING = 'Failed to plan: Traceback (most recent call last):\n  File "x.py", l
         ("x\nCaused by: java.lang.OutOfMemoryError: Java heap space\n at", "", "spark.driver.memory=8g"),
         ("Connection refused", "ConnectionRefusedError", "the Java process of Spark is gone"),
         ("All masters are unresponsive! Giving up.", "", "is the address after --master right?"),
+        (": java.lang.X: Cannot call methods on a stopped SparkContext", "", "is the address after --master right?"),
         (
             f"{PLANNING}fakebroker.some.NoSuchThing: it is not there\n SQLSTATE: 38000",
             "",
             "NoSuchThing: it is not there",
         ),
         ("An error occurred while calling o1.x.\n: java.io.IOException: no host\n\tat a.b(C.java:1)\n", "", "no host"),
+        (JAVA.partition("Caused")[0], "Py4JJavaError", "org.apache.spark.SparkException: Job aborted."),
+        ("An error.\n: [X] Insufficient driver memory: System memory 209715200", "", "spark.driver.memory=8g"),
+        ("[JAVA_GATEWAY_EXITED] Java gateway process exited before", "", "is what --master and --conf say right?"),
         ("", "Py4JError", "Py4JError"),
     ],
 )
@@ -61,3 +65,19 @@ def test_what_our_own_code_raised_in_a_worker_is_what_is_told(spark: "SparkSessi
 
     with pytest.raises(SparkFailure, match="nothing"):
         select()
+
+
+def test_what_caused_an_exception_is_told() -> None:
+    """An exception of Spark may say no more than where it was."""
+    from pyspark.errors import PySparkException
+
+    class Raised(PySparkException):  # type: ignore[misc]
+        """What PySpark makes of an exception of Java."""
+
+        def __init__(self, text: str, cause: "Raised | None" = None) -> None:
+            super().__init__(text)
+            self._cause = cause
+
+    cause = Raised("spark.sql.shuffle.partitions should be int, but was many")
+    with pytest.raises(SparkFailure, match=r"^spark.sql.shuffle.partitions should be int, but"), told_in_a_line():
+        raise Raised("Error while instantiating 'SessionStateBuilder':", cause)

@@ -102,6 +102,7 @@ class Window(NamedTuple):
     partitions: dict[str, int]
     retentions_ms: tuple[int, ...] = ()
     transactional: int = 0  # how many commits of transactions are among the events
+    is_from_log: bool = False  # else it is from a journal
 
 
 def position_of(row: Row) -> Position:

@@ -106,14 +106,13 @@ def _sessions(window: Window) -> dict[str, int]:
 
 
 def _remarks(window: Window, names: Names, retention: Retention, story: Story) -> list[str]:
-    is_log = all(event.position[1] == 0 for event in window.events)
     remarks = [
         f"Retention: {retention.why}. Times, offsets, numbers of partitions and members are those of the history.",
         "Left out: leader epochs, heartbeats, the records of the topics, rebalances that did not come to an end.",
         "A rebalance happens in one moment here, when it ended; in which order members joined is not told.",
         "The state before the window is made by commits at their times, and by members that join when it begins.",
     ]
-    if is_log:
+    if window.is_from_log:
         remarks.append("A log does not tell a member that left from one whose session ended: they leave here.")
         remarks.append("It does not name who committed: here it is who owns the partition.")
     if window.transactional:

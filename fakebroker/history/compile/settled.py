@@ -7,6 +7,7 @@ whose JoinGroup was answered since the rebalance began; a state that the coordin
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fakebroker.history.compile.happened import Member, Position, Row, Settled, position_of
+from fakebroker.pipeline.group_transitions import RELOAD_REASONS
 
 SETTLED_STATES = ("Stable", "Empty", "Dead")
 _REBALANCE = "PreparingRebalance"
@@ -120,7 +121,7 @@ class _Journal:
 
     def _settle(self, row: Row, end: Position | None) -> None:
         reason = row["reason"] or ""
-        if "its coordinator" in reason or reason.startswith("loaded from the log"):
+        if reason.startswith(RELOAD_REASONS):
             if row["state"] == "Dead":
                 self._causes, self._began = [], position_of(row)
             if row["state"] != "Stable" or self._is_known(row):

@@ -47,6 +47,7 @@ def window_of(tables: Mapping[str, Sequence[Row]], group_id: str, start_ms: int,
         _partitions(events),
         tuple(_retentions(tables.get("expiries", ()), [each for each in events if isinstance(each, Settled)])),
         sum(bool(row["transactional"]) for row in tables.get("commits", ()) if row["outcome"] == "committed"),
+        any(row["log_offset"] is not None for name in ("commits", "group_states") for row in tables.get(name, ())),
     )
 
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from fakebroker.cluster_client.cluster_client import ClusterClient
 from fakebroker.cluster_client.errors import NoSuchPartition
-from fakebroker.cluster_client.topics import TopicPartition
+from fakebroker.records.offsets_topic import TopicPartition
 
 _SEED: Final = 0x9747B28C
 _MULTIPLIER: Final = 0x5BD1E995

@@ -7,9 +7,10 @@ from typing import Final, NamedTuple
 
 from fakebroker.cluster_client.cluster_client import EARLIEST, LATEST, ClusterClient
 from fakebroker.cluster_client.errors import NoSuchPartition
-from fakebroker.cluster_client.topics import TopicPartition
 from fakebroker.errors import FakebrokerError
-from fakebroker.pipeline.kafka_source.options import OptionError, Position, ReadOptions, wrong
+from fakebroker.pipeline.kafka_source.options import Position, ReadOptions
+from fakebroker.pipeline.source_options import OptionError, wrong
+from fakebroker.records.offsets_topic import TopicPartition
 
 Offsets = dict[TopicPartition, int]
 OffsetsJson = dict[str, dict[str, int]]

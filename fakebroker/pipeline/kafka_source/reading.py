@@ -9,7 +9,7 @@ from pyspark.sql.datasource import InputPartition
 from fakebroker.cluster_client.cluster_client import ClusterClient, Fetch
 from fakebroker.cluster_client.errors import NoSuchPartition, OffsetOutOfRange
 from fakebroker.cluster_client.reading import EndsEarly, read_range
-from fakebroker.pipeline.kafka_source.arrow_rows import record_batches
+from fakebroker.pipeline.kafka_source.arrow_records import record_batches
 from fakebroker.pipeline.kafka_source.options import ReadOptions
 from fakebroker.pipeline.kafka_source.planning import DataLoss, Range, earliest
 from fakebroker.pipeline.kafka_source.record_columns import columns_of

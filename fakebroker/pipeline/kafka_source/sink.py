@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from fakebroker.cluster_client.cluster_client import TIMEOUT_MS, ClusterClient
-from fakebroker.cluster_client.topics import TopicPartition
 from fakebroker.errors import FakebrokerError
-from fakebroker.pipeline.kafka_source.options import Options
 from fakebroker.pipeline.kafka_source.partitioner import Partitioner
+from fakebroker.pipeline.source_options import Options
 from fakebroker.records.batch import build_batch
 from fakebroker.records.compression import CODEC_NAMES
+from fakebroker.records.offsets_topic import TopicPartition
 from fakebroker.records.record_codec import Record
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class _TaskWriter:
         self.records = 0
 
     def add(self, batch: Any) -> None:
-        """Take in the rows of an Arrow record batch. Raises ColumnError for a null topic."""
+        """Take in the rows of an Arrow record batch. Raises ColumnError for a null topic or name of a header."""
         rows, now_ms = batch.num_rows, time.time_ns() // 1_000_000
         names = batch.schema.names
 
@@ -159,6 +159,8 @@ def _as_bytes(column: list[Any]) -> list[bytes | None]:
 
 
 def _headers(rows: list[Mapping[str, Any]]) -> list[tuple[bytes, bytes | None]]:
+    if any(row is None or row["key"] is None for row in rows):
+        raise ColumnError("a header in the data is null, or has a null key, which no record can have")
     return [(row["key"].encode(), row["value"]) for row in rows]
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from fakebroker.history.distinct import distinct_rows
 from fakebroker.history.transactions import Outcome, outcomes_of
-from fakebroker.pipeline.expiry_facts import FIRST_MS, LAST_MS
+from fakebroker.pipeline.contract import time_or_none
 from fakebroker.pipeline.tables.commits import TABLE
 
 Row = dict[str, Any]
@@ -35,8 +35,8 @@ def _from_journal(event: Row) -> Row:
         "committed_offset": event["offset"],
         "leader_epoch": event["leader_epoch"],
         "metadata": event["metadata"] or "",
-        "committed_at": event["committed_ms"],
-        "expires_at": _timestamp(event["expire_ms"]),
+        "committed_at": time_or_none(event["committed_ms"]),
+        "expires_at": time_or_none(event["expire_ms"]),
         "transactional": event["transactional"],
         "outcome": "open" if event["transactional"] else "committed",
         "at": event["wall_ms"],
@@ -47,8 +47,3 @@ def _from_journal(event: Row) -> Row:
         "seq": event["seq"],
         "part": event["part"],
     }
-
-
-def _timestamp(ms: int | None) -> int | None:
-    """A time that tables have, or None."""
-    return ms if ms is not None and FIRST_MS <= ms <= LAST_MS else None

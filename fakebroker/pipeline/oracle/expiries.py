@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS
+from fakebroker.pipeline.contract import time_or_none
 
 Row = dict[str, Any]
 
@@ -23,13 +23,8 @@ def _expiry(row: Row) -> Row:
         "topic": row["topic"],
         "partition": row["partition"],
         "committed_offset": row["offset"],
-        "committed_at": _time(row["committed_ms"]),
-        "due_at": _time(row["due_ms"]),
+        "committed_at": time_or_none(row["committed_ms"]),
+        "due_at": time_or_none(row["due_ms"]),
         "expired_at": row["wall_ms"],
         "rule": row["rule"],
     }
-
-
-def _time(ms: int) -> int | None:
-    """A time that a client may have made up."""
-    return ms if FIRST_TIME_MS <= ms <= LAST_TIME_MS else None

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from fakebroker.pipeline.contract import time_or_none
 from fakebroker.pipeline.expiry_facts import (
     BROKER_UNKNOWN,
     COMMIT_UNKNOWN,
-    FIRST_MS,
-    LAST_MS,
     TOPICS_UNKNOWN,
     TRANSACTION,
     BrokerFacts,
@@ -216,15 +215,11 @@ class _Replay:
         committed = commit.row if commit is not None else None
         values = (
             self._run, line["group"], line["topic"], line["partition"], line["offset"],
-            _timestamp(line["committed_ms"]),
+            time_or_none(line["committed_ms"]),
             committed and committed["seq"], committed and committed["part"],
             expiry and expiry["seq"], expiry and expiry["part"],
-            expiry and expiry["wall_ms"], expiry and _timestamp(expiry["due_ms"]), expiry and expiry["rule"],
-            due and _timestamp(due.due_ms), due and due.rule,
+            expiry and expiry["wall_ms"], expiry and time_or_none(expiry["due_ms"]), expiry and expiry["rule"],
+            due and time_or_none(due.due_ms), due and due.rule,
             agrees, unknown,
         )  # fmt: skip
         self._found.append(dict(zip(TABLE.column_names, values, strict=True)))
-
-
-def _timestamp(ms: int) -> int | None:
-    return ms if FIRST_MS <= ms <= LAST_MS else None

@@ -40,7 +40,8 @@ def _by_group(rows: Iterable[Row]) -> dict[Key, list[Row]]:
 
 def _health(key: Key, states: list[Row], stored: list[Row], begun: list[Row], lags: list[Row]) -> Row:
     source, group_id = key
-    times = [row["began_at"] for row in states] + [row["applied_at"] for row in stored]
+    told = [row["began_at"] for row in states] + [row["applied_at"] for row in stored]
+    times = [at for at in told if at is not None]
     last = max(states, key=_place, default=None)
     last_commit = max(stored, key=_applied_place, default=None)
     is_journal = any(row["seq"] is not None for row in (*states, *stored))
@@ -50,8 +51,8 @@ def _health(key: Key, states: list[Row], stored: list[Row], begun: list[Row], la
         "source": source,
         "group_id": group_id,
         "group_type": last["group_type"] if last else "classic",
-        "first_at": min(times),
-        "last_at": max(times),
+        "first_at": min(times, default=None),
+        "last_at": max(times, default=None),
         "last_state": last["state"] if last else None,
         "most_members": max((row["members"] for row in states if row["members"] is not None), default=None),
         "rebalances": len(begun),

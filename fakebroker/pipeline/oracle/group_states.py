@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
-from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS
+from fakebroker.pipeline.contract import time_or_none
 from fakebroker.pipeline.group_records import sorted_records
 from fakebroker.pipeline.group_spans import spans
 from fakebroker.pipeline.group_transitions import LOADED, is_unload
@@ -43,9 +43,9 @@ def _spans_of_group(rows: Sequence[Row]) -> Iterator[Row]:
         if row["kind"] == "group_stored":
             last = row
             if row["how"] == "loaded" and row["members"] == 0:
-                yield _span(row, "Empty", _time(row["state_ms"]), "loaded from the log", row, row)
+                yield _span(row, "Empty", _known_time(row["state_ms"]), LOADED, row, row)
         elif row["reason"] == LOADED:
-            state_at = _time(next_stored["state_ms"]) if next_stored else None
+            state_at = _known_time(next_stored["state_ms"]) if next_stored else None
             yield _span(row, row["after"], state_at, row["reason"], next_stored, next_stored)
         elif not is_unload(row["after"], row["reason"]):
             facts = next((each for each in (last, next_stored) if _is_of(each, row["generation"])), None)
@@ -92,9 +92,9 @@ def _span(row: Row, state: str, state_at: int | None, reason: str, stored: Row |
     }
 
 
-def _time(ms: int) -> int | None:
+def _known_time(ms: int) -> int | None:
     """A time that a record has, if it is known and a table can have it."""
-    return ms if ms != -1 and FIRST_TIME_MS <= ms <= LAST_TIME_MS else None
+    return None if ms == -1 else time_or_none(ms)
 
 
 def _set_ends(found: list[Row]) -> None:

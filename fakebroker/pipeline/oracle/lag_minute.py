@@ -45,7 +45,7 @@ def _committed(
     found: dict[tuple[str, str, str, int], list[_Change]] = defaultdict(list)
     for row in commits:
         if row["outcome"] == "committed" and row["applied_at"] is not None:
-            change = _change(row, row["applied_at"], row["applied_log_offset"], row["committed_offset"])
+            change = _change(row, row["applied_at"], row["applied_log_offset"], _position(row["committed_offset"]))
             found[row["source"], row["group_id"], row["topic"], row["partition"]].append(change)
     for row in expiries:
         change = _change(row, row["expired_at"], None, None)
@@ -55,6 +55,11 @@ def _committed(
             change = _change(row, row["wall_ms"], None, None)
             found[row["run"], row["group"], row["topic"], row["partition"]].append(change)
     return found
+
+
+def _position(committed_offset: int | None) -> int | None:
+    """A committed offset as clients take it: Kafka stores a negative one, too, and to them it is none."""
+    return None if committed_offset is None or committed_offset < 0 else committed_offset
 
 
 def _change(row: Row, at: int, log_offset: int | None, value: int | None) -> _Change:

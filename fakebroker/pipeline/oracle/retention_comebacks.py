@@ -26,6 +26,8 @@ def _records(loss: Row, ends: list[tuple[int, int, int | None]]) -> Row:
     if not count:
         return {"read_again_records": None, "skipped_records": None}
     _, end, start = ends[count - 1]
+    if lost < 0:  # clients take it for none, and begin where they would after the loss
+        return {"read_again_records": None if start is None else 0, "skipped_records": 0}
     return {
         "read_again_records": None if start is None else max(min(lost, end) - start, 0),
         "skipped_records": max(end - lost, 0),

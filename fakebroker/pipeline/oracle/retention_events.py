@@ -68,7 +68,7 @@ def grids_of(commits: Iterable[Row], group_states: Iterable[Row], options: Whati
     for row in commits:
         times[row["source"]] += [each for each in (row["at"], row["applied_at"]) if each is not None]
     for row in group_states:
-        times[row["source"]].append(row["began_at"])
+        times[row["source"]] += [row["began_at"]] if row["began_at"] is not None else []
     return {source: _grid(min(known), max(known), options) for source, known in times.items() if known}
 
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from fakebroker.pipeline.group_transitions import UNLOADED
 from fakebroker.pipeline.oracle.retention_comebacks import with_comebacks
 from fakebroker.pipeline.oracle.retention_events import Event, Grid, grids_of, group_events
 from fakebroker.pipeline.tables.retention_losses import WhatifOptions
@@ -154,7 +155,7 @@ class _Recorded:
             return False
         reason = event.row["reason"]
         if reason is not None:
-            if reason.startswith("its coordinator"):
+            if reason.startswith(UNLOADED):
                 self._span = before
                 return True
             return not reason.endswith("deleted")

@@ -24,8 +24,10 @@ def report(folders: tuple[str, ...], out: str, markdown: str | None) -> None:
         from fakebroker.pipeline.report.page import page_of
         from fakebroker.pipeline.report.report import make_report
         from fakebroker.pipeline.report.tables import Tables
+        from fakebroker.pipeline.storage_failures import storage_failures_told
 
-        made = make_report(Tables([Path(each) for each in folders or ("pipeline",)]), Progress())
+        with storage_failures_told():
+            made = make_report(Tables([Path(each) for each in folders or ("pipeline",)]), Progress())
         _write(Path(out), page_of(made))
         if markdown is not None:
             _write(Path(markdown), markdown_of(made))

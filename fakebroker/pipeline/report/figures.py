@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from fakebroker.pipeline.report.words import short
+from fakebroker.pipeline.report.words import short, visible
 
 PALETTE: Final = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#B39B00")
 OTHERS: Final = "#8C8C8C"
@@ -18,6 +18,7 @@ GOOD, BAD = PALETTE[2], PALETTE[3]
 SCALE: Final = "scale"
 MOST_SERIES: Final = len(PALETTE)
 MOST_BINS: Final = 72
+LEAST_BINS: Final = 16
 FEW: Final = 8  # so few that an axis has a line for each
 _NAME_LENGTH: Final = 34
 
@@ -44,7 +45,7 @@ def name(text: str) -> str:
 
 def escaped(text: str) -> str:
     """A text that plotly shows as it is."""
-    return html.escape(text, quote=False)
+    return html.escape(visible(text), quote=False)
 
 
 def at(ms: int) -> str:
@@ -111,9 +112,16 @@ def stacked_bars(
         barmode="stack",
         showlegend=True,
         legend=LEGEND_ABOVE,
-        xaxis=axis(type="date"),
+        xaxis=axis(type="date", range=_around(times, width_ms)),
         yaxis=count_axis(unit, max(map(sum, zip(*(values for _, values in series), strict=True)), default=0)),
     )
+
+
+def _around(times: Sequence[int], width_ms: int) -> list[str]:
+    """The span of an axis with all bins and room for a few at least: a single bar is a bar, and no wall."""
+    first, last = min(times), max(times) + width_ms
+    room_ms = max(width_ms, (LEAST_BINS * width_ms - (last - first)) // 2)
+    return [at(first - room_ms), at(last + room_ms)]
 
 
 def heat_map(
@@ -124,7 +132,10 @@ def heat_map(
     scale_title: str,
     **layout: Any,
 ) -> dict[str, Any]:
-    """Rows of cells, the first at the top, coloured by the logarithm of their values, so that 10 and 10,000 differ."""
+    """Rows of cells, the first at the top, coloured by the logarithm of their values, so that 10 and 10,000 differ.
+
+    `columns` are the middles of the cells, or where they begin and the last one ends.
+    """
     from math import log10
 
     most = max((each for row in values for each in row if each is not None), default=0)

@@ -6,7 +6,7 @@ from typing import Final
 
 from fakebroker.pipeline.report.blocks import Block, Cell, Command, Grid, Plot, Span, Text
 from fakebroker.pipeline.report.report import Report
-from fakebroker.pipeline.report.words import span_text
+from fakebroker.pipeline.report.words import span_text, visible
 
 MOST_ROWS: Final = 20
 _MARKS: Final = {"problem": "**Problem:** ", "look": "Look: ", "note": ""}
@@ -69,11 +69,11 @@ def _code(text: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * (longest + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
-    line = " ".join(text.split("\n")).replace("|", "\\|")
+    line = " ".join(visible(text).split("\n")).replace("|", "\\|")
     return f"{fence}{pad}{line}{pad}{fence}"
 
 
 def _escaped(text: str) -> str:
     """A text in which nothing is Markdown or HTML, on one line."""
-    text = re.sub(r"([\\`*\[\]|#~]|\b_|_\b)", r"\\\1", text)  # an underscore inside of a word means nothing
+    text = re.sub(r"([\\`*\[\]|#~]|\b_|_\b)", r"\\\1", visible(text))  # an underscore inside of a word means nothing
     return " ".join(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").split())

@@ -2,19 +2,24 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from html import escape
+from html import escape as html_escape
 from pathlib import Path
 from typing import Final
 
 from fakebroker.pipeline.report.blocks import Block, Cell, Command, Finding, Grid, Plot, Section, Span, Text
 from fakebroker.pipeline.report.report import Report
-from fakebroker.pipeline.report.words import span_text
+from fakebroker.pipeline.report.words import span_text, visible
 
 _HERE: Final = Path(__file__).parent
 _WORDS: Final = {"problem": "Problem", "look": "Look", "note": "Note"}
 _LONG_WORD: Final = 24  # characters: longer ones may be broken, shorter texts are on one line
 # Nothing is loaded from anywhere: the page works from a file, in an e-mail and without a network.
 _POLICY: Final = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+
+
+def escape(text: str) -> str:
+    """A text as the page shows it."""
+    return html_escape(visible(text))
 
 
 def page_of(report: Report) -> str:

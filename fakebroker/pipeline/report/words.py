@@ -5,6 +5,16 @@ from datetime import UTC, datetime
 _SPANS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
 
 
+def visible(text: str) -> str:
+    """A text with its control characters, and others that are not seen, as Python writes them; lines stay lines.
+
+    Names come from clients: one that turns the direction of writing must not turn the page.
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each == "\n" else repr(each)[1:-1] for each in text)
+
+
 def span_text(ms: float | None) -> str:
     """A span of time in its two largest units: 3 d 4 h, 1.5 s, 250 ms."""
     if ms is None:

@@ -10,7 +10,7 @@ log, about how much a micro-batch reads at most.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -30,13 +30,13 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from fakebroker.errors import FakebrokerError
 from fakebroker.history.reading import SOURCE, has_scheme
 from fakebroker.pipeline.arrow_decode import EVERYTHING, Wanted
+from fakebroker.pipeline.source_options import Options, wrong
 from fakebroker.pipeline.sources.inputs import Files, Input, Live, Positions
-from fakebroker.pipeline.sources.reading import read_split
 from fakebroker.pipeline.sources.remote_files import remote_files
 from fakebroker.pipeline.sources.remote_history import remote_frame
+from fakebroker.pipeline.sources.split_reading import read_split
 from fakebroker.pipeline.sources.splits import SPLIT_BYTES, Split, balanced
 from fakebroker.pipeline.tables.decoded import TABLE
 
@@ -46,11 +46,18 @@ if TYPE_CHECKING:
 NAME: Final = "fakebroker_history"
 PARTS_PER_CORE: Final = 4
 SMALLEST_SPLIT_BYTES: Final = 1024 * 1024
+_FILTERING: Final = "filters"
+_OPTIONS: Final = (
+    "path",
+    "paths",
+    "bootstrap",
+    "source",
+    "parallelism",
+    "maxBytesPerTrigger",
+    "maxOffsetsPerTrigger",
+    _FILTERING,
+)
 _PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
-
-
-class HistoryOptionError(FakebrokerError):
-    """An option of the data source is missing or wrong; the text says which."""
 
 
 class Part(InputPartition):  # type: ignore[misc]
@@ -68,7 +75,7 @@ class Part(InputPartition):  # type: ignore[misc]
 
 
 class HistoryOptions(NamedTuple):
-    """The options of the data source, read."""
+    """The options of the data source, read. `is_filtering` is set by `history_frame` alone."""
 
     paths: list[str]
     bootstrap: str | None
@@ -76,6 +83,7 @@ class HistoryOptions(NamedTuple):
     parallelism: int
     max_bytes: int | None
     max_offsets: int | None
+    is_filtering: bool
 
     @property
     def input(self) -> Input:
@@ -88,29 +96,30 @@ class HistoryOptions(NamedTuple):
         return [Part(each, self.source, wanted) for each in balanced(splits, most)]
 
 
-def read_options(options: Any) -> HistoryOptions:
-    """The options of the data source. Raises HistoryOptionError."""
-    paths = json.loads(options["paths"]) if "paths" in options else [options["path"]] if "path" in options else []
-    bootstrap = options.get("bootstrap")
+def read_options(given: Mapping[str, str]) -> HistoryOptions:
+    """The options of the data source. Raises OptionError."""
+    options = Options(given, _OPTIONS, kafka=())
+    path, bootstrap = options.text("path"), options.text("bootstrap")
+    paths = options.read("paths", _texts, 'a list of texts in JSON, as ["a", "b"]', [path] if path else [])
     if bool(paths) == bool(bootstrap):
-        raise HistoryOptionError("a history is read from paths or from a bootstrap server: give one of both")
+        text = "a history is read from paths or from a bootstrap server: give one of both"
+        raise wrong("bootstrap" if bootstrap else "path", bootstrap, text)
     return HistoryOptions(
         paths,
         bootstrap,
-        options.get("source") or SOURCE,
-        _number(options, "parallelism") or 2,
-        _number(options, "maxBytesPerTrigger"),
-        _number(options, "maxOffsetsPerTrigger"),
+        options.text("source") or SOURCE,
+        options.maybe_number("parallelism") or 2,
+        options.maybe_number("maxBytesPerTrigger"),
+        options.maybe_number("maxOffsetsPerTrigger"),
+        options.flag(_FILTERING, default=False),
     )
 
 
-def _number(options: Any, name: str) -> int | None:
-    text = options.get(name)
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdigit() and int(text)):
-        raise HistoryOptionError(f"option {name}={text!r} is no number from 1 on")
-    return int(text)
+def _texts(value: str) -> list[str]:
+    found = json.loads(value)
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise ValueError
+    return found
 
 
 class HistoryDataSource(DataSource):  # type: ignore[misc]
@@ -128,7 +137,7 @@ class HistoryDataSource(DataSource):  # type: ignore[misc]
     def reader(self, schema: Any) -> "HistoryReader":  # noqa: ARG002 - Spark passes it by name
         """For a batch query."""
         options = read_options(self.options)
-        return PickyHistoryReader(options) if "filters" in self.options else HistoryReader(options)
+        return FilteringHistoryReader(options) if options.is_filtering else HistoryReader(options)
 
     def streamReader(self, schema: Any) -> "HistoryStreamReader":  # noqa: ARG002, N802 - Spark's names
         """For a stream."""
@@ -156,7 +165,7 @@ class HistoryReader(DataSourceReader):  # type: ignore[misc]
         return partition.read()
 
 
-class PickyHistoryReader(HistoryReader):
+class FilteringHistoryReader(HistoryReader):
     """Leaves out rows that the query filters by `what` and `transactional`: they need not be decoded.
 
     Spark refuses readers that can do this where its setting for it is off, so it is for `history_frame` only.
@@ -239,7 +248,7 @@ def _source_frame(
     """What the data source reads: files that Python opens, or a running Kafka."""
     session.dataSource.register(HistoryDataSource)
     session.conf.set(_PUSHDOWN, "true")
-    reader = session.read.format(NAME).option("filters", "true")
+    reader = session.read.format(NAME).option(_FILTERING, "true")
     reader = reader.option("parallelism", str(session.sparkContext.defaultParallelism))
     if source is not None:
         reader = reader.option("source", source)

@@ -6,7 +6,7 @@ it is a byte, of Parquet the number of row groups, of JSON lines the size of the
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from fakebroker.history.reading import HistoryError, HistoryFile, files_of
 from fakebroker.pipeline.sources.splits import (
@@ -15,12 +15,14 @@ from fakebroker.pipeline.sources.splits import (
     batch_starts,
     file_splits,
     parquet_metadata,
+    whole_file,
 )
 
 if TYPE_CHECKING:
     from fakebroker.history.live import Span
 
 Positions = dict[str, int]
+_UNREADABLE: Final = -1  # the position of a file of which nothing more is known: whoever reads it says why
 
 
 class Input(Protocol):
@@ -56,13 +58,15 @@ class Files:
         """Every file up to its end; the last segment of a folder that is growing up to its last whole batch."""
         files = self._files()
         newest = {file.path.parent: file.path for file in files if file.kind == "segment"}
-        try:
-            return {
-                str(file.path): _end_of(file, is_growing and newest.get(file.path.parent) == file.path)
-                for file in files
-            }
-        except OSError as error:
-            raise HistoryError(f"{error.filename}: the file cannot be read: {error.strerror or error}") from error
+        found: Positions = {}
+        for file in files:
+            try:
+                found[str(file.path)] = _end_of(file, is_growing and newest.get(file.path.parent) == file.path)
+            except OSError as error:
+                if is_growing:  # what cannot be read now may be read by the next run
+                    raise HistoryError(f"{file.path}: the file cannot be read: {error.strerror or error}") from error
+                found[str(file.path)] = _UNREADABLE
+        return found
 
     def limited(self, start: Mapping[str, int], end: Positions, most: int) -> Positions:
         """Whole files, in their order, and segments up to a batch."""
@@ -89,7 +93,10 @@ class Files:
                 continue
             if path not in files:
                 raise HistoryError(f"{path}: the file is gone, but was not read to its end yet")
-            found += file_splits(files[path], start.get(path, 0), position, split_bytes)
+            if position == _UNREADABLE:
+                found.append(whole_file(files[path]))
+            else:
+                found += file_splits(files[path], start.get(path, 0), position, split_bytes)
         return found
 
     def _files(self) -> list[HistoryFile]:
@@ -101,7 +108,7 @@ class Files:
             except HistoryError:
                 if not Path(path).is_dir():
                     raise
-        return list({file.path: file for file in found}.values())
+        return list({file.path.resolve(): file for file in reversed(found)}.values())[::-1]
 
 
 def _end_of(file: HistoryFile, may_grow: bool) -> int:

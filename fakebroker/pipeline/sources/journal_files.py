@@ -6,12 +6,12 @@ name; what begins like gzip is read as gzip.
 """
 
 import os
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
 from fakebroker.errors import InvalidArgument
+from fakebroker.history.packed import BAD_GZIP, unpacked
 from fakebroker.journal.files import OPEN_SUFFIX
 from fakebroker.pipeline.oracle.events import events
 from fakebroker.pipeline.oracle.journal_rejects import journal_rejects
@@ -20,9 +20,6 @@ from fakebroker.pipeline.sources.journal_line import Line, parse_line, reject_ro
 Row = dict[str, Any]
 
 SUFFIXES: Final = (".jsonl", ".jsonl.gz", f".jsonl{OPEN_SUFFIX}")
-_GZIP_MAGIC: Final = b"\x1f\x8b"
-_GZIP_FORMAT: Final = zlib.MAX_WBITS | 16  # what zlib calls it
-_CHUNK_BYTES: Final = 1 << 18
 
 
 def read_journals(paths: Sequence[str | os.PathLike[str]]) -> tuple[list[Row], list[Row]]:
@@ -71,36 +68,11 @@ def lines_of(file: str, stream: IO[bytes]) -> Iterator[Row]:
 
     Raises OSError when the stream does.
     """
-    is_gzip = stream.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
-    stream.seek(0)
     number = 0
     try:
-        for number, data in enumerate(_gzip_lines(stream) if is_gzip else stream, 1):
+        for number, data in enumerate(unpacked(stream), 1):
             content = data.rstrip(b"\n")
             if content.strip():
                 yield parse_line(Line(file, number, content, is_ended=len(content) < len(data)))
-    except zlib.error as error:
+    except BAD_GZIP as error:
         yield reject_row(file, number + 1, f"the gzip data breaks here: {error}")
-
-
-def _gzip_lines(stream: IO[bytes]) -> Iterator[bytes]:
-    """The lines of compressed data, up to where it ends or breaks. Raises zlib.error."""
-    rest = b""
-    for data in _decompressed(stream):
-        *lines, rest = (rest + data).split(b"\n")
-        yield from (line + b"\n" for line in lines)
-    if rest:
-        yield rest
-
-
-def _decompressed(stream: IO[bytes]) -> Iterator[bytes]:
-    """Compressed data of one or several gzip files after each other, piece by piece. Raises zlib.error."""
-    unzip = zlib.decompressobj(_GZIP_FORMAT)
-    while chunk := stream.read(_CHUNK_BYTES):
-        while chunk:
-            if unzip.eof:
-                unzip = zlib.decompressobj(_GZIP_FORMAT)
-            yield unzip.decompress(chunk, _CHUNK_BYTES)
-            chunk = unzip.unconsumed_tail or unzip.unused_data
-    if not unzip.eof:
-        raise zlib.error("it ends in the middle")

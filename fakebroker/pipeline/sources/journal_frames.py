@@ -5,6 +5,7 @@ such as s3a://, are read by Spark and handed over whole.
 """
 
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from fakebroker.journal.files import OPEN_SUFFIX
 from fakebroker.pipeline.sources import journal_files
 from fakebroker.pipeline.spark.arrow_rows import batches_of, rows_of
 from fakebroker.pipeline.spark.events import events
@@ -22,8 +24,7 @@ from fakebroker.pipeline.tables.journal_lines import TABLE
 
 _ROW_TYPES: Final = ddl_in_ms(TABLE)
 _FILES: Final = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
-_BATCH_NAMES: Final = "*.{jsonl,jsonl.gz,jsonl.open}"
-_STREAM_NAMES: Final = "*.{jsonl,jsonl.gz}"
+_FINISHED_SUFFIXES: Final = tuple(each for each in journal_files.SUFFIXES if not each.endswith(OPEN_SUFFIX))
 _MOST_TASKS: Final = 10_000
 
 
@@ -46,7 +47,8 @@ def journal_lines(spark: SparkSession, paths: Sequence[str | PathLike[str]]) -> 
     names = spark.createDataFrame([(str(path),) for path in files], "path STRING")
     lines = _lines_of_names(names.repartition(min(max(len(files), 1), _MOST_TASKS)))
     if remote:
-        reader = spark.read.format("binaryFile").options(pathGlobFilter=_BATCH_NAMES, recursiveFileLookup="true")
+        names_of_files = _names_with(journal_files.SUFFIXES, remote)
+        reader = spark.read.format("binaryFile").options(pathGlobFilter=names_of_files, recursiveFileLookup="true")
         lines = lines.unionByName(_lines_of_contents(reader.load(remote)))
     return lines
 
@@ -60,7 +62,11 @@ def journal_stream(spark: SparkSession, folder: str | PathLike[str], *, most_fil
     found = (
         spark.readStream.format("binaryFile")
         .schema(_FILES)
-        .options(pathGlobFilter=_STREAM_NAMES, recursiveFileLookup="true", maxFilesPerTrigger=str(most_files))
+        .options(
+            pathGlobFilter=_names_with(_FINISHED_SUFFIXES),
+            recursiveFileLookup="true",
+            maxFilesPerTrigger=str(most_files),
+        )
         .load(str(folder))
     )
     return _lines_of_contents(found) if _has_scheme(folder) else _lines_of_names(found.select("path"))
@@ -82,6 +88,12 @@ def ingest_stream(
         .start(str(out))
     )
     query.awaitTermination()
+
+
+def _names_with(suffixes: Iterable[str], paths: Iterable[str] = ()) -> str:
+    """A pattern of Hadoop for file names with these endings, and for the names of these paths, whatever they are."""
+    named = (re.sub(r"([\\{}\[\]*?,^])", r"\\\1", path.rstrip("/").rpartition("/")[2]) for path in paths)
+    return f"{{{','.join([*(f'*{suffix}' for suffix in suffixes), *named])}}}"
 
 
 def _has_scheme(path: str | PathLike[str]) -> bool:

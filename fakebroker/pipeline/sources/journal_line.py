@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, NoReturn
 
-from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.journal.schema import COMMON, KINDS, SCHEMA_VERSION, Column, all_columns
+from fakebroker.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.pipeline.tables.journal_lines import TABLE
 
 Row = dict[str, Any]

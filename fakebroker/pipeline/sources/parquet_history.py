@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from pyarrow import compute
 
 from fakebroker.history.log_record import LogRecord, Openable, Reject, sample_of
-from fakebroker.history.parquet import rows_of
+from fakebroker.history.parquet import rows_in_ms
 from fakebroker.history.sink_rows import TOPIC, BadRow, Shape, record_of, shape_of
 from fakebroker.pipeline.arrow_decode import RAW_SCHEMA, ROWS_PER_BATCH
 
@@ -26,10 +26,11 @@ class Place(NamedTuple):
 def has_plain_columns(schema: Any, log_partition: int | None) -> bool:
     """Whether the columns of a file are of the types that most sinks write: binary keys and values, whole numbers."""
     try:
-        names = shape_of(list(schema.names), topic=None, has_partition=log_partition is not None).names
+        names = shape_of(list(schema.names), has_partition=log_partition is not None).names
     except BadRow:
         return False
-    return all(_is_plain(what, schema.field(name).type) for what, name in names.items())
+    are_clear = all(schema.names.count(name) == 1 for name in names.values())
+    return are_clear and all(_is_plain(what, schema.field(name).type) for what, name in names.items())
 
 
 def _is_plain(what: str, kind: Any) -> bool:
@@ -57,7 +58,7 @@ def raw_batches(
         try:
             file = pq.ParquetFile(opened)
             number = sum(file.metadata.row_group(group).num_rows for group in range(first_group))
-            shape = shape_of(list(file.schema_arrow.names), topic=None, has_partition=log_partition is not None)
+            shape = shape_of(list(file.schema_arrow.names), has_partition=log_partition is not None)
             columns = sorted(shape.names.values())
             groups = list(range(first_group, end_group))
             for batch in file.iter_batches(ROWS_PER_BATCH, row_groups=groups, columns=columns):
@@ -80,7 +81,7 @@ def raw_rows(batch: Any, place: Place, positions: Sequence[int]) -> Any | list[L
 
     Raises BadRow when a column is missing.
     """
-    shape = shape_of(list(batch.schema.names), topic=None, has_partition=place.log_partition is not None)
+    shape = shape_of(list(batch.schema.names), has_partition=place.log_partition is not None)
     raw = _raw_columns(batch, shape, place, positions)
     return _judged(batch, shape, place, positions) if raw is None else raw
 
@@ -93,7 +94,7 @@ def _raw_columns(batch: Any, shape: Shape, place: Place, positions: Sequence[int
     if not (_are_numbers(partition, 2**31) and _are_numbers(columns["offset"], 2**63)):
         return None
     topic = columns.get("topic")
-    if topic is not None and not all(each is None or each.endswith(TOPIC) for each in topic.unique().to_pylist()):
+    if topic is not None and compute.all(compute.ends_with(topic, TOPIC)).as_py() is False:
         return None
     found = {
         "source": pa.repeat(pa.scalar(place.source), count),
@@ -132,7 +133,7 @@ def _judged(batch: Any, shape: Shape, place: Place, positions: Sequence[int]) ->
     """The rows one by one, as `fakebroker.history.parquet` reads them."""
     source, file, log_partition = place
     found: list[LogRecord | Reject] = []
-    for position, row in zip(positions, rows_of(batch), strict=True):
+    for position, row in zip(positions, rows_in_ms(batch), strict=True):
         try:
             found.append(
                 record_of(row, shape, source=source, file=file, position=position, log_partition=log_partition)

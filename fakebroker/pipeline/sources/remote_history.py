@@ -20,8 +20,8 @@ from fakebroker.history.reading import HistoryError
 from fakebroker.history.segments import Segment, read_segment
 from fakebroker.history.sink_rows import shape_of
 from fakebroker.pipeline.sources.parquet_history import Place, has_plain_columns, raw_batches, raw_rows
-from fakebroker.pipeline.sources.reading import decode_found, decode_raw
 from fakebroker.pipeline.sources.remote_files import RemoteFile
+from fakebroker.pipeline.sources.split_reading import decode_found, decode_raw
 from fakebroker.pipeline.sources.splits import parquet_metadata
 from fakebroker.pipeline.tables.decoded import TABLE
 
@@ -104,7 +104,7 @@ def _rows_frame(session: "SparkSession", files: Sequence[RemoteFile], source: st
     has_partition = all(file.log_partition is not None for file in files)
     if not has_plain_columns(schema, 0 if has_partition else None):
         return None
-    names = shape_of(list(schema.names), topic=None, has_partition=has_partition).names.values()
+    names = shape_of(list(schema.names), has_partition=has_partition).names.values()
     columns = [F.col(f"`{name}`") for name in names]
     place = [F.col("_metadata.file_path").alias(_FILE), F.col("_metadata.row_index").alias(_ROW)]
     return frame.select(*columns, *place).mapInArrow(partial(_decode_rows, by_path, source), TABLE.spark_ddl)
@@ -166,7 +166,7 @@ def _columns_of(rows: Any, file: RemoteFile) -> Any:
     """The rows without the partition, if the file has no such column and its folder tells it."""
     if file.log_partition is None:
         return rows
-    names = shape_of(list(rows.schema.names), topic=None, has_partition=True).names
+    names = shape_of(list(rows.schema.names), has_partition=True).names
     name = names.get("partition")
     return rows.drop_columns([name]) if name and rows.column(name).null_count == len(rows) else rows
 

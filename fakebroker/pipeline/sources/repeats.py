@@ -1,5 +1,6 @@
 """Whether files of a history can hold a record twice, told from little of them: names, two columns. No Spark here."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -30,9 +31,14 @@ def known_of(files: Sequence[HistoryFile]) -> DecodedOptions:
 
 
 def _may_repeat(files: Sequence[HistoryFile]) -> bool:
-    """Not if all are segments of one folder for each partition, or Parquet in which no place stands twice."""
+    """Not if all are segments of one folder for each partition, or Parquet in which no place stands twice.
+
+    A broker names a segment after its first offset; one of another name is a copy that somebody put beside it.
+    """
     kinds = {file.kind for file in files}
     if kinds == {"segment"}:
+        if not all(re.fullmatch(r"\d{20}\.log", file.path.name) for file in files):
+            return True
         folders = {(file.log_partition, file.path.parent) for file in files}
         return len(folders) > len({partition for partition, _ in folders})
     if kinds != {"parquet"}:
@@ -57,7 +63,7 @@ def _has_twice(files: Sequence[HistoryFile]) -> bool:
 
 def _places(file: HistoryFile, parquet: Any) -> Any:
     """Partition and offset of every row, as one number. Numbers that do not fit may be alike: that is the safe side."""
-    names = shape_of(list(parquet.schema_arrow.names), topic=None, has_partition=file.log_partition is not None).names
+    names = shape_of(list(parquet.schema_arrow.names), has_partition=file.log_partition is not None).names
     wanted = [names[what] for what in ("partition", "offset") if what in names]
     table = parquet.read(columns=wanted)
     offsets = _numbers(table, names["offset"])

@@ -8,13 +8,13 @@ from typing import Any, Final, Literal, NamedTuple
 
 from fakebroker.history.log_record import Openable
 from fakebroker.history.reading import HistoryError, HistoryFile
+from fakebroker.history.segments import FRONT_BYTES, batch_size
 from fakebroker.pipeline.sources.parquet_history import has_plain_columns
 
 Kind = Literal["segment", "parquet", "json", "live"]
 SPLIT_BYTES: Final = 32 * 1024 * 1024
 # The end of a part that is a whole file, read record by record: JSON lines, and Parquet that is unusual or damaged.
 TO_THE_END: Final = -1
-_FRONT_BYTES: Final = 12  # of a batch: base offset and length
 
 
 class Split(NamedTuple):
@@ -47,15 +47,20 @@ def file_splits(
             return list(_segment_splits(file, start, size_bytes if end is None else end, split_bytes))
         if file.kind == "parquet":
             return list(_parquet_splits(file, start, end, split_bytes))
-        return [Split("json", str(file.path), file.log_partition, 0, TO_THE_END, size_bytes)]
+        return [whole_file(file, size_bytes)]
     except OSError as error:
         raise HistoryError(f"{file.path}: the file cannot be read: {error.strerror or error}") from error
+
+
+def whole_file(file: HistoryFile, size_bytes: int = 0) -> Split:
+    """A file that is read as a whole, record by record; what cannot be read of it is found out then."""
+    return Split(file.kind, str(file.path), file.log_partition, 0, TO_THE_END, size_bytes)
 
 
 def _parquet_splits(file: HistoryFile, start: int, end: int | None, split_bytes: int) -> Iterator[Split]:
     metadata = parquet_metadata(file.path)
     if metadata is None or not has_plain_columns(metadata.schema.to_arrow_schema(), file.log_partition):
-        yield Split("parquet", str(file.path), file.log_partition, 0, TO_THE_END, file.path.stat().st_size)
+        yield whole_file(file, file.path.stat().st_size)
         return
     first, size = start, 0
     last = metadata.num_row_groups if end is None else end
@@ -67,19 +72,26 @@ def _parquet_splits(file: HistoryFile, start: int, end: int | None, split_bytes:
 
 
 def parquet_metadata(path: Openable) -> Any:
-    """The footer of a Parquet file; None if it has none. Raises OSError."""
+    """The footer of a Parquet file; None if it has none that can be read. Raises OSError when there is no such file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        with path.open("rb") as file:
-            return pq.read_metadata(file)
-    except pa.ArrowInvalid:
-        return None
+    with path.open("rb") as file:
+        try:
+            metadata = pq.read_metadata(file)
+            metadata.schema.to_arrow_schema()
+        except (pa.ArrowException, OSError):  # pyarrow raises either for bytes that make no sense
+            return None
+    return metadata
 
 
 def _segment_splits(file: HistoryFile, start: int, end: int, split_bytes: int) -> Iterator[Split]:
-    """Cut where batches begin. Only a walk over all of them tells where that is, so a small file is not cut."""
+    """Cut where batches begin. Only a walk over all of them tells where that is, so a small file is not cut.
+
+    A file in which no batch begins at `start` any more is read anew: it was compacted since it was read up to there.
+    """
+    if start and max(batch_starts(file.path, 0, start), default=0) != start:
+        start = 0
     cuts = batch_starts(file.path, start, end, split_bytes) if end - start > split_bytes else ()
     for low, high in pairwise([start, *cuts, end]):
         if high > low:
@@ -94,12 +106,12 @@ def batch_starts(path: Path, start: int, end: int, every_bytes: int = 1) -> Iter
     """
     at, wanted = start, start + every_bytes
     with path.open("rb") as file:
-        while at + _FRONT_BYTES <= end:
-            file.seek(at + 8)
-            length = int.from_bytes(file.read(4), "big", signed=True)
-            at += _FRONT_BYTES + length
-            if length <= 0 or at > end:
+        while at + FRONT_BYTES <= end:
+            file.seek(at)
+            size_bytes = batch_size(file.read(FRONT_BYTES))
+            if size_bytes is None or at + size_bytes > end:
                 return
+            at += size_bytes
             if at >= wanted:
                 yield at
                 wanted = at + every_bytes

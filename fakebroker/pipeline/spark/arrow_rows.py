@@ -7,21 +7,14 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from fakebroker.pipeline.contract import ColumnType, Table
+from fakebroker.pipeline.contract import Table
+from fakebroker.pipeline.rows import ARROW_TYPES
 
 Row = dict[str, Any]
 
 ROWS_OF_A_BATCH: Final = 2_000
 
-_ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
-    "string": pa.string(),
-    "int": pa.int32(),
-    "long": pa.int64(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "timestamp": pa.int64(),
-    "strings": pa.list_(pa.string()),
-}
+_TYPES_IN_MS: Final = {**ARROW_TYPES, "timestamp": pa.int64()}
 
 
 def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
@@ -32,7 +25,7 @@ def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
 
 def batches_of(table: Table, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
     """The rows of a table in batches, times as numbers of milliseconds."""
-    schema = pa.schema([(column.name, _ARROW_TYPES[column.type]) for column in table.columns])
+    schema = pa.schema([(column.name, _TYPES_IN_MS[column.type]) for column in table.columns])
     values = map(itemgetter(*table.column_names), rows)
     while found := list(islice(values, ROWS_OF_A_BATCH)):
         arrays = [pa.array(column, field.type) for field, column in zip(schema, zip(*found, strict=True), strict=True)]

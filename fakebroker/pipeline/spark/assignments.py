@@ -5,14 +5,14 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from fakebroker.pipeline.group_members import assignment_rows
 from fakebroker.pipeline.spark.answers import sync_answers
+from fakebroker.pipeline.spark.group_records import of_sorted_records
 from fakebroker.pipeline.spark.of_table import of_table
-from fakebroker.pipeline.spark.replay import replay
 from fakebroker.pipeline.tables.assignments import TABLE
 
 
 def assignments(coordinator_records: DataFrame, events: DataFrame) -> DataFrame:
     """The table `assignments`: what records assign, and what members were told in answers to SyncGroup."""
-    recorded = replay(coordinator_records, assignment_rows, TABLE)
+    recorded = of_sorted_records(coordinator_records, assignment_rows, TABLE)
     return of_table(recorded.unionByName(_answered(events), allowMissingColumns=True), TABLE)
 
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from fakebroker.pipeline.contract import SPARK_TYPES
-from fakebroker.pipeline.expiry_facts import FIRST_MS, LAST_MS
 from fakebroker.pipeline.spark.distinct_records import distinct_records
+from fakebroker.pipeline.spark.of_table import timestamp
 from fakebroker.pipeline.spark.transaction_outcomes import is_marker, with_outcomes
 from fakebroker.pipeline.tables.commits import TABLE
 from fakebroker.pipeline.tables.decoded import DecodedOptions
@@ -64,8 +64,8 @@ def _from_journals(events: "DataFrame") -> "DataFrame":
         "committed_offset": F.col("offset"),
         "leader_epoch": F.col("leader_epoch"),
         "metadata": F.coalesce(F.col("metadata"), F.lit("")),
-        "committed_at": F.timestamp_millis("committed_ms"),
-        "expires_at": F.when(F.col("expire_ms").between(FIRST_MS, LAST_MS), F.timestamp_millis("expire_ms")),
+        "committed_at": timestamp(F.col("committed_ms")),
+        "expires_at": timestamp(F.col("expire_ms")),
         "transactional": F.col("transactional"),
         "outcome": F.when(F.col("transactional"), F.lit("open")).otherwise(F.lit("committed")),
         "at": at,

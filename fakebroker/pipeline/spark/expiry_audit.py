@@ -8,8 +8,9 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from fakebroker.pipeline.contract import SPARK_TYPES
 from fakebroker.pipeline.expiry_facts import BROKER_UNKNOWN, COMMIT_UNKNOWN, TOPICS_UNKNOWN, TRANSACTION
 from fakebroker.pipeline.group_transitions import UNLOADED
-from fakebroker.pipeline.spark.expiry_due import BROKER, due, timestamp, with_broker_facts
+from fakebroker.pipeline.spark.expiry_due import BROKER, due, with_broker_facts
 from fakebroker.pipeline.spark.neighbours import BUCKET, POSITION, with_neighbours, with_places
+from fakebroker.pipeline.spark.of_table import timestamp
 from fakebroker.pipeline.tables.expiry_audit import TABLE
 
 if TYPE_CHECKING:

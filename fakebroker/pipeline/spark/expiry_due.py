@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from fakebroker.pipeline.expiry_facts import FIRST_MS, LAST_MS, broker_facts
+from fakebroker.pipeline.expiry_facts import broker_facts
 from fakebroker.release import RELEASES
 
 if TYPE_CHECKING:
@@ -70,8 +70,3 @@ def due(committed_ms: str, expire_ms: str) -> "Column":
 
 def _due(rule: "Column", due_ms: "Column") -> "Column":
     return F.struct(rule.alias("rule"), due_ms.alias("due_ms"))
-
-
-def timestamp(ms: "Column") -> "Column":
-    """A time that tables have, or null."""
-    return F.when(ms.between(FIRST_MS, LAST_MS), F.timestamp_millis(ms))

@@ -7,8 +7,8 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from fakebroker.pipeline.group_spans import spans
 from fakebroker.pipeline.group_transitions import LOADED, UNLOADED
+from fakebroker.pipeline.spark.group_records import of_sorted_records
 from fakebroker.pipeline.spark.of_table import of_table
-from fakebroker.pipeline.spark.replay import replay
 from fakebroker.pipeline.tables.group_states import TABLE
 
 _FACTS: Final = ("generation", "protocol_type", "protocol", "leader", "members", "subscribed_topics", "state_ms")
@@ -17,7 +17,9 @@ _WITHOUT_MEMBERS: Final = ("Empty", "Dead")
 
 def group_states(coordinator_records: DataFrame, events: DataFrame) -> DataFrame:
     """The table `group_states`. The windows are those of a group in one source."""
-    found = replay(coordinator_records, spans, TABLE).unionByName(journal_spans(events), allowMissingColumns=True)
+    found = of_sorted_records(coordinator_records, spans, TABLE).unionByName(
+        journal_spans(events), allowMissingColumns=True
+    )
     group = Window.partitionBy("source", "group_id").orderBy("log_partition", "log_offset", "seq", "part")
     return of_table(found.withColumn("ended_at", F.lead("began_at").over(group)), TABLE)
 
@@ -27,9 +29,10 @@ def journal_spans(events: DataFrame) -> DataFrame:
 
     What a group is besides is in the `group_stored` lines. Times are numbers of milliseconds.
     """
-    group = Window.partitionBy("source", "group_id").orderBy("seq", "part")
-    before = group.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    after = group.rowsBetween(Window.currentRow, Window.unboundedFollowing)
+    group = Window.partitionBy("source", "group_id")
+    before = group.orderBy("seq", "part").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    # Backwards, because Spark goes through a frame without an end anew for each row.
+    after = group.orderBy(F.desc("seq"), F.desc("part")).rowsBetween(Window.unboundedPreceding, Window.currentRow)
     told = events.where(F.col("kind").isin("transition", "group_stored")).select(
         F.col("run").alias("source"),
         F.col("`group`").alias("group_id"),
@@ -37,7 +40,7 @@ def journal_spans(events: DataFrame) -> DataFrame:
         F.when(F.col("kind") == "group_stored", F.struct(*_FACTS)).alias("stored"),
     )
     known = told.withColumn("last", F.last("stored", ignorenulls=True).over(before)).withColumn(
-        "next", F.first("stored", ignorenulls=True).over(after)
+        "next", F.last("stored", ignorenulls=True).over(after)
     )
     return _shown(_beginnings(known))
 

@@ -58,7 +58,8 @@ def _committed(commits: "DataFrame", expiries: "DataFrame", events: "DataFrame")
     found = commits.where(is_effective).select(
         *_KEYS,
         *_when("applied_at", position(log_offset="applied_log_offset")),
-        F.coalesce("committed_offset", F.lit(_GONE)).alias("value"),
+        # A negative one, which Kafka stores, is none to clients.
+        F.greatest(F.coalesce("committed_offset", F.lit(_GONE)), F.lit(_GONE)).alias("value"),
     )
     gone = expiries.select(
         *_KEYS, *_when("expired_at", position(log_offset=None)), F.lit(_GONE).cast("long").alias("value")

@@ -3,8 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from fakebroker.history.decode import FIRST_TIME_MS, LAST_TIME_MS
-from fakebroker.pipeline.contract import SPARK_TYPES, Column, Table
+from fakebroker.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS, SPARK_TYPES, Column, Table
 
 
 def of_table(frame: DataFrame, table: Table) -> DataFrame:
@@ -15,6 +14,11 @@ def of_table(frame: DataFrame, table: Table) -> DataFrame:
     return frame.select(*(_column(column) for column in table.columns))
 
 
+def timestamp(ms: "F.Column") -> "F.Column":
+    """A number of milliseconds as a time; null for one that no table can have, outside of the years 1 to 9999."""
+    return F.timestamp_millis(F.when(ms.between(FIRST_TIME_MS, LAST_TIME_MS), ms))
+
+
 def ddl_in_ms(table: Table) -> str:
     """The columns of `table` as Spark declares them, times as numbers of milliseconds."""
     return ", ".join(f"`{each.name}` {_type_in_ms(each)}" for each in table.columns)
@@ -23,9 +27,7 @@ def ddl_in_ms(table: Table) -> str:
 def _column(column: Column) -> "F.Column":
     value = F.col(f"`{column.name}`")
     if column.type == "timestamp":
-        time_ms = value.cast("BIGINT")
-        storable = F.when(time_ms.between(FIRST_TIME_MS, LAST_TIME_MS), time_ms)
-        return F.timestamp_millis(storable).alias(column.name)
+        return timestamp(value.cast("BIGINT")).alias(column.name)
     return value.cast(SPARK_TYPES[column.type]).alias(column.name)
 
 

@@ -1,9 +1,9 @@
 """What a loss would have meant: when the group came back, and how far the log of the topic reached then."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from fakebroker.pipeline.spark.retention_time import GROUP, KEY
+from fakebroker.pipeline.spark.retention_time import GROUP
 
 
 def with_comebacks(losses: DataFrame, timelines: DataFrame, log_ends: DataFrame) -> DataFrame:
@@ -30,29 +30,34 @@ def with_comebacks(losses: DataFrame, timelines: DataFrame, log_ends: DataFrame)
 
 
 def _with_records(back: DataFrame, log_ends: DataFrame) -> DataFrame:
-    """The end of the log that was known last decides; of several at the same time the highest."""
-    columns = [*KEY, "own", "retention_ms", "committed_offset", "committed_ms", "since_ms", "lost", "came_back_ms"]
+    """The end of the log that was known last decides; of several at the same time the highest.
+
+    Returns and ends are put in one order of time: a join would meet every return with every end before it.
+    """
+    returns = back.withColumn("at_ms", F.col("came_back_ms")).withColumn("is_end", F.lit(False))
+    at_ms = F.unix_millis("at")
+    end = F.struct(
+        at_ms.alias("ms"), F.col("log_end_offset").alias("log_end"), F.col("log_start_offset").alias("log_start")
+    )
     ends = log_ends.select(
-        F.col("source").alias("end_source"),
-        F.col("topic").alias("end_topic"),
-        F.col("partition").alias("end_partition"),
-        F.unix_millis("at").alias("end_ms"),
-        F.col("log_end_offset").alias("log_end"),
-        F.col("log_start_offset").alias("log_start"),
+        "source", "topic", "partition", at_ms.alias("at_ms"), F.lit(True).alias("is_end"), end.alias("end")
     )
-    is_known = (
-        (F.col("source") == F.col("end_source"))
-        & (F.col("topic") == F.col("end_topic"))
-        & (F.col("partition") == F.col("end_partition"))
-        & (F.col("end_ms") <= F.col("came_back_ms"))
+    # A group that never came back is before all ends, where nothing is known.
+    until_then = (
+        Window.partitionBy("source", "topic", "partition")
+        .orderBy(F.asc_nulls_first("at_ms"), F.desc("is_end"))
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
-    joined = (
-        back.join(ends, is_known, how="left")
-        .groupBy(*columns)
-        .agg(F.max(F.struct("end_ms", "log_end", "log_start")).alias("latest"))
+    known = (
+        returns.unionByName(ends, allowMissingColumns=True)
+        .withColumn("latest", F.max("end").over(until_then))
+        .where(~F.col("is_end"))
+        .drop("at_ms", "is_end", "end")
     )
     zero = F.lit(0).cast("long")
-    end, start, lost = F.col("latest.log_end"), F.col("latest.log_start"), F.col("committed_offset")
-    read_again = F.when(start.isNotNull(), F.greatest(F.least(lost, end) - start, zero))
-    skipped = F.when(end.isNotNull(), F.greatest(end - lost, zero))
-    return joined.withColumn("read_again_records", read_again).withColumn("skipped_records", skipped)
+    end_offset, start, lost = F.col("latest.log_end"), F.col("latest.log_start"), F.col("committed_offset")
+    is_none = lost < 0  # to clients, which begin where they would after the loss
+    read_again = F.when(is_none, zero).otherwise(F.greatest(F.least(lost, end_offset) - start, zero))
+    skipped = F.when(is_none, zero).otherwise(F.greatest(end_offset - lost, zero))
+    read_again, skipped = F.when(start.isNotNull(), read_again), F.when(end_offset.isNotNull(), skipped)
+    return known.withColumn("read_again_records", read_again).withColumn("skipped_records", skipped)

@@ -7,6 +7,7 @@ An aging is a struct: `mode` ("keep", "commit": from each commit, "empty": from 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
+from fakebroker.pipeline.group_transitions import UNLOADED
 from fakebroker.pipeline.spark.retention_time import GROUP, LONG_AGO, Clock, places
 from fakebroker.pipeline.tables.retention_losses import WhatifOptions
 
@@ -76,7 +77,7 @@ def asked_states(states: DataFrame, gone: DataFrame) -> DataFrame:
         .distinct()
         .withColumn("is_deleted", F.lit(True))
     )
-    is_move = (F.col("state") == "Dead") & F.coalesce(F.col("reason").startswith("its coordinator"), F.lit(False))
+    is_move = (F.col("state") == "Dead") & F.coalesce(F.col("reason").startswith(UNLOADED), F.lit(False))
     by_group = Window.partitionBy(*GROUP).orderBy("own")
     known = states.where(~is_move).withColumn("before", F.lag("state").over(by_group))
     was_empty = F.coalesce(F.col("before").isin("Dead", "Empty"), F.lit(True))

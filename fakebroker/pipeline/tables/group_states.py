@@ -1,6 +1,6 @@
 """The states of groups, as spans of time."""
 
-from fakebroker.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Column, Table
+from fakebroker.pipeline.contract import ORIGIN, ORIGIN_KEY, Check, Column, Table, groups_have_one_partition
 
 TABLE = Table(
     name="group_states",
@@ -29,11 +29,12 @@ TABLE = Table(
     ),
     key=ORIGIN_KEY,
     checks=(
+        groups_have_one_partition("group_states"),
         Check(
             "spans do not overlap",
             "a span ends with the beginning of the next one",
             "SELECT * FROM (SELECT source, group_id, ended_at, LEAD(began_at) OVER (PARTITION BY source, group_id"
-            " ORDER BY log_offset, seq, part) AS next_at FROM group_states) AS spans"
+            " ORDER BY log_partition, log_offset, seq, part) AS next_at FROM group_states) AS spans"
             " WHERE ended_at <> next_at OR (ended_at IS NULL AND next_at IS NOT NULL)",
         ),
     ),

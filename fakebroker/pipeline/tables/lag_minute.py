@@ -15,7 +15,7 @@ TABLE = Table(
         Column(
             "committed_offset",
             "long",
-            "the group's committed offset at the end of the minute; null once it is gone",
+            "the group's committed offset at the end of the minute; null once it is gone, or if it is negative: clients take that for none",
             True,
         ),
         Column("log_end_offset", "long", "the end of the log at the end of the minute; null if unknown", True),

@@ -275,13 +275,13 @@ class StepReader:
         return name
 
     def _split(self, entry: _Entry, word: Word, verb: Verb, text: str) -> tuple[str, str]:
-        """The identity in the text after the verb, and what comes after it."""
+        """The identity in the text after the verb, and what comes after it: nothing if that has a key of its own."""
         if not text:
             example = {"partition": "orders-0", "node": "2", "topic": "orders"}.get(word.name, "billing")
             article = "which" if not word.is_saved else "the name of which"
             raise Wrong(entry.value, f"{verb.name} of {article} {word.name}? ({verb.name} {example})", entry.word)
         first, *rest = text.split(None, 1)
-        takes_more = verb.subject is not None and takes_text(verb.subject.kind)
+        takes_more = verb.subject is not None and takes_text(verb.subject.kind) and verb.subject.key not in entry.rest
         return (first, rest[0].strip()) if takes_more and rest else (text, "")
 
     # Other words

@@ -13,7 +13,7 @@ from fakebroker.pipeline.oracle.expiries import expiries
 from fakebroker.pipeline.oracle.group_states import group_states
 from fakebroker.pipeline.oracle.members import members
 from fakebroker.pipeline.oracle.requests import requests
-from fakebroker.pipeline.publish import MANIFEST
+from fakebroker.pipeline.publish import write_manifest
 from fakebroker.pipeline.rows import write_rows
 from fakebroker.pipeline.sources.journal_line import Line, parse_line
 from fakebroker.pipeline.tables import table
@@ -104,5 +104,5 @@ def publish(folder: Path, tables: dict[str, Rows]) -> Path:
     """Write tables as published ones are; returns the folder."""
     for name, rows in tables.items():
         write_rows(table(name), rows, folder / name)
-    (folder / MANIFEST).write_text(json.dumps({"tables": {name: {} for name in tables}}))
+    write_manifest(folder, tables, {})
     return folder

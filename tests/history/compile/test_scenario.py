@@ -1,7 +1,7 @@
 """Windows of random histories as scenarios: they pass, and they say what happened."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from random import Random
 
 import pytest
@@ -10,7 +10,7 @@ from fakebroker.history.compile.anonymise import HashedNames, PlainNames
 from fakebroker.history.compile.scenario import Options, compiled
 from fakebroker.history.compile.window import UnplayableGroup, window_of
 from tests.history.compile.tables_of import Rows, from_journal, from_log, of_group
-from tests.support.histories import make_history
+from tests.support.histories import History, make_history
 
 SECRET = b"a secret of the tests"
 
@@ -116,3 +116,18 @@ def test_older_releases(release: str) -> None:
     found = compiled(window_of(rows, "group-0", times[0], times[-1]), PlainNames(), Options(release))
     assert found.problems == []
     assert f"release: '{release}'" in found.text
+
+
+@pytest.mark.parametrize(("tables_of", "is_log"), [(from_journal, False), (from_log, True)])
+def test_what_a_log_does_not_tell_is_said_of_logs_only(
+    tables_of: Callable[[History], dict[str, Rows]], is_log: bool
+) -> None:
+    """A journal names who committed, whatever happens in the window; a log does not, with transactions either."""
+    rows = of_group(tables_of(make_history(1, steps=60, transactions=True)), "group-0")
+    times = _times(rows)
+    windows = [
+        window_of(rows, "group-0", times[0], times[-1]),
+        window_of(rows, "group-0", times[-1] + 1, times[-1] + 2),
+    ]
+    for window in windows:
+        assert ("It does not name who committed" in compiled(window, PlainNames()).text) == is_log

@@ -3,8 +3,9 @@
 import pytest
 
 from fakebroker.cluster_client.cluster_client import EARLIEST, LATEST, READ_COMMITTED
-from fakebroker.cluster_client.topics import TopicPartition
-from fakebroker.pipeline.kafka_source.options import OptionError, Position, Subscription, read_options
+from fakebroker.pipeline.kafka_source.options import Position, Subscription, read_options
+from fakebroker.pipeline.source_options import OptionError
+from fakebroker.records.offsets_topic import TopicPartition
 
 GIVEN = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "orders"}
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)

@@ -18,10 +18,10 @@ from fakebroker.cluster_client.errors import NoSuchPartition
 from fakebroker.errors import FakebrokerError
 from fakebroker.pipeline.kafka_source.batch_reader import BatchReader
 from fakebroker.pipeline.kafka_source.columns import record_schema
-from fakebroker.pipeline.kafka_source.options import OptionError
 from fakebroker.pipeline.kafka_source.planning import DataLoss
 from fakebroker.pipeline.kafka_source.source import FakebrokerSource
 from fakebroker.pipeline.kafka_source.stream_reader import StreamReader
+from fakebroker.pipeline.source_options import OptionError
 from fakebroker.records.batch import build_batch, plain_records
 
 SCHEMA = record_schema(includes_headers=False)

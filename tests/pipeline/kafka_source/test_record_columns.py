@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.cluster_client.cluster_client import Fetched
-from fakebroker.cluster_client.topics import TopicPartition
 from fakebroker.errors import FakebrokerError
 from fakebroker.meaning.records import records_of
-from fakebroker.pipeline.kafka_source.arrow_rows import record_batches
+from fakebroker.pipeline.kafka_source.arrow_records import record_batches
 from fakebroker.pipeline.kafka_source.columns import arrow_schema, record_schema
 from fakebroker.pipeline.kafka_source.record_columns import columns_of, record_starts
 from fakebroker.records.batch import assemble, build_batch, parse_header, plain_records
 from fakebroker.records.faults import InvalidRecord
 from fakebroker.records.layout import HEADER_BYTES
 from fakebroker.records.message_set import build_message_set
+from fakebroker.records.offsets_topic import TopicPartition
 from fakebroker.records.record_codec import Record
 
 SCHEMA = arrow_schema(record_schema(includes_headers=True), includes_headers=True)
@@ -149,7 +149,7 @@ def test_a_timestamp_that_is_no_number_of_milliseconds_is_told_with_its_record()
 
 def test_many_rows_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Fetch answer with very many records becomes several Arrow batches."""
-    monkeypatch.setattr("fakebroker.pipeline.kafka_source.arrow_rows.ROWS_AT_ONCE", 10)
+    monkeypatch.setattr("fakebroker.pipeline.kafka_source.arrow_records.ROWS_AT_ONCE", 10)
     (columns,) = columns_of(fetched_of(build_batch(plain_records([(None, b"v")] * 25, 0))))
 
     assert [part.num_rows for part in record_batches(SCHEMA, PARTITION, columns, *EVERYTHING)] == [10, 10, 5]

@@ -12,10 +12,10 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegerType, Long
 from fakebroker import FakeBroker
 from fakebroker.cluster_client.errors import NoSuchPartition
 from fakebroker.errors import FakebrokerError
-from fakebroker.pipeline.kafka_source.options import OptionError
 from fakebroker.pipeline.kafka_source.partitioner import murmur2
 from fakebroker.pipeline.kafka_source.sink import BatchWriter, ColumnError, StreamWriter, sink_of
 from fakebroker.pipeline.kafka_source.source import FakebrokerSource
+from fakebroker.pipeline.source_options import OptionError
 
 TEXT, BYTES, INT = StringType(), BinaryType(), IntegerType()
 HEADERS = ArrayType(StructType().add("key", TEXT).add("value", BYTES))
@@ -136,12 +136,15 @@ def test_columns_that_do_not_fit_are_told_as_spark_tells_them(types: dict[str, D
 
 
 def test_rows_that_do_not_fit_are_told(broker: FakeBroker) -> None:
-    """A null topic, a partition that the topic has not."""
+    """A null topic, a partition that the topic has not, a header without a name."""
     kinds = {"topic": TEXT, "value": TEXT, "partition": INT}
     with pytest.raises(ColumnError, match="null topic present in the data"):
         write(broker, {"topic": [None], "value": ["a"], "partition": [0]}, kinds)
     with pytest.raises(NoSuchPartition, match="topic 'orders' has no partition 7, it has 3"):
         write(broker, {"topic": ["orders"], "value": ["a"], "partition": [7]}, kinds)
+    for header in (None, {"key": None, "value": b"x"}):
+        with pytest.raises(ColumnError, match="header"):
+            write(broker, {"value": ["a"], "headers": [[header]]}, {"value": TEXT, "headers": HEADERS}, topic="orders")
 
 
 def test_wrong_options_and_modes_are_told(broker: FakeBroker) -> None:

@@ -1,10 +1,10 @@
 """Small published tables for tests of the report."""
 
-import json
 from pathlib import Path
 from typing import Any, Final
 
 from fakebroker.pipeline.oracle.campaign_failures import campaign_failures
+from fakebroker.pipeline.publish import write_manifest
 from fakebroker.pipeline.rows import write_rows
 from fakebroker.pipeline.tables import table
 
@@ -30,8 +30,7 @@ def publish(folder: Path, tables: dict[str, list[Row]]) -> Path:
     """A folder as it is after tables were published. Nothing checks them: a report tells of what is wrong, too."""
     for name, found in tables.items():
         write_rows(table(name), found, folder / name)
-    manifest = {"manifest_version": 1, "tables": {name: {} for name in tables}, "checks": {"run": 7, "left_out": 2}}
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    write_manifest(folder, tables, {"checks": {"run": 7, "left_out": 2}})
     return folder
 
 
@@ -88,7 +87,7 @@ def small_tables(group: str = "billing") -> dict[str, list[Row]]:
                 "api": "Heartbeat",
                 "api_key": 12,
                 "version": 4,
-                "error": "REBALANCE_IN_PROGRESS",
+                "error": "UNKNOWN_MEMBER_ID",
                 "is_seen": True,
                 "requests": 10,
                 "clients": ["a", odd],

@@ -177,3 +177,18 @@ def test_many_groups_become_others(tmp_path: Path) -> None:
     assert len(heat_map["data"][0]["z"]) == 30
     assert [each["name"] for each in curves["data"]][-2:] == ["g494", "493 other groups"]
     assert "470 other groups were never more than 469 behind" in page.text
+
+
+def test_a_single_minute_of_lag_is_as_wide_as_a_minute(tmp_path: Path) -> None:
+    """Cells of the heat map are given by their edges, so that one alone has its width; a single bar has room."""
+    tables = {
+        "lag_minute": rows("lag_minute", {"group_id": "g", "minute_at": 60_000, "committed_offset": 1, "lag": 3}),
+        "rebalances": rows("rebalances", {"group_id": "g", "began_at": 60_000, "cause": "member joined"}),
+    }
+    figures = Parsed(page_of(make_report(Tables([publish(tmp_path / "tables", tables)])))).figures
+
+    lag = next(each for each in figures if each["data"][0]["type"] == "heatmap")
+    assert [each[11:19] for each in lag["data"][0]["x"]] == ["00:01:00", "00:02:00"]
+    bar = next(each for each in figures if each["data"][0]["type"] == "bar")
+    first, last = bar["layout"]["xaxis"]["range"]
+    assert (first[17:22], last[17:22]) == ("59.25", "00.85")

@@ -10,7 +10,8 @@ import pytest
 from fakebroker.history.reading import read_history
 from fakebroker.pipeline.oracle.commits import commits
 from fakebroker.pipeline.rows import Rows, from_arrow
-from fakebroker.pipeline.sources.history import NAME, HistoryDataSource, history_frame
+from fakebroker.pipeline.source_options import OptionError
+from fakebroker.pipeline.sources.history import NAME, HistoryDataSource, history_frame, read_options
 from tests.history.samples import KEY, batch, marker, segment, value
 from tests.pipeline.sources.test_history_splits import parquet
 from tests.support.published import row_differences
@@ -119,11 +120,24 @@ def test_a_stream_keeps_to_its_limit(spark: "SparkSession", tmp_path: Path) -> N
     ("options", "problem"),
     [
         ({}, "from paths or from a bootstrap server"),
-        ({"path": "x", "maxBytesPerTrigger": "many"}, "no number from 1 on"),
+        ({"path": "x", "bootstrap": "localhost:9092"}, "from paths or from a bootstrap server"),
+        (
+            {"path": "x", "maxBytesPerTrigger": "many"},
+            "maxBytesPerTrigger is 'many'; it must be a whole number",
+        ),
+        ({"path": "x", "maxBytePerTrigger": "1"}, "no option 'maxbytepertrigger'; did you mean maxBytesPerTrigger"),
+        ({"paths": "a,b"}, "paths is 'a,b'; it must be a list of texts in JSON"),
+        ({"paths": "3"}, "paths is '3'; it must be a list of texts in JSON"),
     ],
 )
-def test_wrong_options_are_told(spark: "SparkSession", options: dict[str, str], problem: str) -> None:
-    """An option that is missing or no number is named."""
+def test_wrong_options_are_told(options: dict[str, str], problem: str) -> None:
+    """An option that is missing, wrong or unknown is named."""
+    with pytest.raises(OptionError, match=problem):
+        read_options(options)
+
+
+def test_spark_tells_of_wrong_options(spark: "SparkSession") -> None:
+    """The text gets through the JVM."""
     spark.dataSource.register(HistoryDataSource)
-    with pytest.raises(Exception, match=problem):
-        spark.read.format(NAME).options(**options).load().count()
+    with pytest.raises(Exception, match="from paths or from a bootstrap server"):
+        spark.read.format(NAME).load().count()

@@ -12,8 +12,8 @@ import pytest
 from fakebroker.history.reading import HistoryError, files_of, read_history
 from fakebroker.pipeline.rows import Row, Rows, from_arrow
 from fakebroker.pipeline.sources.inputs import Files
-from fakebroker.pipeline.sources.reading import read_split
 from fakebroker.pipeline.sources.repeats import known_of
+from fakebroker.pipeline.sources.split_reading import read_split
 from fakebroker.pipeline.sources.splits import Split, balanced
 from tests.history.samples import KEY, batch, marker, segment, value
 from tests.support.published import row_differences
@@ -68,15 +68,57 @@ def test_parquet_is_cut_at_row_groups(tmp_path: Path, split_bytes: int) -> None:
         40,
         12,
         offset=[1, None, -4, *range(40, 49)],
-        topic=["orders"] + ["__consumer_offsets"] * 11,
+        topic=["orders", None] + ["__consumer_offsets"] * 10,
     )
+    parquet(tmp_path / "wrong_text.parquet", 55, 3, topic=pa.array([b"\xff", b"", None]).view(pa.string()))
     parquet(tmp_path / "text.parquet", 60, 12, key=[KEY.hex()] * 12, value=[value(1).hex()] * 12)
     parquet(tmp_path / "partition=7" / "b.parquet", 60, 12)
     (tmp_path / "none.parquet").write_bytes(b"PAR1 and nothing else")
+    good = parquet(tmp_path / "damaged.parquet", 80, 3).read_bytes()
+    where = good.index(b"ARROW:schema") + 30
+    (tmp_path / "damaged.parquet").write_bytes(good[:where] + b"AAAAAAAAAAAAAAAA" + good[where + 16 :])
+    twice = pa.table([[KEY], [0], [90], [91]], names=["key", "partition", "offset", "offset"])
+    pq.write_table(twice, tmp_path / "twice.parquet")
     splits = all_splits(tmp_path, split_bytes)
 
     assert row_differences(read_history([tmp_path], source="west"), rows_of(splits)) == []
-    assert len(splits) == (10 if split_bytes == 1 else 5)
+    assert len(splits) == (13 if split_bytes == 1 else 8)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "segment"])
+def test_a_file_that_cannot_be_opened_is_a_reject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """As a batch; a stream waits for a time when it can be read."""
+    path = parquet(tmp_path / "a.parquet", 0, 3) if kind == "parquet" else segment(tmp_path, batch(0, 3))
+    files = Files([str(path)])
+    monkeypatch.setattr("fakebroker.pipeline.sources.inputs._end_of", _denied)
+    monkeypatch.setattr("fakebroker.history.reading.read_segment", _denied)
+    monkeypatch.setattr("fakebroker.history.reading.read_parquet", _denied)
+    (row,) = rows_of(files.splits({}, files.latest(is_growing=False)))
+
+    assert (row["file"], row["reason"]) == (str(path), "the file cannot be read: Permission denied")
+    with pytest.raises(HistoryError, match="Permission denied"):
+        files.latest(is_growing=True)
+
+
+def _denied(*_: object, **__: object) -> None:
+    raise PermissionError(13, "Permission denied")
+
+
+def test_a_file_named_twice_is_read_once(tmp_path: Path) -> None:
+    """Whatever the name, that of a link too."""
+    path = segment(tmp_path / "data", batch(0, 3))
+    (tmp_path / "link").symlink_to(tmp_path / "data")
+    files = Files([str(tmp_path / "data"), str(tmp_path / "link"), str(path)])
+
+    assert len(files.splits({}, files.latest(is_growing=False))) == 1
+
+
+def test_a_segment_is_not_cut_behind_what_is_no_batch(tmp_path: Path) -> None:
+    """Nothing is read there, even if it looks as if a batch had a length."""
+    no_batch = bytes(8) + (100).to_bytes(4, "big") + bytes(4) + b"\x09" + bytes(95)
+    segment(tmp_path, batch(0, 3) + no_batch + batch(3, 3))
+
+    assert row_differences(read_history([tmp_path], source="west"), rows_of(all_splits(tmp_path, 1))) == []
 
 
 @pytest.mark.parametrize("split_bytes", [1, 1 << 20])
@@ -109,6 +151,17 @@ def test_what_is_being_written_is_left_for_later(tmp_path: Path) -> None:
     path.write_bytes(batch(0, 2) + batch(2, 2)[:50])
     newer = segment(tmp_path, b"", base_offset=4)
     assert found.latest(is_growing=True) == {str(path): path.stat().st_size, str(newer): 0}
+
+
+def test_a_segment_that_was_compacted_meanwhile_is_read_anew(tmp_path: Path) -> None:
+    """Its records stand elsewhere in it: what was read comes again, which changes nothing, and nothing is damaged."""
+    path = segment(tmp_path, batch(0, 2) + batch(2, 2))
+    found = Files([str(tmp_path)])
+    begun = found.latest(is_growing=True)
+    path.write_bytes(batch(1, 1) + batch(3, 1) + batch(4, 9))
+    rows = rows_of(found.splits(begun, found.latest(is_growing=True)))
+
+    assert [(row["what"], row["log_offset"]) for row in rows] == [("commit", n) for n in (1, *range(3, 13))]
 
 
 def test_json_lines_are_read_as_a_whole(tmp_path: Path) -> None:
@@ -163,8 +216,14 @@ def test_it_is_known_when_records_cannot_repeat(tmp_path: Path) -> None:
     segment(tmp_path / "broker-1", batch(0, 3))
     segment(tmp_path / "broker-1", batch(3, 3), base_offset=3)
     assert known_of(files_of([tmp_path])) == (False, True)
+    copy = segment(tmp_path / "broker-1", batch(3, 3), base_offset=3).with_name("copy.log")
+    copy.write_bytes(batch(3, 3))
+    assert known_of(files_of([tmp_path])) == (True, True)
+    copy.unlink()
     segment(tmp_path / "broker-2", batch(0, 3))
     assert known_of(files_of([tmp_path])) == (True, True)
+    (tmp_path / "broker-1" / "__consumer_offsets-3" / "0 (copy).log").write_bytes(batch(0, 3))
+    assert known_of(files_of([tmp_path / "broker-1"])) == (True, True)
 
     parquet(tmp_path / "dump" / "a.parquet", 0, 30)
     parquet(tmp_path / "dump" / "b.parquet", 30, 30)

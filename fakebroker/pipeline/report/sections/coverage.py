@@ -7,6 +7,7 @@ from fakebroker.pipeline.report.blocks import Finding, Grid, Number, Plot, Secti
 from fakebroker.pipeline.report.figures import BAD, axis, escaped, heat_map
 from fakebroker.pipeline.report.tables import Row, Tables
 from fakebroker.pipeline.report.words import counted, percent, short
+from fakebroker.reports.wording import STEPS
 
 KEY: Final = "protocol_coverage"
 MOST_ERRORS: Final = 25
@@ -23,22 +24,28 @@ def section(tables: Tables) -> Section | None:
     total = sum(row["requests"] for row in rows)
     if not total:
         return Section(KEY, "Protocol coverage", [Text("No client made a request.")])
-    bad = sum(row["requests"] for row in rows if row["error"] != _NONE)
     errors = sorted(
         (row for row in rows if row["error"] != _NONE and row["requests"]),
         key=lambda row: (-row["requests"], row["api"], row["version"], row["error"]),
     )
+    real = [row for row in errors if not _step(row)]
+    bad = sum(row["requests"] for row in real)
     findings = []
     if bad / total > MANY_ERRORS:
-        first = errors[0]
+        first = real[0]
         most = f"{first['error']} to {first['api']}"
         text = f"{percent(bad, total)} of all requests were answered with an error, most often {most}"
         findings.append(Finding("look", text, KEY))
     numbers = [
         Number("requests", short(total), "" if total < 1000 else f"{total:,}"),
-        Number("answered with an error", percent(bad, total), f"{bad:,} requests"),
+        Number("answered with an error", percent(bad, total), counted(bad, "request")),
     ]
     return Section(KEY, "Protocol coverage", [_plot(rows), _errors(errors, total)], numbers, findings)
+
+
+def _step(row: Row) -> str:
+    """What an error tells clients that all of them meet when all is well; "" for one that is worth a look."""
+    return STEPS.get((row["api"], row["error"])) or STEPS.get(("", row["error"])) or ""
 
 
 def _plot(rows: list[Row]) -> Plot:
@@ -110,6 +117,7 @@ def _errors(errors: list[Row], total: int) -> Text | Grid:
             row["requests"],
             percent(row["requests"], total),
             ", ".join(row["clients"][:5]) + (", ..." if len(row["clients"]) > 5 else ""),
+            _step(row) and f"usual: told {_step(row)}",
         ]
         for row in errors[:MOST_ERRORS]
     ]
@@ -117,4 +125,4 @@ def _errors(errors: list[Row], total: int) -> Text | Grid:
     about = "Errors that clients got" + (
         f", the most frequent; {counted(more, 'other kind')} not shown" if more > 0 else ""
     )
-    return Grid(about, ["error", "API", "version", "requests", "of all", "clients"], rows)
+    return Grid(about, ["error", "API", "version", "requests", "of all", "clients", ""], rows)

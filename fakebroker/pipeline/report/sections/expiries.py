@@ -129,7 +129,7 @@ def _kept_and_lost(tables: Tables) -> Block:
     )
     about = "Groups that lost committed offsets: how many are there in the end, and how many expired or were deleted"
     if len(hit) > len(shown):
-        about += f"; {counted(len(hit) - len(shown), 'other group')} with fewer losses not shown"
+        about += f"; {counted(len(hit) - len(shown), 'other group')} with as many losses or fewer not shown"
     if len(hit) < len(groups):
         about += f". {counted(len(groups) - len(hit), 'group')} lost none"
     grid = Grid(

@@ -52,7 +52,7 @@ def section(tables: Tables) -> Section | None:
     )
     about = "Groups, those with the most rebalances first. A click on a heading sorts by it"
     if total > MOST_ROWS:
-        about += f"; {counted(total - MOST_ROWS, 'group')} with fewer rebalances not shown"
+        about += f"; {counted(total - MOST_ROWS, 'group')} with as many rebalances or fewer not shown"
     sources = {row["source"] for row in rows}
     shown = [each for each in _COLUMNS if each.name != "source" or len(sources) > 1]
     cells = [[each.shown(row[each.name]) for each in shown] for row in rows]

@@ -56,7 +56,7 @@ def _plot(tables: Tables, ranked: list[Row]) -> Plot:
         left, most = len(ranked) - len(shown), ranked[len(shown)]["most"]
         about += f". {counted(left, 'other group')} {'was' if left == 1 else 'were'} never more than {most:,} behind"
     figure = heat_map(
-        [at(each + width // 2) for each in bins],
+        [at(each) for each in (*bins, bins[-1] + width)],
         shown,
         values,
         hover,

@@ -105,7 +105,9 @@ def _group_grid(groups: list[Row]) -> Grid:
         for g in groups[:MOST_GROUPS]
     ]
     more = len(groups) - MOST_GROUPS
-    about = "Groups with the most rebalances" + (f"; {counted(more, 'other group')} had fewer" if more > 0 else "")
+    about = "Groups with the most rebalances" + (
+        f"; {counted(more, 'other group')} had as many or fewer" if more > 0 else ""
+    )
     return Grid(about, ["group", "rebalances", "most frequent cause", "time in them", "longest"], rows)
 
 

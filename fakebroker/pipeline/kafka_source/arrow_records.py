@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fakebroker.cluster_client.topics import TopicPartition
 from fakebroker.errors import FakebrokerError
 from fakebroker.pipeline.kafka_source.record_columns import Columns
+from fakebroker.records.offsets_topic import TopicPartition
 
 ROWS_AT_ONCE: Final = 65_536
 _MOST_TIMESTAMP_MS: Final = (2**63 - 1) // 1_000

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fakebroker.errors import FakebrokerError
 from fakebroker.history.compile.happened import Row, position_of
 from fakebroker.history.compile.settled import SETTLED_STATES
+from fakebroker.pipeline.group_transitions import RELOAD_REASONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _NEEDED = ("commits", "group_states", "members", "assignments")
+_USED = ("expiries", "events")  # if they are there
 _ADMIN_APIS = ("OffsetDelete", "DeleteGroups", "DeleteTopics", "OffsetCommit")
 _NEWEST_WITH_RETENTION = 4  # the last version of OffsetCommit that says how long its offsets are to be kept
 
@@ -32,7 +34,7 @@ def rows_of_group(
 ) -> dict[str, list[Row]]:
     """The rows that `window_of` needs of the tables in `folder`; `load` reads them, with pyarrow unless given.
 
-    Raises FakebrokerError for a folder without the tables, or one that does not know the group.
+    Raises FakebrokerError for a folder without the tables, with damaged ones, or that does not know the group.
     """
     from fakebroker.pipeline.extras import need_extra
 
@@ -44,6 +46,9 @@ def rows_of_group(
     if missing:
         names = ", ".join(missing)
         raise FakebrokerError(f"{folder} has no tables {names}: `history decode` and `pipeline build` make them")
+
+    for name in (*_NEEDED, *(each for each in _USED if published.has(each))):
+        published.folder_of(name)  # raises for one whose files are not those that were published
     reader = _Reader(load or arrow_loader(folder), published.has, group_id, source)
     found = reader.rows(start_ms, end_ms)
     if not found["commits"] and not found["group_states"]:
@@ -108,7 +113,7 @@ def _needed_since_ms(states: Sequence[Row], start_ms: int) -> int:
     by_source: dict[str, list[Row]] = {}
     for row in sorted(states, key=position_of):
         reason = row["reason"] or ""
-        is_new = "its coordinator" not in reason and not reason.startswith("loaded from the log")
+        is_new = not reason.startswith(RELOAD_REASONS)
         if row["state"] in SETTLED_STATES and row["began_at"] < start_ms and is_new:
             by_source.setdefault(row["source"], []).append(row)
     return min((rows[-2]["began_at"] for rows in by_source.values() if len(rows) > 1), default=0)
@@ -122,6 +127,7 @@ def arrow_loader(folder: Path) -> Load:
         import pyarrow.dataset as ds
 
         from fakebroker.pipeline.rows import arrow_schema, from_arrow, parquet_files
+        from fakebroker.pipeline.storage_failures import storage_failures_told
         from fakebroker.pipeline.tables import table
 
         schema = arrow_schema(table(name))
@@ -136,9 +142,10 @@ def arrow_loader(folder: Path) -> Load:
         files = [str(file) for file in parquet_files(folder / name)]
         if not files:
             return
-        for batch in ds.dataset(files, format="parquet", schema=schema).to_batches(filter=where):
-            if batch.num_rows:
-                yield from from_arrow(pa.Table.from_batches([batch]))
+        with storage_failures_told(str(folder / name)):
+            for batch in ds.dataset(files, format="parquet", schema=schema).to_batches(filter=where):
+                if batch.num_rows:
+                    yield from from_arrow(pa.Table.from_batches([batch]))
 
     return load
 

@@ -20,7 +20,7 @@ class Count(NamedTuple):
     runs: int
 
 
-def told(counts: Sequence[Count], failures: Sequence[Row]) -> str:
+def outcome_text(counts: Sequence[Count], failures: Sequence[Row]) -> str:
     """The ranked failures, each with the command that repeats it, how many runs failed with which settings, the sum.
 
     `failures` are rows of `campaign_failures`.

@@ -15,7 +15,7 @@ from fakebroker.pipeline.spark.of_table import ddl_in_ms
 Row = dict[str, Any]
 
 
-def replay(
+def of_sorted_records(
     coordinator_records: DataFrame, function: Callable[[Iterable[Row]], Iterable[Row]], table: Table
 ) -> DataFrame:
     """The rows of `table` that `function` makes of the sorted records; times are numbers of milliseconds.
@@ -30,7 +30,7 @@ def replay(
         .sortWithinPartitions(*ORDER)
     )
 
-    def replayed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def made(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return batches_of(table, function(rows_of(batches)))
 
-    return records.mapInArrow(replayed, ddl_in_ms(table))
+    return records.mapInArrow(made, ddl_in_ms(table))

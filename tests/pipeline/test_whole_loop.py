@@ -1,0 +1,24 @@
+"""The pipeline from end to end, by its commands, on histories that brokers made."""
+
+from pathlib import Path
+
+import pytest
+
+from tools.spark_loop import loop
+
+
+def test_the_loop_closes_in_plain_python(tmp_path: Path) -> None:
+    """Ingest, build, check, decode, what-if, compile, the compiled scenario, a campaign and the report, one after the
+    other; what was decoded is what the broker knew.
+    """
+    loop(tmp_path / "loop", ["python"], 2, 60)
+
+    page = (tmp_path / "loop" / "python" / "report.html").read_text()
+    assert "<title>" in page
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_loop_closes_on_spark_with_the_same_tables(tmp_path: Path) -> None:
+    """The same with Spark, and every table is equal, row by row."""
+    loop(tmp_path / "loop", ["spark", "python"], 2, 60)
