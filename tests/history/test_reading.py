@@ -114,7 +114,7 @@ def test_links_that_lead_back_are_not_followed(tmp_path: Path) -> None:
 
 def test_files_elsewhere_are_refused() -> None:
     """An address is no path of this machine: the error names the engine that reads it."""
-    with pytest.raises(HistoryError, match="s3a://bucket/x: other file systems are read by .* --engine spark"):
+    with pytest.raises(HistoryError, match=r"s3a://bucket/x: other file systems are read by .* --engine spark"):
         files_of(["s3a://bucket/x"])
 
 
