@@ -48,7 +48,7 @@ spark-tests: .venv/.dev
 	@$(BIN)/pytest -q -m "spark and not slow" $(ARGS)
 
 slow: .venv/.dev
-	@$(BIN)/pytest -q -n 4 --dist worksteal --timeout 600 -m "slow and not spark" $(ARGS)
+	@$(BIN)/pytest -q -n 3 --dist worksteal --timeout 600 -m "slow and not spark" $(ARGS)
 	@$(BIN)/pytest -q --timeout 600 -m "slow and spark" $(ARGS)
 
 clients: .venv/.dev
