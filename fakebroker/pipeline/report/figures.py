@@ -81,6 +81,11 @@ def count_axis(title: str, most: int) -> dict[str, Any]:
     return axis(title, rangemode="tozero", tickformat=",d", **steps)
 
 
+def names_axis(places: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+    """An axis of bars with a name each, the first on top."""
+    return axis(tickvals=places, ticktext=names, autorange="reversed", showgrid=False, zeroline=False, fixedrange=True)
+
+
 LEGEND_ABOVE: Final = {
     "orientation": "h",
     "y": 1.02,

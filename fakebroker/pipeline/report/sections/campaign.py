@@ -6,7 +6,7 @@ from typing import Final
 import pyarrow.compute as pc
 
 from fakebroker.pipeline.report.blocks import Block, Command, Finding, Grid, Number, Plot, Section, Text
-from fakebroker.pipeline.report.figures import BAD, GOOD, LEGEND_ABOVE, PALETTE, axis, figure, name
+from fakebroker.pipeline.report.figures import BAD, GOOD, LEGEND_ABOVE, PALETTE, axis, figure, name, names_axis
 from fakebroker.pipeline.report.tables import Tables, ones
 from fakebroker.pipeline.report.words import counted, percent
 
@@ -65,14 +65,7 @@ def _plot(counts: _Counts) -> Plot:
         showlegend=True,
         legend=LEGEND_ABOVE,
         xaxis=axis("runs", ticksuffix=" %", range=[0, 100]),
-        yaxis=axis(
-            tickvals=places,
-            ticktext=[name(each) for each in shown],
-            autorange="reversed",
-            showgrid=False,
-            zeroline=False,
-            fixedrange=True,
-        ),
+        yaxis=names_axis(places, [name(each) for each in shown]),
     )
     about = "Outcomes of runs, by scenario"
     if len(failing) > len(shown):

@@ -13,11 +13,11 @@ from fakebroker.pipeline.report.figures import (
     LEGEND_ABOVE,
     MOST_SERIES,
     PALETTE,
-    axis,
     bin_ms,
     count_axis,
     figure,
     name,
+    names_axis,
     stacked_bars,
 )
 from fakebroker.pipeline.report.tables import Row, Tables, ms_of, ones
@@ -118,14 +118,7 @@ def _kept_and_lost(tables: Tables) -> Block:
         showlegend=True,
         legend=LEGEND_ABOVE,
         xaxis=count_axis("partitions", max(groups[each]["kept"] + groups[each]["lost"] for each in shown)),
-        yaxis=axis(
-            tickvals=places,
-            ticktext=[name(each) for each in shown],
-            autorange="reversed",
-            showgrid=False,
-            zeroline=False,
-            fixedrange=True,
-        ),
+        yaxis=names_axis(places, [name(each) for each in shown]),
     )
     about = "Groups that lost committed offsets: how many are there in the end, and how many expired or were deleted"
     if len(hit) > len(shown):
