@@ -6,6 +6,7 @@ from typing import Any
 from fakebroker.pipeline.group_answers import sync_answer
 from fakebroker.pipeline.group_members import assignment_rows
 from fakebroker.pipeline.group_records import sorted_records
+from fakebroker.pipeline.oracle.answered import answered_well, origin_of
 
 Row = dict[str, Any]
 
@@ -16,9 +17,7 @@ def assignments(coordinator_records: Iterable[Row], events: Iterable[Row]) -> li
 
 
 def _answered(events: Iterable[Row]) -> Iterator[Row]:
-    for row in sorted(events, key=lambda row: (row["run"], row["seq"], row["part"])):
-        if row["kind"] != "request" or row["api"] != "SyncGroup" or row["errors"] != []:
-            continue
+    for row in answered_well(events, "SyncGroup"):
         answer = sync_answer(row["request"], row["response"])
         for topic, partition in answer.partitions if answer is not None else ():
             assert answer is not None
@@ -29,10 +28,5 @@ def _answered(events: Iterable[Row]) -> Iterator[Row]:
                 "member_id": answer.member_id,
                 "topic": topic,
                 "partition": partition,
-                "at": row["wall_ms"],
-                "source": row["run"],
-                "log_partition": None,
-                "log_offset": None,
-                "seq": row["seq"],
-                "part": row["part"],
+                **origin_of(row),
             }

@@ -6,6 +6,7 @@ from typing import Any
 from fakebroker.pipeline.group_answers import join_answer
 from fakebroker.pipeline.group_members import member_rows
 from fakebroker.pipeline.group_records import sorted_records
+from fakebroker.pipeline.oracle.answered import answered_well, origin_of
 
 Row = dict[str, Any]
 
@@ -16,9 +17,7 @@ def members(coordinator_records: Iterable[Row], events: Iterable[Row]) -> list[R
 
 
 def _answered(events: Iterable[Row]) -> Iterator[Row]:
-    for row in sorted(events, key=lambda row: (row["run"], row["seq"], row["part"])):
-        if row["kind"] != "request" or row["api"] != "JoinGroup" or row["errors"] != []:
-            continue
+    for row in answered_well(events, "JoinGroup"):
         answer = join_answer(row["request"], row["response"])
         if answer is not None:
             yield {
@@ -33,10 +32,5 @@ def _answered(events: Iterable[Row]) -> Iterator[Row]:
                 "session_timeout_ms": answer.session_timeout_ms,
                 "protocol": answer.protocol,
                 "subscribed_topics": answer.topics,
-                "at": row["wall_ms"],
-                "source": row["run"],
-                "log_partition": None,
-                "log_offset": None,
-                "seq": row["seq"],
-                "part": row["part"],
+                **origin_of(row),
             }
