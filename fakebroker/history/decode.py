@@ -27,6 +27,7 @@ _BLANK: Final[Row] = dict.fromkeys(decoded.TABLE.column_names)
 _version_of = struct.Struct(">h").unpack_from
 _PREFIX_BYTES: Final = 2
 _MARKER_KEYS: Final = {b"\0\0\0\0": "abort", b"\0\0\0\1": "commit"}  # RC-3, where a sink wrote markers as data
+_write_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 _read_commit_key: Final = OffsetCommitKey.decoder(0)
 _commit_decoders: Final[dict[int, Callable[[bytes, int], tuple[OffsetCommitValue, int]]]] = {
@@ -213,4 +214,4 @@ def _why_unreadable(record_type: RecordType, key: bytes, value: bytes | None) ->
 
 
 def _json(message: Message, version: int) -> str:
-    return json.dumps(to_json(message, version), ensure_ascii=False, separators=(",", ":"))
+    return _write_json(to_json(message, version))

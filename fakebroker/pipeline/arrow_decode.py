@@ -14,7 +14,7 @@ from pyarrow import compute
 from fakebroker.history.decode import decode_all
 from fakebroker.history.log_record import LogRecord
 from fakebroker.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
-from fakebroker.pipeline.offset_columns import KeyColumns, ValueColumns, decode_keys, decode_values
+from fakebroker.pipeline.offset_columns import KeyColumns, ValueColumns, are_of_commits, decode_keys, decode_values
 from fakebroker.pipeline.rows import arrow_schema, to_arrow
 from fakebroker.pipeline.tables.decoded import TABLE
 
@@ -65,10 +65,13 @@ def decode_batch(raw: Any, wanted: Wanted = EVERYTHING) -> Iterator[Any]:
         raw = raw.filter(compute.equal(raw.column("is_transactional"), wanted.transactional))
     if not len(raw):
         return
-    keys, indices, may_be_commit = _keys(raw)
+    # Rows that give commits or rejects and nothing else. A key that is shorter than any of a commit may be that of a
+    # marker, which a sink has written as if it were data.
+    may_be_commit = are_of_commits(raw.column("key")) & _flags(raw.column("control").is_null())
     if wanted.what == "record":
         yield from _one_by_one(raw, ~may_be_commit)
         return
+    keys, indices = _keys(raw)
     values = decode_values(raw.column("value"))
     is_tombstone = _flags(raw.column("value").is_null())
     is_plain = np.append(keys.is_plain, False)[indices] & may_be_commit & _has_time(raw)
@@ -95,16 +98,11 @@ def are_times(ms: "NDArray[np.int64]") -> "Flags":
     return (ms >= FIRST_TIME_MS) & (ms <= LAST_TIME_MS)
 
 
-def _keys(raw: Any) -> "tuple[KeyColumns, NDArray[np.int64], Flags]":
-    """The distinct keys, which of them each row has, and which rows give commits or rejects and nothing else.
-
-    A key that is shorter than any of a commit may be that of a marker, which a sink has written as if it were data.
-    """
+def _keys(raw: Any) -> "tuple[KeyColumns, NDArray[np.int64]]":
+    """The distinct keys, and which of them each row has; -1: none."""
     found = raw.column("key").dictionary_encode()
     keys = decode_keys(found.dictionary)
-    indices = found.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    may_be_commit = np.append(keys.is_of_commit, False)[indices]  # -1 is the last one: no key
-    return keys, indices, may_be_commit & _flags(raw.column("control").is_null())
+    return keys, found.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _has_time(raw: Any) -> "Flags":

@@ -55,8 +55,7 @@ def decode_keys(keys: Any) -> KeyColumns:
     """Decode an Arrow array of keys. Those of other types are not plain."""
     column = ByteColumn(keys)
     start, length = column.starts, column.lengths
-    record_type = np.where(length >= 2, column.int16(start), -1)
-    is_of_commit = (length >= _KEY_BYTES) & (record_type >= 0) & (record_type <= 1)
+    is_of_commit = _are_of_commits(column)
     is_plain = is_of_commit.copy()
     group_bytes = np.where(is_plain, column.int16(_inside(start + 2, is_plain)), 0)
     is_plain &= (group_bytes >= 0) & (length >= _KEY_BYTES + group_bytes)
@@ -67,6 +66,16 @@ def decode_keys(keys: Any) -> KeyColumns:
     topic = column.texts(topic_at + 2, np.where(is_plain, topic_bytes, 0))
     partition = column.int32(_inside(topic_at + 2 + topic_bytes, is_plain))
     return KeyColumns(is_plain & are_utf8(group_id) & are_utf8(topic), is_of_commit, group_id, topic, partition)
+
+
+def are_of_commits(keys: Any) -> "Flags":
+    """`is_of_commit` of an Arrow array of keys, nulls among them, without decoding the rest of them."""
+    return _are_of_commits(ByteColumn(keys))
+
+
+def _are_of_commits(keys: ByteColumn) -> "Flags":
+    record_type = np.where(keys.lengths >= 2, keys.int16(keys.starts), -1)
+    return (keys.lengths >= _KEY_BYTES) & (record_type >= 0) & (record_type <= 1)
 
 
 def decode_values(values: Any) -> ValueColumns:

@@ -8,7 +8,8 @@ UUID may also be hexadecimal, with or without hyphens.
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
 
 from fakebroker.errors import WireError
 from fakebroker.schema.message import Declaration, Message, Struct, made
@@ -22,7 +23,8 @@ _BASE64_UUID_LENGTH = 22
 
 def to_json(message: Struct, version: int, show_records: Callable[[bytes], Json] | None = None) -> dict[str, Json]:
     """A message as data. `show_records` says how record bytes are shown, instead of as {"hex": ...}."""
-    return _Writer(version, show_records).struct(message)
+    kind: Any = type(message)
+    return _struct_to_json(message, _writers(kind, version), show_records)
 
 
 def from_json(cls: type[M], version: int, data: dict[str, Json]) -> M:
@@ -31,38 +33,79 @@ def from_json(cls: type[M], version: int, data: dict[str, Json]) -> M:
     return message
 
 
-class _Writer:
-    def __init__(self, version: int, show_records: Callable[[bytes], Json] | None) -> None:
-        self.version = version
-        self.show_records = show_records
+_ShowRecords = Callable[[bytes], Json] | None
+_Write = Callable[[Any, _ShowRecords], Json]
 
-    def struct(self, message: Struct) -> dict[str, Json]:
-        data = self.fields(message.fields, [getattr(message, spec.name) for spec in message.fields])
-        data.update({f"tag{tag}": {"hex": raw.hex()} for tag, raw in (message.unknown_tags or {}).items()})
-        return data
 
-    def fields(self, specs: tuple[FieldSpec, ...], values: Sequence[Any]) -> dict[str, Json]:
-        return {
-            spec.kafka_name: self.value(spec, value)
-            for spec, value in zip(specs, values, strict=True)
-            if spec.is_plain(self.version) or (spec.is_tagged(self.version) and value != spec.fresh_default())
-        }
+class _FieldWriter(NamedTuple):
+    """How a field is written: from where, under which name, by what (None: as it is), unless it has its default."""
 
-    def value(self, spec: FieldSpec, value: Any) -> Json:
-        if value is None:
-            return None
-        if isinstance(spec.type, ArrayOf):
-            return [self.element(spec.type.element, item) for item in value]
-        return self.element(spec.type, value)
+    place: int
+    name: str
+    kafka_name: str
+    write: _Write | None
+    tagged: FieldSpec | None
 
-    def element(self, kind: "Primitive | type[Declaration]", value: Any) -> Json:
-        if not isinstance(kind, Primitive):
-            return self.fields(kind.fields, value) if kind.is_row else self.struct(value)
-        if kind is RECORDS and self.show_records:
-            return self.show_records(bytes(value))
-        if kind is UUID:
-            return uuid_to_text(value)
-        return {"hex": bytes(value).hex()} if isinstance(value, bytes | bytearray | memoryview) else value
+
+@cache
+def _writers(kind: Any, version: int) -> tuple[_FieldWriter, ...]:
+    """The fields that a version of a class of declarations has; found out once, since journals write every request."""
+    return tuple(
+        _FieldWriter(
+            place,
+            spec.name,
+            spec.kafka_name,
+            _list_writer(spec.type.element, version) if isinstance(spec.type, ArrayOf) else _writer(spec.type, version),
+            None if spec.is_plain(version) else spec,
+        )
+        for place, spec in enumerate(kind.fields)
+        if spec.is_plain(version) or spec.is_tagged(version)
+    )
+
+
+def _list_writer(kind: "Primitive | type[Declaration]", version: int) -> _Write:
+    write = _writer(kind, version)
+    if write is None:
+        return lambda items, _show: list(items)
+    return lambda items, show: [write(item, show) for item in items]
+
+
+def _writer(kind: "Primitive | type[Declaration]", version: int) -> _Write | None:
+    """What writes a value of that type, which is not None; None for what JSON has."""
+    if not isinstance(kind, Primitive):
+        declared: Any = kind
+        writers = _writers(declared, version)
+        of_kind: Any = _row_to_json if kind.is_row else _struct_to_json
+        return lambda value, show: of_kind(value, writers, show)
+    if kind is UUID:
+        return lambda value, _show: uuid_to_text(value)
+    if kind is RECORDS:
+        return lambda value, show: show(bytes(value)) if show else _hex(value)
+    return None if kind.char or kind is STRING else lambda value, _show: _hex(value)
+
+
+def _struct_to_json(message: Struct, writers: tuple[_FieldWriter, ...], show: _ShowRecords) -> dict[str, Json]:
+    data: dict[str, Json] = {}
+    for _, name, kafka_name, write, tagged in writers:
+        value = getattr(message, name)
+        if tagged is None or value != tagged.fresh_default():
+            data[kafka_name] = value if write is None or value is None else write(value, show)
+    for tag, raw in (message.unknown_tags or {}).items():
+        data[f"tag{tag}"] = _hex(raw)
+    return data
+
+
+def _row_to_json(row: Sequence[Any], writers: tuple[_FieldWriter, ...], show: _ShowRecords) -> dict[str, Json]:
+    data: dict[str, Json] = {}
+    for place, _, kafka_name, write, tagged in writers:
+        value = row[place]
+        if tagged is None or value != tagged.fresh_default():
+            data[kafka_name] = value if write is None or value is None else write(value, show)
+    return data
+
+
+def _hex(value: bytes | bytearray | memoryview) -> Json:
+    return {"hex": bytes(value).hex()}
 
 
 def bytes_to_json(data: bytes | bytearray | memoryview | None) -> Json:
