@@ -165,6 +165,7 @@ class SparkEngine:
         DataFrame without rows Spark writes a file, too.
         """
         frame.select(*contract.column_names).write.parquet(str(folder))
+        self.session.catalog.clearCache()  # what the transformation kept for its own use
         for each in folder.iterdir():
             if each.suffix != ".parquet":
                 each.unlink()

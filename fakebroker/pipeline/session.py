@@ -31,6 +31,9 @@ _DEFAULTS: Final = {
     "spark.driver.memory": "4g",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
+# A query of ours runs once, and its plans are long: without this half of the processors' time goes into compiling code
+# to its best form that is used a few times.
+_COMPILE_LATER: Final = "-XX:CompileThresholdScaling=5"
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 # A driver on this machine alone: without these it binds the first network interface and warns.
 _LOOPBACK: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -55,7 +58,7 @@ def spark_session(
     builder = SparkSession.builder.master(master).appName(app_name)
     settings = {**_DEFAULTS, **(_LOOPBACK if is_local else {}), **(conf or {})}
     quiet = f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
-    settings[_JAVA_OPTIONS] = f"{quiet} {settings.get(_JAVA_OPTIONS, '')}".strip()
+    settings[_JAVA_OPTIONS] = f"{quiet} {_COMPILE_LATER} {settings.get(_JAVA_OPTIONS, '')}".strip()
     for key, value in settings.items():
         builder = builder.config(key, value)
     with fast_home() if is_local else nullcontext():

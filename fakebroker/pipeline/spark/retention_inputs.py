@@ -84,14 +84,13 @@ def pending_ends(offsets: DataFrame, aborts: DataFrame) -> DataFrame:
 
 
 def asked_tombstones(
-    offsets: DataFrame, pending: DataFrame, recorded: DataFrame, clock: Clock, options: WhatifOptions
+    gone: DataFrame, known: DataFrame, pending: DataFrame, recorded: DataFrame, clock: Clock, options: WhatifOptions
 ) -> DataFrame:
-    """Tombstones that somebody asked for: those of offsets that were not due when they were recorded (`due_ms`).
+    """Those of the tombstones `gone` that somebody asked for: the offset was not due when they were recorded.
 
-    `recorded` are the states of groups as they were recorded, `pending` what transactions held.
+    `known` are the offsets before them (`values_before`), `recorded` the states of groups as they were recorded,
+    `pending` what transactions held.
     """
-    gone = tombstones(offsets)
-    known = _values_before(applied_commits(offsets), gone)
     before = F.coalesce(F.lag("own").over(Window.partitionBy(*KEY).orderBy("own")), F.lit(-1).cast("long"))
     held = (
         gone.select(*KEY, F.col("own").alias("place"), before.alias("before"))
@@ -121,29 +120,6 @@ def asked_tombstones(
     due = due_ms(F.col("aging"), F.lit(options.recorded_retention_ms).cast("long"))
     is_effect = F.col("value_own").isNotNull() & F.col("is_held").isNull() & (F.col("log_part") >= 0)
     return aged.where(~(is_effect & F.coalesce(due <= F.col("ms"), F.lit(False)))).select(*GONE)
-
-
-def _values_before(applied: DataFrame, gone: DataFrame) -> DataFrame:
-    """For each tombstone that deleted something what that was: only keys with tombstones are looked at."""
-    places_gone = gone.groupBy(*KEY).agg(F.collect_list("own").alias("gone"))
-    following = F.array_min(F.filter("gone", lambda each: each > F.col("applied")))
-    before = F.array_max(F.filter("gone", lambda each: each < F.col("applied")))
-    matched = (
-        applied.select(*KEY, "own", "applied", "committed_ms", "expires_ms")
-        .join(F.broadcast(places_gone), [*KEY], how="inner")
-        .withColumn("tombstone", following)
-        .withColumn("before", before)
-        .where(F.col("tombstone").isNotNull() & (F.col("before").isNull() | (F.col("own") > F.col("before"))))
-    )
-    return (
-        matched.groupBy(*KEY, "tombstone")
-        .agg(
-            F.max("own").alias("value_own"),
-            F.max_by("committed_ms", "own").alias("committed_ms"),
-            F.max_by("expires_ms", "own").alias("expires_ms"),
-        )
-        .withColumnRenamed("tombstone", "own")
-    )
 
 
 def deletions(commits: DataFrame, events: DataFrame) -> DataFrame:

@@ -1,8 +1,8 @@
 """Retention what-if on Spark: many retentions in one pass over the history.
 
-Cleanups are what makes it small: of all that happens to a partition between two cleanups only the last can be lost, so
-commits are reduced to one for each partition and cleanup before anything is sorted. What is left of each is the stretch
-of cleanups that see it. docs/whatif.md says what is played; `pipeline/oracle/retention_losses.py` plays it one by one.
+Commits are put together in runs in which only the last can be lost (retention_runs.py), before anything is sorted.
+What is left of each is the stretch of cleanups that see it. docs/whatif.md says what is played;
+`pipeline/oracle/retention_losses.py` plays it one by one.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -18,7 +18,9 @@ from fakebroker.pipeline.spark.retention_inputs import (
     moments,
     offset_rows,
     pending_ends,
+    tombstones,
 )
+from fakebroker.pipeline.spark.retention_runs import long_runs, runs, values_before
 from fakebroker.pipeline.spark.retention_states import (
     asked_states,
     due_ms,
@@ -63,10 +65,14 @@ def retention_losses(
     deleted = deletions(commits, events)
     clock = Clock(source_grids(commits, group_states, options), moments(offsets, aborts, states, deleted), options)
     pending = pending_ends(offsets, aborts)
-    asked = asked_tombstones(offsets, pending, recorded_states(states), clock, options)
-    gone = settled(asked.unionByName(clock.count(deleted, "own", "ms").withColumn("raw_ms", F.col("ms")).select(*GONE)))
+    recorded = tombstones(offsets).persist()
+    applied = clock.count(applied_commits(offsets), "applied", "ms")
+    long = long_runs(applied, recorded.select(*KEY, "own").unionByName(deleted.select(*KEY, "own")), options)
+    asked = asked_tombstones(recorded, values_before(long), pending, recorded_states(states), clock, options)
+    counted = clock.count(deleted, "own", "ms").withColumn("raw_ms", F.col("ms")).select(*GONE)
+    gone = asked.unionByName(counted).persist()
     timelines = settled(group_timelines(asked_states(states, gone), clock, options))
-    pieces = _pieces(clock.count(applied_commits(offsets), "applied", "ms"), gone)
+    pieces = _pieces(runs(long, applied, timelines, options), gone)
     held = _held(pending, gone, timelines, clock)
     exposed = _exposed(pieces, held, timelines, clock, options)
     losses = _losses(exposed, options)
@@ -77,31 +83,23 @@ def _pieces(commits: DataFrame, gone: DataFrame) -> DataFrame:
     """Offsets with the cleanups that see them, `first` to `last`, as far as the next event of the partition says.
 
     The state of a partition after some events is the newest record, by its place in the log, of those that took effect:
-    a commit of a transaction that a later record has overtaken counts for nothing.
+    a commit of a transaction that a later record has overtaken counts for nothing. `commits` are in runs.
     """
-    nothing = {name: F.lit(None).cast("long") for name in ("committed_offset", "committed_ms", "expires_ms")}
-    columns = [*KEY, "passes", "own", "applied", "ms", "committed_offset", "committed_ms", "expires_ms"]
-    deleted = gone.withColumn("applied", F.col("own")).withColumns(nothing)
-    events = commits.select(*columns).unionByName(deleted.select(*columns))
-    is_commit = F.col("committed_offset").isNotNull()
-    reduced = events.groupBy(*KEY, "passes").agg(
-        *[F.max_by(name, "own").alias(name) for name in nothing],
-        F.max("own").alias("own"),
-        F.min(F.when(is_commit, F.col("applied"))).alias("commit_place"),
-        F.min_by("ms", F.when(is_commit, F.col("applied"))).alias("commit_ms"),
-    )
-    by_key = Window.partitionBy(*KEY).orderBy("passes")
-    earlier = by_key.rowsBetween(Window.unboundedPreceding, -1)
-    newest = reduced.withColumn("overtaken_by", F.max("own").over(earlier)).where(
+    deleted = gone.select(*KEY, "own", "passes", F.col("passes").alias("first_passes"))
+    events = commits.unionByName(deleted, allowMissingColumns=True)
+    # Of what happened between the same two cleanups only the newest record is seen.
+    in_order = Window.partitionBy(*KEY).orderBy("passes", "own")
+    earlier = in_order.rowsBetween(Window.unboundedPreceding, -1)
+    newest = events.withColumn("overtaken_by", F.max("own").over(earlier)).where(
         F.col("overtaken_by").isNull() | (F.col("overtaken_by") < F.col("own"))
     )
     keys = ", ".join(f"`{name}`" for name in KEY)
-    following = f"IGNORE NULLS OVER (PARTITION BY {keys} ORDER BY passes)"
+    following = f"IGNORE NULLS OVER (PARTITION BY {keys} ORDER BY passes, own)"
     return (
-        newest.withColumn("next_passes", F.lead("passes").over(by_key))
+        newest.withColumn("next_passes", F.lead("first_passes").over(in_order))
         .withColumn("next_ms", F.expr(f"lead(commit_ms) {following}"))
         .withColumn("next_place", F.expr(f"lead(commit_place) {following}"))
-        .where(is_commit)
+        .where(F.col("committed_offset").isNotNull())
         .withColumn("first", F.greatest(F.col("passes") + 1, F.lit(1).cast("long")))
         .withColumn("is_held", F.lit(False))
     )

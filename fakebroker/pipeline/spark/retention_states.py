@@ -97,7 +97,7 @@ def group_timelines(asked: DataFrame, clock: Clock, options: WhatifOptions) -> D
     A stretch has `first`, `last` (numbers of cleanups), `aging`, `place` and `is_long`: it is of an Empty group, and
     the shortest retention may be over within it.
     """
-    counted = clock.count(asked, "own", "ms")
+    counted = clock.count(asked, "own", "ms").persist()
     ends = (
         counted.where(F.col("state") == "Dead")
         .groupBy(*GROUP)
@@ -107,9 +107,8 @@ def group_timelines(asked: DataFrame, clock: Clock, options: WhatifOptions) -> D
         F.max("own").alias("place"), F.max_by("aging", "own").alias("aging")
     )
     by_group = Window.partitionBy(*GROUP).orderBy("passes")
-    changed = seen.withColumn("before", F.lag("aging").over(by_group)).where(
-        F.col("before").isNull() | (F.col("aging.mode") == "empty") | ~F.col("aging").eqNullSafe(F.col("before"))
-    )
+    is_other = F.col("before").isNull() | (F.col("aging.mode") == "empty") | ~F.col("aging").eqNullSafe(F.col("before"))
+    changed = seen.withColumn("before", F.lag("aging").over(by_group)).where(is_other).persist()
     spans = changed.select(
         *GROUP,
         (F.col("passes") + 1).alias("first"),

@@ -54,8 +54,8 @@ def source_grids(commits: DataFrame, group_states: DataFrame, options: WhatifOpt
 def settled(small: DataFrame) -> DataFrame:
     """The same rows, computed now and kept by the driver, so that what uses them several times computes them once.
 
-    Only for what is small beside the history, and would be broadcast to every task anyway: without this each use
-    would read the whole history again, and the plan would grow beyond what Spark can plan.
+    Only for what is very small beside the history, as a row for each group: without this each use would read the whole
+    history again, and the plan would grow beyond what Spark can plan. What is longer is kept by `DataFrame.persist`.
     """
     return small.sparkSession.createDataFrame(small.toArrow())
 
@@ -93,6 +93,7 @@ class Clock:
             self._counted(moments, "ms", "raw_passes")
             .groupBy(*LOG, "raw_passes")
             .agg(F.min("place").alias("first_place"), F.max("place").alias("last_place"))
+            .persist()
         )
         higher = Window.partitionBy(*LOG).orderBy(F.col("raw_passes").desc()).rowsBetween(Window.unboundedPreceding, -1)
         mixed = counts.withColumn("limit", F.min("first_place").over(higher)).where(
