@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MOST_MISSES = 4  # in a row; a layout stays while some other request comes between those that it is for
 FIRST_PAUSE = 8  # requests, doubled after each layout that served fewer than these
-LONGEST_PAUSE = 1024
+LONGEST_PAUSE = 128
 MOST_LANES = 16  # of a connection
 MOST_LAYOUT_BYTES = 1024 * 1024  # of all layouts of a connection; commits of 1,000 partitions take some 300 KiB
 
