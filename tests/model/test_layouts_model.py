@@ -44,10 +44,39 @@ STEPS = st.sampled_from([1, 1, 3, 0, -1, 2**33])
 LIKELY_MEMBERS = st.sampled_from(["member"] * 8 + ["simple", "stale", "unknown"])
 
 
-def versions(name: str, least: int = 0) -> st.SearchStrategy[int]:
-    """All versions of an API, the newest most often."""
-    spoken = api(name)
-    return st.just(spoken.max) | st.integers(max(least, spoken.min), spoken.max)
+LEAST_VERSIONS = {"Heartbeat": 0, "OffsetCommit": 0, "Produce": 3, "Fetch": 4}  # below are the formats before batches
+
+
+def versions() -> st.SearchStrategy[dict[str, int]]:
+    """What a client speaks: any version of each API, the newest most often."""
+    spoken = {name: (max(least, api(name).min), api(name).max) for name, least in LEAST_VERSIONS.items()}
+    return st.fixed_dictionaries(
+        {name: st.just(last) | st.integers(first, last) for name, (first, last) in spoken.items()}
+    )
+
+
+EVENTS = st.none() | st.one_of(
+    st.tuples(st.just("make_topic"), TOPICS, st.integers(1, 3)),
+    st.tuples(st.just("delete_topic"), st.sampled_from(["t", "u", CONSUMER_OFFSETS])),
+    st.tuples(st.just("add_partitions"), st.sampled_from(["t", "u", CONSUMER_OFFSETS]), st.integers(2, 5)),
+    st.tuples(st.just("configure"), TOPICS, st.sampled_from([
+        {}, {"max.message.bytes": "150"}, {"message.timestamp.type": "LogAppendTime"}, {"compression.type": "lz4"},
+        {"cleanup.policy": "compact"}, {"min.insync.replicas": "2"}, {"retention.ms": "1000"},
+    ])),
+    st.tuples(st.just("lead"), st.sampled_from(["t", "u", CONSUMER_OFFSETS]), st.sampled_from([1, 2, -1])),
+    st.tuples(st.just("reload_groups"), st.sampled_from([None, 0, 500])),
+    st.tuples(st.just("fault"), st.sampled_from(list(LEAST_VERSIONS)), st.integers(1, 3), st.sampled_from([
+        {"error": "NOT_COORDINATOR"}, {"action": "disconnect"}, {"delay_s": 0.5}, {"action": "answer-twice"},
+        {"throttle_ms": 5},
+    ])),
+    st.tuples(st.just("no_faults")),
+    st.tuples(st.just("sleep"), st.sampled_from([1, 10, 1000, 3000, 11_000, 400_000])),
+    st.tuples(st.just("look")),
+    st.tuples(st.just("join"), GROUPS, st.just(2)),
+    st.tuples(st.just("leave"), GROUPS),
+    st.tuples(st.just("offset_fetch"), GROUPS),
+)  # fmt: skip
+"""What may happen between two requests: the name of a method and its arguments; None: nothing."""
 
 
 def batch(kind: str, number: int) -> bytes | None:
@@ -72,8 +101,11 @@ class LayoutsMachine(RuleBasedStateMachine):
     """Clients on a few connections, with two groups and two topics."""
 
     @initialize(partitions=st.integers(1, 3), as_release=st.sampled_from(["4.3", "4.3", "3.9", "2.0"]),
-                node_ids=st.sampled_from([(1,), (1,), (1, 2)]))  # fmt: skip
-    def begin(self, partitions: int, as_release: str, node_ids: tuple[int, ...]) -> None:
+                node_ids=st.sampled_from([(1,), (1,), (1, 2)]), spoken=st.tuples(versions(), versions()))  # fmt: skip
+    def begin(
+        self, partitions: int, as_release: str, node_ids: tuple[int, ...], spoken: tuple[dict[str, int], ...]
+    ) -> None:
+        self.versions = spoken  # of each connection that sends rows
         self.twins = Twins(CONNECTIONS, {"offsets.topic.num.partitions": 3}, as_release, node_ids)
         self.members: dict[str, tuple[int, str]] = {}  # generation and id of each group's latest member
         self.sessions: dict[int, tuple[int, int]] = {}  # id and next epoch of each connection's fetch session
@@ -81,25 +113,37 @@ class LayoutsMachine(RuleBasedStateMachine):
         self.make_topic("t", partitions)
         self.join("g", 0)
 
+    def _row(
+        self, connection: int, name: str, each: Iterator[dict[str, Any]], event: tuple[Any, ...] | None, **how: Any
+    ) -> None:
+        """Send requests that differ in a few numbers; in the middle something happens."""
+        version = self.versions[connection][name]
+        self.twins.send(connection, name, version, islice(each, 7), **how)
+        self.happen(event)
+        self.twins.send(connection, name, version, each, **how)
+
+    @rule(event=EVENTS)
+    def happen(self, event: tuple[Any, ...] | None) -> None:
+        if event is not None:
+            getattr(self, event[0])(*event[1:])
+
     # Groups
 
     @rule(group=GROUPS, connection=CLIENTS)
     def join(self, group: str, connection: int) -> None:
         """A new member; if it is alone in its group the leader of a generation at once."""
         self.twins.send(connection, "JoinGroup", 3, [{**JOIN, "group_id": group, "session_timeout_ms": 10_000}])
-        for _, joined in list(self.twins.answers.values()):
-            if not joined.error_code:
+        for name, joined in list(self.twins.answers.values()):
+            if name == "JoinGroup" and not joined.error_code:
                 self.members[group] = joined.generation_id, joined.member_id
                 ids = [each.member_id for each in joined.members]
                 shares = [SyncGroupRequestAssignment(member_id=each, assignment=b"mine") for each in ids]
                 self.twins.send(connection, "SyncGroup", 2, [self._member(group, "member") | {"assignments": shares}])
 
-    @rule(group=GROUPS, connection=CLIENTS)
-    def leave(self, group: str, connection: int) -> None:
+    def leave(self, group: str) -> None:
         """The latest member leaves."""
-        self.twins.send(
-            connection, "LeaveGroup", 1, [{"group_id": group, "member_id": self._member(group)["member_id"]}]
-        )
+        member_id = self._member(group)["member_id"]
+        self.twins.send(2, "LeaveGroup", 1, [{"group_id": group, "member_id": member_id}])
 
     def _member(self, group: str, likely: str = "member") -> dict[str, Any]:
         generation, member_id = self.members.get(group, (-1, ""))
@@ -111,22 +155,28 @@ class LayoutsMachine(RuleBasedStateMachine):
             member_id = "nobody"
         return {"group_id": group, "generation_id": generation, "member_id": member_id}
 
-    @rule(group=GROUPS, connection=CLIENTS, likely=LIKELY_MEMBERS, version=versions("Heartbeat"), rows=ROWS, cut=CUTS,
+    @rule(group=GROUPS, connection=CLIENTS, likely=LIKELY_MEMBERS, event=EVENTS, rows=ROWS, cut=CUTS,
           client_id=CLIENT_IDS)  # fmt: skip
-    def heartbeats(self, group: str, connection: int, likely: str, version: int, rows: int, **how: Any) -> None:
-        self.twins.send(connection, "Heartbeat", version, [self._member(group, likely)] * rows, **how)
+    def heartbeats(self, group: str, connection: int, likely: str, rows: int, **how: Any) -> None:
+        self._row(connection, "Heartbeat", iter([self._member(group, likely)] * rows), **how)
 
-    @rule(group=GROUPS, connection=CLIENTS, likely=LIKELY_MEMBERS, version=versions("OffsetCommit"), rows=ROWS,
+    @rule(group=GROUPS, connection=CLIENTS, likely=LIKELY_MEMBERS, event=EVENTS, rows=ROWS,
           cut=CUTS, step=STEPS, topics=st.sampled_from(["t", "t", "tu", "ut", "tt"]), partitions=st.integers(1, 3),
           metadata=st.sampled_from(["", "", None, "m", "m" * 5000]))  # fmt: skip
     def commits(
-        self, group: str, connection: int, likely: str, version: int, rows: int, step: int, topics: str,
+        self, group: str, connection: int, likely: str, rows: int, step: int, topics: str,
         partitions: int, metadata: str | None, **how: Any,
     ) -> None:  # fmt: skip
         def each() -> Iterator[dict[str, Any]]:
             for number in islice(self.numbers, rows):
                 entries = [
-                    (index, number * step - index, number % 3 - 1 if version >= 6 else -1, -1, metadata)
+                    (
+                        index,
+                        number * step - index,
+                        number % 3 - 1 if self.versions[connection]["OffsetCommit"] >= 6 else -1,
+                        -1,
+                        metadata,
+                    )
                     for index in range(partitions)
                 ]
                 asked = [
@@ -137,20 +187,17 @@ class LayoutsMachine(RuleBasedStateMachine):
                 generation = {"generation_id_or_member_epoch": member.pop("generation_id")}
                 yield {**member, **generation, "topics": asked}
 
-        self.twins.send(connection, "OffsetCommit", version, each(), **how)
+        self._row(connection, "OffsetCommit", each(), **how)
 
-    @rule(group=GROUPS)
     def offset_fetch(self, group: str) -> None:
         self.twins.send(2, "OffsetFetch", 5, [{"group_id": group, "topics": None}])
 
     # Records
 
-    @rule(connection=CLIENTS, topics=st.sampled_from(["t", "t", "t", "tu", "u"]), version=versions("Produce", 3),
+    @rule(connection=CLIENTS, topics=st.sampled_from(["t", "t", "t", "tu", "u"]), event=EVENTS,
           rows=ROWS, cut=CUTS, kind=BATCHES, acks=st.sampled_from([1, -1, -1, 0, 5]),
           index=st.sampled_from([0, 0, 1, 9]), client_id=CLIENT_IDS)  # fmt: skip
-    def produces(
-        self, connection: int, topics: str, version: int, rows: int, kind: str, acks: int, index: int, **how: Any
-    ) -> None:
+    def produces(self, connection: int, topics: str, rows: int, kind: str, acks: int, index: int, **how: Any) -> None:
         def each() -> Iterator[dict[str, Any]]:
             for number in islice(self.numbers, rows):
                 data = [PartitionProduceData(index=index, records=batch(kind, number))]
@@ -159,14 +206,14 @@ class LayoutsMachine(RuleBasedStateMachine):
                 ]
                 yield {"acks": acks, "timeout_ms": 1000, "topic_data": asked}
 
-        self.twins.send(connection, "Produce", version, each(), **how)
+        self._row(connection, "Produce", each(), **how)
 
-    @rule(connection=CLIENTS, topic=TOPICS, version=versions("Fetch", 4), rows=ROWS, cut=CUTS, step=st.integers(0, 3),
+    @rule(connection=CLIENTS, topic=TOPICS, event=EVENTS, rows=ROWS, cut=CUTS, step=st.integers(0, 3),
           first=st.sampled_from([0, 0, 0, 2, -1, 50]), partitions=st.integers(1, 3),
           wait_ms=st.sampled_from([0, 0, 100]), max_bytes=st.sampled_from([1, 200, 1 << 20]),
           min_bytes=st.sampled_from([0, 1, 300]))  # fmt: skip
     def fetches(
-        self, connection: int, topic: str, version: int, rows: int, first: int, step: int, partitions: int,
+        self, connection: int, topic: str, rows: int, first: int, step: int, partitions: int,
         wait_ms: int, max_bytes: int, min_bytes: int, **how: Any,
     ) -> None:  # fmt: skip
         def each() -> Iterator[dict[str, Any]]:
@@ -174,20 +221,22 @@ class LayoutsMachine(RuleBasedStateMachine):
                 terms = {"max_wait_ms": wait_ms, "min_bytes": min_bytes}
                 yield {**terms, "topics": self._asked(topic, range(partitions), first + step * number, max_bytes)}
 
-        self.twins.send(connection, "Fetch", version, each(), **how)
+        self._row(connection, "Fetch", each(), **how)
 
-    @rule(connection=CLIENTS, topic=TOPICS, version=versions("Fetch", 7), partitions=st.integers(1, 3))
-    def begin_session(self, connection: int, topic: str, version: int, partitions: int) -> None:
+    @rule(connection=CLIENTS, topic=TOPICS, partitions=st.integers(1, 3))
+    def begin_session(self, connection: int, topic: str, partitions: int) -> None:
         asked = self._asked(topic, range(partitions), 0, 1 << 20)
+        version = self.versions[connection]["Fetch"]
         self.twins.send(connection, "Fetch", version, [{"session_epoch": 0, "topics": asked}])
-        for _, answer in self.twins.answers.values():
-            self.sessions[connection] = getattr(answer, "session_id", 0), 1
+        for name, answer in self.twins.answers.values():
+            if name == "Fetch":
+                self.sessions[connection] = answer.session_id, 1
 
     @precondition(lambda self: self.sessions)
-    @rule(data=st.data(), topic=TOPICS, version=versions("Fetch", 7), rows=ROWS, cut=CUTS, step=st.integers(0, 2),
+    @rule(data=st.data(), topic=TOPICS, event=EVENTS, rows=ROWS, cut=CUTS, step=st.integers(0, 2),
           index=st.sampled_from([None, 0, 0, 1, 2]), min_bytes=st.sampled_from([0, 0, 1]))  # fmt: skip
     def fetches_of_a_session(
-        self, data: st.DataObject, topic: str, version: int, rows: int, index: int | None, step: int, min_bytes: int,
+        self, data: st.DataObject, topic: str, rows: int, index: int | None, step: int, min_bytes: int,
         **how: Any,
     ) -> None:  # fmt: skip
         connection = data.draw(st.sampled_from(sorted(self.sessions)))
@@ -200,7 +249,7 @@ class LayoutsMachine(RuleBasedStateMachine):
                 session = {"session_id": session_id, "session_epoch": epoch}
                 yield {**session, "min_bytes": min_bytes, "max_wait_ms": 50, "topics": asked}
 
-        self.twins.send(connection, "Fetch", version, each(), **how)
+        self._row(connection, "Fetch", each(), **how)
 
     def _asked(self, topic: str, indexes: Any, offset: int, max_bytes: int) -> list[FetchTopic]:
         rows = [(index, -1, offset, -1, -1, max_bytes, bytes(16), 2**63 - 1) for index in indexes]
@@ -212,24 +261,17 @@ class LayoutsMachine(RuleBasedStateMachine):
 
     # What happens meanwhile
 
-    @rule(name=TOPICS, partitions=st.integers(1, 3))
     def make_topic(self, name: str, partitions: int) -> None:
         only = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
         self.twins.send(2, "CreateTopics", 2, [{"topics": [only], "timeout_ms": 1000}])
 
-    @rule(name=st.sampled_from(["t", "u", "u", CONSUMER_OFFSETS]))
     def delete_topic(self, name: str) -> None:
         self.twins.send(2, "DeleteTopics", 1, [{"topic_names": [name], "timeout_ms": 1000}])
 
-    @rule(name=st.sampled_from(["t", "u", CONSUMER_OFFSETS]), partitions=st.integers(2, 5))
     def add_partitions(self, name: str, partitions: int) -> None:
         asked = CreatePartitionsTopic(name=name, count=partitions)
         self.twins.send(2, "CreatePartitions", 0, [{"topics": [asked], "timeout_ms": 1000}])
 
-    @rule(name=TOPICS, config=st.sampled_from([
-        {}, {"max.message.bytes": "150"}, {"message.timestamp.type": "LogAppendTime"}, {"compression.type": "lz4"},
-        {"cleanup.policy": "compact"}, {"min.insync.replicas": "2"}, {"retention.ms": "1000"},
-    ]))  # fmt: skip
     def configure(self, name: str, config: dict[str, str]) -> None:
         def replace(broker: SimEngine, _now: Instant) -> None:
             topic = broker.cluster.topics.get(name)
@@ -238,7 +280,6 @@ class LayoutsMachine(RuleBasedStateMachine):
 
         self.twins.do(replace)
 
-    @rule(name=st.sampled_from(["t", "u", CONSUMER_OFFSETS]), leader=st.sampled_from([1, 2, -1]))
     def lead(self, name: str, leader: int) -> None:
         """The topic's partitions get another leader, or none."""
 
@@ -250,8 +291,7 @@ class LayoutsMachine(RuleBasedStateMachine):
 
         self.twins.do(lead)
 
-    @rule(load_ms=st.sampled_from([None, 0, 500]))
-    def coordinator(self, load_ms: int | None) -> None:
+    def reload_groups(self, load_ms: int | None) -> None:
         """The groups are forgotten, and loaded again by the next request, now, or slowly."""
 
         def reload(broker: SimEngine, now: Instant) -> None:
@@ -263,23 +303,17 @@ class LayoutsMachine(RuleBasedStateMachine):
 
         self.twins.do(reload)
 
-    @rule(name=st.sampled_from(["Heartbeat", "OffsetCommit", "Produce", "Fetch"]), times=st.integers(1, 3),
-          action=st.sampled_from([{"error": "NOT_COORDINATOR"}, {"action": "disconnect"}, {"delay_s": 0.5},
-                                  {"action": "answer-twice"}, {"throttle_ms": 5}]))  # fmt: skip
     def fault(self, name: str, times: int, action: dict[str, Any]) -> None:
         self.twins.do(
             lambda broker, _now: broker.engine.faults.add(FaultSpec(api=name, times=times, **action)) and None
         )
 
-    @rule()
     def no_faults(self) -> None:
         self.twins.do(lambda broker, _now: broker.engine.faults.clear())
 
-    @rule(ms=st.sampled_from([1, 10, 1000, 3000, 11_000, 400_000]))
     def sleep(self, ms: int) -> None:
         self.twins.sleep(ms)
 
-    @rule()
     def look(self) -> None:
         self.twins.compare_logs()
 

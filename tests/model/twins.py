@@ -45,7 +45,8 @@ class Twins:
             self._asked[self._correlation_id] = name, version
             data.append(request(name, version, self._correlation_id, client_id, **fields))
         joined = b"".join(data)
-        for piece in (joined[: cut % len(joined)], joined[cut % len(joined) :]) if cut else data:
+        at = cut % len(joined) if joined else 0
+        for piece in (joined[:at], joined[at:]) if at else data:
             if self.clients[connection][0].socket.is_closed:
                 self.clients[connection] = self._connected()
             for client in self.clients[connection]:
