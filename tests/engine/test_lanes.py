@@ -141,17 +141,28 @@ def test_the_group_is_asked_each_time(lab: Lab) -> None:
     assert len(lab.general) == MADE_OF + 1
 
 
-def test_another_client_id(lab: Lab) -> None:
-    """One connection may speak by several names: the handler is told the right one, before and after."""
+def test_another_client_id(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
+    """One connection may speak by several names: whoever answers a request is told the right one."""
+    names: list[str | None] = []
+
+    def again(*_: Any) -> Again:
+        def answer(call: Call, _values: tuple[Any, ...]) -> bytes:
+            names.append(call.client_id)
+            return HeartbeatResponse().encode(call.version)
+
+        return answer
+
+    monkeypatch.setattr(heartbeat, "again", again)
     client, beat = lab.member()
     beat(5)
-    fields = {"group_id": "g", "generation_id": -5, "member_id": "x"}
-    for name in ("other", None, "other", "test"):
-        client.socket.send(request("Heartbeat", 3, client_id=name, **fields))
-    client.socket.take()
-    beat(1)
+    for name in ("other", None):
+        client.socket.send(request("ApiVersions", 0, client_id=name))
+        client.socket.take()
+        beat(5)
 
-    assert [name for name, _ in lab.general[MADE_OF:]] == ["other", None, "other", "test", "test"]
+    told = names + [name for name, _ in lab.general]
+    assert told == ["test"] * 15
+    assert len(names) >= 9
 
 
 def test_a_fault_hits_what_a_layout_would_answer(lab: Lab) -> None:

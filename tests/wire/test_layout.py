@@ -89,6 +89,23 @@ def test_only_the_last_bytes_change_their_length(version: int, records: tuple[by
     assert known.values(frame(produce(other, records[2]), version)) is None
 
 
+@pytest.mark.parametrize("version", [3, 7, 9, 12])
+def test_each_byte_counts(version: int) -> None:
+    """A frame of which one byte is another is another request, unless the byte is in the correlation id or in the
+    records.
+    """
+    original = frame(produce(b"first", b"second"), version)
+    known = layout(original, ProduceRequest, version)
+    varying = {*range(4, 8)}
+    for records in (b"first", b"second"):
+        at = original.index(records)
+        varying |= {*range(at, at + len(records))}
+
+    for at in range(len(original)):
+        other = original[:at] + bytes([original[at] ^ 1]) + original[at + 1 :]
+        assert (known.values(other) is not None) == (at in varying), at
+
+
 @given(data=st.data(), version=st.integers(3, 12))
 def test_any_other_byte_makes_another_request(data: st.DataObject, version: int) -> None:
     """What a layout gives of a frame with other bytes in it is what decoding the frame gives; if all else that the
