@@ -20,7 +20,7 @@ from typing import Any
 
 from fakebroker.errors import WireError
 from fakebroker.schema.runtime import LENGTHS, long_length, read_unsigned_varint
-from fakebroker.schema.types import COMPACT_LENGTH, FIXED_LENGTH, Place
+from fakebroker.schema.types import COMPACT_LENGTH, Place
 
 _Unpack = Callable[[bytes], tuple[Any, ...]]
 _CORRELATION_ID = Place(4, "i")
@@ -113,17 +113,20 @@ class AnswerTemplate:
 
     def __init__(self, body: bytes, places: Sequence[Place]) -> None:
         """`body` was encoded; `places` are those of its varying fields, in wire order."""
-        # Each segment ends with bytes that are a piece of their own; what is behind the last is `_rest`.
-        self._segments: list[tuple[_Filling, str]] = []
+        # Each segment ends where bytes begin that are a piece of their own; what is behind the last is `_rest`.
+        self._segments: list[_Filling] = []
         numbers: list[Place] = []
         position = 0
         for place in places:
             if not place.length:
                 numbers.append(place)
                 continue
-            size = calcsize(place.char)
-            prefix = _FIXED_LENGTH_BYTES if place.length == FIXED_LENGTH else len(_compact_length(size))
-            self._segments.append((_Filling(body, position, place.position - prefix, numbers), place.length))
+            size, end = calcsize(place.char), place.position
+            if place.length == COMPACT_LENGTH:
+                end -= len(_compact_length(size))
+            else:
+                numbers.append(Place(end - _FIXED_LENGTH_BYTES, "i"))
+            self._segments.append(_Filling(body, position, end, numbers, place.length == COMPACT_LENGTH))
             numbers, position = [], place.position + size
         self._rest = _Filling(body, position, len(body), numbers)
 
@@ -133,24 +136,27 @@ class AnswerTemplate:
             return self._rest.fill(values)
         pieces: list[bytes] = []
         at = 0
-        for filling, length in self._segments:
-            numbers = filling.count
-            data = values[at + numbers]
-            size = len(data)
-            prefix = size.to_bytes(_FIXED_LENGTH_BYTES, "big") if length == FIXED_LENGTH else _compact_length(size)
-            pieces += (filling.fill(values[at : at + numbers]) + prefix, data)
-            at += numbers + 1
+        for segment in self._segments:
+            end = at + segment.count
+            if segment.is_compact:
+                data = values[end]
+                pieces += (segment.fill(values[at:end]) + _compact_length(len(data)), data)
+                at = end + 1
+            else:  # the length is the segment's last number, in the place of the bytes
+                data = values[end - 1]
+                pieces += (segment.fill((*values[at : end - 1], len(data))), data)
+                at = end
         if self._rest.size_bytes:
             pieces.append(self._rest.fill(values[at:]))
         return pieces
 
 
 class _Filling:
-    """A part of an answer without bytes that vary, only numbers."""
+    """A part of an answer in which only numbers vary. `is_compact`: a varint, the length of bytes, comes behind it."""
 
-    __slots__ = ("_pack", "_parts", "count", "size_bytes")
+    __slots__ = ("_pack", "_parts", "count", "is_compact", "size_bytes")
 
-    def __init__(self, body: bytes, start: int, end: int, places: Sequence[Place]) -> None:
+    def __init__(self, body: bytes, start: int, end: int, places: Sequence[Place], is_compact: bool = False) -> None:
         chars: list[str] = []
         self._parts: list[Any] = []  # what is between the numbers, and room for them
         position = start
@@ -159,13 +165,14 @@ class _Filling:
             self._parts += (body[position : place.position], 0)
             position = place.position + calcsize(">" + place.char)
         self._parts.append(body[position:end])
-        self._pack = Struct(f">{''.join(chars)}{end - position}s").pack
-        self.count, self.size_bytes = len(places), end - start
+        self._pack: Callable[..., bytes] = Struct(f">{''.join(chars)}{end - position}s").pack
+        self.count, self.size_bytes, self.is_compact = len(places), end - start, is_compact
 
     def fill(self, values: Sequence[Any]) -> bytes:
-        """The part with these numbers."""
-        self._parts[1::2] = values
-        return self._pack(*self._parts)
+        """The part with these numbers. ValueError unless there are `count`."""
+        parts = self._parts
+        parts[1::2] = values
+        return self._pack(*parts)
 
 
 def _compact_length(size: int) -> bytes:
