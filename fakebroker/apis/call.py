@@ -17,6 +17,16 @@ Steps = Generator[None, None, Response | None]
 """Long work in steps: it yields after each, and returns the response, or None when the request gets none."""
 
 
+Again = Callable[["Call", tuple[Any, ...]], bytes | list[bytes] | None]
+"""How to answer requests like one that was answered before, made of it by its API's `again(call, request, response)`.
+
+It is given the call and the values of the request's varying fields (`field(..., varies=True)`) in wire order; all else
+in the request is the same byte by byte, as are client and connection. It answers as the handler would, with the
+encoded body or its pieces, or returns None and has changed nothing: then the handler is asked. What may have changed in
+the broker meanwhile it has to ask afresh. It never parks the request.
+"""
+
+
 class Connection(Protocol):
     """What a handler may ask of the connection its request came on. The object lives as long as the connection."""
 

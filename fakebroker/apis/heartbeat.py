@@ -3,7 +3,9 @@
 v1 throttle time; v3 static members (KIP-345); v4 flexible (KIP-482).
 """
 
-from fakebroker.apis.call import Call
+from typing import Any
+
+from fakebroker.apis.call import Again, Call
 from fakebroker.apis.replicated import when_replicated
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -32,3 +34,23 @@ def handle(call: Call, request: HeartbeatRequest) -> HeartbeatResponse | None:
     if shard.is_replicated or code not in _SERVED:
         return response
     return when_replicated(call, shard, response, lambda code: HeartbeatResponse(error_code=code))
+
+
+def again(call: Call, request: HeartbeatRequest, response: HeartbeatResponse) -> Again | None:
+    """The next heartbeats of a member that was welcome: all that is checked in them is what its group says now."""
+    group_id, member_id, instance_id = request.group_id, request.member_id, request.group_instance_id
+    generation, coordinator = request.generation_id, call.node.coordinator
+    shard = coordinator.shard_at_hand(group_id)
+    group = None if shard is None else shard.group(group_id)
+    if response.error_code or group is None:
+        return None
+    welcome = response.encode(call.version)
+
+    def answer(call: Call, _values: tuple[Any, ...]) -> bytes | None:
+        shard = coordinator.shard_at_hand(group_id)
+        if shard is None or shard.groups.get(group_id) is not group or not shard.is_replicated:
+            return None
+        code = group.heartbeat(member_id, instance_id, generation, call.now)
+        return HeartbeatResponse(error_code=code).encode(call.version) if code else welcome
+
+    return answer

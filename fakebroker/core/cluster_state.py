@@ -182,6 +182,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
         ClusterState,
         {
             "_cluster": _KNOWN,
+            "changes": "compared while a client is connected, and all are disconnected",
             "_by_name": "`topics`",
             "_by_id": _DERIVED,
             "_alike": _DERIVED,

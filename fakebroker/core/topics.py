@@ -180,6 +180,7 @@ class Topic:
 
     def add_partitions(self, replicas: Sequence[Sequence[int]]) -> None:
         """Add empty partitions at leader epoch 0 with these replicas (NP-4)."""
+        self.cluster.topics.changes += 1
         first = len(self.partitions)
         self.partitions += [Partition(self, first + i, nodes) for i, nodes in enumerate(replicas)]
 
@@ -201,10 +202,12 @@ class Topics:
     `on_deleted` is called with each deleted topic, after it is gone from here: committed offsets go (EX-12). What takes
     long is done in steps (`delete_in_steps`).
     `on_leader_changed` is called with each partition that has a new leader, or none.
+    `changes` counts: while it is the same, the same names, ids and partitions exist, as the same objects.
     """
 
     def __init__(self, cluster: "Cluster") -> None:
         self._cluster = cluster
+        self.changes = 0
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[bytes, Topic] = {}
         self._alike: dict[str, dict[str, None]] = {}  # collision key -> names in the order of their creation
@@ -249,6 +252,7 @@ class Topics:
 
     def add(self, topic: Topic) -> None:
         """Let a planned topic exist."""
+        self.changes += 1
         self._by_name[topic.name] = self._by_id[topic.id] = topic
         self._alike.setdefault(collision_key(topic.name), {})[topic.name] = None
 
@@ -282,6 +286,7 @@ class Topics:
         The caller takes all of them, with pauses if they are many.
         """
         topic = self._by_name.pop(name)
+        self.changes += 1
         del self._by_id[topic.id]
         key = collision_key(name)
         del self._alike[key][name]

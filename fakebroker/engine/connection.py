@@ -9,7 +9,7 @@ It is a state machine (`connection_state.py` has the states and which may follow
                          -> _serve    header, body, handler
                             -> _send      the handler returned the answer: it goes to `_out` and into the journal
                             or _park      it returned None and has not replied: PARKED, until `answer` or its work ends
-                            or _failed    it raised: the API's error answer, or CLOSING
+                            or answer_failure  it raised: the API's error answer, or CLOSING
     engine.flush -> driver.flush      the driver takes `data_to_send`, and sees whether to close or to `resume`
 """
 
@@ -32,11 +32,13 @@ from fakebroker.engine.connection_state import (
 )
 from fakebroker.engine.dispatch import Dispatcher, Route
 from fakebroker.engine.driver import NO_DRIVER, ConnectionDriver
+from fakebroker.engine.failed_request import answer_failure, send_error
 from fakebroker.engine.journal import BIG_BYTES, Connected, Disconnected, Frame, Peer
+from fakebroker.engine.lanes import Lanes
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.engine.unserved import who
 from fakebroker.engine.work import Work, answer_in_steps
-from fakebroker.errors import AnswerTooLong, CloseConnection, ErrorCode, KafkaError, WireError
+from fakebroker.errors import AnswerTooLong, CloseConnection, ErrorCode, WireError
 from fakebroker.instant import Instant
 from fakebroker.listeners import Address, Listener
 from fakebroker.wire.frame import SMALLEST_FRAME_BYTES, decode_request_header
@@ -87,6 +89,7 @@ class Connection:
         self._request: Message | None = None  # only while it is parked
         self._received = engine.now
         self._watchers: list[Callable[[Instant], None]] = []  # `Call.on_close` of the parked request
+        self._lanes = Lanes()
         self._call = self._new_call()
         engine.journal.event(Connected(peer), engine.now)
 
@@ -153,6 +156,7 @@ class Connection:
         self.close_reason = self.close_reason or reason
         self._input.clear()
         self._out.clear()
+        self._lanes.clear()
         self.engine.forget(self)
         self.engine.journal.event(Disconnected(self.peer, self.close_reason), now)
         watchers, self._watchers = self._watchers, []
@@ -276,6 +280,7 @@ class Connection:
         after `REQUESTS_PER_TURN` requests or `MOST_OUT_BYTES` of large answers.
         """
         end, limit, routes, head = len(buffer), self.engine.at_once_bytes, self._dispatcher.routes, read_request_head
+        lane_of = self._lanes.get
         serving, prefix_bytes, smallest = SERVING, PREFIX_BYTES, SMALLEST_FRAME_BYTES  # local names are the fastest
         self.state = serving  # plain stores here and below, not `_move`: they are made for every read
         for _ in range(REQUESTS_PER_TURN):
@@ -290,8 +295,10 @@ class Connection:
             position = stop
             route = routes.get(code) or self._find_route(code, frame)
             if route is not None:
-                # A negative length says that there is no client id.
-                self._serve(route, frame, smallest + client_id_size if client_id_size > 0 else smallest, now)
+                lane = lane_of(route)
+                if lane is None or lane.layout is None or not lane.serve(self, route, frame, now):
+                    # A negative length says that there is no client id.
+                    self._serve(route, frame, smallest + client_id_size if client_id_size > 0 else smallest, now)
             if self.state is not serving:
                 break
         if self.state is not PARKED:
@@ -378,12 +385,14 @@ class Connection:
             response = route.handle(call, request)
             if response is not None:
                 self._send(route, route.encode(response))
+                if route.again is not None and self.engine.uses_layouts:
+                    self._lanes.learn(self, route, frame, offset, request, response)
             elif call.is_answered:
                 self._call = self._new_call(call)
             else:
                 self._park(request)
         except Exception as error:
-            self._failed(route, request, error if response is None else route.fault_of(response, error))
+            answer_failure(self, route, request, error if response is None else route.fault_of(response, error))
 
     def _send(self, route: Route, body: bytes | list[bytes] | None) -> None:
         """The answer of the request in work goes out; None: it gets none. What it caused is noted before it."""
@@ -432,32 +441,7 @@ class Connection:
             self._send(route, None if response is None else route.encode(response))
         except Exception as error:
             self.engine.failed(error if response is None else route.fault_of(response, error))
-            self._send_error(route, self._request, ErrorCode.UNKNOWN_SERVER_ERROR)
-
-    def _failed(self, route: Route, request: "Message", error: Exception) -> None:
-        """A handler raised: a client's fault closes or is answered with its code, a bug of ours with -1 (AV-10)."""
-        call = self._call
-        if not isinstance(error, CloseConnection | KafkaError):
-            self.engine.failed(error)
-        if not call.is_answered:
-            call.is_answered = True  # wherever the handler left it before it raised, nobody may answer it again
-            self._watchers.clear()
-            if isinstance(error, CloseConnection):
-                self.fail(f"{route}: {error}")
-            else:
-                code = error.code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
-                self._send_error(route, request, code)
-        self._call = self._new_call(call)
-
-    def _send_error(self, route: Route, request: "Message | None", code: ErrorCode) -> None:
-        """The API's own error layout, as far as it has one (AV-10)."""
-        try:
-            body = route.encode(route.error_response(request, route.version, code))
-        except Exception as error:
-            self.engine.failed(error)
-            self.fail(f"{route}: no answer could be made: {error}")
-        else:
-            self._send(route, body)
+            send_error(self, route, self._request, ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def _on_internal_error(self, error: Exception) -> None:
         """A bug of ours outside of a handler ends the connection, not the broker: its request may be half done."""
@@ -480,6 +464,7 @@ class Connection:
         """The client names itself, for the first time or by a new name."""
         header, _ = decode_request_header(frame)
         self._raw_client_id = frame[8:offset]
+        self._lanes.clear()  # a request that is alike by them has the client id of the call
         self._call.client_id = header.client_id
 
     def _new_call(self, before: Call | None = None) -> Call:

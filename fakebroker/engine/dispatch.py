@@ -6,12 +6,14 @@ from functools import partial
 from typing import Any, cast
 
 from fakebroker.apis import dialects, handlers
-from fakebroker.apis.call import Call
+from fakebroker.apis.call import Again, Call
 from fakebroker.engine.error_response import error_response
 from fakebroker.engine.unserved import MISSING
 from fakebroker.errors import AnswerTooLong, CloseConnection, ErrorCode, WireError
 from fakebroker.listeners import Listener
 from fakebroker.release import Release
+from fakebroker.schema import Place
+from fakebroker.schema.emit_locate import has_varying_bytes
 from fakebroker.wire.dialects import Overlay, overlays_of, versions_with
 from fakebroker.wire.frame import has_tagged_request_header, has_tagged_response_header
 from fakebroker.wire.registry import APIS, Api
@@ -33,7 +35,9 @@ class Route:
     __slots__ = (
         "_decode_in_steps",
         "_encode_in_steps",
+        "_locate",
         "_of_long_frames",
+        "again",
         "api_key",
         "decode",
         "encode",
@@ -41,6 +45,7 @@ class Route:
         "handle",
         "has_tagged_answer",
         "has_tagged_header",
+        "has_varying_bytes",
         "is_loaded",
         "name",
         "request",
@@ -64,6 +69,10 @@ class Route:
         self.error_response: Callable[[Any, int, ErrorCode], Any] = getattr(
             module, "error_response", partial(error_response, response)
         )
+        # What makes the next requests like one cheap (`Lanes`); None where the API has nothing of the kind.
+        self.again: Callable[[Call, Any, Any], Again | None] | None = getattr(module, "again", None)
+        self.has_varying_bytes = self.again is not None and has_varying_bytes(request, body_version)
+        self._locate: Callable[[bytes, int], list[Place]] | None = None
         self.is_loaded = not isinstance(module, _Unloadable)
         self._encode_in_steps: Callable[[Any], EncodeSteps] | None = None
         self._decode_in_steps: Callable[[bytes, int], DecodeSteps] | None = None
@@ -78,14 +87,20 @@ class Route:
         if self._of_long_frames is None:
             self._of_long_frames = route = copy(self)
             route.decode = lambda frame, offset: (self._read(frame, offset), offset)
-            route.handle = self._handle_when_read
+            route.handle, route.again = self._handle_when_read, None
         return self._of_long_frames
 
     def with_handler(self, handle: Callable[[Call, Any], Any]) -> "Route":
-        """The same with another handler."""
+        """The same with another handler; all its requests go the general way."""
         route = copy(self)
-        route.handle, route._of_long_frames = handle, None
+        route.handle, route.again, route._of_long_frames = handle, None, None
         return route
+
+    def locate(self, frame: bytes, offset: int) -> list[Place]:
+        """Where the varying fields of a request stand whose body begins at `offset`. It was decoded before."""
+        if self._locate is None:
+            self._locate = self.request.locator(self.version)
+        return self._locate(frame, offset)
 
     def _handle_when_read(self, call: Call, steps: Any) -> None:
         connection: Any = call.connection

@@ -41,6 +41,7 @@ class Engine:
         self.errors: list[Exception] = []  # bugs of ours: what handlers and timers raised
         self._failures: dict[tuple[str, str], tuple[Exception, int]] = {}  # the first of each kind, how many
         self.unserved = Unserved(self)
+        self.uses_layouts = True  # False, set before clients come, lets all requests go the general way (`Lanes`)
         self.outbox = cluster.outbox
         self._timers = cluster.timers
         self.largest_frame_bytes = cluster.settings.get_int("socket.request.max.bytes")

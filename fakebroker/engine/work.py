@@ -8,6 +8,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.engine.connection_state import ENDED, GONE, PARKED
+from fakebroker.engine.failed_request import answer_failure
 from fakebroker.errors import CloseConnection, KafkaError
 from fakebroker.instant import Instant
 
@@ -64,9 +65,8 @@ def answer_in_steps(connection: "Connection", call: "Call", steps: "Steps[Any]")
     except Exception as error:
         if connection.state is PARKED and call is connection._call:
             assert connection._request is not None
-            connection._failed(
-                route, connection._request, error if response is None else route.fault_of(response, error)
-            )
+            cause = error if response is None else route.fault_of(response, error)
+            answer_failure(connection, route, connection._request, cause)
         elif not isinstance(error, CloseConnection | KafkaError):
             connection.engine.failed(error)
     if connection.state is not GONE:

@@ -4,6 +4,7 @@ from typing import Any
 
 from fakebroker.schema.emit_decode import write_decoder
 from fakebroker.schema.emit_encode import write_encoder
+from fakebroker.schema.emit_locate import write_locator
 from fakebroker.schema.message import ABSENT, Message, Struct
 from fakebroker.schema.source import FunctionSource
 from fakebroker.schema.types import ArrayOf
@@ -17,6 +18,11 @@ def make_decoder(message: type[Message], version: int) -> Any:
 def make_stepwise_decoder(message: type[Message], version: int) -> Any:
     """A generator function (data, position) that yields between its steps and returns (message, end position)."""
     return write_decoder(message, version, in_steps=True).compile("decode")
+
+
+def make_locator(message: type[Message], version: int) -> Any:
+    """A function (data, position) -> the places of the varying fields."""
+    return write_locator(message, version).compile("locate")
 
 
 def make_encoder(message: type[Message], version: int) -> Any:

@@ -12,7 +12,7 @@ In the generated code `data` is the input and `p` the position. The decoder of H
         o.generation_id, n2 = unpack_ih(data, p)        # two fixed-size values, one call
         ...
 
-Three things make it fast, and the emitter (`_Decoder`) keeps a piece of state for each:
+Three things make it fast, and the emitter (`Decoder`) keeps a piece of state for each:
 
 - `run`: adjacent fixed-size values, the length of what follows included, are one `unpack_from`. `fixed` adds a value,
   `flush` writes the call. Everything that uses a value in the generated code must flush first.
@@ -42,11 +42,11 @@ def write_decoder(message: type[Message], version: int, *, in_steps: bool = Fals
     """
     source = FunctionSource(f"{message.__name__} v{version} decode{' in steps' * in_steps}")
     source.use("new", object.__new__)
-    _Decoder(source, version, message.flexible.includes(version), in_steps).function(message)
+    Decoder(source, version, message.flexible.includes(version), in_steps).function(message)
     return source
 
 
-class _Decoder:
+class Decoder:
     """Emits the reads of one message. Methods append lines to `source`; `target` is an assignable expression in them.
 
     `path` is the field in Kafka's names, such as "Topics[].Name": it becomes the line's comment and the error's text.

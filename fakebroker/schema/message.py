@@ -16,7 +16,16 @@ from types import GenericAlias, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, Union, dataclass_transform, get_args, get_origin
 
 from fakebroker.errors import WireError
-from fakebroker.schema.types import NO_VERSIONS, ArrayOf, FieldSpec, Primitive, Versions, parse_versions
+from fakebroker.schema.types import (
+    NO_VERSIONS,
+    STRING,
+    ArrayOf,
+    FieldSpec,
+    Place,
+    Primitive,
+    Versions,
+    parse_versions,
+)
 
 
 class _Facts(NamedTuple):
@@ -31,6 +40,7 @@ class _Facts(NamedTuple):
     map_key: bool
     row: "type[Row] | None"
     kafka_name: str | None
+    varies: bool
 
 
 class _Absent:
@@ -54,14 +64,17 @@ def field(
     map_key: bool = False,
     row: "type[Row] | None" = None,
     kafka_name: str | None = None,
+    varies: bool = False,
 ) -> Any:
     """Declares a field.
 
     `versions` and `nullable` are ranges in Kafka's notation; `tag` puts the field into the tagged section in all its
     versions; `flexible="none"` keeps the old encoding (GEN-6); `row` names the Row of an array of tuples;
-    `kafka_name` is for names that are not the CamelCase of ours. Without `default` GEN-2 decides.
+    `kafka_name` is for names that are not the CamelCase of ours. Without `default` GEN-2 decides. `varies` is for
+    numbers, bytes and records that clients, or the broker in its answers, change from one message to the next while all
+    else stays: `locator` finds them. They cannot be tagged.
     """
-    return _Facts(versions, nullable, default, tag, ignorable, flexible != "none", map_key, row, kafka_name)
+    return _Facts(versions, nullable, default, tag, ignorable, flexible != "none", map_key, row, kafka_name, varies)
 
 
 class Declaration:
@@ -87,6 +100,9 @@ class Declaration:
 
 def _spec(owner: str, name: str, annotation: Any, facts: _Facts, upper: bool) -> FieldSpec:
     kind = _wire_type(f"{owner}.{name}", annotation, facts.row)
+    can_vary = isinstance(kind, Primitive) and kind is not STRING and facts.tag is None
+    if facts.varies and not can_vary:
+        raise TypeError(f"{owner}.{name}: only untagged numbers, bytes and records can vary")
     default = facts.default
     if default is ABSENT:
         default = kind.zero if isinstance(kind, Primitive) else ()
@@ -101,6 +117,7 @@ def _spec(owner: str, name: str, annotation: Any, facts: _Facts, upper: bool) ->
         facts.ignorable,
         facts.flexible,
         facts.map_key,
+        facts.varies,
     )
 
 
@@ -275,6 +292,18 @@ class Message(Struct):
 
         cls._require(version)
         return make_stepwise_encoder(cls, version)  # type: ignore[no-any-return]
+
+    @classmethod
+    def locator(cls, version: int) -> Callable[[bytes, int], list[Place]]:
+        """A function (data, position) that finds the fields declared with `varies` in the bytes of one message.
+
+        It returns their places in wire order; fields that are null have none. The bytes must be good: `decode` has
+        read them, or `encode` has written them.
+        """
+        from fakebroker.schema.codegen import make_locator
+
+        cls._require(version)
+        return make_locator(cls, version)  # type: ignore[no-any-return]
 
     @classmethod
     def _require(cls, version: int) -> None:

@@ -91,11 +91,28 @@ def parse_versions(text: str) -> Versions:
     return Versions(int(first), int(last or first))
 
 
+class Place(NamedTuple):
+    """Where in the bytes of a message the value of a varying field stands.
+
+    `char` is its struct format, with the size for bytes: "q", "100s". `length` says how the length of bytes is written,
+    which ends where they begin: FIXED_LENGTH as an int32, COMPACT_LENGTH as a varint of one more (KIP-482); in front
+    of a number there is none.
+    """
+
+    position: int
+    char: str
+    length: str = ""
+
+
+FIXED_LENGTH, COMPACT_LENGTH = "int32", "compact"
+
+
 class FieldSpec(NamedTuple):
     """All facts of one declared field.
 
     `default` is the value of a field that a version lacks: for arrays `()` or None, for structs `()` (all their
-    defaults) or None. `flexible` is False where the field keeps the old encoding in flexible versions (GEN-6).
+    defaults) or None. `flexible` is False where the field keeps the old encoding in flexible versions (GEN-6). `varies`
+    is True where the field has another value in each message of a row of like ones (`Message.locator`).
     """
 
     name: str
@@ -108,6 +125,7 @@ class FieldSpec(NamedTuple):
     ignorable: bool
     flexible: bool
     map_key: bool
+    varies: bool = False
 
     def is_tagged(self, version: int) -> bool:
         """Whether the version carries the field in its tagged section."""

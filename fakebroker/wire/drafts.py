@@ -81,7 +81,7 @@ class Kip88DescribeGroupsResponse(Message, api_key=15, versions="1"):
 
 class Kip211RequestPartition(Row):
     partition_index: Int32 = field("4")
-    committed_offset: Int64 = field("4")
+    committed_offset: Int64 = field("4", varies=True)
     committed_metadata: Str | None = field("4", nullable="4")
 
 

@@ -89,7 +89,7 @@ def declared(
     for spec in declaration.fields:
         name = path + spec.kafka_name
         facts = spec._asdict()
-        found[name] = {key: facts[key] for key in facts if key not in ("name", "kafka_name")} | {
+        found[name] = {key: facts[key] for key in facts if key not in ("name", "kafka_name", "varies")} | {
             "type": type_name(spec),
             "versions": within(spec.versions, outer),
         }

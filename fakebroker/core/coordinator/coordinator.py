@@ -55,6 +55,13 @@ class GroupCoordinator:
             raise KafkaError(shard.unavailable_code, f"{CONSUMER_OFFSETS}-{partition}: {shard.unavailable_code.name}")
         return shard
 
+    def shard_at_hand(self, group_id: str) -> Shard | None:
+        """The shard that holds the group, if it is loaded and serves; nothing is loaded here."""
+        if self._topic is None:
+            return None
+        shard = self.shards.get(partition_of(group_id, len(self._topic.partitions)))
+        return shard if shard is not None and shard.unavailable_code is None else None
+
     def all_shards(self, now: Instant) -> list[Shard]:
         """The shards of this broker by partition: those that ever had a record, without those being loaded (LS-1)."""
         topic = self.cluster.topics.get(CONSUMER_OFFSETS)

@@ -19,7 +19,7 @@ class ReplicaState(Struct):
 class FetchPartition(Row):
     partition: Int32 = field("0+")
     current_leader_epoch: Int32 = field("9+", default=-1, ignorable=True)
-    fetch_offset: Int64 = field("0+")
+    fetch_offset: Int64 = field("0+", varies=True)
     last_fetched_epoch: Int32 = field("12+", default=-1)
     log_start_offset: Int64 = field("5+", default=-1, ignorable=True)
     partition_max_bytes: Int32 = field("0+")
@@ -48,7 +48,7 @@ class FetchRequest(Message, api_key=1, versions="0-18", flexible="12+"):
     max_bytes: Int32 = field("3+", default=2**31 - 1, ignorable=True)
     isolation_level: Int8 = field("4+", ignorable=True)
     session_id: Int32 = field("7+", ignorable=True)
-    session_epoch: Int32 = field("7+", default=-1, ignorable=True)
+    session_epoch: Int32 = field("7+", default=-1, ignorable=True, varies=True)
     topics: list[FetchTopic] = field("0+")
     forgotten_topics_data: list[ForgottenTopic] = field("7+")
     rack_id: Str = field("11+", ignorable=True)
@@ -77,15 +77,15 @@ class AbortedTransaction(Struct):
 class PartitionData(Struct):
     partition_index: Int32 = field("0+")
     error_code: Int16 = field("0+")
-    high_watermark: Int64 = field("0+")
-    last_stable_offset: Int64 = field("4+", default=-1, ignorable=True)
-    log_start_offset: Int64 = field("5+", default=-1, ignorable=True)
+    high_watermark: Int64 = field("0+", varies=True)
+    last_stable_offset: Int64 = field("4+", default=-1, ignorable=True, varies=True)
+    log_start_offset: Int64 = field("5+", default=-1, ignorable=True, varies=True)
     diverging_epoch: EpochEndOffset = field("12+", tag=0)
     current_leader: LeaderIdAndEpoch = field("12+", tag=1)
     snapshot_id: SnapshotId = field("12+", tag=2)
     aborted_transactions: list[AbortedTransaction] | None = field("4+", nullable="4+", ignorable=True)
     preferred_read_replica: Int32 = field("11+", default=-1)
-    records: Records | None = field("0+", nullable="0+")
+    records: Records | None = field("0+", nullable="0+", varies=True)
 
 
 class FetchableTopicResponse(Struct):

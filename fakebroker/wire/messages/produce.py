@@ -10,7 +10,7 @@ from fakebroker.schema import Int16, Int32, Int64, Message, Records, Str, Struct
 
 class PartitionProduceData(Struct):
     index: Int32 = field("0+")
-    records: Records | None = field("0+", nullable="0+")
+    records: Records | None = field("0+", nullable="0+", varies=True)
 
 
 class TopicProduceData(Struct):
@@ -39,9 +39,9 @@ class LeaderIdAndEpoch(Struct):
 class PartitionProduceResponse(Struct):
     index: Int32 = field("0+")
     error_code: Int16 = field("0+")
-    base_offset: Int64 = field("0+")
-    log_append_time_ms: Int64 = field("2+", default=-1, ignorable=True)
-    log_start_offset: Int64 = field("5+", default=-1, ignorable=True)
+    base_offset: Int64 = field("0+", varies=True)
+    log_append_time_ms: Int64 = field("2+", default=-1, ignorable=True, varies=True)
+    log_start_offset: Int64 = field("5+", default=-1, ignorable=True, varies=True)
     record_errors: list[BatchIndexAndErrorMessage] = field("8+", ignorable=True)
     error_message: Str | None = field("8+", nullable="8+", default=None, ignorable=True)
     current_leader: LeaderIdAndEpoch = field("10+", tag=0)
