@@ -85,13 +85,21 @@ class Model:
     def receive(self, size: int) -> None:
         if self.state in ENDED:
             return
+        kept_bytes = self.arrived_bytes - self._served_bytes
         self.arrived_bytes += size
-        if self.state is not PARKED:
+        if self.state is BUFFERED and self._is_cut(kept_bytes) and self.sent[self.served][2] < self.arrived_bytes:
+            self.turn(1)
+        if self.state not in (PARKED, *ENDED):
             self.turn()
 
-    def turn(self) -> None:
+    def _is_cut(self, kept_bytes: int) -> bool:
+        """Whether what is kept is the beginning of a frame, with its length. The rest of it is taken up by itself."""
+        kind, _, end_bytes = self.sent[self.served]
+        return kind != "bad length" and 4 <= kept_bytes < end_bytes - self._served_bytes
+
+    def turn(self, most: int = REQUESTS_PER_TURN) -> None:
         """What arrived is served, 64 requests at most; then the length of the next frame is looked at."""
-        for _ in range(REQUESTS_PER_TURN):
+        for _ in range(most):
             if self.served == len(self.sent) or self.sent[self.served][2] > self.arrived_bytes:
                 break
             kind, number, _ = self.sent[self.served]
