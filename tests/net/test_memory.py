@@ -2,13 +2,16 @@
 
 import gc
 import socket
+import tracemalloc
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import pytest
 
 from fakebroker import FakeBroker
 from fakebroker.engine.journal import Disconnected
 from tests.engine.test_memory import BATCH, REFUSED, collector_off, produce
+from tests.support.frames import request
 
 OURS = {"ClientConnection", "Connection", "Call", "Peer", "frame", "AppendError", "WireError"}
 
@@ -48,3 +51,30 @@ def test_clients_that_come_and_go(visit: Callable[[int, bytes], None], data: byt
             clients_after = count_clients()
     assert not OURS & set(found)
     assert clients_after - clients_before <= 3  # the last one's, if the loop has it in hand
+
+
+def test_a_connection_takes_little() -> None:
+    """A client that has asked something and stays takes at most 10 KB of the broker, however many there are."""
+    count = 300
+    frame = request("Heartbeat", 4, group_id="g", generation_id=1, member_id="m")
+
+    def ask(port: int, number: int) -> list[socket.socket]:
+        clients = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(number)]
+        for client in clients:
+            client.sendall(frame)
+            assert client.recv(1 << 16)
+        return clients
+
+    with FakeBroker() as broker, ExitStack() as stack:
+        port = broker.listeners[0].port
+        for client in ask(port, 20):
+            stack.enter_context(client)
+        tracemalloc.start()
+        try:
+            before_bytes = tracemalloc.get_traced_memory()[0]
+            for client in ask(port, count):
+                stack.enter_context(client)
+            taken_bytes = tracemalloc.get_traced_memory()[0] - before_bytes
+        finally:
+            tracemalloc.stop()
+    assert taken_bytes / count < 10_000  # with the test's own sockets
