@@ -98,25 +98,30 @@ class Connection:
     def receive(self, data: bytes, now: Instant) -> None:
         """Bytes came in. What is due runs first, then whole frames are taken up."""
         self.engine.tick(now)
-        state = self.state
-        if state is READING:
-            # The fast way, and nearly the only one: `data` is not kept but cut where it is.
-            try:
-                self._turn(data, 0, now)
-            except Exception as error:
-                self._on_internal_error(error)
-        elif state is BUFFERED or state is PARKED:
-            self._input.receive(data)
-            if self.wants_turn:
+        state, position = self.state, 0
+        try:
+            if state is BUFFERED and 0 < (missing := self._input.missing_bytes) < len(data):
+                self._input.receive(data[:missing])  # the cut frame is joined by itself, not with all that follows it
                 self._kept_turn(now)
-            else:
+                state, position = self.state, missing
+            if state is READING:
+                self._turn(data, position, now)  # nearly always: `data` is not kept but cut where it is
+            elif state is BUFFERED or state is PARKED:
+                self._input.receive(data[position:])
                 self.engine.to_flush[self] = None  # the driver may have to stop reading
+                if self.wants_turn:
+                    self._kept_turn(now)
+        except Exception as error:
+            self._on_internal_error(error)
 
     def resume(self, now: Instant) -> None:
         """The next turn for frames that are already here."""
         self.engine.tick(now)
-        if self.wants_turn:
-            self._kept_turn(now)
+        try:
+            if self.wants_turn:
+                self._kept_turn(now)
+        except Exception as error:
+            self._on_internal_error(error)
 
     @property
     def wants_turn(self) -> bool:
@@ -207,9 +212,7 @@ class Connection:
     def address_of(self, node_id: int) -> Address | None:
         """Where this client reaches a node: that node's listener of the kind that the client came in on."""
         listener = self.engine.sibling(self.listener, node_id)
-        if listener is None:
-            return None
-        return listener.advertised or Address(self.local_address.host, listener.port)
+        return None if listener is None else listener.advertised or Address(self.local_address.host, listener.port)
 
     # What a fault makes of the request in work (faults/)
 
@@ -333,13 +336,10 @@ class Connection:
 
     def _kept_turn(self, now: Instant) -> None:
         """A turn for what is kept: for the next frame alone if it is so long that to read it is work in steps."""
-        try:
-            if self._input.wanted_bytes > PREFIX_BYTES + self.engine.at_once_bytes:
-                self._long_frame(self._input.take_frame(), now)
-            else:
-                self._turn(*self._input.take(), now)
-        except Exception as error:
-            self._on_internal_error(error)
+        if self._input.wanted_bytes > PREFIX_BYTES + self.engine.at_once_bytes:
+            self._long_frame(self._input.take_frame(), now)
+        else:
+            self._turn(*self._input.take(), now)
 
     def _long_frame(self, frame: bytes, now: Instant) -> None:
         """Take up one frame, cut out already; a later turn is for what follows it."""

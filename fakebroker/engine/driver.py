@@ -18,8 +18,6 @@ Where faster ways would fit:
 
 - Repeated requests (a client that sends the same API and version again and again): `Connection._turn` asks a dictionary
   what serves a frame. A dictionary of its own would let a connection put something faster there than a route.
-- A driver inside the selector (no asyncio transport): one more `ConnectionDriver` next to
-  `net/client_connection.py`. It makes the calls listed here, and nothing in the engine changes.
 """
 
 from typing import Protocol

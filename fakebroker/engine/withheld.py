@@ -26,6 +26,7 @@ class Withheld:
 class WithheldLink:
     """What links share (`Link` in node_links.py): nothing gets through while there is `_withheld`."""
 
+    __slots__ = ("_withheld",)
     _withheld: Withheld | None
 
     def withhold(self, *, loses: bool = False) -> None:

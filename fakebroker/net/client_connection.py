@@ -1,16 +1,17 @@
-"""One client's socket, from the moment it is accepted: what `Server` and asyncio do with it, and the engine's driver.
+"""One client's socket, from the moment it is accepted: it is read and written here, and drives its connection.
 
 What a turn has to say goes out in one joined write, unless it is much: records are then handed to the socket batch by
-batch, no faster than the client reads, so that a slow reader costs a piece and not a copy of its answers.
+batch, no faster than the client reads, so that a slow reader costs no copy of its answers.
 """
 
-import asyncio
 import socket
 from collections import deque
+from collections.abc import Sequence
 from enum import Enum
+from functools import partial
 from itertools import islice
 from struct import pack
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from fakebroker.engine.connection import Connection
 from fakebroker.engine.connection_state import READING
@@ -20,72 +21,74 @@ from fakebroker.listeners import Address, Listener
 if TYPE_CHECKING:
     from fakebroker.net.server import Server
 
+READ_BYTES = 256 * 1024  # at once; the others are read before more is
 MOST_WAITING_BYTES = 256 * 1024  # after a parked request or a long turn, before we stop reading
-MOST_UNSENT_BYTES = 64 * 1024  # in asyncio's hands for a slow reader, before we wait with what else there is for it
 JOINED_BYTES = 64 * 1024  # more than this is not joined
-PIECE_BYTES = MOST_UNSENT_BYTES + 1  # makes asyncio call `pause_writing` unless the socket takes it
 PIECES_AT_ONCE = 256  # in a system call; Linux allows 1,024
 CAN_GATHER = hasattr(socket.socket, "sendmsg")
-FIRST_READ_BYTES = 64 * 1024
 CLOSE_WITH_RESET = pack("ii", 1, 0)  # linger: on, for no time
+CLIENT_LEFT = "the client closed the connection"
 
 
 class ClientState(Enum):
     """Where a client's socket is; `TRANSITIONS` has what may follow."""
 
-    ACCEPTED = "the server watches the socket for the first bytes, or for the end of a client that has nothing to say"
-    HANDED_OVER = "the first bytes were read, and asyncio is about to have the socket"
-    OPEN = "asyncio reads and writes"
-    PAUSED = "asyncio writes; nothing is read, because the client does not read or sends faster than it is answered"
+    OPEN = "the socket is watched for data"
+    PAUSED = "nothing is read, because the client does not read, or sends faster than it is answered, or by a fault"
     HALF_CLOSED = "the client sends no more; what it sent before is answered"
-    CLOSED = "closed, or aborted and about to be; nothing is sent any more"
+    LOST = "the socket is closed; the engine hears of it in the loop's next round"
+    CLOSED = "the socket is closed, and the connection has ended"
 
 
-ACCEPTED, HANDED_OVER, OPEN, PAUSED, HALF_CLOSED, CLOSED = ClientState
+OPEN, PAUSED, HALF_CLOSED, LOST, CLOSED = ClientState
+ENDED = (LOST, CLOSED)
 
 TRANSITIONS: dict[ClientState, tuple[ClientState, ...]] = {
-    ACCEPTED: (HANDED_OVER, CLOSED),
-    HANDED_OVER: (OPEN, CLOSED),
-    OPEN: (PAUSED, HALF_CLOSED, CLOSED),
-    PAUSED: (OPEN, HALF_CLOSED, CLOSED),
-    HALF_CLOSED: (HALF_CLOSED, CLOSED),  # asyncio may say it again
-    CLOSED: (CLOSED,),
+    OPEN: (PAUSED, HALF_CLOSED, LOST, CLOSED),
+    PAUSED: (OPEN, LOST, CLOSED),
+    HALF_CLOSED: (LOST, CLOSED),
+    LOST: (CLOSED,),
+    CLOSED: (),
 }
 
 
-class ClientConnection(WithheldLink, asyncio.Protocol):
+class ClientConnection(WithheldLink):
     """One client's socket: the driver of one connection of the engine.
 
-    `_state` is where the socket is on its way (`TRANSITIONS`). Three things go their own way beside it:
+    `_state` is where the socket is on its way (`TRANSITIONS`). It is watched for data in OPEN only. Two things go their
+    own way beside it:
 
-    - `_is_slow`: the transport's buffer is full (asyncio's pause_writing), so the client does not read.
-      While OPEN, this makes it PAUSED at once; it may also be so while HALF_CLOSED.
-    - `_unsent`: what the transport was not given because of that. A connection closes after it is empty.
+    - `_unsent`: what the socket has not taken, because the client does not read. While there is any, nothing is read
+      and no turn is taken, as Kafka mutes a channel until its answer is sent; the socket is watched for room. A
+      connection closes after it is empty.
     - `_is_turn_scheduled`: the loop will call `_take_turn`. A turn that was scheduled before the client got slow, or
       before the connection closed, comes up and does nothing.
-
-    Whether the transport is closing only the transport knows (it also closes by itself, when the socket fails).
     """
+
+    __slots__ = ("_connection", "_is_turn_scheduled", "_recv", "_send", "_server", "_socket", "_state", "_unsent")
 
     def __init__(
         self, server: "Server", listener: Listener, accepted: socket.socket, peer_host: str, peer_port: int = 0
     ) -> None:
+        """A client has connected, and the engine hears of it; `begin` is next.
+
+        `accepted` must not block; `peer_host` and `peer_port` are the client's address. Raises OSError if the client
+        is gone already (on macOS); the engine has not heard of it then.
+        """
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        host, port = accepted.getsockname()[:2]
         self._server = server
         self._socket = accepted
-        self._transport: asyncio.Transport | None = None  # from OPEN on
-        self._state = ACCEPTED
-        self._is_slow = False
-        self._unsent: deque[bytes | memoryview] = deque()
+        self._recv, self._send = accepted.recv, accepted.send  # looked up once: they are called for every request
+        self._state = OPEN
+        self._unsent: deque[bytes | memoryview] | None = None  # made when it is needed: it is large
         self._is_turn_scheduled = False
         self._withheld = None  # while nothing gets through (node_links.py)
-        self._has_left = False  # without a word, while nothing gets through
-        host, port = accepted.getsockname()[:2]
         self._connection: Connection = server.engine.connect(
             listener, "/" + _plain(peer_host), Address(_plain(host), port), server.clock.now(), peer_port
         )
         self._connection.driver = self
         server.joined(self)
-        server.watch(accepted, self.read_first)
         server.flush()
 
     @property
@@ -93,84 +96,54 @@ class ClientConnection(WithheldLink, asyncio.Protocol):
         """The node that the client is connected to."""
         return self._connection.listener.node_id
 
-    def read_first(self) -> None:
-        """Perhaps the first bytes are here, or the end of a client that had nothing to say."""
-        if self._state is not ACCEPTED:
-            return
+    def begin(self) -> None:
+        """Read what the client has sent already, and from now on whatever comes."""
+        self.read()
+        if self._state is OPEN:
+            self._watch()
+
+    # What is called when the socket is ready
+
+    def read(self) -> None:
+        """There is something to read, perhaps: data, the end, or an error."""
         try:
-            data = self._socket.recv(FIRST_READ_BYTES)
+            data = self._recv(READ_BYTES)
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
-            self.abort(f"connection lost: {error}")
+            self._end(f"connection lost: {error}")
             return
         if not data:
-            self._left_unheard()
-            return
-        self._move(HANDED_OVER)
-        self._server.hand_over(self._socket, self)
-        self.data_received(data)
-
-    def _left_unheard(self) -> None:
-        """The client closed before it said anything; while nothing gets through, that does not either."""
-        if self._withheld is None:
-            self.abort("the client closed the connection")
-        else:
-            self._has_left = True
-            self._server.unwatch(self._socket)
-
-    # What asyncio calls
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport = cast("asyncio.Transport", transport)  # in its methods; uvloop's is no subclass
-        transport.set_write_buffer_limits(high=MOST_UNSENT_BYTES, low=0)
-        if self._state is CLOSED:
-            transport.abort()
-        else:
-            self._move(OPEN)
-            self.flush()
-
-    def data_received(self, data: bytes) -> None:
-        server = self._server
-        if self._withheld is not None:
+            self._read_end()
+        elif self._withheld is not None:
             self._withheld.receive(data)
             self._update_flow_control()
-            return
-        self._connection.receive(data, server.clock.now())
-        server.flush()
+        else:
+            server = self._server
+            self._connection.receive(data, server.clock.now())
+            server.flush()
+        if len(data) == READ_BYTES and self._state is OPEN:
+            self._watch()  # there may be more: again, after the others
 
-    def eof_received(self) -> bool:
-        if self._state is not CLOSED:
-            self._move(HALF_CLOSED)
-        return (
-            self._withheld is not None or self._connection.wants_turn or bool(self._unsent)
-        )  # what it sent before is still answered
+    def _read_end(self) -> None:
+        """The client sends no more; what it sent before is still answered."""
+        self._move(HALF_CLOSED)
+        self._server.sockets.remove_reader(self._socket.fileno())
+        if self._is_done():
+            self._end(CLIENT_LEFT)
 
-    def pause_writing(self) -> None:
-        self._is_slow = True
-        self._update_flow_control()
-
-    def resume_writing(self) -> None:
-        self._is_slow = False
-        self.flush()
-
-    def connection_lost(self, error: Exception | None) -> None:
-        server = self._server
-        self._close()
-        server.left(self)
-        reason = f"connection lost: {error}" if error else "the client closed the connection"
-        self._connection.closed(server.clock.now(), reason)
-        server.flush()
-        if self._transport is not None:
-            _untie(self._transport)
+    def write(self) -> None:
+        """There is room for what the socket did not take."""
+        self._server.sockets.remove_writer(self._socket.fileno())
+        if self._withheld is None:
+            self._send_unsent()
+            self._update_flow_control()
 
     # What the server calls
 
     def flush(self) -> None:
-        """See ConnectionDriver. Before asyncio has the socket everything waits; `connection_made` calls this again."""
-        connection, transport = self._connection, self._transport
-        if transport is None:
-            return
+        """See ConnectionDriver."""
+        connection = self._connection
         if self._withheld is not None:
             if self._withheld.loses:
                 connection.data_to_send()
@@ -178,95 +151,74 @@ class ClientConnection(WithheldLink, asyncio.Protocol):
         is_much = connection.out_bytes > JOINED_BYTES
         pieces = connection.data_to_send()
         if is_much or self._unsent:
-            self._unsent.extend(pieces)
-            self._send_unsent(transport)
-        elif pieces and not transport.is_closing():
-            transport.write(b"".join(pieces))
-        if not (connection.state is READING and self._state is OPEN):
+            self._send_pieces(pieces)
+        elif pieces:
+            self._send_joined(b"".join(pieces))
+        if self._unsent or not (connection.state is READING and self._state is OPEN):
             self._update_flow_control()
 
-    def _send_unsent(self, transport: asyncio.Transport) -> None:
-        """Write what the socket takes, past the transport, which would copy it; that only gets a piece, so that it
-        calls `resume_writing` when the socket takes more.
-        """
-        while self._unsent and not self._is_slow:
-            if transport.is_closing():
-                self._unsent.clear()
-                return
-            if not transport.get_write_buffer_size():
-                self._send_to_socket()
-            if self._unsent:
-                transport.write(self._next_piece())
-
-    def _send_to_socket(self) -> None:
-        """Some pieces in one system call. What goes wrong the transport will meet, too, and deal with it."""
-        pieces = list(islice(self._unsent, PIECES_AT_ONCE))
-        try:
-            sent_bytes = self._socket.sendmsg(pieces) if CAN_GATHER else self._socket.send(pieces[0])
-        except OSError:
-            return
-        unsent = self._unsent
-        while unsent and sent_bytes >= len(unsent[0]):
-            sent_bytes -= len(unsent.popleft())
-        if sent_bytes:
-            unsent[0] = memoryview(unsent[0])[sent_bytes:]
-
-    def _next_piece(self) -> bytes | memoryview:
-        """The beginning of what is unsent, more than the transport takes without asking us to pause if there is."""
-        unsent = self._unsent
-        together: list[bytes | memoryview] = []
-        room_bytes = PIECE_BYTES
-        while unsent and room_bytes > 0:
-            piece = unsent.popleft()
-            if len(piece) > room_bytes:
-                piece = memoryview(piece)
-                unsent.appendleft(piece[room_bytes:])
-                piece = piece[:room_bytes]
-            together.append(piece)
-            room_bytes -= len(piece)
-        return together[0] if len(together) == 1 else b"".join(together)
-
     def abort(self, reason: str = "the broker was stopped") -> None:
-        """Close without sending what is not sent."""
-        is_watched = self._state is ACCEPTED
-        self._close()
-        self._connection.closed(self._server.clock.now(), reason)
-        if self._transport is not None:
-            self._transport.abort()
-        elif is_watched:
-            self._server.unwatch(self._socket)
-            self._socket.close()
-            self._server.left(self)
-        # else asyncio is about to have the socket: `connection_made` aborts it
-
-    def leave(self, reason: str) -> None:
-        """Close after what was handed to the transport; a client that is slow to read does not get it."""
-        if self._transport is None or self._is_slow or self._unsent or self._withheld is not None:
-            self.abort(reason)
-        else:
-            self._connection.closed(self._server.clock.now(), reason)
-            self._transport.close()
+        """Close without sending what is not sent. The engine's consequences are flushed by the caller."""
+        if self._state is not CLOSED:
+            self._close_socket()
+            self._closed(reason)
 
     def release(self) -> None:
         """What has waited arrives."""
         withheld, self._withheld = self._withheld, None
-        if withheld is not None and self._state is not CLOSED:
-            for data in withheld.take():
-                self._connection.receive(data, self._server.clock.now())
-            self.flush()
-            if self._has_left:
-                self._left_unheard()
+        if withheld is None or self._state in ENDED:
+            return
+        for data in withheld.take():
+            self._connection.receive(data, self._server.clock.now())
+        self._send_unsent()
+        self.flush()
 
     def abandon(self, reason: str) -> None:
-        """Close without the loop, which is gone or did not take the connection."""
-        self._close()
-        self._connection.closed(self._server.clock.now(), reason)
+        """Close without the loop, which is gone."""
         self._socket.close()
-        self._server.left(self)
+        if self._state is not CLOSED:
+            self._closed(reason)
 
     def close_copy(self) -> None:
-        """Close this process's copy of a socket that another process goes on with."""
+        """Close this process's copy of a socket that another process goes on with. The parent's epoll is the child's,
+        too: what it watches must be left alone.
+        """
         self._socket.close()
+
+    # Sending
+
+    def _send_joined(self, data: bytes) -> None:
+        try:
+            sent_bytes = self._send(data)
+        except (BlockingIOError, InterruptedError):
+            sent_bytes = 0
+        except OSError as error:
+            self._lose(f"connection lost: {error}")
+            return
+        if sent_bytes < len(data):
+            self._send_pieces([memoryview(data)[sent_bytes:]])
+
+    def _send_pieces(self, pieces: Sequence[bytes | memoryview]) -> None:
+        """Send what the socket takes, and the rest when it has room, after what is unsent already."""
+        if self._unsent:
+            self._unsent.extend(pieces)
+        else:
+            self._unsent = deque(pieces)
+            self._send_unsent()
+
+    def _send_unsent(self) -> None:
+        """Send until the socket takes no more; then be called when it does."""
+        unsent = self._unsent
+        try:
+            while unsent:
+                pieces = list(islice(unsent, PIECES_AT_ONCE))
+                _drop(unsent, self._socket.sendmsg(pieces) if CAN_GATHER else self._send(pieces[0]))
+        except (BlockingIOError, InterruptedError):
+            self._server.sockets.add_writer(self._socket.fileno(), self.write)
+        except OSError as error:
+            self._lose(f"connection lost: {error}")
+        else:
+            self._unsent = None
 
     # States
 
@@ -274,57 +226,82 @@ class ClientConnection(WithheldLink, asyncio.Protocol):
         assert state in TRANSITIONS[self._state], f"from {self._state.name} to {state.name}"
         self._state = state
 
-    def _close(self) -> None:
-        """Whoever closes, and however often; nothing is sent any more."""
-        self._state = CLOSED
-        self._unsent.clear()
+    def _watch(self) -> None:
+        self._server.sockets.add_reader(self._socket.fileno(), self.read)
+
+    def _close_socket(self) -> None:
+        if self._state is LOST:
+            return
+        fd = self._socket.fileno()
+        self._server.sockets.remove_reader(fd)
+        self._server.sockets.remove_writer(fd)
+        self._socket.close()
+        self._unsent = None
+
+    def _closed(self, reason: str) -> None:
+        self._move(CLOSED)
+        self._unsent = None
+        self._connection.closed(self._server.clock.now(), reason)
+        self._server.left(self)
+
+    def _end(self, reason: str) -> None:
+        """Close, and let others have what comes of it."""
+        self.abort(reason)
+        self._server.flush()
+
+    def _lose(self, reason: str) -> None:
+        """Close amid a flush of the engine, which may not hear of it before that is over."""
+        if self._state not in ENDED:
+            self._close_socket()
+            self._move(LOST)
+            self._server.call_soon(partial(self._end, reason))
+
+    def _is_done(self) -> bool:
+        """Whether there is nothing more to read, to do and to send."""
+        connection = self._connection
+        is_ending = connection.close_reason is not None or (self._state is HALF_CLOSED and not connection.wants_turn)
+        return is_ending and not self._unsent and self._withheld is None
 
     def _update_flow_control(self) -> None:
         """After anything that is not an ordinary request: close, schedule a turn, stop reading or go on with it."""
-        connection, transport = self._connection, self._transport
-        if transport is None or transport.is_closing():
+        connection = self._connection
+        if self._state in ENDED:
             return
         if self._withheld is not None:
-            if self._state is OPEN and self._withheld.size_bytes >= MOST_WAITING_BYTES:
-                self._move(PAUSED)
-                transport.pause_reading()
+            self._pause(self._withheld.size_bytes >= MOST_WAITING_BYTES)
             return
-        wants_turn = connection.wants_turn
-        is_done = connection.close_reason is not None or (self._state is HALF_CLOSED and not wants_turn)
-        if is_done and not self._unsent:
+        if self._is_done():
             if connection.is_to_reset:  # what is sent arrives, then the client's reads fail
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, CLOSE_WITH_RESET)
-            transport.close()  # after what is in its own buffer; then asyncio calls `connection_lost`
+            self._lose(CLIENT_LEFT)
             return
-        if wants_turn and not self._is_turn_scheduled and not self._is_slow:
+        if connection.wants_turn and not self._is_turn_scheduled and not self._unsent:
             self._is_turn_scheduled = True
             self._server.call_soon(self._take_turn)
-        is_much = connection.waiting_bytes >= MOST_WAITING_BYTES
-        should_read = not (self._is_slow or is_much or connection.is_stalled)
-        if self._state is OPEN and not should_read:
+        self._pause(bool(self._unsent) or connection.waiting_bytes >= MOST_WAITING_BYTES or connection.is_stalled)
+
+    def _pause(self, is_paused: bool) -> None:
+        """Read nothing, or go on with it."""
+        if is_paused and self._state is OPEN:
             self._move(PAUSED)
-            transport.pause_reading()
-        elif self._state is PAUSED and should_read:
+            self._server.sockets.remove_reader(self._socket.fileno())
+        elif not is_paused and self._state is PAUSED:
             self._move(OPEN)
-            transport.resume_reading()
+            self._watch()
 
     def _take_turn(self) -> None:
         self._is_turn_scheduled = False
-        if (
-            not self._is_slow and self._state is not CLOSED and self._withheld is None
-        ):  # after a reset the connection is another engine's
+        if not self._unsent and self._state not in ENDED and self._withheld is None:
             self._connection.resume(self._server.clock.now())
             self._server.flush()
 
 
-def _untie(transport: asyncio.Transport) -> None:
-    """Let a lost transport go without the garbage collector, which `serve` runs seldom.
-
-    asyncio's keeps methods of its own in its attributes: a cycle that holds the transport, its buffer, its addresses.
-    """
-    for name, value in tuple(getattr(transport, "__dict__", {}).items()):
-        if getattr(value, "__self__", None) is transport:
-            delattr(transport, name)
+def _drop(unsent: deque[bytes | memoryview], sent_bytes: int) -> None:
+    """Forget what was sent."""
+    while unsent and sent_bytes >= len(unsent[0]):
+        sent_bytes -= len(unsent.popleft())
+    if sent_bytes:
+        unsent[0] = memoryview(unsent[0])[sent_bytes:]
 
 
 def _plain(host: str) -> str:

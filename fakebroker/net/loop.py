@@ -1,73 +1,162 @@
-"""The event loop of brokers that have a loop of their own: it reads sockets in the order in which data arrived.
+"""The event loop of brokers that have a loop of their own: their sockets are read inside the selector's wait.
 
-epoll does not list ready sockets in that order. Level-triggered, it appends every socket that it reports to its ready
-list again, before those that become ready later. Suppose client A has just been answered, then B sends a request, then
-A sends its next one, and one call of epoll finds both: A, still on the list, comes first, although B's request is the
-older one. In a group the order of requests decides who joins first, who leads and which rebalance follows, so a test
-that sends B's request first would see another course each time.
+asyncio's own way costs a broker dear: each time data arrives it makes an entry for the socket, puts a handle into the
+loop's queue, runs it, and has a transport read. `SocketSelector` calls the client at the moment in which epoll names
+its socket. Everything else in the loop (timers, `call_soon`, asyncio's own sockets) goes its usual way.
 
-This order is a promise of ours (tests should repeat), not a behaviour of Kafka: there three network threads
-(num.network.threads) read from sockets without any order among them.
+It also reads sockets in the order in which data arrived. Level-triggered, epoll appends every socket that it reports to
+its ready list again, before those that become ready later. Suppose client A has just been answered, then B sends a
+request, then A sends its next one, and one call of epoll finds both: A, still on the list, comes first, although B's
+request is the older one. Edge-triggered, a socket is put on the list when data arrives and at no other time. In a group
+the order of requests decides who joins first, who leads and which rebalance follows, so a test that sends B's request
+first would see another course each time. This order is a promise of ours (tests should repeat), not a behaviour of
+Kafka: there three network threads (num.network.threads) read from sockets without any order among them.
 """
 
 import asyncio
 import select
 import selectors
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable
+from typing import Protocol
+
+
+class SocketWatcher(Protocol):
+    """Who calls when sockets, given by their file descriptors, are ready: an asyncio loop, or our selector.
+
+    A callback may be called in vain. It need not take everything that a socket has, if it then calls `add_reader`
+    again: that makes sure that it is called once more if there is something left. Whoever closes a socket removes it
+    here before.
+    """
+
+    def add_reader(self, fd: int, callback: Callable[[], None], /) -> object:
+        """Call `callback` when something can be read, or has ended; in place of an earlier callback."""
+
+    def remove_reader(self, fd: int, /) -> object:
+        """Do not call any more for this; nothing happens if nobody was to be called."""
+
+    def add_writer(self, fd: int, callback: Callable[[], None], /) -> object:
+        """Call `callback` when something can be written; in place of an earlier callback."""
+
+    def remove_writer(self, fd: int, /) -> object:
+        """Do not call any more for this; nothing happens if nobody was to be called."""
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """A loop for one broker. Without epoll (not Linux) it has the platform's selector, and no order of arrival."""
-    make_selector = ArrivalSelector if hasattr(select, "epoll") else selectors.DefaultSelector
-    return asyncio.SelectorEventLoop(make_selector())
+    """A loop for one broker. Without epoll (not Linux) it is the platform's own, without an order of arrival."""
+    return SocketLoop() if hasattr(select, "epoll") else asyncio.SelectorEventLoop()
+
+
+def watcher_of(loop: asyncio.AbstractEventLoop) -> SocketWatcher:
+    """Who watches a broker's sockets in this loop: its selector in a loop of ours, the loop itself in another's."""
+    if hasattr(select, "epoll") and isinstance(loop, SocketLoop):
+        return loop.sockets
+    return loop
 
 
 if hasattr(select, "epoll"):
+    READABLE, WRITABLE, HUNG_UP = select.EPOLLIN, select.EPOLLOUT, select.EPOLLRDHUP
+    LOST = select.EPOLLERR | select.EPOLLHUP  # always told, whatever is watched for
 
-    class ArrivalSelector(selectors.EpollSelector):
-        """epoll, with the sockets in the order in which data arrived on them.
+    class SocketSelector(selectors.EpollSelector):
+        """A selector that serves the sockets of a broker by itself, edge-triggered, while it waits for the others.
 
-        A second epoll watches the same sockets edge-triggered. It reports a socket once for each arrival of data, in
-        the order of arrival, and does not put it on its list again. It is asked for that order only: what is ready,
-        and for what, the first one says. So a wrong number costs order, never an event.
+        The others, asyncio's own, stay in the epoll of `EpollSelector`, and that is one of the descriptors watched
+        here: so there is one system call for each wait, unless one of asyncio's sockets is ready.
         """
 
         def __init__(self) -> None:
             super().__init__()
-            self._arrivals = select.epoll()
-            self._arrival_numbers: dict[int, int] = {}  # file descriptor -> number of its latest arrival
-            self._arrivals_count = 0
+            self.on_error: Callable[[Exception], None]  # gets what a callback raised
+            self._readers: dict[int, Callable[[], None]] = {}  # by file descriptor, as `_writers`
+            self._writers: dict[int, Callable[[], None]] = {}
+            self._epoll = select.epoll()
+            self._others_fd = self.fileno()
+            self._epoll.register(self._others_fd, READABLE)
 
-        def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
-            """Watch a socket with both."""
-            key = super().register(fileobj, events, data)
-            self._arrivals.register(key.fd, select.EPOLLIN | select.EPOLLET)
-            return key
+        def add_reader(self, fd: int, callback: Callable[[], None], /) -> None:
+            """See SocketWatcher."""
+            is_known = fd in self._readers or fd in self._writers
+            self._readers[fd] = callback
+            self._watch(fd, is_known)
 
-        def unregister(self, fileobj: Any) -> selectors.SelectorKey:
-            """Watch a socket no longer; it may be closed already, and then the kernel has forgotten it."""
-            key = super().unregister(fileobj)
-            with suppress(OSError):
-                self._arrivals.unregister(key.fd)
-            # The kernel gives the number of the descriptor to the next socket, which must not inherit its place.
-            self._arrival_numbers.pop(key.fd, None)
-            return key
+        def remove_reader(self, fd: int, /) -> None:
+            """See SocketWatcher."""
+            if self._readers.pop(fd, None) is not None:
+                self._watch(fd, is_known=True)
+
+        def add_writer(self, fd: int, callback: Callable[[], None], /) -> None:
+            """See SocketWatcher."""
+            is_known = fd in self._readers or fd in self._writers
+            self._writers[fd] = callback
+            self._watch(fd, is_known)
+
+        def remove_writer(self, fd: int, /) -> None:
+            """See SocketWatcher."""
+            if self._writers.pop(fd, None) is not None:
+                self._watch(fd, is_known=True)
+
+        def _watch(self, fd: int, is_known: bool) -> None:
+            """Have epoll watch for what is wanted of a socket now.
+
+            What can be read or written at this moment is reported too, as if it had just arrived: a change of what is
+            watched for loses nothing.
+            """
+            events = READABLE | HUNG_UP if fd in self._readers else 0
+            if fd in self._writers:
+                events |= WRITABLE
+            if not events:
+                self._epoll.unregister(fd)
+            elif is_known:
+                self._epoll.modify(fd, events | select.EPOLLET)
+            else:
+                self._epoll.register(fd, events | select.EPOLLET)
 
         def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-            """The ready sockets with their events, the earliest arrival of data first; `timeout` is in seconds."""
-            ready = super().select(timeout)
-            # After the wait, not before it: every socket in `ready` must have its number by then.
-            numbers, count = self._arrival_numbers, self._arrivals_count
-            for fd, _ in self._arrivals.poll(0):
-                count += 1
-                numbers[fd] = count
-            self._arrivals_count = count
-            if len(ready) > 1:  # 0: ready for writing only, or no data has arrived yet
-                ready.sort(key=lambda entry: numbers.get(entry[0].fd, 0))
+            """Wait at most `timeout` seconds (None: without end) and serve the broker's sockets, in the order of
+            arrival. Returns the ready ones of the others with their events.
+            """
+            ready: list[tuple[selectors.SelectorKey, int]] = []
+            readers = self._readers
+            for fd, events in self._epoll.poll(-1 if timeout is None else max(timeout, 0)):
+                # Looked up now and not before: one of those just called may have closed this socket.
+                if events == READABLE and fd in readers:
+                    try:
+                        readers[fd]()
+                    except Exception as error:
+                        self.on_error(error)
+                elif fd == self._others_fd:
+                    ready = super().select(0)
+                else:
+                    self._serve(fd, events)
             return ready
+
+        def _serve(self, fd: int, events: int) -> None:
+            """Anything but mere data: room for writing, an end, an error."""
+            try:
+                reader = self._readers.get(fd)
+                if reader is not None and events & (READABLE | HUNG_UP | LOST):
+                    reader()
+                    if events & (HUNG_UP | LOST) and self._readers.get(fd) is reader:
+                        # It has read data that came before the end; no other edge will tell of the end.
+                        self._watch(fd, is_known=True)
+                writer = self._writers.get(fd)
+                if writer is not None and events & (WRITABLE | LOST):
+                    writer()
+            except Exception as error:
+                self.on_error(error)
 
         def close(self) -> None:
             """Close both epoll descriptors."""
-            self._arrivals.close()
+            self._epoll.close()
             super().close()
+
+    class SocketLoop(asyncio.SelectorEventLoop):
+        """asyncio's loop on a SocketSelector. What a callback raises goes where asyncio's own would go."""
+
+        def __init__(self) -> None:
+            self.sockets = SocketSelector()
+            self.sockets.on_error = self._report
+            super().__init__(self.sockets)
+
+        def _report(self, error: Exception) -> None:
+            self.call_exception_handler({"message": "error while a socket was served", "exception": error})

@@ -4,13 +4,16 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import monotonic, time
+from typing import Any
 
 from fakebroker.engine.clock import BrokerClock
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.node_links import NodeLinks
 from fakebroker.listeners import Listener
 from fakebroker.net.client_connection import ClientConnection
+from fakebroker.net.loop import SocketWatcher, watcher_of
 from fakebroker.net.ports import BACKLOG, Ports
 from fakebroker.net.preload import Preload
 
@@ -33,10 +36,10 @@ class Server:
         self.engine: Engine
         self._after_flush = after_flush
         self._loop: asyncio.AbstractEventLoop
+        self.sockets: SocketWatcher  # calls when those of listeners and clients are ready
         self._preload = Preload()
         self._is_open = False  # from serve() to stop(): timers may be set
         self._clients: dict[ClientConnection, None] = {}  # whose sockets are not closed yet
-        self._handovers: dict[asyncio.Task[None], ClientConnection] = {}
         self.links = NodeLinks(self)
         self._has_turn = False  # the next step of long work is scheduled
         self._timer: asyncio.TimerHandle | None = None
@@ -48,6 +51,7 @@ class Server:
         self.ports.bind()
         self._preload.prepare()
         self._loop = asyncio.get_running_loop()
+        self.sockets = watcher_of(self._loop)
         self._is_open = True
         try:
             self.use(engine)
@@ -103,7 +107,7 @@ class Server:
         if self.is_serving:
             self.flush()
             for client in self.clients_of(node_id):
-                client.leave(f"node {node_id} was stopped")
+                client.abort(f"node {node_id} was stopped")
         self.refuse_clients(node_id)
 
     def abort_node(self, node_id: int) -> None:
@@ -124,7 +128,7 @@ class Server:
         if self.is_serving:
             for place in self._places_of(node_id):
                 if not self.ports.is_refusing(place):
-                    self._loop.remove_reader(self.ports.sockets[place])
+                    self.sockets.remove_reader(self.ports.sockets[place].fileno())
 
     def accept_again(self, node_id: int) -> None:
         """Take up the clients that wait, and all that come."""
@@ -150,7 +154,7 @@ class Server:
         count = sum(listener.node_id in node_ids for listener in self.ports.listeners)
         for place in range(count, len(self.ports.listeners)):
             if self.is_serving and not self.ports.is_refusing(place):
-                self._loop.remove_reader(self.ports.sockets[place])
+                self.sockets.remove_reader(self.ports.sockets[place].fileno())
         self.ports.drop(count)
         if self.is_serving:
             for place in range(count):
@@ -190,14 +194,12 @@ class Server:
         self._cancel_timer()
         for place, bound in enumerate(self.ports.sockets):
             if not self.ports.is_refusing(place):
-                self._loop.remove_reader(bound)
+                self.sockets.remove_reader(bound.fileno())
         self.ports.close()
         self.drop_clients()
         self.engine.end_works(self.clock.now())
         self._has_turn = False
-        while self._clients:  # one round of the loop with asyncio's transports, some more with others
-            await asyncio.sleep(0)
-        await asyncio.sleep(0)  # a transport closes its socket after it has told us
+        await asyncio.sleep(0)  # turns and ends that were scheduled come up, and find nothing to do
 
     def abandon(self) -> None:
         """Close everything without the loop, which is gone or cannot serve."""
@@ -220,7 +222,6 @@ class Server:
         self._is_open = False
         self._preload.stop()
         self._cancel_timer()
-        self._handovers.clear()
         self.ports.close()
 
     def flush(self) -> None:
@@ -258,29 +259,6 @@ class Server:
         """A client's connection is gone, and nothing more comes from its transport."""
         self._clients.pop(client, None)
 
-    def watch(self, accepted: socket.socket, on_readable: Callable[[], None]) -> None:
-        """Call `on_readable` when the first bytes of a client are here."""
-        self._loop.add_reader(accepted, on_readable)
-
-    def unwatch(self, accepted: socket.socket) -> None:
-        """Do not call any more."""
-        self._loop.remove_reader(accepted)
-
-    def hand_over(self, accepted: socket.socket, client: ClientConnection) -> None:
-        """From now on asyncio reads and writes the socket."""
-        self.unwatch(accepted)
-        task = self._loop.create_task(self._hand_over(accepted, client))
-        self._handovers[task] = client
-        task.add_done_callback(self._handed_over)
-
-    async def _hand_over(self, accepted: socket.socket, client: ClientConnection) -> None:
-        await self._loop.connect_accepted_socket(lambda: client, accepted)
-
-    def _handed_over(self, task: asyncio.Task[None]) -> None:
-        client = self._handovers.pop(task, None)
-        if client is not None and (task.cancelled() or task.exception() is not None):
-            client.abandon("the event loop did not take the connection")
-
     def _accept_at(self, place: int) -> None:
         """Take up the clients of one listener, unless it refuses them or nobody gets through to its node."""
         if not self.ports.is_refusing(place):
@@ -288,27 +266,38 @@ class Server:
 
     def _accept_on(self, bound: socket.socket, listener: Listener) -> None:
         if bound in self.ports.sockets and not self.links.is_silent(listener.node_id):
-            self._loop.add_reader(bound, self._accept, bound, listener)
+            self.sockets.add_reader(bound.fileno(), partial(self._accept, bound, listener))
 
     def _accept(self, bound: socket.socket, listener: Listener) -> None:
-        """Clients connected. asyncio's own servers would take some rounds of the loop before they read from one, in
-        which a request that another client sent later could be taken up before its first. What came earlier was taken
-        up before this (loop.py).
+        """Clients connected. What one has sent already is read at once, before a request that another client sent
+        after it; what came earlier was taken up before this (loop.py).
         """
         for _ in range(BACKLOG):
             try:
                 accepted, peer = bound.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            except ConnectionAbortedError:
+                continue
+            except (BlockingIOError, InterruptedError):
                 return
             except OSError as error:  # no file descriptors left, most likely
                 log.warning("cannot accept a client: %s", error)
                 self._preload.finish()
-                self._loop.remove_reader(bound)
+                self.sockets.remove_reader(bound.fileno())
                 self._loop.call_later(ACCEPT_AGAIN_AFTER_S, self._accept_on, bound, listener)
                 return
-            accepted.setblocking(False)
-            self._preload.begin(self._loop)
-            ClientConnection(self, listener, accepted, *peer[:2]).read_first()
+            self._take_up(accepted, peer, listener)
+        self._accept_on(bound, listener)  # there may be more, after the others
+
+    def _take_up(self, accepted: socket.socket, peer: tuple[Any, ...], listener: Listener) -> None:
+        """A client has connected from the address `peer`."""
+        accepted.setblocking(False)
+        self._preload.begin(self._loop)
+        try:
+            client = ClientConnection(self, listener, accepted, *peer[:2])
+        except OSError:  # gone already
+            accepted.close()
+        else:
+            client.begin()
 
     def _set_timer(self, due_ms: tuple[int, int]) -> None:
         """One timer of the loop for the next deadline. It may ring too early, never too late: moving it costs."""

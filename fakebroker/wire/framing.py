@@ -50,6 +50,11 @@ class FrameReader:
         self._pieces.append(data)
         self.buffered_bytes += len(data)
 
+    @property
+    def missing_bytes(self) -> int:
+        """How many bytes more make the next frame whole; 0 if it is whole, or its length has not come yet."""
+        return max(self.wanted_bytes - self.buffered_bytes, 0) if self.wanted_bytes > PREFIX_BYTES else 0
+
     def frames(self) -> Iterator[bytes]:
         """The frames that are complete. Raises WireError at a length that cannot be (AV-3)."""
         if self.buffered_bytes < self.wanted_bytes:

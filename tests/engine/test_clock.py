@@ -212,3 +212,17 @@ def test_a_frozen_clock_shows_what_it_was_set_to(machine: Machine) -> None:
     machine.clock.freeze()
     machine.clock.advance(1_000_000_000_000)
     assert machine.passed_ms() == (1_000_000_000_000, 0)
+
+
+def test_requests_of_one_millisecond_share_an_instant() -> None:
+    """While neither reading has moved `now` is the same object; when one has, by whatever way, it is another."""
+    readings = {"wall": 1000.0, "mono": 5.0}
+    clock = BrokerClock(lambda: None, os_wall=lambda: readings["wall"], os_mono=lambda: readings["mono"])
+    first = clock.now()
+    assert clock.now() is first
+    readings["mono"] += 0.001
+    second = clock.now()
+    assert (second.wall_ms, second.mono_ms) == (first.wall_ms, first.mono_ms + 1)
+    readings["wall"] += 0.002
+    assert clock.now().wall_ms == first.wall_ms + 2
+    assert clock.now().mono_ms == second.mono_ms

@@ -5,11 +5,11 @@ from struct import pack
 import pytest
 
 from fakebroker.core.deadlines import Deadline
-from fakebroker.engine.connection import REQUESTS_PER_TURN
+from fakebroker.engine.connection import REQUESTS_PER_TURN, Connection
 from fakebroker.instant import Instant
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from tests.support.engine import SimEngine
-from tests.support.frames import JOIN, correlation_ids, framed, frames, request
+from tests.support.frames import JOIN, correlation_ids, framed, frames, long_poll, request
 from tests.support.time import START
 
 KAFKA_DELAY_MS = 3000
@@ -68,6 +68,44 @@ def test_more_bytes_between_turns_change_nothing() -> None:
         connection.resume(START)
         answered += b"".join(connection.data_to_send())
     assert correlation_ids(answered) == list(range(101))
+
+
+@pytest.mark.parametrize("cut", [5, 20])
+def test_only_the_frame_that_was_cut_is_joined(cut: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When a read ends inside a frame, what follows that frame in the next read is taken up where it is, uncopied."""
+    lab = SimEngine()
+    connection = lab.bare_connection()
+    buffers: list[bytes] = []
+    turn = Connection._turn
+
+    def note(self: Connection, buffer: bytes, position: int, now: Instant) -> None:
+        buffers.append(buffer)
+        turn(self, buffer, position, now)
+
+    monkeypatch.setattr(Connection, "_turn", note)
+    stream = heartbeats(10)
+    size = len(stream) // 10
+    first, second = stream[: size + cut], stream[size + cut :]
+    connection.receive(first, lab.engine.now)
+    connection.receive(second, lab.engine.now)
+    assert [len(buffer) for buffer in buffers] == [len(first), size, len(second)]
+    assert buffers[2] is second
+    assert correlation_ids(b"".join(connection.data_to_send())) == list(range(10))
+
+
+def test_what_follows_a_cut_frame_waits_behind_it() -> None:
+    """When the frame that was cut parks, what came behind it in the same read is kept, and served after its answer."""
+    lab = SimEngine()
+    lab.cluster.topics.create("t", 1, 1, {})
+    connection = lab.bare_connection()
+    stream = long_poll(100, correlation_id=7) + heartbeats(3)
+    connection.receive(stream[:20], lab.engine.now)
+    connection.receive(stream[20:], lab.engine.now)
+    assert connection.is_parked
+    assert connection.waiting_bytes == len(heartbeats(3))
+    lab.engine.advance_to(lab.engine.now.plus(100))
+    connection.resume(lab.engine.now)
+    assert correlation_ids(b"".join(connection.data_to_send())) == [7, 0, 1, 2]
 
 
 def test_large_answers_end_the_turn() -> None:

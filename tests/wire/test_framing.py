@@ -94,3 +94,15 @@ def test_the_error_carries_the_hint() -> None:
     """A TLS client that knocks at a plain port is told so."""
     with pytest.raises(WireError, match="TLS"):
         read([TLS_HELLO])
+
+
+def test_what_is_missing_is_known_with_the_length() -> None:
+    """Nothing while the length is incomplete; then what makes the frame whole; nothing when it is whole."""
+    reader = FrameReader(1000)
+    stream = with_length(b"x" * 10)
+    missing = []
+    for end in (3, 4, 13, 14):
+        reader.put_back(stream[:end], 0)
+        reader.measure()
+        missing.append(reader.missing_bytes)
+    assert missing == [0, 10, 1, 0]
