@@ -75,10 +75,17 @@ def heartbeat(group: str, generation: int, member: str) -> HeartbeatRequest:
 
 
 def commit(
-    group: str, topics: Sequence[str], partitions: int, generation: int = -1, member: str = ""
+    group: str,
+    topics: Sequence[str],
+    partitions: int,
+    generation: int = -1,
+    member: str = "",
+    offset: int = 7,
+    metadata: str = "",
 ) -> OffsetCommitRequest:
+    """An offset of so many partitions of each topic; each is one more than that of the partition before."""
     entries = [
-        OffsetCommitRequestTopic(name=name, partitions=[(p, 7, -1, -1, "") for p in range(partitions)])
+        OffsetCommitRequestTopic(name=name, partitions=[(p, offset + p, -1, -1, metadata) for p in range(partitions)])
         for name in topics
     ]
     return OffsetCommitRequest(
@@ -101,10 +108,22 @@ def produce(topic: str, data: bytes) -> ProduceRequest:
     return ProduceRequest(acks=1, timeout_ms=5000, topic_data=[entry])
 
 
-def fetch(topic: str, limit_bytes: int) -> FetchRequest:
-    row = (0, -1, 0, -1, -1, limit_bytes, bytes(16), 2**63 - 1)
-    entry = FetchTopic(topic=topic, partitions=[row])
-    return FetchRequest(max_wait_ms=100, min_bytes=1, max_bytes=1 << 26, topics=[entry])
+def fetch_row(partition: int, offset: int, limit_bytes: int) -> tuple[object, ...]:
+    """What a Fetch says of a partition."""
+    return (partition, -1, offset, -1, -1, limit_bytes, bytes(16), 2**63 - 1)
+
+
+def fetch(topic: str, limit_bytes: int, offset: int = 0) -> FetchRequest:
+    """A Fetch of partition 0, without a session."""
+    return session_fetch(topic, [fetch_row(0, offset, limit_bytes)], 0, -1)
+
+
+def session_fetch(topic: str, rows: list[tuple[object, ...]], session_id: int, epoch: int) -> FetchRequest:
+    """A Fetch of a session that names these partitions (`fetch_row`); epoch 0 begins a session, -1 wants none."""
+    entry = FetchTopic(topic=topic, partitions=rows)
+    return FetchRequest(
+        max_wait_ms=100, min_bytes=1, max_bytes=1 << 26, session_id=session_id, session_epoch=epoch, topics=[entry]
+    )
 
 
 def offset_at(topic: str, timestamp_ms: int) -> ListOffsetsRequest:
