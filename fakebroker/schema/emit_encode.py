@@ -2,7 +2,8 @@
 
 The generated code collects pieces of bytes in lists and joins them once. Adjacent fixed-size fields, and in old
 versions the length of what follows, are one `pack`; compact lengths come from a table. An array whose entries are one
-`pack` each becomes a list comprehension.
+`pack` each becomes a list comprehension. A row with one string is one `pack` when the string is empty: most rows of
+committed offsets have no metadata.
 
 The emitter (`_Encoder`) delays writing on two levels, and the order of bytes depends on emptying them in order:
 
@@ -137,6 +138,8 @@ class _Encoder:
         for spec in declaration.fields:
             if not spec.versions.includes(self.version) and not spec.ignorable:
                 self.check_default(spec, values[spec.name], path)
+        if declaration.is_row:
+            self.row_without_text(declaration, values, path)
         for spec in declaration.fields:
             if spec.is_plain(self.version):
                 self.flexible = flexible and spec.flexible
@@ -147,6 +150,34 @@ class _Encoder:
         elif not declaration.is_row:
             reject = self.source.helper("reject_tags")
             self.source.add(f"if {target}.unknown_tags: {reject}({target}.unknown_tags)", path + "unknown_tags")
+
+    def row_without_text(self, row: type[Declaration], values: dict[str, str], path: str) -> None:
+        """Writes the short way for a row of fixed-size fields and one string: if that is empty, all of it is one pack.
+
+        It ends the loop's round, so what is written after it is for rows with a text, or with null. A row of other
+        fields has no such way. Nothing waits to be written before it: a row begins with its loop.
+        """
+        text = ""
+        for spec in row.fields:
+            if spec.is_tagged(self.version):
+                self.run.clear()
+                return
+            if not spec.is_plain(self.version):
+                continue
+            if spec.type is STRING and not text:
+                text, is_compact = values[spec.name], self.flexible and spec.flexible
+                self.fixed("B" if is_compact else "h", "1" if is_compact else "0", path + spec.kafka_name)  # its length
+            elif isinstance(spec.type, Primitive) and spec.type.char not in ("", UUID.char):
+                self.primitive(spec.type, False, values[spec.name], path + spec.kafka_name)
+            else:
+                self.run.clear()
+                return
+        if text:
+            if self.flexible:
+                self.fixed("B", "0", "")  # no tags
+            whole = self.packed()
+            self.source.add(f'if {text} == "": {self.parts}.append({whole.expression}); continue', whole.path)
+        self.run.clear()
 
     def check_default(self, spec: FieldSpec, value: str, path: str) -> None:
         """A field that the version lacks must hold its default: otherwise encoding would lose it silently (GEN-3)."""
