@@ -4,16 +4,11 @@ and what changes from request to request in life (offsets, epochs, times, sizes)
 
 from collections.abc import Callable, Iterator
 from itertools import count, islice
-from random import Random
 from typing import NamedTuple
 
 from bench import requests as r
 from bench.scale import World
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
 from fakebroker.schema import Message
-from fakebroker.wire.frame import encode_request
-from fakebroker.wire.framing import with_length
 
 GROUP, TOPIC = "bench", "bench"
 BATCH_BYTES = 16_384
@@ -36,8 +31,7 @@ class Case(NamedTuple):
         """Send N requests, then 2N; returns N. AssertionError if one was not answered well."""
         world = World()
         requests = (
-            with_length(encode_request(request, version, number, "bench"))
-            for number, (request, version) in enumerate(self.prepare(world), 1)
+            r.frame(request, version, number) for number, (request, version) in enumerate(self.prepare(world), 1)
         )
         parts = [self._reads(requests, reads) for reads in (self.reads // 4 + 2, self.reads, 2 * self.reads)]
         for part in parts:
@@ -104,14 +98,8 @@ def alike(number: int) -> bytes:
 
 
 def unlike(number: int) -> bytes:
-    """A batch of about 16 KiB, of another size than its neighbours, whose records differ in size, key and time."""
-    chance = Random(number)
-    first_ms, records = r.FIRST_MS + number * 100, []
-    for index in range(RECORDS):
-        key = b"k%d" % chance.randrange(10**6) if index % 3 else None
-        value = chance.randbytes(chance.randrange(200, 1840))
-        records.append(Record(index, first_ms + index * chance.randrange(7), key, value))
-    return build_batch(records)
+    """A batch of about 16 KiB, of another size than its neighbours, whose records are all unlike."""
+    return r.unlike_batch(BATCH_BYTES, RECORDS, number)
 
 
 def produces(batch: Callable[[int], bytes]) -> Prepare:

@@ -14,8 +14,7 @@ from bench import requests as r
 from fakebroker import AsyncFakeBroker
 from fakebroker.net import preload
 from fakebroker.net.loop import new_event_loop
-from fakebroker.wire.frame import decode_response, encode_request
-from fakebroker.wire.framing import with_length
+from fakebroker.wire.frame import decode_response
 
 CLIENTS = 64
 ROUNDS = 12  # with N requests
@@ -44,12 +43,12 @@ async def _heartbeats(mark: Callable[[], None]) -> None:
         clients = [socket.create_connection((host, int(port))) for _ in range(CLIENTS)]
         for client in clients:
             client.setblocking(False)
-        (joined,) = await ask(clients[:1], [frame(r.join(GROUP, ""), r.JOIN, 0)])
+        (joined,) = await ask(clients[:1], [r.frame(r.join(GROUP, ""), r.JOIN, 0)])
         member_id = decode_response(11, r.JOIN, joined[4:])[1].member_id
-        await ask(clients[:1], [frame(r.sync(GROUP, 1, member_id, [member_id]), r.SYNC, 0)])
+        await ask(clients[:1], [r.frame(r.sync(GROUP, 1, member_id, [member_id]), r.SYNC, 0)])
         beat = r.heartbeat(GROUP, 1, member_id)
         rounds = [
-            [frame(beat, r.HEARTBEAT, number * CLIENTS + client) for client in range(CLIENTS)]
+            [r.frame(beat, r.HEARTBEAT, number * CLIENTS + client) for client in range(CLIENTS)]
             for number in range(4 + 3 * ROUNDS)
         ]
         for part in (rounds[:4], rounds[4 : 4 + ROUNDS], rounds[4 + ROUNDS :]):
@@ -59,11 +58,6 @@ async def _heartbeats(mark: Callable[[], None]) -> None:
         assert all(answer[8:] == bytes(6) for answer in answers), answers  # throttled 0 ms, no error
         for client in clients:
             client.close()
-
-
-def frame(request: r.Message, version: int, correlation_id: int) -> bytes:
-    """A request as it travels."""
-    return with_length(encode_request(request, version, correlation_id, "bench"))
 
 
 async def ask(clients: list[socket.socket], requests: list[bytes]) -> list[bytes]:
@@ -83,7 +77,7 @@ async def ask(clients: list[socket.socket], requests: list[bytes]) -> list[bytes
 def clients_alone(mark: Callable[[], None]) -> int:
     """As many `send` and `recv` of 64 sockets: both ends of a pair do the same here, so N is twice as much."""
     pairs = [socket.socketpair() for _ in range(CLIENTS)]
-    requests = [frame(r.heartbeat(GROUP, 1, "m" * 40), r.HEARTBEAT, 0)] * CLIENTS
+    requests = [r.frame(r.heartbeat(GROUP, 1, "m" * 40), r.HEARTBEAT, 0)] * CLIENTS
     for rounds in (4, ROUNDS, 2 * ROUNDS):
         for _ in range(rounds):
             for side in (0, 1):

@@ -16,19 +16,15 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from bench.counted_loop import CLIENTS_ALONE, HEARTBEAT_LOOP
+from bench.pythons import ROOT, SYSTEM_PYTHON, fast_python, library_path
 
-ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "bench" / "instructions.json"
 MOST_GROWTH = 0.03
-
-# Of the interpreter that users of a distribution have, which is optimized by profiles; pyenv's is not, by default.
-SYSTEM_PYTHON = "/usr/bin/python3"
 
 # glibc copies long blocks with one instruction, `rep movsb`, of which valgrind counts each byte as one.
 NO_REP_MOVSB = "glibc.cpu.x86_rep_movsb_threshold=1000000000:glibc.cpu.x86_rep_stosb_threshold=1000000000"
@@ -41,7 +37,7 @@ def count(python: str, only: str) -> dict[str, int]:
         command += ["--dump-before=getsid", f"--callgrind-out-file={directory}/profile.%p"]
         command += [python, "-B", "-m", "bench.counted", only]
         # A fixed environment: its size moves the stack, and the hash seed the order of what is looked up.
-        environment = {"PYTHONPATH": _python_path(), "PYTHONHASHSEED": "0", "GLIBC_TUNABLES": NO_REP_MOVSB}
+        environment = {"PYTHONPATH": library_path(), "PYTHONHASHSEED": "0", "GLIBC_TUNABLES": NO_REP_MOVSB}
         done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
         if done.returncode:
             raise SystemExit(f"instructions: the counted process ended with status {done.returncode}")
@@ -61,22 +57,6 @@ def _total(profile: Path) -> int:
     found = re.search(r"^totals: (\d+)", profile.read_text(), re.M)
     assert found, profile
     return int(found[1])
-
-
-def _python_path() -> str:
-    """Our code, and the libraries that this interpreter has."""
-    return ":".join([str(ROOT), *(path for path in sys.path if path.endswith("site-packages"))])
-
-
-def find_python() -> str:
-    """The system's Python if it can load the libraries that were installed for this one, else this one."""
-    wanted = f"{sys.version_info.major}.{sys.version_info.minor}"
-    print_version = "import sys; print('%d.%d' % sys.version_info[:2])"
-    if shutil.which(SYSTEM_PYTHON):
-        done = subprocess.run([SYSTEM_PYTHON, "-c", print_version], capture_output=True, text=True)
-        if done.stdout.strip() == wanted:
-            return SYSTEM_PYTHON
-    return sys.executable
 
 
 def name_of(python: str) -> str:
@@ -114,7 +94,7 @@ def main() -> None:
     if shutil.which("valgrind") is None:
         print("instructions: skipped, valgrind is not installed")
         return
-    python = options.python or find_python()
+    python = options.python or fast_python()
     name, counts = name_of(python), count(python, options.only)
     table = json.loads(TABLE.read_text()) if TABLE.exists() else {"python": name, "instructions": {}}
     if options.write:

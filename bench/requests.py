@@ -1,6 +1,7 @@
 """The requests that benchmarks send, by what they mean."""
 
 from collections.abc import Sequence
+from random import Random
 
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
@@ -36,9 +37,9 @@ CREATE_TOPICS, METADATA, JOIN, SYNC, HEARTBEAT, COMMIT, OFFSET_FETCH, PRODUCE, F
 )
 
 
-def frame(request: Message, version: int) -> bytes:
+def frame(request: Message, version: int, correlation_id: int = 1) -> bytes:
     """A request as it goes over the wire."""
-    return with_length(encode_request(request, version, 1, "bench"))
+    return with_length(encode_request(request, version, correlation_id, "bench"))
 
 
 def create(topics: dict[str, int]) -> CreateTopicsRequest:
@@ -101,6 +102,18 @@ def batch(total_bytes: int, count: int, first_ms: int = FIRST_MS) -> bytes:
     """About `total_bytes` in `count` records, a millisecond apart."""
     value = b"v" * max(1, (total_bytes - 61) // count - 12)
     return build_batch([Record(n, first_ms + n, None, value) for n in range(count)])
+
+
+def unlike_batch(total_bytes: int, count: int, number: int) -> bytes:
+    """About `total_bytes`, another amount for each `number`, in `count` records that differ in size, key and time."""
+    chance = Random(number)
+    mean_bytes = max(1, (total_bytes - 61) // count - 16)
+    first_ms, records = FIRST_MS + number * 100, []
+    for index in range(count):
+        key = b"k%d" % chance.randrange(10**6) if index % 3 else None
+        value = chance.randbytes(chance.randint(mean_bytes // 8, 2 * mean_bytes - mean_bytes // 8))
+        records.append(Record(index, first_ms + index * chance.randrange(7), key, value))
+    return build_batch(records)
 
 
 def produce(topic: str, data: bytes) -> ProduceRequest:
