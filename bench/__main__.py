@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench import clients, connections, control, journal, scale, snapshots, work
+from bench import clients, connections, control, journal, scale, snapshots, switch_interval, work
 from bench.cases import CASES
 from bench.joining import ms_to_stable
 from bench.page import write_broker_part
@@ -110,6 +110,7 @@ def main() -> None:
         ),
         section("Control by HTTP", ["what", "measured (spread)", "goal"], control.rows(options.rounds, one_number)),
         connections.report(),
+        switch_interval.report(),
         scale.report(),
         journal.report(),
     ]
