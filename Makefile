@@ -1,6 +1,7 @@
 # make run     a broker on 127.0.0.1:9092          make test    lint, types, layer rules and all tests
 # make bench   speed, written to docs/benchmarks.md make fuzz    millions of mutated frames and random bytes
 # make model   ten minutes of model testing         make random  three minutes of what depends on chance
+# make instructions   instructions per request under callgrind, compared with bench/instructions.json
 # make soak    clients that come and go for MINUTES=10
 # make spark   the data pipeline from end to end, on data that the broker makes; make bench-spark  its speed
 # make docs    the generated pages
@@ -18,10 +19,10 @@ endif
 AGAIN = the same again: make $@ FAKEBROKER_SEED=$(FAKEBROKER_SEED)
 fuzz model random: export FAKEBROKER_SEED := $(FAKEBROKER_SEED)
 
-.PHONY: help run test lint types tests spark-tests clients slow bench bench-spark spark soak fuzz model random docs setup-java setup-spark-kafka setup-node setup-go clean
+.PHONY: help run test lint types tests spark-tests clients slow bench instructions bench-spark spark soak fuzz model random docs setup-java setup-spark-kafka setup-node setup-go clean
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -10
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -11
 
 .venv/.core: pyproject.toml scripts/set-up
 	@scripts/set-up core
@@ -72,6 +73,9 @@ random: .venv/.dev
 
 bench: .venv/.dev
 	@$(BIN)/python -m bench $(ARGS)
+
+instructions: .venv/.dev
+	@$(BIN)/python -m bench.instructions $(ARGS)
 
 spark: .venv/.dev
 	@$(BIN)/python -m tools.spark_loop $(ARGS)

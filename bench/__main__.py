@@ -1,28 +1,32 @@
 """Speed, as ratios to something measured in the same run; writes docs/benchmarks.md.
 
-make bench [ARGS="--only heartbeat --rounds 3"]
+    make bench [ARGS="--only heartbeat --rounds 3"]
+
+It changes to a Python that was optimized by profiles where there is one (bench/pythons.py).
 """
 
 import argparse
+import os
 import platform
-import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from bench import clients, control, journal, scale, snapshots
-from bench.cases import CASES, Case
-from bench.driver import Rate, load, median_and_spread
+from bench import clients, connections, control, journal, scale, snapshots, switch_interval, work
+from bench.cases import CASES
 from bench.joining import ms_to_stable
 from bench.page import write_broker_part
-from bench.targets import bare_asyncio, fakebroker, rdkafka_mock
+from bench.pythons import build, change_to, fast_python
+from bench.rows import one_number, section
+from bench.targets import bare_asyncio, fakebroker
 
-OURS = ("--config", "message.max.bytes=10485760")
-
-ABOUT = """Measured on {date}: {model}, {system}, CPython {python}, 2 cores shared with the load driver, loopback.
-Ours, the mock and the driver take turns in one run: trust the ratios, not the rates. `us` is the broker's CPU time per
-request over all threads. `make bench` writes this page."""
+ABOUT = """Measured on {date}: {model}, {system}, {cores} cores shared with the load driver, loopback; {python}.
+Ours and the mock take turns in one run, {rounds} rounds of {seconds} s each: trust the ratios, not the rates. `us` is
+the broker's CPU time per request over all threads, and each number a median. No two requests in a row are equal: ids,
+offsets and times go on, and "unlike" batches are of about a size, with records of other sizes, keys and times. A
+"bounded log" keeps 5 MB of a partition, as the mock's always does. What a request costs without the machine's part in
+it is in `bench/instructions.json` (`make instructions`). `make bench` writes this page."""
 
 IN_PROCESS = """
 import time
@@ -33,51 +37,6 @@ broker = FakeBroker().start()
 print((time.perf_counter() - began) * 1000)
 broker.stop()
 """
-
-
-def measure(case: Case, rounds: int, seconds: float) -> str:
-    """One row: our rate and CPU per request, the mock's, the ratio with its spread, and the goal."""
-    targets = [fakebroker(*OURS), *([rdkafka_mock()] if case.against_mock else [])]
-    try:
-        loads = [(t, case.prepare(t.address)) for t in targets]
-        for target, request in loads:
-            load(target, request, case.connections, case.depth, seconds / 2)
-        rates = [
-            [load(target, request, case.connections, case.depth, seconds) for target, request in loads]
-            for _ in range(rounds)
-        ]
-    finally:
-        for target in targets:
-            target.stop()
-    return row(case, rates)
-
-
-def row(case: Case, rates: list[list[Rate]]) -> str:
-    cells = [case.name, f"{case.connections} x {case.depth}"]
-    for n in range(len(rates[0])):
-        cells.append(f"{statistics.median(r[n].per_second for r in rates):,.0f}")
-        cells.append(f"{statistics.median(r[n].cpu_us for r in rates):.1f}")
-    if not case.against_mock:
-        return line([*cells, "-", "-", "-", "-"])
-    ratio, low, high = median_and_spread([ours.per_second / mock.per_second for ours, mock in rates])
-    goal = "-" if case.goal is None else f"{case.goal} {verdict(ratio >= case.goal)}"
-    return line([*cells, f"{ratio:.2f} ({low:.2f} .. {high:.2f})", goal])
-
-
-def verdict(good: bool) -> str:
-    return "met" if good else "MISSED"
-
-
-def line(cells: list[str]) -> str:
-    text = "| " + " | ".join(cells) + " |"
-    print(text, flush=True)
-    return text
-
-
-def one_number(what: str, values: list[float], goal: float, unit: str) -> str:
-    """One row about a number that should be small."""
-    middle, low, high = median_and_spread(values)
-    return line([what, f"{middle:.1f} {unit} ({low:.1f} .. {high:.1f})", f"{goal} {unit} {verdict(middle <= goal)}"])
 
 
 def start_and_memory(rounds: int) -> list[str]:
@@ -108,16 +67,21 @@ def set_up_and_snapshots(rounds: int) -> list[str]:
     ]
 
 
-def section(title: str, header: list[str], rows: list[str]) -> str:
-    return "\n".join([f"## {title}", "", "| " + " | ".join(header) + " |", "|" + "---|" * len(header), *rows, ""])
-
-
-def about() -> str:
+def about(rounds: int, seconds: float) -> str:
+    """What a reader must know of the run."""
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
     model = next((text.split(":")[1].strip() for text in lines if "model name" in text), platform.machine())
     system = f"{platform.system()} {platform.release()}"
-    return ABOUT.format(date=time.strftime("%Y-%m-%d"), model=model, system=system, python=platform.python_version())
+    return ABOUT.format(
+        date=time.strftime("%Y-%m-%d"),
+        model=model,
+        system=system,
+        cores=os.cpu_count(),
+        python=build(),
+        rounds=rounds,
+        seconds=seconds,
+    )
 
 
 def main() -> None:
@@ -128,25 +92,33 @@ def main() -> None:
     parser.add_argument("--kafka", help="HOST:PORT of a real Kafka to measure the clients against, too")
     parser.add_argument("--remark", default="", help="what a reader of the page should know about this run")
     parser.add_argument("--kafka-is", default="4.3.1", help="what it is, for the page")
+    parser.add_argument("--before", type=Path, help="a checkout of our code of another day, to measure beside this one")
+    parser.add_argument("--this-python", action="store_true", help="do not look for a Python optimized by profiles")
     options = parser.parse_args()
+    if not options.this_python:
+        change_to(fast_python(), "bench")
     wanted = [case for case in CASES if options.only.lower() in case.name.lower()]
-    rows = [measure(case, options.rounds, options.seconds) for case in wanted]
+    rows = [work.measured(case, options.rounds, options.seconds, options.before) for case in wanted]
     if options.only:
         return
-    real = ["what", "fakebroker", "librdkafka's mock", f"Kafka ({options.kafka_is})" if options.kafka else "Kafka"]
-    work = ["case", "connections x in flight", "ours/s", "us", "mock/s", "us", "ratio (spread)", "goal"]
     sections = [
-        section("Work, next to librdkafka's mock cluster (C, one thread)", work, rows),
-        section("Real clients, 1 KiB records", real, clients.report(options.kafka, line)),
+        section("Work, next to librdkafka's mock cluster (C, one thread)", work.header(options.before), rows),
+        clients.report(options.kafka, options.kafka_is, options.before),
         section("Start, memory, forming", ["what", "measured (spread)", "goal"], start_and_memory(options.rounds)),
         section(
             "Set-up of a test, snapshots", ["what", "measured (spread)", "goal"], set_up_and_snapshots(options.rounds)
         ),
         section("Control by HTTP", ["what", "measured (spread)", "goal"], control.rows(options.rounds, one_number)),
+        connections.report(),
+        switch_interval.report(),
         scale.report(),
         journal.report(),
     ]
-    write_broker_part("\n".join(["# Benchmarks", "", f"{about()} {options.remark}".rstrip(), "", *sections]))
+    write_broker_part(
+        "\n".join(
+            ["# Benchmarks", "", f"{about(options.rounds, options.seconds)} {options.remark}".rstrip(), "", *sections]
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -5,16 +5,19 @@ make bench ARGS="--kafka 127.0.0.1:9092"
 
 import re
 import shutil
+import statistics
 import subprocess
 import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 
+from bench.rows import line, section
 from bench.targets import Target, fakebroker, rdkafka_mock
 
 JARS = Path(__file__).resolve().parents[1] / ".java" / "lib"
 VALUE = b"v" * 1024
+ROUNDS = 3
 
 
 def confluent_produce(bootstrap: str) -> float:
@@ -130,25 +133,31 @@ MEASURES: list[tuple[str, str, Callable[[str], float], bool]] = [
 ]
 
 
-def report(kafka: str | None, line: Callable[[list[str]], str]) -> list[str]:
-    """A row per measure: ours, the mock's, and Kafka's if there is one."""
-    ours, mock = fakebroker(), rdkafka_mock()
+def report(kafka: str | None, kafka_is: str, before: Path | None) -> str:
+    """The page's section, a row per measure: ours, ours of another day, the mock's, and Kafka's if there is one."""
+    started = {"fakebroker": fakebroker(), "librdkafka's mock": rdkafka_mock()}
+    if before:
+        started["before"] = fakebroker(root=before)
+    addresses = {name: address_of(target) for name, target in started.items()}
+    if kafka:
+        addresses[f"Kafka ({kafka_is})"] = kafka
     measures = list(MEASURES)
     if shutil.which("java") and list(JARS.glob("kafka-tools-*.jar")):
         measures.append(("Java ProducerPerformance", "records/s", java_produce, False))
-    rows = []
-    for name, unit, measure, mock_can in measures:
-        addresses = [address_of(ours), address_of(mock) if mock_can else None, kafka]
-        cells = [f"{median(measure, a):,.0f} {unit}" if a else "-" for a in addresses]
-        rows.append(line([name, *cells]))
-    ours.stop()
-    mock.stop()
-    return rows
+    try:
+        rows = [_row(addresses, *measure) for measure in measures]
+    finally:
+        for target in started.values():
+            target.stop()
+    return section("Real clients, 1 KiB records", ["what", *addresses], rows)
 
 
-def median(measure: Callable[[str], float], bootstrap: str) -> float:
-    """Of three turns."""
-    return sorted(measure(bootstrap) for _ in range(3))[1]
+def _row(addresses: dict[str, str], name: str, unit: str, measure: Callable[[str], float], mock_can: bool) -> str:
+    """Medians of rounds in which all take turns."""
+    able = {to: address for to, address in addresses.items() if mock_can or "mock" not in to}
+    rounds = [{to: measure(address) for to, address in able.items()} for _ in range(ROUNDS)]
+    medians = {to: statistics.median(values[to] for values in rounds) for to in able}
+    return line([name, *(f"{medians[to]:,.0f} {unit}" if to in medians else "-" for to in addresses)])
 
 
 def address_of(target: Target) -> str:

@@ -1,6 +1,7 @@
 """The requests that benchmarks send, by what they mean."""
 
 from collections.abc import Sequence
+from random import Random
 
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
@@ -36,9 +37,9 @@ CREATE_TOPICS, METADATA, JOIN, SYNC, HEARTBEAT, COMMIT, OFFSET_FETCH, PRODUCE, F
 )
 
 
-def frame(request: Message, version: int) -> bytes:
+def frame(request: Message, version: int, correlation_id: int = 1) -> bytes:
     """A request as it goes over the wire."""
-    return with_length(encode_request(request, version, 1, "bench"))
+    return with_length(encode_request(request, version, correlation_id, "bench"))
 
 
 def create(topics: dict[str, int]) -> CreateTopicsRequest:
@@ -75,10 +76,17 @@ def heartbeat(group: str, generation: int, member: str) -> HeartbeatRequest:
 
 
 def commit(
-    group: str, topics: Sequence[str], partitions: int, generation: int = -1, member: str = ""
+    group: str,
+    topics: Sequence[str],
+    partitions: int,
+    generation: int = -1,
+    member: str = "",
+    offset: int = 7,
+    metadata: str = "",
 ) -> OffsetCommitRequest:
+    """An offset of so many partitions of each topic; each is one more than that of the partition before."""
     entries = [
-        OffsetCommitRequestTopic(name=name, partitions=[(p, 7, -1, -1, "") for p in range(partitions)])
+        OffsetCommitRequestTopic(name=name, partitions=[(p, offset + p, -1, -1, metadata) for p in range(partitions)])
         for name in topics
     ]
     return OffsetCommitRequest(
@@ -96,15 +104,39 @@ def batch(total_bytes: int, count: int, first_ms: int = FIRST_MS) -> bytes:
     return build_batch([Record(n, first_ms + n, None, value) for n in range(count)])
 
 
+def unlike_batch(total_bytes: int, count: int, number: int) -> bytes:
+    """About `total_bytes`, another amount for each `number`, in `count` records that differ in size, key and time."""
+    chance = Random(number)
+    mean_bytes = max(1, (total_bytes - 61) // count - 16)
+    first_ms, records = FIRST_MS + number * 100, []
+    for index in range(count):
+        key = b"k%d" % chance.randrange(10**6) if index % 3 else None
+        value = chance.randbytes(chance.randint(mean_bytes // 8, 2 * mean_bytes - mean_bytes // 8))
+        records.append(Record(index, first_ms + index * chance.randrange(7), key, value))
+    return build_batch(records)
+
+
 def produce(topic: str, data: bytes) -> ProduceRequest:
     entry = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=data)])
     return ProduceRequest(acks=1, timeout_ms=5000, topic_data=[entry])
 
 
-def fetch(topic: str, limit_bytes: int) -> FetchRequest:
-    row = (0, -1, 0, -1, -1, limit_bytes, bytes(16), 2**63 - 1)
-    entry = FetchTopic(topic=topic, partitions=[row])
-    return FetchRequest(max_wait_ms=100, min_bytes=1, max_bytes=1 << 26, topics=[entry])
+def fetch_row(partition: int, offset: int, limit_bytes: int) -> tuple[object, ...]:
+    """What a Fetch says of a partition."""
+    return (partition, -1, offset, -1, -1, limit_bytes, bytes(16), 2**63 - 1)
+
+
+def fetch(topic: str, limit_bytes: int, offset: int = 0) -> FetchRequest:
+    """A Fetch of partition 0, without a session."""
+    return session_fetch(topic, [fetch_row(0, offset, limit_bytes)], 0, -1)
+
+
+def session_fetch(topic: str, rows: list[tuple[object, ...]], session_id: int, epoch: int) -> FetchRequest:
+    """A Fetch of a session that names these partitions (`fetch_row`); epoch 0 begins a session, -1 wants none."""
+    entry = FetchTopic(topic=topic, partitions=rows)
+    return FetchRequest(
+        max_wait_ms=100, min_bytes=1, max_bytes=1 << 26, session_id=session_id, session_epoch=epoch, topics=[entry]
+    )
 
 
 def offset_at(topic: str, timestamp_ms: int) -> ListOffsetsRequest:

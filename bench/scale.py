@@ -3,6 +3,7 @@
 import random
 import time
 import tracemalloc
+from typing import Any
 
 from bench import requests as r
 from fakebroker import FakeBroker
@@ -11,6 +12,8 @@ from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import GroupValue, MemberValue
+from fakebroker.schema import Message
+from fakebroker.wire.frame import decode_response
 
 START = Instant(r.FIRST_MS, 0)
 DAY_MS = 86_400_000
@@ -28,6 +31,12 @@ class World:
     def connect(self):
         address = ("127.0.0.1", 9092)
         return self.engine.connect(self.broker.listeners[0], "/127.0.0.1", address, self.now)
+
+    def ask(self, request: Message, version: int) -> Any:
+        """One request and its decoded answer."""
+        self.connection.receive(r.frame(request, version), self.now)
+        answer = b"".join(self.connection.data_to_send())
+        return decode_response(request.api_key, version, answer[4:])[1]
 
     def us_per_frame(self, frames: list[bytes], rounds: int = 1) -> float:
         """Microseconds for each of these frames, sent one by one."""

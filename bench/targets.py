@@ -39,14 +39,14 @@ class Target:
     connection it accepts.
     """
 
-    def __init__(self, name: str, command: list[str]) -> None:
+    def __init__(self, name: str, command: list[str], root: Path = ROOT) -> None:
         self.name = name
         port = free_port()
         is_chosen = any("{port}" in word for word in command)
         command = [word.replace("{port}", str(port)) for word in command]
         began = time.perf_counter()
         self._process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=root
         )
         self.accepted_ms = first_accept_ms(port, began) if is_chosen else 0.0
         assert self._process.stdout is not None
@@ -100,8 +100,10 @@ def first_accept_ms(port: int, began: float) -> float:
     raise TimeoutError(f"nobody listens on port {port} after 30 s")
 
 
-def fakebroker(*options: str) -> Target:
-    return Target("fakebroker", [sys.executable, "-m", "fakebroker", "serve", "--listen", "127.0.0.1:{port}", *options])
+def fakebroker(*options: str, root: Path | None = None) -> Target:
+    """Ours; with `root` the code of another checkout, which Python finds in its current directory."""
+    command = [sys.executable, "-m", "fakebroker", "serve", "--listen", "127.0.0.1:{port}", *options]
+    return Target("fakebroker", command, root or ROOT)
 
 
 def rdkafka_mock() -> Target:

@@ -39,8 +39,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         help="at most so many runs in each test with the mark fakebroker_sweep",
     )
+    group.addoption(
+        "--fakebroker-switch-interval-ms",
+        metavar="MS",
+        help="Python's switch interval in the run: how long a broker's thread waits beside a busy one, e.g. 0.2",
+    )
     parser.addini("fakebroker_seed", "the seed of the ids that brokers hand out", default="")
     parser.addini("fakebroker_profile", 'the default settings of brokers: "test" or "kafka"', default="")
+    parser.addini("fakebroker_switch_interval_ms", "Python's switch interval in the run", default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -66,6 +72,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from fakebroker.plugin import options
 
         options.check_run(config)
+    if config.option.fakebroker_switch_interval_ms or config.getini("fakebroker_switch_interval_ms"):
+        from fakebroker.plugin import switch_interval
+
+        switch_interval.configure(config)
     if config.option.fakebroker_fault is not None or config.option.fakebroker_sweep_budget is not None:
         from fakebroker.plugin import sweep
 

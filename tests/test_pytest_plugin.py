@@ -285,6 +285,14 @@ def test_options_of_the_whole_run(run: Runner) -> None:
         ("--fakebroker-seed=seven", "--fakebroker-seed is 'seven', which is not a whole number"),
         ("--fakebroker-profile=fast", "--fakebroker-profile is 'fast', which is not 'kafka' or 'test'"),
         ("--fakebroker-journal=tox.ini/j", "--fakebroker-journal is 'tox.ini/j', where no folder can be made"),
+        (
+            "--fakebroker-switch-interval-ms=0",
+            "--fakebroker-switch-interval-ms is '0', which is not 0.001 to 1000 milliseconds",
+        ),
+        (
+            "-ofakebroker_switch_interval_ms=fast",
+            "fakebroker_switch_interval_ms is 'fast', which is not 0.001 to 1000 milliseconds",
+        ),
         ("-ofakebroker_seed=seven", "fakebroker_seed is 'seven', which is not a whole number"),
     ],
 )
@@ -295,6 +303,23 @@ def test_options_of_the_run_that_cannot_be(run: Runner, option: str, message: st
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: {message}"])
+
+
+def test_the_switch_interval_of_the_run(run: Runner) -> None:
+    """It is Python's as long as the run takes, and then what it was; without the option it is left alone."""
+    source = """
+        import sys
+
+        def test_one(fakebroker):
+            assert abs(sys.getswitchinterval() - 0.0002) < 1e-6
+        """
+    before_s = sys.getswitchinterval()
+    run(source, "--fakebroker-switch-interval-ms", "0.2").assert_outcomes(passed=1)
+    assert sys.getswitchinterval() == before_s
+    run.pytester.makeini(INI + "fakebroker_switch_interval_ms = 0.2\n")
+    run(source).assert_outcomes(passed=1)
+    run.pytester.makeini(INI)
+    run(source).assert_outcomes(failed=1)
 
 
 def test_a_mark_without_its_broker(run: Runner) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from fakebroker.apis.call import Call
 from fakebroker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.errors import ErrorCode, KafkaError
-from fakebroker.records.offsets_topic import LEADER_EPOCH, METADATA, NO_EPOCH, NO_TOPIC_ID, OFFSET, PARTITION, TOPIC_ID
+from fakebroker.records.offsets_topic import LEADER_EPOCH, METADATA, NO_EPOCH, NO_TOPIC_ID, OFFSET, TOPIC_ID
 from fakebroker.wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -137,8 +137,13 @@ def all_rows(offsets: GroupOffsets, require_stable: bool) -> list[tuple[str, lis
     """Every stored offset, by topic (OF-4). What is only pending is not there (OF-15)."""
     if require_stable and offsets.pending:
         return [(topic, rows_of(offsets, topic, indexes, True)) for topic, indexes in offsets.topics.items()]
+    none = _NONE
     return [
-        (topic, [(each[PARTITION], each[OFFSET], each[LEADER_EPOCH], each[METADATA], _NONE) for each in found.values()])
+        # Unpacked, in the order of CommittedOffset: to read the fields one by one by their indexes takes twice as long.
+        (
+            topic,
+            [(index, offset, epoch, metadata, none) for _, index, offset, epoch, metadata, _, _, _ in found.values()],
+        )
         for topic, found in offsets.topics.items()
     ]
 

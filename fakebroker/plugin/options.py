@@ -61,13 +61,13 @@ def options_of(item: pytest.Item) -> dict[str, Any]:
 def options_of_run(config: pytest.Config) -> dict[str, Any]:
     """What the command line and the ini file say. Raises InvalidArgument."""
     options: dict[str, Any] = {}
-    seed, called = _given(config, "fakebroker_seed")
+    seed, called = given(config, "fakebroker_seed")
     if seed:
         try:
             options["seed"] = int(seed)
         except ValueError:
             raise InvalidArgument("seed", seed, f"{called} is {seed!r}, which is not a whole number") from None
-    profile, called = _given(config, "fakebroker_profile")
+    profile, called = given(config, "fakebroker_profile")
     if profile:
         _check("profile", profile, called)
         options["profile"] = profile
@@ -114,7 +114,7 @@ def _listed() -> str:
     return ", ".join(f"{option}=..." for option in OPTIONS)
 
 
-def _given(config: pytest.Config, name: str) -> tuple[str, str]:
+def given(config: pytest.Config, name: str) -> tuple[str, str]:
     """The option of the command line, else that of the ini file, empty without both; and what it is called there."""
     given = config.getoption(name, None)
     if given:

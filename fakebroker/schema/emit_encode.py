@@ -2,7 +2,8 @@
 
 The generated code collects pieces of bytes in lists and joins them once. Adjacent fixed-size fields, and in old
 versions the length of what follows, are one `pack`; compact lengths come from a table. An array whose entries are one
-`pack` each becomes a list comprehension.
+`pack` each becomes a list comprehension. A row with one string is one `pack` when the string is empty, and four such
+rows are one: most committed offsets have no metadata.
 
 The emitter (`_Encoder`) delays writing on two levels, and the order of bytes depends on emptying them in order:
 
@@ -16,6 +17,7 @@ them. So an encoder without loops ends in a single `return b"".join((...))`, and
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import NamedTuple
 
 from fakebroker.schema.message import Declaration, Message
@@ -24,6 +26,7 @@ from fakebroker.schema.source import FunctionSource, field_targets, format_paths
 from fakebroker.schema.types import STRING, UUID, ArrayOf, FieldSpec, Primitive
 
 PIECES_PER_STEP = 10_000
+ROWS_AT_ONCE = 4
 
 
 def write_encoder(
@@ -47,6 +50,14 @@ class Piece(NamedTuple):
     path: str
 
 
+class Fixed(NamedTuple):
+    """A fixed-size value: its struct format, the expression for it, the field it is of."""
+
+    char: str
+    value: str
+    path: str
+
+
 class _Encoder:
     """Emits the expressions for one message. `value` is the expression of a field's value in the generated code.
 
@@ -58,11 +69,10 @@ class _Encoder:
         self.version = version
         self.flexible = flexible
         self.in_steps = in_steps
-        # The list that takes the pieces, those not yet put there, and fixed-size values waiting for their pack:
-        # struct format, value, field.
+        # The list that takes the pieces, those not yet put there, and fixed-size values waiting for their pack.
         self.parts = "parts"
         self.pending: list[Piece] = []
-        self.run: list[tuple[str, str, str]] = []
+        self.run: list[Fixed] = []
 
     def function(self, message: type[Message], joined: bool) -> None:
         """The whole function. Whether it needs the list is known only after the body: its first line goes in last."""
@@ -91,18 +101,18 @@ class _Encoder:
 
     def fixed(self, char: str, value: str, path: str) -> None:
         """Adds a fixed-size value, of the struct format `char`, to the run."""
-        self.run.append((char, value, path))
+        self.run.append(Fixed(char, value, path))
 
-    def packed(self) -> Piece:
-        """The pack call of the waiting fixed-size values."""
-        pack = self.source.struct_function("pack", "".join(char for char, _, _ in self.run))
-        values = ", ".join(value for _, value, _ in self.run)
-        return Piece(f"{pack}({values})", format_paths([path for _, _, path in self.run]))
+    def packed(self, fixed: list[Fixed]) -> Piece:
+        """The pack call of fixed-size values."""
+        pack = self.source.struct_function("pack", "".join(each.char for each in fixed))
+        values = ", ".join(each.value for each in fixed)
+        return Piece(f"{pack}({values})", format_paths([each.path for each in fixed]))
 
     def end_run(self) -> None:
         """Makes a piece of the waiting fixed-size values: a piece of another kind comes next."""
         if self.run:
-            self.pending.append(self.packed())
+            self.pending.append(self.packed(self.run))
             self.run.clear()
 
     def flush(self) -> None:
@@ -137,6 +147,8 @@ class _Encoder:
         for spec in declaration.fields:
             if not spec.versions.includes(self.version) and not spec.ignorable:
                 self.check_default(spec, values[spec.name], path)
+        if declaration.is_row:
+            self.row_without_text(declaration, values, path)
         for spec in declaration.fields:
             if spec.is_plain(self.version):
                 self.flexible = flexible and spec.flexible
@@ -147,6 +159,57 @@ class _Encoder:
         elif not declaration.is_row:
             reject = self.source.helper("reject_tags")
             self.source.add(f"if {target}.unknown_tags: {reject}({target}.unknown_tags)", path + "unknown_tags")
+
+    def row_without_text(self, row: type[Declaration], values: dict[str, str], path: str) -> None:
+        """Writes the short way for a row whose one string is empty: all of it is one pack.
+
+        It ends the loop's round, so what is written after it is for rows with a text, or with null. Nothing waits to be
+        written before it: a row begins with its loop.
+        """
+        text, fixed = self.without_text(row, values, path)
+        if fixed:
+            whole = self.packed(fixed)
+            self.source.add(f'if {text} == "": {self.parts}.append({whole.expression}); continue', whole.path)
+
+    def without_text(self, row: type[Declaration], values: dict[str, str], path: str) -> tuple[str, list[Fixed]]:
+        """For a row of one string and fixed-size fields: the string, and the values to pack if it is empty.
+
+        No values for a row of other fields.
+        """
+        text, fixed = "", []
+        for spec in row.fields:
+            if not spec.versions.includes(self.version):
+                continue
+            name = path + spec.kafka_name
+            if spec.type is STRING and spec.tag is None and not text:
+                text, is_compact = values[spec.name], self.flexible and spec.flexible
+                fixed.append(Fixed("B" if is_compact else "h", "1" if is_compact else "0", name))  # the length 0
+            elif isinstance(spec.type, Primitive) and spec.type.char not in ("", UUID.char) and spec.tag is None:
+                fixed.append(Fixed(spec.type.char.replace("?", "B"), values[spec.name], name))
+            else:
+                return "", []
+        no_tags = [Fixed("B", "0", "")] if self.flexible else []
+        return text, [*fixed, *no_tags] if text else []
+
+    def rows_by_fours(self, row: type[Declaration], items: str, path: str) -> None:
+        """Writes the way for four rows in one pack, which ends at the first with a text; `items` is what is left then.
+
+        A row costs a third less than alone: half of the cost of a pack is that of the call and of its bytes.
+        """
+        is_checked = any(not spec.versions.includes(self.version) and not spec.ignorable for spec in row.fields)
+        _, fixed = self.without_text(row, field_targets(row, ""), path)
+        if not fixed or is_checked:  # `check_default` looks at each row
+            return
+        rows = [field_targets(row, self.source.fresh("o")) for _ in range(ROWS_AT_ONCE)]
+        texts, values = zip(*(self.without_text(row, targets, path) for targets in rows), strict=True)
+        names = ", ".join(f"({', '.join(targets.values())})" for targets in rows)
+        whole, before = self.packed(list(chain(*values))).expression, self.source.fresh("n")
+        self.source.add(f"{before} = len({self.parts})")
+        self.source.add(f"for {names} in {self.source.helper('by_fours')}({items}):")
+        self.source.add(f'    if not {" == ".join(texts)} == "": break')
+        self.source.add(f"    {self.parts}.append({whole})", format_paths([each.path for each in fixed]))
+        taken = f"{ROWS_AT_ONCE} * (len({self.parts}) - {before})"
+        self.source.add(f"if len({self.parts}) > {before}: {items} = {items}[{taken}:]")
 
     def check_default(self, spec: FieldSpec, value: str, path: str) -> None:
         """A field that the version lacks must hold its default: otherwise encoding would lose it silently (GEN-3)."""
@@ -206,10 +269,13 @@ class _Encoder:
         if not self.run:
             self.pending.append(Piece(rf'b"\0" if {test} else {encode}', path))
             return
-        before = self.packed()
+        before = self.packed(self.run)
         self.fixed("B", "0", "")
         self.pending.append(
-            Piece(f"{self.packed().expression} if {test} else {before.expression} + {encode}", f"{before.path}, {path}")
+            Piece(
+                f"{self.packed(self.run).expression} if {test} else {before.expression} + {encode}",
+                f"{before.path}, {path}",
+            )
         )
         self.run.clear()
 
@@ -303,6 +369,8 @@ class _Encoder:
         names = item
         if not isinstance(element, Primitive) and element.is_row:
             names = ", ".join(field_targets(element, item).values()) + ("," if len(element.fields) == 1 else "")
+            if not self.in_steps:  # it looks at the list after each row
+                self.rows_by_fours(element, items, path + "[].")
         start = len(self.source.lines)
         self.source.add(f"for {names} in {items}:")
         self.source.depth += 1

@@ -4,7 +4,7 @@ Varints here are Kafka's unsigned ones: seven bits a byte, lowest first, five by
 """
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from fakebroker.errors import WireError
@@ -47,6 +47,12 @@ def long_length(length: int) -> bytes:
     if length >= _MAX_INT32:
         raise WireError(f"a length of {length} is too much")
     return encode_unsigned_varint(length + 1)
+
+
+def by_fours(rows: Sequence[Any]) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """The rows in fours, as long as there are so many."""
+    each = iter(rows)
+    return zip(each, each, each, each, strict=False)
 
 
 def finish_unsigned_varint(first: int, data: bytes, position: int) -> tuple[int, int]:

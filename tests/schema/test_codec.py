@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.errors import WireError
+from fakebroker.wire.messages.offset_fetch import OffsetFetchResponse, OffsetFetchResponseTopic
 from tests.schema.samples import Everything, Inner
 from tests.schema.strategies import messages
 
@@ -24,6 +25,27 @@ def test_there_and_back(data: st.DataObject) -> None:
 
     assert (decoded, end) == (message, len(encoded))
     assert decoded.encode(version) == encoded
+
+
+@given(texts=st.lists(st.sampled_from(["", "", "", "some", None]), max_size=14), version=st.sampled_from([1, 5, 6, 7]))
+def test_rows_with_and_without_a_text(texts: list[str | None], version: int) -> None:
+    """Rows are the same bytes whichever rows around them have an empty string, also when they are written in steps."""
+    rows = [(index, 2**40 + index, -1 if version < 5 else 7, text, 3) for index, text in enumerate(texts)]
+    message = OffsetFetchResponse(topics=[OffsetFetchResponseTopic(name="t", partitions=rows)])
+
+    encoded = message.encode(version)
+
+    assert OffsetFetchResponse.decode(encoded, version) == (message, len(encoded))
+    assert b"".join(written_in_steps(message, version)) == encoded
+
+
+def written_in_steps(message: OffsetFetchResponse, version: int) -> list[bytes]:
+    steps = OffsetFetchResponse.stepwise_encoder(version)(message)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
 
 
 @pytest.mark.rules("GEN-1", "GEN-2")

@@ -1,0 +1,153 @@
+"""Cases on the engine, without sockets: what a client that pipelines costs. Every request has another correlation id,
+and what changes from request to request in life (offsets, epochs, times, sizes) changes here.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import count, islice
+from typing import NamedTuple
+
+from bench import requests as r
+from bench.scale import World
+from fakebroker.schema import Message
+
+GROUP, TOPIC = "bench", "bench"
+BATCH_BYTES = 16_384
+RECORDS = 16
+LOG_BATCHES = 64  # that a Fetch reads through, again and again
+
+Requests = Iterator[tuple[Message, int]]  # with their versions, without end
+Prepare = Callable[[World], Requests]
+
+
+class Case(NamedTuple):
+    """N requests on one connection, so many of them in each read from its socket."""
+
+    name: str
+    requests_per_read: int
+    reads: int  # with N requests
+    prepare: Prepare
+
+    def run(self, mark: Callable[[], None]) -> int:
+        """Send N requests, then 2N; returns N. AssertionError if one was not answered well."""
+        world = World()
+        requests = (
+            r.frame(request, version, number) for number, (request, version) in enumerate(self.prepare(world), 1)
+        )
+        parts = [self._reads(requests, reads) for reads in (self.reads // 4 + 2, self.reads, 2 * self.reads)]
+        for part in parts:
+            self._send(world, part)
+            mark()
+        check(world)
+        return self.reads * self.requests_per_read
+
+    def _reads(self, requests: Iterator[bytes], count: int) -> list[bytes]:
+        return [b"".join(islice(requests, self.requests_per_read)) for _ in range(count)]
+
+    def _send(self, world: World, reads: list[bytes]) -> None:
+        connection, now = world.connection, world.now
+        for data in reads:
+            now = now.plus(1)
+            connection.receive(data, now)
+            while connection.wants_turn:
+                connection.resume(now)
+            connection.data_to_send()
+        world.now = now
+
+
+def check(world: World) -> None:
+    """AssertionError unless all requests that the journal still has were answered without an error."""
+    bad = [entry for entry in world.broker.journal.requests() if entry.errors or entry.response_frame is None]
+    assert not bad, bad[:3]
+    assert not world.engine.errors, world.engine.errors
+
+
+def heartbeats(world: World) -> Requests:
+    """Of one of three members."""
+    group = world.group(GROUP, 3)
+    member = next(iter(group.members))
+    while True:
+        yield r.heartbeat(GROUP, 1, member), r.HEARTBEAT
+
+
+def commits(topics: int, partitions: int, metadata: Callable[[int], str] | None = None) -> Prepare:
+    """Of a member that goes on in each partition; `metadata` of the request of a number."""
+
+    def prepare(world: World) -> Requests:
+        member = next(iter(world.group(GROUP, 3).members))
+        names = [f"{TOPIC}-{number}" for number in range(topics)]
+        for name in names:
+            world.broker.create_topic(name, partitions=partitions)
+        for number in count():
+            offset, text = 7 + number * 3, metadata(number) if metadata else ""
+            yield r.commit(GROUP, names, partitions, 1, member, offset=offset, metadata=text), r.COMMIT
+
+    return prepare
+
+
+def offset_fetches(world: World) -> Requests:
+    """Of all offsets of a group with 1,000."""
+    world.broker.create_topic(TOPIC, partitions=1000)
+    yield r.commit(GROUP, [TOPIC], 1000), r.COMMIT
+    while True:
+        yield r.all_offsets(GROUP), r.OFFSET_FETCH
+
+
+def alike(number: int) -> bytes:
+    """A batch of 16 KiB whose records are of one size; its times are those of its number."""
+    return r.batch(BATCH_BYTES, RECORDS, r.FIRST_MS + number * RECORDS)
+
+
+def unlike(number: int) -> bytes:
+    """A batch of about 16 KiB, of another size than its neighbours, whose records are all unlike."""
+    return r.unlike_batch(BATCH_BYTES, RECORDS, number)
+
+
+def produces(batch: Callable[[int], bytes]) -> Prepare:
+    """Of one batch each, to one partition."""
+
+    def prepare(world: World) -> Requests:
+        world.broker.create_topic(TOPIC)
+        for number in count():
+            yield r.produce(TOPIC, batch(number)), r.PRODUCE
+
+    return prepare
+
+
+def fetches(world: World) -> Requests:
+    """Of a consumer without a session that reads a batch at a time."""
+    limit_bytes = fill(world, partitions=1)
+    for number in count():
+        yield r.fetch(TOPIC, limit_bytes, number % LOG_BATCHES * RECORDS), r.FETCH
+
+
+def session_fetches(world: World) -> Requests:
+    """Of a session of 100 partitions: 99 have nothing new, one has a batch, and the request names its new offset."""
+    limit_bytes = fill(world, partitions=100)
+    rows = [r.fetch_row(partition, 0, limit_bytes) for partition in range(100)]
+    session_id = world.ask(r.session_fetch(TOPIC, rows, 0, 0), r.FETCH).session_id
+    assert session_id
+    for number in count(1):
+        row = r.fetch_row(0, number % LOG_BATCHES * RECORDS, limit_bytes)
+        yield r.session_fetch(TOPIC, [row], session_id, number), r.FETCH
+
+
+def fill(world: World, partitions: int) -> int:
+    """Make the topic, with batches in partition 0; returns a limit in bytes that one batch fits into."""
+    world.broker.create_topic(TOPIC, partitions=partitions)
+    log = world.engine.cluster.topics.get(TOPIC).partitions[0].log
+    for number in range(LOG_BATCHES):
+        log.append(alike(number), world.now)
+    return len(alike(0)) + 100
+
+
+CASES = [
+    Case("Heartbeat, pipelined", 50, 16, heartbeats),
+    Case("OffsetCommit of 1 partition", 50, 8, commits(1, 1)),
+    Case("OffsetCommit of 1 partition, other metadata each time", 50, 8, commits(1, 1, lambda n: "m" * (n % 7))),
+    Case("OffsetCommit of 25 topics x 4", 10, 8, commits(25, 4)),
+    Case("OffsetFetch of 1,000", 4, 4, offset_fetches),
+    Case("Produce 16 KiB, 16 records alike", 16, 12, produces(alike)),
+    Case("Produce 16 KiB, 16 records unlike", 16, 12, produces(unlike)),
+    Case("Fetch 16 KiB", 16, 16, fetches),
+    Case("Fetch, session of 100, one with news", 8, 6, session_fetches),
+]
