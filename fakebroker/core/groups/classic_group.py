@@ -293,6 +293,7 @@ class ClassicGroup(GroupMetadata):
         members = list(self.members.values())
         self.transition(Trigger.REMOVED, now, reason)
         self.end_timers()
+        self.offsets.forget_repeated()
         for member in members:
             self.answer_join(member, JoinAnswer(code, member.member_id))
             self.answer_sync(member, SyncAnswer(code))

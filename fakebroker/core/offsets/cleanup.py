@@ -70,11 +70,13 @@ class Cleanup:
             if len(self._queue) > 2 * len(self._shard.groups) + _SLACK:
                 self._drop_stale_entries()
 
-    def committed(self, group: "ClassicGroup", offset: StoredOffset, now_ms: int) -> None:
-        """Look at the group when `offset`, just stored, may be due; others stored with it have the same timestamps."""
+    def committed(self, group: "ClassicGroup", commit_ms: int, expire_ms: int, now_ms: int) -> None:
+        """Look at the group when offsets with these timestamps, just stored, may be due."""
         has_no_members = group.state is State.EMPTY and group.protocol_type
         empty_since_ms = group.state_ms if has_no_members else None
-        self.touch(group, earliest_due_ms(offset, self.retention_ms, empty_since_ms), now_ms)
+        due_ms = earliest_due_ms(commit_ms, expire_ms, self.retention_ms, empty_since_ms)
+        if due_ms < group.offsets.check_ms:
+            self.touch(group, due_ms, now_ms)
 
     def next_pass_ms(self, due_ms: int, now_ms: int) -> int:
         """The time of the first pass after `now_ms` at which `due_ms` has come (EX-1)."""
