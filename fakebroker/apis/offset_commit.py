@@ -31,6 +31,7 @@ _ZOOKEEPER_VERSION = 0
 _COMMIT_TIMESTAMP_VERSION = 1
 _UNKNOWN_GROUP_VERSION = 9
 _TOPIC_ID_VERSION = 10
+_EMPTY = State.EMPTY  # as in commit_rules.py
 _NONE = int(ErrorCode.NONE)
 _NO_PARTITION = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 _NO_TOPIC_ID = int(ErrorCode.UNKNOWN_TOPIC_ID)
@@ -202,7 +203,7 @@ def again(call: Call, request: OffsetCommitRequest, response: OffsetCommitRespon
         now = call.now
         if not commit_again(group, places, offsets, now):
             return None
-        if group.state is not State.EMPTY:
+        if group.state is not _EMPTY:
             group.restart_session_of(member_id, now)
         return accepted
 
@@ -244,6 +245,6 @@ def _admit(call: Call, request: OffsetCommitRequest) -> tuple[Shard, ClassicGrou
     code = error_for_commit(group, request.member_id, request.group_instance_id, generation)
     if code:
         raise KafkaError(code)
-    if group.state is not State.EMPTY:
+    if group.state is not _EMPTY:
         group.restart_session_of(request.member_id, now)
     return shard, group

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     _Entry = tuple[int, int, ClassicGroup]  # when to look, a ticket that keeps the order at equal times, at what
 
+_EMPTY: Final = State.EMPTY  # read from the class at each commit, it would cost as much as a call (until Python 3.12)
 _SLACK: Final = 1000  # stale entries in the queue that are too few to be worth a pass over it
 
 
@@ -72,8 +73,7 @@ class Cleanup:
 
     def committed(self, group: "ClassicGroup", commit_ms: int, expire_ms: int, now_ms: int) -> None:
         """Look at the group when offsets with these timestamps, just stored, may be due."""
-        has_no_members = group.state is State.EMPTY and group.protocol_type
-        empty_since_ms = group.state_ms if has_no_members else None
+        empty_since_ms = group.state_ms if group.state is _EMPTY and group.protocol_type else None
         due_ms = earliest_due_ms(commit_ms, expire_ms, self.retention_ms, empty_since_ms)
         if due_ms < group.offsets.check_ms:
             self.touch(group, due_ms, now_ms)
