@@ -109,7 +109,8 @@ class GroupOffsets:
         """Forget repeated commits that have partitions in common with `places`; what they committed is kept."""
         if self._has_unread:
             self._read_repeated()
-        for other in [other for other in self._repeated if not other.is_apart_from(places)]:
+        partitions = places.partitions()
+        for other in [other for other in self._repeated if other.has_any_of(partitions)]:
             del self._repeated[other]
 
     def replay_tombstones(self, deleted: Iterable[tuple[str, int] | StoredOffset]) -> None:

@@ -66,10 +66,13 @@ class CommitPlaces:
         """Whether repetitions of `other` could be repetitions of this one as well."""
         return self.retention_ms == other.retention_ms and self.rows == other.rows and self.cache is other.cache
 
-    def is_apart_from(self, other: "CommitPlaces") -> bool:
-        """Whether no partition is in both."""
-        mine = {row[:2] for row in self.rows}
-        return not any(row[:2] in mine for row in other.rows)
+    def partitions(self) -> set[tuple[str, int]]:
+        """Topic and index of each."""
+        return {row[:2] for row in self.rows}
+
+    def has_any_of(self, partitions: set[tuple[str, int]]) -> bool:
+        """Whether one of them is here, too."""
+        return any(row[:2] in partitions for row in self.rows)
 
 
 class RepeatedCommit:
