@@ -8,9 +8,9 @@ There is no top-level error: an error of the group stands on every partition tha
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
-from fakebroker.apis.call import Call
+from fakebroker.apis.call import Again, Call
 from fakebroker.apis.replicated import when_replicated
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic_group import ClassicGroup
@@ -19,6 +19,7 @@ from fakebroker.core.offsets.commit_rules import error_for_commit
 from fakebroker.core.offsets.commit_validator import CommitRejection, CommitRow, CommitValidator
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.records.offsets_topic import StoredOffset
 from fakebroker.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -30,6 +31,7 @@ _ZOOKEEPER_VERSION = 0
 _COMMIT_TIMESTAMP_VERSION = 1
 _UNKNOWN_GROUP_VERSION = 9
 _TOPIC_ID_VERSION = 10
+_EMPTY = State.EMPTY  # as in commit_rules.py
 _NONE = int(ErrorCode.NONE)
 _NO_PARTITION = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 _NO_TOPIC_ID = int(ErrorCode.UNKNOWN_TOPIC_ID)
@@ -49,8 +51,7 @@ def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse | N
         shard, group = _admit(call, request)
     except KafkaError as error:
         return _answer(call, entries, CommitRejection(error.code))
-    retention_ms = request.retention_time_ms
-    validator = shard.commit_validator(call.now, None if retention_ms == NO_RETENTION else retention_ms)
+    validator = shard.commit_validator(call.now, _retention_ms(request))
     response = _answer(call, entries, validator)
     if not validator.accepted:
         shard.look_at(group, call.now)  # the group may have been created just for this commit (OC-19)
@@ -64,6 +65,11 @@ def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse | N
     if shard.is_replicated:
         return response
     return when_replicated(call, shard, response, lambda code: _replace_none(response, int(code)))
+
+
+def _retention_ms(request: OffsetCommitRequest) -> int | None:
+    """The explicit retention of the request (OC-12), or None."""
+    return None if request.retention_time_ms == NO_RETENTION else request.retention_time_ms
 
 
 def _replace_none(response: OffsetCommitResponse, code: int) -> OffsetCommitResponse:
@@ -166,6 +172,60 @@ def _without_duplicates(topic: Topic | None, rows: Sequence[CommitRow]) -> list[
     return [row for row in rows if last.get(row[0], row) is row]
 
 
+# -- commits like one before --------------------------------------------------------------------------------------
+
+
+def again(call: Call, request: OffsetCommitRequest, response: OffsetCommitResponse) -> Again | None:
+    """The next commits of the same partitions, after one of which everything was stored.
+
+    What the topics say can have changed only if `Topics.changes` has; whether the group accepts the commit, and its log
+    takes it at once, is asked as `handle` asks.
+    """
+    shard = call.node.coordinator.shard_at_hand(request.group_id)
+    group = None if shard is None else shard.group(request.group_id)
+    if shard is None or group is None:
+        return None
+    stored = _stored_as_sent(call, shard, request, response)
+    if not stored:
+        return None
+    places = shard.places_of(group, stored, _retention_ms(request))
+    group_id, member_id, instance_id = request.group_id, request.member_id, request.group_instance_id
+    generation = request.generation_id_or_member_epoch
+    topics, changes = call.cluster.topics, call.cluster.topics.changes
+    commit_again = shard.commit_again
+    accepted = response.encode(call.version)
+
+    def answer(call: Call, offsets: tuple[Any, ...]) -> bytes | None:
+        if topics.changes != changes or shard.groups.get(group_id) is not group:
+            return None
+        if error_for_commit(group, member_id, instance_id, generation):
+            return None
+        now = call.now
+        if not commit_again(group, places, offsets, now):
+            return None
+        if group.state is not _EMPTY:
+            group.restart_session_of(member_id, now)
+        return accepted
+
+    return answer
+
+
+def _stored_as_sent(
+    call: Call, shard: Shard, request: OffsetCommitRequest, response: OffsetCommitResponse
+) -> list[StoredOffset]:
+    """What was stored of the request, in its order; nothing unless every partition was, with the time of the commit."""
+    if call.version <= _COMMIT_TIMESTAMP_VERSION:
+        return []
+    sent = [(topic.name, topic.topic_id, [(row[0], _NONE) for row in topic.partitions]) for topic in request.topics]
+    if sent != [(topic.name, topic.topic_id, list(topic.partitions)) for topic in response.topics]:
+        return []
+    validator = shard.commit_validator(call.now, _retention_ms(request))
+    for _, _, topic, rows in _entries(call, request):
+        if topic is not None:
+            validator.validate(topic, rows)
+    return validator.accepted
+
+
 # -- the group ---------------------------------------------------------------------------------------------------------
 
 
@@ -185,6 +245,6 @@ def _admit(call: Call, request: OffsetCommitRequest) -> tuple[Shard, ClassicGrou
     code = error_for_commit(group, request.member_id, request.group_instance_id, generation)
     if code:
         raise KafkaError(code)
-    if group.state is not State.EMPTY:
+    if group.state is not _EMPTY:
         group.restart_session_of(request.member_id, now)
     return shard, group

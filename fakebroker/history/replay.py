@@ -13,7 +13,7 @@ from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.groups.states import State
 from fakebroker.core.offsets.expiry import due_ms
 from fakebroker.core.offsets.expiry_policies import policy_named
-from fakebroker.core.offsets.group_offsets import GroupOffsets
+from fakebroker.core.offsets.group_offsets import NEVER
 from fakebroker.instant import Instant
 from fakebroker.journal.rows import Row, rows_of
 from fakebroker.records.offsets_topic import GroupValue, StoredOffset, TopicPartition
@@ -230,8 +230,8 @@ def _replaced(shard: Shard, group_id: str, now: Instant) -> ClassicGroup:
     before = shard.groups.get(group_id)
     group = ClassicGroup(group_id, shard, now)
     if before is not None:
-        group.offsets = GroupOffsets()
-        group.offsets.topics, group.offsets.pending = before.offsets.topics, before.offsets.pending
+        group.offsets = before.offsets
+        group.offsets.check_ms = NEVER
         before.end_timers()
         before.state = State.DEAD  # its entry in the cleanup's queue is void
     shard.groups[group_id] = group

@@ -101,12 +101,19 @@ class LayoutsMachine(RuleBasedStateMachine):
     """Clients on a few connections, with two groups and two topics."""
 
     @initialize(partitions=st.integers(1, 3), as_release=st.sampled_from(["4.3", "4.3", "3.9", "2.0"]),
-                node_ids=st.sampled_from([(1,), (1,), (1, 2)]), spoken=st.tuples(versions(), versions()))  # fmt: skip
+                node_ids=st.sampled_from([(1,), (1,), (1, 2)]), spoken=st.tuples(versions(), versions()),
+                unread_bytes=st.sampled_from([4_000, 1 << 26]))  # fmt: skip
     def begin(
-        self, partitions: int, as_release: str, node_ids: tuple[int, ...], spoken: tuple[dict[str, int], ...]
+        self,
+        partitions: int,
+        as_release: str,
+        node_ids: tuple[int, ...],
+        spoken: tuple[dict[str, int], ...],
+        unread_bytes: int,
     ) -> None:
         self.versions = spoken  # of each connection that sends rows
-        self.twins = Twins(CONNECTIONS, {"offsets.topic.num.partitions": 3}, as_release, node_ids)
+        settings = {"offsets.topic.num.partitions": 3, "fakebroker.unread.writes.max.bytes": unread_bytes}
+        self.twins = Twins(CONNECTIONS, settings, as_release, node_ids)
         self.members: dict[str, tuple[int, str]] = {}  # generation and id of each group's latest member
         self.sessions: dict[int, tuple[int, int]] = {}  # id and next epoch of each connection's fetch session
         self.numbers = count(1)
@@ -173,7 +180,7 @@ class LayoutsMachine(RuleBasedStateMachine):
                     (
                         index,
                         number * step - index,
-                        number % 3 - 1 if self.versions[connection]["OffsetCommit"] >= 6 else -1,
+                        number // 16 % 3 - 1 if self.versions[connection]["OffsetCommit"] >= 6 else -1,
                         -1,
                         metadata,
                     )

@@ -17,10 +17,11 @@ from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.offsets.cleanup import Cleanup
 from fakebroker.core.offsets.commit_validator import CommitValidator
 from fakebroker.core.offsets.records import GroupRecord, OffsetCommits, Several, Tombstones
+from fakebroker.core.offsets.repeated_commit import CommitPlaces, RepeatedCommit
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_codec import Format
-from fakebroker.records.offsets_topic import GroupValue, StoredOffset, TopicPartition
+from fakebroker.records.offsets_topic import COMMIT_MS, EXPIRE_MS, GroupValue, StoredOffset, TopicPartition
 
 if TYPE_CHECKING:
     from fakebroker.core.logs.pending_batches import DeferredRecords
@@ -181,17 +182,21 @@ class Shard:
         `retention_time_ms` is the explicit retention of the request (v2-v4, OC-12); None: it has none. Then offsets
         get an expire timestamp only where every offset has one of its own (before 2.1, EX-17).
         """
-        behaviours = self.behaviours
-        if retention_time_ms is None and behaviours.per_offset_expire_timestamps:
-            retention_time_ms = self.cleanup.retention_ms
-        has_retention = retention_time_ms is not None
+        behaviours, retention_ms = self.behaviours, self._retention_of_commits(retention_time_ms)
+        has_retention = retention_ms is not None
         return CommitValidator(
             now.wall_ms,
             self.metadata_max_bytes,
-            retention_time_ms,
+            retention_ms,
             stores_client_timestamps=not has_retention or behaviours.client_commit_timestamps_are_stored,
             stores_topic_ids=not has_retention and behaviours.offset_value_version >= 4,
         )
+
+    def _retention_of_commits(self, retention_time_ms: int | None) -> int | None:
+        """How long after their commit offsets expire by a timestamp of their own, None: they get none."""
+        if retention_time_ms is None and self.behaviours.per_offset_expire_timestamps:
+            return self.cleanup.retention_ms
+        return retention_time_ms
 
     def commit(
         self, group: ClassicGroup, offsets: Sequence[StoredOffset], now: Instant, *, client_timestamps: bool = False
@@ -211,7 +216,37 @@ class Shard:
         if client_timestamps:
             self.look_at(group, now)
         else:
-            self.cleanup.committed(group, offsets[0], now.wall_ms)
+            first = offsets[0]
+            self.cleanup.committed(group, first[COMMIT_MS], first[EXPIRE_MS], now.wall_ms)
+
+    def places_of(
+        self, group: ClassicGroup, offsets: Sequence[StoredOffset], retention_time_ms: int | None
+    ) -> CommitPlaces:
+        """What repetitions of a commit of `offsets`, which was accepted, have in common.
+
+        `retention_time_ms` is that of the request, as for `commit_validator`.
+        """
+        retention_ms = self._retention_of_commits(retention_time_ms)
+        return group.offsets.places_like(
+            CommitPlaces(group.group_id, offsets, retention_ms, self._format, group.offsets)
+        )
+
+    def commit_again(self, group: ClassicGroup, places: CommitPlaces, offsets: Sequence[int], now: Instant) -> bool:
+        """As `commit`, for a repetition of an earlier commit: `offsets` has one for each of the places.
+
+        Returns False, and changes nothing, if it is refused or has to wait for replicas: then `commit` has to see to
+        it.
+        """
+        log = self.log
+        if log.high_watermark_limit is not None or self.has_too_few_replicas:
+            return False
+        if len(offsets) > _SURELY_FIT and places.size_bytes > log.config.max_message_bytes:
+            return False
+        commit_ms = now.wall_ms
+        commit = RepeatedCommit(places, offsets, commit_ms)
+        group.offsets.replay_repeated(commit, log.append_records(commit, now))
+        self.cleanup.committed(group, commit_ms, places.expire_ms(commit_ms), commit_ms)
+        return True
 
     def commit_pending(
         self, group: ClassicGroup, producer: tuple[int, int], offsets: Sequence[StoredOffset], now: Instant

@@ -31,6 +31,11 @@ class StrandedLog:
         """Where replication ended."""
         return self._view.high_watermark
 
+    @property
+    def high_watermark_limit(self) -> int:
+        """What replicas have: nothing that is written here reaches one."""
+        return self._view.high_watermark
+
     def append_records(
         self,
         records: "DeferredRecords",

@@ -30,6 +30,7 @@ from fakebroker.records.offsets_topic import GroupValue
 __all__ = ["PROTOCOL_TYPE_CONSUMER", "ClassicGroup"]
 
 MOVED = "its coordinator moved away"
+_NONE, _DEAD = ErrorCode.NONE, State.DEAD  # each commit asks for them: read from the class they cost as much as a call
 
 
 class ClassicGroup(GroupMetadata):
@@ -105,7 +106,7 @@ class ClassicGroup(GroupMetadata):
         member id (KIP-345), UNKNOWN_MEMBER_ID, or ILLEGAL_GENERATION. `generation` None is not checked.
         Kafka: `ClassicGroup.validateMember`.
         """
-        if self.state is State.DEAD:
+        if self.state is _DEAD:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         if instance_id is not None:
             registered = self.members.static.get(instance_id)
@@ -117,7 +118,7 @@ class ClassicGroup(GroupMetadata):
             return ErrorCode.UNKNOWN_MEMBER_ID
         if generation is not None and generation != self.generation:
             return ErrorCode.ILLEGAL_GENERATION
-        return ErrorCode.NONE
+        return _NONE
 
     def _error_for_join(self, request: JoinRequest) -> ErrorCode:
         if self.state is State.DEAD:
@@ -293,6 +294,7 @@ class ClassicGroup(GroupMetadata):
         members = list(self.members.values())
         self.transition(Trigger.REMOVED, now, reason)
         self.end_timers()
+        self.offsets.forget_repeated()
         for member in members:
             self.answer_join(member, JoinAnswer(code, member.member_id))
             self.answer_sync(member, SyncAnswer(code))

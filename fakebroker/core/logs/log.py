@@ -134,10 +134,10 @@ class PartitionLog:
         """
         base_offset = self.log_end_offset
         epoch, size_bytes = self.epochs.latest(), records.memory_bytes()
-        deferred = DeferredBatch(base_offset, records, epoch, now.wall_ms, base_sequence, size_bytes)
+        deferred = base_offset, records, epoch, now.wall_ms, base_sequence, size_bytes
         if producer is not None:
             self.materialize_pending()
-            batch = deferred.build(producer)
+            batch = DeferredBatch._make(deferred).build(producer)
             self._put(batch, len(records) - 1, now.wall_ms, now.wall_ms)
             self.producers.written(parse_header(batch), base_offset, now.wall_ms)
         else:

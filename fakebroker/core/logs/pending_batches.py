@@ -14,7 +14,7 @@ last record of a key is never dropped.
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from fakebroker.records.batch import build_batch, plain_records
 
@@ -67,6 +67,12 @@ class DeferredBatch(NamedTuple):
         )
 
 
+# A DeferredBatch as it is kept: its fields, in its order, as a plain tuple, which is made in a tenth of the time.
+PendingBatch = tuple[int, DeferredRecords, int, int, int, int]
+_RECORDS: Final = 1
+_MEMORY_BYTES: Final = 5
+
+
 class Log(Protocol):
     """What the bound asks of a log."""
 
@@ -111,14 +117,14 @@ class PendingBatches:
         self.memory_bytes = 0
         self._added_bytes = 0  # since all of them were looked at
         self._all = all_logs
-        self._batches: deque[DeferredBatch] = deque()
+        self._batches: deque[PendingBatch] = deque()
 
     def __bool__(self) -> bool:
         return bool(self._batches)
 
-    def add(self, batch: DeferredBatch, log: Log) -> None:
+    def add(self, batch: PendingBatch, log: Log) -> None:
         """Append a batch of `log`. If all logs together have too much now, the largest are shrunk at once."""
-        all_logs, size_bytes = self._all, batch.memory_bytes
+        all_logs, size_bytes = self._all, batch[_MEMORY_BYTES]
         if not self._batches:
             all_logs.began(self, log)
         self._batches.append(batch)
@@ -156,14 +162,14 @@ class PendingBatches:
 
     def _drop_overwritten(self) -> None:
         newest = self._batches.pop()
-        kept = deque(batch for batch in self._batches if not batch.records.all_overwritten())
+        kept = deque(batch for batch in self._batches if not batch[_RECORDS].all_overwritten())
         kept.append(newest)
-        kept_bytes = sum([batch.memory_bytes for batch in kept])
+        kept_bytes = sum([batch[_MEMORY_BYTES] for batch in kept])
         self._all.memory_bytes -= self.memory_bytes - kept_bytes
         self._batches, self.memory_bytes, self._added_bytes = kept, kept_bytes, 0
 
     def _pop_oldest(self) -> DeferredBatch:
-        oldest = self._batches.popleft()
+        oldest = DeferredBatch._make(self._batches.popleft())
         self.memory_bytes -= oldest.memory_bytes
         self._all.memory_bytes -= oldest.memory_bytes
         if not self._batches:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     _Entry = tuple[int, int, ClassicGroup]  # when to look, a ticket that keeps the order at equal times, at what
 
+_EMPTY: Final = State.EMPTY  # read from the class at each commit, it would cost as much as a call (until Python 3.12)
 _SLACK: Final = 1000  # stale entries in the queue that are too few to be worth a pass over it
 
 
@@ -70,11 +71,12 @@ class Cleanup:
             if len(self._queue) > 2 * len(self._shard.groups) + _SLACK:
                 self._drop_stale_entries()
 
-    def committed(self, group: "ClassicGroup", offset: StoredOffset, now_ms: int) -> None:
-        """Look at the group when `offset`, just stored, may be due; others stored with it have the same timestamps."""
-        has_no_members = group.state is State.EMPTY and group.protocol_type
-        empty_since_ms = group.state_ms if has_no_members else None
-        self.touch(group, earliest_due_ms(offset, self.retention_ms, empty_since_ms), now_ms)
+    def committed(self, group: "ClassicGroup", commit_ms: int, expire_ms: int, now_ms: int) -> None:
+        """Look at the group when offsets with these timestamps, just stored, may be due."""
+        empty_since_ms = group.state_ms if group.state is _EMPTY and group.protocol_type else None
+        due_ms = earliest_due_ms(commit_ms, expire_ms, self.retention_ms, empty_since_ms)
+        if due_ms < group.offsets.check_ms:
+            self.touch(group, due_ms, now_ms)
 
     def next_pass_ms(self, due_ms: int, now_ms: int) -> int:
         """The time of the first pass after `now_ms` at which `due_ms` has come (EX-1)."""

@@ -7,6 +7,9 @@ from fakebroker.core.groups.classic_group import PROTOCOL_TYPE_CONSUMER, Classic
 from fakebroker.core.groups.states import State
 from fakebroker.errors import ErrorCode
 
+# Read from the class at each commit, these would cost as much as a call (until Python 3.12).
+_NONE, _EMPTY, _COMPLETING = ErrorCode.NONE, State.EMPTY, State.COMPLETING
+
 
 def error_for_commit(group: ClassicGroup, member_id: str, instance_id: str | None, generation: int) -> ErrorCode:
     """The error that an OffsetCommit to the group is answered with (OC-7, OC-8), or NONE.
@@ -15,10 +18,10 @@ def error_for_commit(group: ClassicGroup, member_id: str, instance_id: str | Non
     of the current generation, and not while it waits for its assignment.
     """
     state = group.state
-    if generation < 0 and state is State.EMPTY:
-        return ErrorCode.NONE
+    if generation < 0 and state is _EMPTY:
+        return _NONE
     code = group.error_for_member(member_id, instance_id, generation)
-    if not code and state is State.COMPLETING:
+    if not code and state is _COMPLETING:
         return ErrorCode.REBALANCE_IN_PROGRESS
     return code
 

@@ -51,17 +51,16 @@ def due_ms(aging: Aging, offset: StoredOffset) -> int:
     return (offset[COMMIT_MS] if base_ms is None else base_ms) + aging.retention_ms
 
 
-def earliest_due_ms(offset: StoredOffset, retention_ms: int, empty_since_ms: int | None) -> int:
-    """A time before which `offset` is not due under any policy, without asking the policy: cheap enough per commit.
+def earliest_due_ms(commit_ms: int, expire_ms: int, retention_ms: int, empty_since_ms: int | None) -> int:
+    """A time before which an offset is not due under any policy, without asking the policy: cheap enough per commit.
 
     Args:
-        offset: an offset that is being committed now.
+        commit_ms: when the offset is committed.
+        expire_ms: its expire timestamp, or NO_TIMESTAMP.
         retention_ms: the retention of offsets without an expire timestamp of their own.
         empty_since_ms: when its group became Empty, if the group's retention may count from there; else None.
     """
-    base_ms = offset[COMMIT_MS] if empty_since_ms is None else empty_since_ms
-    expire_ms = offset[EXPIRE_MS]
-    due = base_ms + retention_ms
+    due = (commit_ms if empty_since_ms is None else empty_since_ms) + retention_ms
     return due if expire_ms == NO_TIMESTAMP else min(due, expire_ms)
 
 

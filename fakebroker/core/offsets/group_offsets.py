@@ -5,10 +5,13 @@ beside the cache until the transaction's end marker is replayed. Kafka: `OffsetM
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fakebroker.core.offsets.pending import PendingOffsets
 from fakebroker.records.offsets_topic import PARTITION, TOPIC, CommittedOffset, StoredOffset, TopicPartition
+
+if TYPE_CHECKING:
+    from fakebroker.core.offsets.repeated_commit import CommitPlaces, RepeatedCommit
 
 NEVER: Final = 1 << 63  # later than every time that fits into a record
 _NOTHING: Final[dict[int, StoredOffset]] = {}
@@ -17,22 +20,52 @@ _NOTHING: Final[dict[int, StoredOffset]] = {}
 class GroupOffsets:
     """Committed and pending offsets of one group.
 
-    `topics` keeps topics, and partitions within a topic, in the order of their first commit. `check_ms` is when the
-    group's entry in the cleanup's queue comes up (`cleanup.py`): none of its offsets is due before that.
+    `check_ms` is when the group's entry in the cleanup's queue comes up (`cleanup.py`): none of its offsets is due
+    before that.
     """
 
-    __slots__ = ("check_ms", "pending", "topics")
+    __slots__ = ("_has_unread", "_repeated", "_topics", "check_ms", "pending")
 
     def __init__(self) -> None:
-        self.topics: dict[str, dict[int, StoredOffset]] = {}
+        self._topics: dict[str, dict[int, StoredOffset]] = {}
+        # The latest repetition of each commit that is repeated, None once it is in `_topics`. No partition is in two of
+        # them, so that they may enter `_topics` in any order, and the latest one alone counts.
+        self._repeated: dict[CommitPlaces, RepeatedCommit | None] = {}
+        self._has_unread = False  # some of them are not in `_topics` yet
         self.pending: PendingOffsets | None = None  # made by the first transactional commit
         self.check_ms = NEVER
+
+    @property
+    def topics(self) -> dict[str, dict[int, StoredOffset]]:
+        """The committed offsets: topics, and partitions within a topic, in the order of their first commit.
+
+        Whoever asks looks at everything: repeated commits become rows.
+        """
+        if self._has_unread:
+            self._read_repeated()
+        return self._topics
 
     # -- replay: the only way to change it -----------------------------------------------------------------------
 
     def replay(self, offsets: Sequence[StoredOffset], base_offset: int = 0) -> None:
         """Apply records of plain commits in log order, the first at `base_offset`: the last per partition wins."""
-        topics = self.topics
+        self._store(self.topics, offsets)
+        if self.pending:
+            for log_offset, stored in enumerate(offsets, base_offset):
+                self.pending.supersede(stored[TOPIC], stored[PARTITION], log_offset)
+
+    def replay_repeated(self, commit: "RepeatedCommit", base_offset: int) -> None:
+        """As `replay`, for a commit of the same partitions as one that was replayed before."""
+        if self.pending:
+            self.replay(commit.rows(), base_offset)
+            return
+        places = commit.places
+        if places not in self._repeated:
+            self._make_way_for(places)
+        self._repeated[places] = commit
+        self._has_unread = True
+
+    def _store(self, topics: dict[str, dict[int, StoredOffset]], offsets: Sequence[StoredOffset]) -> None:
         name: str | None = None
         partitions: dict[int, StoredOffset] = {}
         for stored in offsets:
@@ -40,16 +73,53 @@ class GroupOffsets:
                 name = stored[TOPIC]
                 partitions = topics.setdefault(name, {})
             partitions[stored[PARTITION]] = stored
-        if self.pending:
-            for log_offset, stored in enumerate(offsets, base_offset):
-                self.pending.supersede(stored[TOPIC], stored[PARTITION], log_offset)
+
+    # -- repeated commits ----------------------------------------------------------------------------------------
+
+    def places_like(self, places: "CommitPlaces") -> "CommitPlaces":
+        """Those that mean the same as `places` and are in use already, else `places` itself.
+
+        Several connections that repeat one commit then do not get into each other's way.
+        """
+        for known in self._repeated:
+            if known.means(places):
+                return known
+        return places
+
+    def latest_of(self, places: "CommitPlaces") -> "RepeatedCommit | None":
+        """The latest repetition at these places, unless it has become rows."""
+        return self._repeated.get(places)
+
+    def forget_repeated(self) -> None:
+        """Keep everything as rows: the group ends, and what it holds should not wait for the cycle collector."""
+        if self._has_unread:
+            self._read_repeated()
+        self._repeated.clear()
+
+    def _read_repeated(self) -> None:
+        """Put the latest repetitions into `_topics`."""
+        self._has_unread = False
+        repeated = self._repeated
+        for places, commit in repeated.items():
+            if commit is not None:
+                self._store(self._topics, commit.rows())
+                repeated[places] = None
+
+    def _make_way_for(self, places: "CommitPlaces") -> None:
+        """Forget repeated commits that have partitions in common with `places`; what they committed is kept."""
+        if self._has_unread:
+            self._read_repeated()
+        partitions = places.partitions()
+        for other in [other for other in self._repeated if other.has_any_of(partitions)]:
+            del self._repeated[other]
 
     def replay_tombstones(self, deleted: Iterable[tuple[str, int] | StoredOffset]) -> None:
         """Apply tombstones: nothing is stored or pending any more for these partitions (OD-7, CR-18).
 
         Each entry is a tuple that begins with topic and partition: a TopicPartition, or the deleted offset itself.
         """
-        topics = self.topics
+        self.forget_repeated()  # whoever commits next may be the first: that is the order of `topics`
+        topics = self._topics
         for entry in deleted:
             topic, partition = entry[TOPIC], entry[PARTITION]
             partitions = topics.get(topic)

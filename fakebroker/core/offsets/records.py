@@ -79,7 +79,11 @@ class OffsetCommits:
         """Whether the batch would be larger. It is built only if an upper bound from the values is too large."""
         names = _LONGEST_TOPIC + len(self.group_id)
         longest = len(self.offsets) * (4 * names + 64) + 4 * sum([len(stored[METADATA]) for stored in self.offsets])
-        return longest + _ROOM_BYTES > limit_bytes and _batch_size(self.records()) > limit_bytes
+        return longest + _ROOM_BYTES > limit_bytes and self.size_bytes() > limit_bytes
+
+    def size_bytes(self) -> int:
+        """The size of the batch, which is built to know it."""
+        return _batch_size(self.records())
 
     def memory_bytes(self) -> int:
         """Roughly the memory that the write takes."""

@@ -62,7 +62,8 @@ def test_nothing_is_due_before_the_earliest_due_time(name: str, expire_ms: int, 
     group.protocol_type = "consumer" if has_type or joined else None
     lab.wait(PASS)
     offset = stored_offset("t", 0, 1, commit_ms=lab.now.wall_ms, expire_ms=expire_ms)
-    earliest_ms = earliest_due_ms(offset, WEEK, group.state_ms if group.protocol_type else None)
+    empty_since_ms = group.state_ms if group.protocol_type else None
+    earliest_ms = earliest_due_ms(lab.now.wall_ms, expire_ms, WEEK, empty_since_ms)
     assert earliest_ms <= due_ms(EXPIRY_POLICIES[name](group, WEEK), offset)
 
 
