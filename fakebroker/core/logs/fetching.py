@@ -44,6 +44,16 @@ class FetchParams(NamedTuple):
     from_followers: bool = True  # whether a replica that does not lead may answer (CLU-52: v11+)
     hard_limits: bool = False  # whether max_bytes holds for the first batch, too (FT-30: v0-v2)
     rack: str = ""  # of the client, which then may be sent to a replica there (KIP-392, FT-18); "" for none
+    takes_zstd: bool = True  # whether the client's version knows zstd (KIP-110, FT-17: v10+)
+
+    @property
+    def only_changes_count(self) -> bool:
+        """Whether what a partition gives a reader at its end stays the same while `Partition.changes` does.
+
+        Not for a client with a rack, where the replicas in sync decide as well, nor before v10, where the topic's
+        compression does; a broker's fetch reads up to another end, and there are none here.
+        """
+        return self.replica_id < 0 and not self.rack and self.takes_zstd
 
 
 class LogReadResult(NamedTuple):
@@ -218,9 +228,13 @@ class DelayedFetch:
         self._available = [0] * len(targets)
         self._total = 0
 
-    def begin(self, now: Instant) -> bool:
-        """Start to wait. False if there is enough already: then nothing was started."""
-        if any(self._is_enough(index) for index in range(len(self._targets))):
+    def begin(self, now: Instant, look_at: int) -> bool:
+        """Start to wait. False if there is enough already: then nothing was started.
+
+        `look_at` is how many targets, from the first on, may have something; of the others the caller knows that they
+        have nothing.
+        """
+        if any(self._is_enough(index) for index in range(look_at)):
             self._deadline.end()
             return False
         for index, (_, partition) in enumerate(self._targets):

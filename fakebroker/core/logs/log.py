@@ -442,7 +442,8 @@ class PartitionLog:
         self.wake(now)
 
     def wake(self, now: Instant) -> None:
-        """Call the waiters: the log, its leader or its topic has changed."""
+        """Call the waiters, and count: the log, its leader, its replicas or its topic has changed."""
+        self.partition.changes += 1
         if self.waiters:
             for wake in list(self.waiters.values()):
                 wake(now)
