@@ -63,14 +63,24 @@ class Pending(Sent):
 
 
 class Fetches(TimeDriven):
-    """A cluster with a topic "t" of four partitions. Batches of `produce` have 100 bytes each unless said otherwise."""
+    """A cluster with a topic "t" of four partitions, which have a replica at every node.
 
-    def __init__(self, make_call: Callable[..., Call], as_release: str = "4.3", **settings: Any) -> None:
+    Batches of `produce` have 100 bytes each unless said otherwise.
+    """
+
+    def __init__(
+        self,
+        make_call: Callable[..., Call],
+        as_release: str = "4.3",
+        *,
+        node_ids: tuple[int, ...] = (1,),
+        **settings: Any,
+    ) -> None:
         values = by_kafka_name(settings)
-        self.cluster = make_cluster(values, as_release, seed=1)
+        self.cluster = make_cluster(values, as_release, node_ids=node_ids, seed=1)
         super().__init__(self.cluster.timers, Instant(T0, 0))
         self._make_call = make_call
-        self.topic = self.cluster.topics.create("t", 4)
+        self.topic = self.cluster.topics.create("t", 4, len(node_ids))
 
     def log(self, partition: int = 0, topic: str = "t") -> PartitionLog:
         found = self.cluster.topics.get(topic)
