@@ -9,7 +9,8 @@ FENCED_LEADER_EPOCH (KIP-951).
 Left out: quotas (FT-19), aborted transactions (FT-15: the list is empty until there are transactions).
 """
 
-from fakebroker.apis.call import Call
+from fakebroker.apis.call import Again, Call
+from fakebroker.apis.fetch_again import FullFetchAgain, IncrementalFetchAgain
 from fakebroker.apis.fetch_answer import partition_data
 from fakebroker.apis.fetch_request import FullFetch, IncrementalFetch
 from fakebroker.core.logs.fetch_sessions import FINAL_EPOCH, FULL_EPOCH, FetchSession, Key, name_of
@@ -62,6 +63,25 @@ def _every_partition(call: Call, request: FetchRequest) -> FetchResponse | None:
         call.node.fetch_sessions.close(session.id)
         return FullFetch(call, params, fetches, FINAL_EPOCH).answer_or_wait()
     return IncrementalFetch(call, params, session).answer_or_wait()
+
+
+def again(call: Call, request: FetchRequest, response: FetchResponse) -> Again | None:
+    """The next fetches of the same partitions, if all of them were read: in a session, or without one."""
+    if call.version < 10 or response.error_code or request.forgotten_topics_data:
+        return None
+    if any(data.error_code for entry in response.responses for data in entry.partitions):
+        return None
+    fetches, params = _partition_fetches(call, request), _params(call, request)
+    if len(fetches) < sum(len(entry.partitions) for entry in request.topics):  # one comes twice
+        return None
+    if request.session_epoch == FINAL_EPOCH and not request.session_id:
+        partitions = [call.cluster.topics.partition(fetch.topic, fetch.partition) for fetch in fetches]
+        targets = [(fetch, found) for fetch, found in zip(fetches, partitions, strict=True) if found is not None]
+        return FullFetchAgain(call, params, targets)
+    session = call.node.fetch_sessions.get(request.session_id)
+    if session is None or request.session_epoch <= FULL_EPOCH or session.params is None:
+        return None
+    return IncrementalFetchAgain(call, session.params, session, fetches)
 
 
 def error_response(request: FetchRequest, version: int, code: ErrorCode) -> FetchResponse:
