@@ -53,18 +53,16 @@ class FullFetchAgain(_FetchAgain):
 
     def __init__(self, call: Call, params: FetchParams, targets: list[FetchTarget]) -> None:
         super().__init__(call, params, [fetch for fetch, _ in targets])
-        self._partitions = [partition for _, partition in targets]
+        self._targets = targets
         self._template = _template(call, self.fetches, params)
 
     def __call__(self, call: Call, values: tuple[Any, ...]) -> bytes | list[bytes] | None:
         """As `apis.call.Again` says."""
         if values[0] != FINAL_EPOCH or not self.is_still_valid():
             return None
-        targets = [
-            (_from(fetch, offset), partition)
-            for fetch, offset, partition in zip(self.fetches, values[1:], self._partitions, strict=True)
-        ]
-        done = read_all(call.cluster, targets, self.params)
+        for fetch, offset in zip(self.fetches, values[1:], strict=True):
+            fetch.offset = offset  # nobody else has it
+        done = read_all(call.cluster, self._targets, self.params)
         return self._template.fill(*_values(done.reads)) if self.answers_at_once(done) else None
 
 
@@ -89,7 +87,7 @@ class IncrementalFetchAgain(_FetchAgain):
             return None
         before = [(known, known.fetch, known.caught_up_at) for known in listed if known is not None]
         for (known, _, _), fetch, offset in zip(before, self.fetches, values[1:], strict=True):
-            known.fetch, known.caught_up_at = _from(fetch, offset), -1
+            known.fetch, known.caught_up_at = fetch.at(offset), -1  # a request that waits may have the other
         unread = session.unread()
         done = self._read(call, unread)
         if done is None or not self.answers_at_once(done):
@@ -108,7 +106,7 @@ class IncrementalFetchAgain(_FetchAgain):
         return read_all(call.cluster, targets, self.params) if len(targets) == len(unread) else None
 
     def _answer(self, call: Call, answers: list[Answer]) -> bytes | list[bytes]:
-        listed = tuple([fetch[:3] for fetch, _ in answers])  # topic, its id, index
+        listed = tuple([(fetch.topic, fetch.topic_id, fetch.partition) for fetch, _ in answers])
         template = self._templates.get(listed)
         if template is None:
             if len(self._templates) >= MOST_TEMPLATES:
@@ -118,18 +116,13 @@ class IncrementalFetchAgain(_FetchAgain):
         return template.fill(*_values(read for _, read in answers))
 
 
-def _from(fetch: PartitionFetch, offset: int) -> PartitionFetch:
-    """The same from another offset. `_replace` takes three times as long."""
-    topic, topic_id, index, _, max_bytes, leader_epoch, last_fetched_epoch = fetch
-    return PartitionFetch(topic, topic_id, index, offset, max_bytes, leader_epoch, last_fetched_epoch)
-
-
 def _values(reads: Iterable[LogReadResult]) -> list[Any]:
     """The values of the answer's varying fields, in wire order."""
     values: list[Any] = []
-    for _, high_watermark, last_stable_offset, log_start_offset, batches, *_ in reads:
+    for read in reads:
+        batches = read.batches
         records = batches[0] if len(batches) == 1 else together(batches)
-        values += (high_watermark, last_stable_offset, log_start_offset, records)
+        values += (read.high_watermark, read.last_stable_offset, read.log_start_offset, records)
     return values
 
 

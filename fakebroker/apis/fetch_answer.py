@@ -4,6 +4,7 @@ A batch that does not fit is left out, where Kafka sends its beginning; converte
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import cast
 
 from fakebroker.apis.call import Call
@@ -93,7 +94,7 @@ def _old_partition_data(fetch: PartitionFetch, read: LogReadResult, magic: int) 
     except InvalidRecord as fault:
         unsupported = fault.code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
         return partition_data(fetch.partition, LogReadResult(fault.code if unsupported else ErrorCode.CORRUPT_MESSAGE))
-    return partition_data(fetch.partition, read._replace(batches=converted))
+    return partition_data(fetch.partition, replace(read, batches=converted))
 
 
 def _name_leader(call: Call, fetch: PartitionFetch, data: PartitionData, response: FetchResponse) -> None:

@@ -104,7 +104,7 @@ class IncrementalFetch(_Fetch):
         session.read_with(params)
         for known in session.unread():
             if not known.fetch.topic:  # a topic id that was unknown may be known by now (FS-7)
-                known.fetch = known.fetch._replace(topic=name_of(call.cluster.topics, known.fetch.topic_id))
+                known.fetch.topic = name_of(call.cluster.topics, known.fetch.topic_id)
             partition, code = self.look_up(known.fetch)
             known.found(partition)
             if partition is None:

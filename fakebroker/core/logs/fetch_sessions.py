@@ -94,7 +94,8 @@ class FetchSession:
             if known is None:
                 partitions[key_of(one)] = SessionPartition(one)
             else:
-                known.fetch = one._replace(topic=one.topic or known.fetch.topic)
+                one.topic = one.topic or known.fetch.topic
+                known.fetch = one
                 known.caught_up_at = -1
         for key in forgotten:
             partitions.pop(key, None)

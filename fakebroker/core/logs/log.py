@@ -279,7 +279,8 @@ class PartitionLog:
         Together at most `max_bytes`; with `at_least_one` the first may be larger (FT-6, FT-9, FT-16, SE-2). Empty if
         there is nothing. The caller has checked that `offset` is in range (FT-10).
         """
-        self.materialize_pending()
+        if self._pending:
+            self.materialize_pending()
         segment: Segment = self._active
         if offset >= segment.base_offset:
             return segment.read(offset, max_bytes, end, at_least_one=at_least_one)
