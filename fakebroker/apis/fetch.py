@@ -14,40 +14,13 @@ from fakebroker.apis.fetch_again import FullFetchAgain, IncrementalFetchAgain
 from fakebroker.apis.fetch_answer import partition_data
 from fakebroker.apis.fetch_request import FullFetch, IncrementalFetch
 from fakebroker.core.logs.fetch_sessions import FINAL_EPOCH, FULL_EPOCH, FetchSession, Key, name_of
-from fakebroker.core.logs.fetching import FetchParams, LogReadResult, PartitionFetch, read_partition
+from fakebroker.core.logs.fetching import FetchParams, LogReadResult, PartitionFetch
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
 
 
 def handle(call: Call, request: FetchRequest) -> FetchResponse | None:
     """Read at once, or wait until there is enough."""
-    return _single_partition(call, request) or _every_partition(call, request)
-
-
-def _single_partition(call: Call, request: FetchRequest) -> FetchResponse | None:
-    """The fast path: one partition, no session, and enough to read at once.
-
-    Returns None if the request is not of this kind; `_every_partition` then starts over.
-    """
-    if len(request.topics) != 1 or len(request.topics[0].partitions) != 1 or call.version < 10:
-        return None
-    if request.session_epoch != FINAL_EPOCH or request.session_id or request.isolation_level not in (0, 1):
-        return None
-    (fetch,) = _partition_fetches(call, request)
-    partition = call.cluster.topics.partition(fetch.topic, fetch.partition)
-    if partition is None:
-        return None
-    params = _params(call, request)
-    read = read_partition(call.cluster, fetch, partition, params, min(fetch.max_bytes, params.max_bytes))
-    if not read.batches or (params.min_bytes > 1 and sum(map(len, read.batches)) < params.min_bytes):
-        return None
-    answer = FetchableTopicResponse(
-        topic=fetch.topic, topic_id=fetch.topic_id, partitions=[partition_data(fetch.partition, read)]
-    )
-    return FetchResponse(responses=[answer], node_endpoints=[])
-
-
-def _every_partition(call: Call, request: FetchRequest) -> FetchResponse | None:
     if request.isolation_level not in (0, 1):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"isolation level {request.isolation_level}")
     fetches, params = _partition_fetches(call, request), _params(call, request)

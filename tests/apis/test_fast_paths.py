@@ -1,4 +1,4 @@
-"""Produce and Fetch answer the ordinary request on the fast path as on the general one."""
+"""Produce answers the ordinary request on the fast path as on the general one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,14 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fakebroker.apis import fetch, produce
+from fakebroker.apis import produce
 from fakebroker.apis.call import Call
 from fakebroker.errors import KafkaError
 from fakebroker.records.batch import assemble, build_batch, parse_header
 from fakebroker.records.record_codec import Record
-from fakebroker.wire.messages.fetch import FetchRequest
 from fakebroker.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from tests.support.fetches import At, Fetches
+from tests.support.fetches import Fetches
 from tests.support.time import T0
 
 Make = Callable[..., Call]
@@ -90,36 +89,3 @@ def test_produce(make_call: Make, requests: list[tuple], config: dict[str, Any])
             answers.append(outcome(way, make_call(lab.cluster, version, now=lab.now), request))
         assert answers[0] == answers[1]
         assert [list(labs[0].log(n).batches()) for n in range(4)] == [list(labs[1].log(n).batches()) for n in range(4)]
-
-
-@pytest.mark.rules("FT-5", "FT-6", "FT-8")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    at=st.builds(
-        At,
-        partition=st.integers(-1, 4),
-        offset=st.integers(-1, 8),
-        max_bytes=st.sampled_from([-1, 0, 1, 100, 250, 1 << 20]),
-        epoch=st.integers(-1, 1),
-        last_epoch=st.integers(-1, 1),
-        topic=st.sampled_from(["t", "u"]),
-    ),
-    version=st.integers(4, 18),
-    min_bytes=st.sampled_from([0, 1, 101, 10_000]),
-    max_bytes=st.sampled_from([-1, 0, 150, 1 << 30]),
-    isolation_level=st.sampled_from([0, 1, 2]),
-    session=st.sampled_from([(0, -1), (0, 0), (5, -1), (5, 3)]),
-)
-def test_fetch(make_call: Make, at: At, version: int, session: tuple[int, int], **fields: Any) -> None:
-    """The same answer, or no answer yet on both ways."""
-    answers = []
-    for way in (fetch.handle, fetch._every_partition):
-        lab = Fetches(make_call)
-        for _ in range(3):
-            lab.produce(2)
-        asked = at if version >= 12 else at._replace(last_epoch=-1)
-        entry = lab.entry(version, asked, {"t": lab.topic.id, "u": bytes([1] * 16)})
-        request = FetchRequest(topics=[entry], session_id=session[0], session_epoch=session[1], **fields)
-        request, _ = FetchRequest.decode(request.encode(version), version)
-        answers.append(outcome(way, make_call(lab.cluster, version, now=lab.now), request))
-    assert answers[0] == answers[1]

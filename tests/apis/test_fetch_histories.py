@@ -1,58 +1,105 @@
-"""Sessions do not read partitions without news: nobody may see that.
+"""Sessions do not read partitions without news, and requests like the one before are not decoded: nobody may see that.
 
-Random histories of a cluster are played twice, as they are and with sessions that read every partition each time. What
-clients are answered, and when, must be equal byte by byte.
+Random histories of a cluster are played twice, as they are, and with sessions that read every partition each time and
+requests that are all decoded. What clients are answered, and when, must be equal byte by byte.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakebroker.core import broker_life, elections
 from fakebroker.core.logs.fetching import FetchParams
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.topics import Partition
-from fakebroker.errors import KafkaError
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.instant import Instant
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
-from tests.support.fetches import At, Fetches, Pending
+from fakebroker.wire.frame import decode_response, encode_request
+from fakebroker.wire.framing import with_length
+from tests.support.engine import Client, SimEngine
+from tests.support.fetches import At, fetch_request
+from tests.support.frames import frames
 from tests.support.time import T0
 
-Make = Callable[..., Any]
 NODES = (1, 2, 3)
 RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+FETCH = 1
 
 
-class Client:
-    """One client of node 1 that fetches in a session; it makes a new one where it has none."""
+class Lab:
+    """Three brokers; topic "t" has four partitions with a replica at each, and some records."""
 
-    def __init__(self, lab: Fetches) -> None:
+    def __init__(self, as_release: str, *, uses_layouts: bool) -> None:
+        self.sim = SimEngine({"replica.selector.class": RACK_AWARE}, as_release=as_release, node_ids=NODES, seed=1)
+        self.sim.engine.uses_layouts = uses_layouts
+        self.cluster = self.sim.cluster
+        for node_id, rack in zip(NODES, "abc", strict=True):
+            self.cluster.nodes[node_id].settings.set_own("broker.rack", rack)
+        for partition in self.cluster.topics.create("t", 4, 3).partitions:
+            for _ in range(2):
+                partition.log.append(batch(), self.now)
+
+    @property
+    def now(self) -> Instant:
+        return self.sim.network.now
+
+
+class Consumer:
+    """A client of node 1, in a session or without. While one of its requests waits it sends the next on another
+    connection.
+    """
+
+    def __init__(self, lab: Lab, *, has_session: bool) -> None:
         self.lab = lab
-        self.session = 0
-        self.epoch = 0
-        self.sent: list[Pending] = []
+        self.has_session = has_session
+        self.session, self.epoch = 0, 0 if has_session else -1
+        self.waiting: list[tuple[Client, int, int]] = []  # with the version, and the epoch in the request
+        self.idle: list[Client] = []
 
-    def fetch(self, changed: list[At], forgotten: list[At], **fields: Any) -> None:
-        pending = self.lab.fetch(*changed, session=self.session, epoch=self.epoch, forget=forgotten, **fields)
-        self.sent.append(pending)
-        self.epoch += 1
+    def fetch(self, changed: list[At], forgotten: list[At], version: int, **fields: Any) -> None:
+        if self.has_session and not self.session:  # nothing is known of it: all that is to be read is listed
+            changed = [*(At(number) for number in range(4)), *changed]
+        request = fetch_request(
+            self.lab.cluster,
+            *changed,
+            version=version,
+            session=self.session,
+            epoch=self.epoch,
+            forget=forgotten if self.session else (),
+            **fields,
+        )
+        client = self.idle.pop() if self.idle else self.lab.sim.client()
+        client.socket.send(with_length(encode_request(request, version, 1, "test")))
+        self.waiting.append((client, version, self.epoch))
+        if self.session:
+            self.epoch += 1
 
     def take(self) -> list[str]:
         """The answers that have come since, in the order of their requests; the session goes on as they say."""
-        answered = [one for one in self.sent if not one.is_parked]
-        self.sent = [one for one in self.sent if one.is_parked]
-        for one in answered:
-            if not one.response.session_id:
-                self.session = self.epoch = 0
-            elif not self.session:
-                self.session, self.epoch = one.response.session_id, 1
-        return [repr(one.response) for one in answered]
+        taken, waiting = [], self.waiting
+        self.waiting = []
+        for client, version, epoch in waiting:
+            arrived = frames(client.socket.take())
+            if not arrived:
+                self.waiting.append((client, version, epoch))
+                continue
+            self.idle.append(client)
+            taken.append(arrived[0].hex())
+            self._go_on(decode_response(FETCH, version, arrived[0])[1], epoch)
+        return taken
+
+    def _go_on(self, answer: Any, epoch: int) -> None:
+        if self.has_session and answer.session_id != self.session:
+            was_overtaken = answer.error_code == ErrorCode.INVALID_FETCH_SESSION_EPOCH and epoch < self.epoch - 1
+            if not was_overtaken:
+                self.session, self.epoch = answer.session_id, 1 if answer.session_id else 0
 
 
-def partition_of(lab: Fetches, number: int) -> Partition | None:
+def partition_of(lab: Lab, number: int) -> Partition | None:
     topic = lab.cluster.topics.get("t" if number < 4 else "u")
     return None if topic is None else topic.partition(number % 4)
 
@@ -68,7 +115,7 @@ def batch(producer_id: int = -1) -> bytes:
     )
 
 
-def change_topics(lab: Fetches, what: str) -> None:
+def change_topics(lab: Lab, what: str) -> None:
     """Topic "u" comes and goes, "t" too, and is made again with other partitions."""
     topics = lab.cluster.topics
     name = what[-1]
@@ -83,7 +130,7 @@ def change_topics(lab: Fetches, what: str) -> None:
         topic.config.replace({} if topic.config.own else {"compression.type": "zstd"})
 
 
-def change_log(lab: Fetches, log: PartitionLog, what: str, number: int) -> None:
+def change_log(lab: Lab, log: PartitionLog, what: str, number: int) -> None:
     now = lab.now
     if what == "append":
         log.append(batch(), now)
@@ -103,7 +150,7 @@ def change_log(lab: Fetches, log: PartitionLog, what: str, number: int) -> None:
         log.delete_segments(1, now)
 
 
-def change_leader(lab: Fetches, partition: Partition, what: str, node_id: int) -> None:
+def change_leader(lab: Lab, partition: Partition, what: str, node_id: int) -> None:
     now = lab.now
     if what == "lead":
         partition.lead(node_id, now)
@@ -124,7 +171,7 @@ def change_leader(lab: Fetches, partition: Partition, what: str, node_id: int) -
         broker_life.become_zombie(lab.cluster, leader, partition, node_id, 50, now)
 
 
-def change_node(lab: Fetches, what: str, node_id: int) -> None:
+def change_node(lab: Lab, what: str, node_id: int) -> None:
     cluster, now = lab.cluster, lab.now
     node = cluster.nodes[node_id]
     if what == "stop":
@@ -171,6 +218,7 @@ of_nodes = ["stop", "kill", "begin", "freeze", "thaw", "cut off", "rejoin"]
 events = st.one_of(
     st.tuples(st.just("topics"), st.sampled_from(of_topics), numbers),
     st.tuples(st.just("log"), st.sampled_from(of_logs), numbers),
+    st.tuples(st.just("log"), st.sampled_from(of_logs), numbers),
     st.tuples(st.just("leader"), st.sampled_from(of_leaders), numbers),
     st.tuples(st.just("node"), st.sampled_from(of_nodes), numbers),
     st.tuples(st.just("pass"), st.sampled_from([10, 60, 10_000]), numbers),
@@ -181,10 +229,11 @@ requests = st.one_of(
     st.tuples(st.just("fetch"), st.tuples(st.lists(positions), st.lists(positions, max_size=1)), st.integers(0, 1)),
 )
 quiet = st.tuples(st.just("fetch"), st.just(([], [])), st.just(0))
+moves = st.tuples(st.just("move"), st.integers(-1, 2), st.sampled_from([0, 0, 0, 0, 0, 0, 0, 1]))
 rounds = st.tuples(st.one_of(requests, quiet), quiet, events, st.one_of(events, quiet), quiet)
 
 
-def fetch(lab: Fetches, client: Client, version: int, kind: str, what: Any, fields: dict[str, Any]) -> None:
+def fetch(lab: Lab, client: Consumer, version: int, kind: str, what: Any, fields: dict[str, Any]) -> None:
     """A request of the session, with `version` at most."""
     if kind == "catch up":
         known = [(number, partition_of(lab, number)) for number in range(6)]
@@ -196,15 +245,15 @@ def fetch(lab: Fetches, client: Client, version: int, kind: str, what: Any, fiel
     version -= fields["older"]
     if version < 9:
         changed = [at._replace(epoch=-1) for at in changed]
-    client.fetch(changed, forgotten, version=version, **{name: fields[name] for name in fields if name != "older"})
+    client.fetch(changed, forgotten, version, **{name: fields[name] for name in fields if name != "older"})
 
 
-def happen(lab: Fetches, kind: str, what: str, more: int) -> None:
+def happen(lab: Lab, kind: str, what: str, more: int) -> None:
     """One event of a history."""
     if kind == "topics":
         change_topics(lab, what)
     elif kind == "pass":
-        lab.wait(what)
+        lab.sim.network.advance(what)
     elif kind == "node":
         change_node(lab, what, more % 3 + 1)
     elif (partition := partition_of(lab, more)) is not None:
@@ -214,15 +263,13 @@ def happen(lab: Fetches, kind: str, what: str, more: int) -> None:
             change_leader(lab, partition, what, more % 3 + 1)
 
 
-def played(make_call: Make, release: str, version: int, terms: tuple[Any, Any], history: list[Any]) -> list[Any]:
+def played(
+    release: str, version: int, terms: tuple[Any, Any], history: list[Any], *, has_session: bool, uses_layouts: bool
+) -> list[Any]:
     """What the client was answered after each step, or how the cluster refused it."""
-    lab = Fetches(make_call, release, node_ids=NODES, replica_selector_class=RACK_AWARE)
-    for node_id, rack in zip(NODES, "abc", strict=True):
-        lab.cluster.nodes[node_id].settings.set_own("broker.rack", rack)
-    client, seen = Client(lab), []
-    client.fetch([At(number) for number in range(4)], [], version=version)
+    lab = Lab(release, uses_layouts=uses_layouts)
+    client, seen = Consumer(lab, has_session=has_session), []
     for kind, what, more in history:
-        seen.append(client.take())
         try:
             if kind in ("fetch", "catch up"):
                 fetch(lab, client, version, kind, what, terms[more])
@@ -230,24 +277,48 @@ def played(make_call: Make, release: str, version: int, terms: tuple[Any, Any], 
                 happen(lab, kind, what, more)
         except KafkaError as error:
             seen.append([repr(error)])
-    lab.wait(1000)
+        seen.append(client.take())
+    lab.sim.network.advance(1000)
+    assert not lab.sim.engine.errors, lab.sim.engine.errors
     return [*seen, client.take()]
 
 
 @pytest.mark.rules("FS-4", "FS-5", "FS-6", "FS-7", "FS-11", "FT-4", "FT-5")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # make_call keeps nothing
 @given(
     history=st.lists(rounds, max_size=8),
     terms=st.tuples(terms, terms),
     version=st.sampled_from([12, 17]),
     release=st.sampled_from(["4.3", "3.9"]),
 )
-def test_nobody_sees_that_partitions_are_not_read(
-    make_call: Make, history: list[Any], terms: tuple[Any, Any], version: int, release: str
+def test_nobody_sees_which_partitions_a_session_reads(
+    history: list[Any], terms: tuple[Any, Any], version: int, release: str
 ) -> None:
     """The same answers at the same times, whatever happens to topics, logs, leaders and nodes between the requests."""
     steps = [one for some in history for one in some]
-    found = played(make_call, release, version, terms, steps)
+    found = played(release, version, terms, steps, has_session=True, uses_layouts=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(FetchParams, "only_changes_count", property(lambda _: False))
-        assert found == played(make_call, release, version, terms, steps)
+        assert found == played(release, version, terms, steps, has_session=True, uses_layouts=False)
+
+
+@pytest.mark.rules("FT-4", "FT-5", "FT-6", "FT-7", "FT-8")
+@given(
+    history=st.lists(st.tuples(moves, moves, moves, st.one_of(moves, events)), max_size=10),
+    terms=st.tuples(terms, terms),
+    asked=st.lists(positions, min_size=1, max_size=3),
+    version=st.sampled_from([12, 17]),
+    release=st.sampled_from(["4.3", "3.9"]),
+)
+def test_nobody_sees_which_requests_are_decoded(
+    history: list[Any], terms: tuple[Any, Any], asked: list[At], version: int, release: str
+) -> None:
+    """The same without a session, for a client that reads the same partitions from other offsets."""
+    steps = []
+    for kind, what, more in (one for some in history for one in some):
+        if kind == "move":
+            changed = [at._replace(offset=max(at.offset + what, -1)) for at in asked]
+            steps.append(("fetch", (changed, []), more))
+        else:
+            steps.append((kind, what, more))
+    found = played(release, version, terms, steps, has_session=False, uses_layouts=True)
+    assert found == played(release, version, terms, steps, has_session=False, uses_layouts=False)
