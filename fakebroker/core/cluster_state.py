@@ -199,6 +199,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
         {
             "topic": _KNOWN,
             "index": "the place in the topic's partitions",
+            "changes": "counted for fetch sessions, which end",
             "stale_views": "of brokers that have not heard of the leader: all have after a restore",
         },
     ),

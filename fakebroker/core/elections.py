@@ -94,7 +94,8 @@ def reassign(partition: "Partition", replicas: Sequence[int], now: Instant) -> N
         elect(partition, now)
     elif loses_replicas:
         partition.begin_epoch(partition.leader)
-        partition.wake(now)
+    if loses_replicas:
+        partition.wake(now)  # also without a leader before and after: fetches wait at followers, too
     partition.update_high_watermark(now)
 
 

@@ -27,10 +27,13 @@ class Partition:
 
     `isr` are the replicas in sync; `elr` those that were when the set became too small, and may lead as well, and
     `last_known_elr` the leader that left it empty (KIP-966).
+
+    `changes` counts what waiting fetches are woken for: changes of the log, the leader, the replicas and the topic.
     """
 
     __slots__ = (
         "_log",
+        "changes",
         "elr",
         "index",
         "isr",
@@ -54,6 +57,7 @@ class Partition:
         self.leader_epoch = 0
         self.out_of_sync: list[int] = []  # replicas that a test keeps out of the in-sync set
         self.stale_views: dict[int, StaleView] = {}
+        self.changes = 0
         self._log: PartitionLog | None = None
 
     @property

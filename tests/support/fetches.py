@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from fakebroker.apis import fetch
 from fakebroker.apis.call import Call
+from fakebroker.core.cluster import Cluster
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.instant import Instant
 from fakebroker.records.batch import build_batch, split_batches
@@ -65,7 +66,12 @@ class Pending(Sent):
 class Fetches(TimeDriven):
     """A cluster with a topic "t" of four partitions. Batches of `produce` have 100 bytes each unless said otherwise."""
 
-    def __init__(self, make_call: Callable[..., Call], as_release: str = "4.3", **settings: Any) -> None:
+    def __init__(
+        self,
+        make_call: Callable[..., Call],
+        as_release: str = "4.3",
+        **settings: Any,
+    ) -> None:
         values = by_kafka_name(settings)
         self.cluster = make_cluster(values, as_release, seed=1)
         super().__init__(self.cluster.timers, Instant(T0, 0))
@@ -103,21 +109,21 @@ class Fetches(TimeDriven):
         rack: str = "",
     ) -> Pending:
         """Send a fetch; it is answered or parked when this returns."""
-        request = FetchRequest(
-            max_wait_ms=wait,
+        request = fetch_request(
+            self.cluster,
+            *asked,
+            version=version,
+            wait=wait,
             min_bytes=min_bytes,
             max_bytes=max_bytes,
-            session_id=session,
-            session_epoch=epoch,
-            isolation_level=1 if committed else 0,
-            rack_id=rack,
-            topics=[self.entry(version, one, ids) for one in asked],
-            forgotten_topics_data=[self._forgotten(version, one, ids or {}) for one in forget],
+            session=session,
+            epoch=epoch,
+            forget=forget,
+            committed=committed,
+            ids=ids,
+            replica=replica,
+            rack=rack,
         )
-        if version >= 15:
-            request.replica_state.replica_id = replica
-        else:
-            request.replica_id = replica
         request, _ = FetchRequest.decode(request.encode(version), version)
         call = self._make_call(self.cluster, version, now=self.now)
         call.node = self.cluster.nodes[node]
@@ -125,14 +131,53 @@ class Fetches(TimeDriven):
 
     def entry(self, version: int, one: At, ids: dict[str, bytes] | None = None) -> FetchTopic:
         """One partition as it stands in a request."""
-        row = (one.partition, one.epoch, one.offset, one.last_epoch, -1, one.max_bytes, bytes(16), 2**63 - 1)
-        return FetchTopic(partitions=[row], **self._name(version, one.topic, ids or {}))
+        return _entry(self.cluster, version, one, ids or {})
 
-    def _forgotten(self, version: int, one: At, ids: dict[str, bytes]) -> ForgottenTopic:
-        return ForgottenTopic(partitions=[one.partition], **self._name(version, one.topic, ids))
 
-    def _name(self, version: int, name: str, ids: dict[str, bytes]) -> dict[str, Any]:
-        if version < 13:
-            return {"topic": name}
-        topic = self.cluster.topics.get(name)
-        return {"topic_id": ids.get(name) or (topic.id if topic else bytes(15) + b"?")}
+def fetch_request(
+    cluster: Cluster,
+    *asked: At,
+    version: int,
+    wait: int = 0,
+    min_bytes: int = 1,
+    max_bytes: int = 50 * MIB,
+    session: int = 0,
+    epoch: int = -1,
+    forget: Sequence[At] = (),
+    committed: bool = False,
+    ids: dict[str, bytes] | None = None,
+    replica: int = -1,
+    rack: str = "",
+) -> FetchRequest:
+    """A request for these partitions, by the ids that their topics have in `cluster` or in `ids`."""
+    request = FetchRequest(
+        max_wait_ms=wait,
+        min_bytes=min_bytes,
+        max_bytes=max_bytes,
+        session_id=session,
+        session_epoch=epoch,
+        isolation_level=1 if committed else 0,
+        rack_id=rack,
+        topics=[_entry(cluster, version, one, ids or {}) for one in asked],
+        forgotten_topics_data=[
+            ForgottenTopic(partitions=[one.partition], **_name(cluster, version, one.topic, ids or {}))
+            for one in forget
+        ],
+    )
+    if version >= 15:
+        request.replica_state.replica_id = replica
+    else:
+        request.replica_id = replica
+    return request
+
+
+def _entry(cluster: Cluster, version: int, one: At, ids: dict[str, bytes]) -> FetchTopic:
+    row = (one.partition, one.epoch, one.offset, one.last_epoch, -1, one.max_bytes, bytes(16), 2**63 - 1)
+    return FetchTopic(partitions=[row], **_name(cluster, version, one.topic, ids))
+
+
+def _name(cluster: Cluster, version: int, name: str, ids: dict[str, bytes]) -> dict[str, Any]:
+    if version < 13:
+        return {"topic": name}
+    topic = cluster.topics.get(name)
+    return {"topic_id": ids.get(name) or (topic.id if topic else bytes(15) + b"?")}

@@ -6,12 +6,12 @@ Kafka: `FetchSession`, `FetchSessionCache`.
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from fakebroker.core.logs.fetching import LogReadResult, PartitionFetch
+from fakebroker.core.logs.fetching import FetchParams, FetchTarget, LogReadResult, PartitionFetch
 from fakebroker.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
-    from fakebroker.core.topics import Topics
+    from fakebroker.core.topics import Partition, Topics
 
 NO_SESSION = 0
 FULL_EPOCH = 0  # makes a session
@@ -35,40 +35,55 @@ def name_of(topics: "Topics", topic_id: bytes) -> str:
 
 
 class SessionPartition:
-    """One partition of a session: its last request, and of its last answer what decides whether to answer (FS-3)."""
+    """One partition of a session: its last request, and of its last answer what decides whether to answer (FS-3).
 
-    __slots__ = ("fetch", "high_watermark", "log_start_offset")
+    `partition` is what the last request found under the name and index, None if nothing that can be read.
+    `caught_up_at` was `partition.changes` when it was last read, if the reader has everything up to its end; else -1.
+    As long as both are the same, another reading would find nothing either.
+    """
+
+    __slots__ = ("caught_up_at", "fetch", "high_watermark", "log_start_offset", "partition")
 
     def __init__(self, fetch: PartitionFetch) -> None:
         self.fetch = fetch
         self.high_watermark = -1
         self.log_start_offset = -1
+        self.partition: Partition | None = None
+        self.caught_up_at = -1
 
-    def take(self, read: LogReadResult) -> bool:
+    def found(self, partition: "Partition | None") -> None:
+        """What a request finds; it has to be read."""
+        self.partition = partition
+        self.caught_up_at = -1
+
+    def take(self, read: LogReadResult, params: FetchParams) -> bool:
         """Remember an answer. Returns whether it has to be sent (FS-5)."""
-        is_news = bool(
-            read.batches
-            or read.code
-            or read.diverging
+        stands = bool(read.batches or read.code or read.diverging)
+        is_news = (
+            stands
             or read.preferred_replica >= 0
             or read.high_watermark != self.high_watermark
             or read.log_start_offset != self.log_start_offset
         )
         self.high_watermark = -1 if read.code else read.high_watermark
         self.log_start_offset = read.log_start_offset
+        # Without records before the high watermark it may only have been the limits that left no room for them.
+        if self.partition is not None and not stands and self.fetch.offset >= read.high_watermark:
+            self.caught_up_at = self.partition.changes if params.only_changes_count else -1
         return is_news
 
 
 class FetchSession:
     """What one client fetches from one broker. `epoch` is the one its next request has to carry."""
 
-    __slots__ = ("created_ms", "epoch", "id", "partitions", "used_ms", "uses_ids")
+    __slots__ = ("created_ms", "epoch", "id", "params", "partitions", "used_ms", "uses_ids")
 
     def __init__(self, session_id: int, uses_ids: bool, now_ms: int) -> None:
         self.id = session_id
         self.uses_ids = uses_ids
         self.epoch = 1
         self.partitions: dict[Key, SessionPartition] = {}  # in the order in which they are served (FS-6)
+        self.params: FetchParams | None = None  # of the last request
         self.created_ms = self.used_ms = now_ms
 
     def update(self, fetches: Iterable[PartitionFetch], forgotten: Iterable[Key]) -> None:
@@ -79,31 +94,49 @@ class FetchSession:
             if known is None:
                 partitions[key_of(one)] = SessionPartition(one)
             else:
-                known.fetch = one._replace(topic=one.topic or known.fetch.topic)
+                one.topic = one.topic or known.fetch.topic
+                known.fetch = one
+                known.caught_up_at = -1
         for key in forgotten:
             partitions.pop(key, None)
 
-    def partition_fetches(self, topics: "Topics") -> list[PartitionFetch]:
-        """Every partition as last requested; topic ids that were unknown then are looked up again (FS-7)."""
-        for known in self.partitions.values():
-            if not known.fetch.topic:
-                known.fetch = known.fetch._replace(topic=name_of(topics, known.fetch.topic_id))
-        return [known.fetch for known in self.partitions.values()]
+    def read_with(self, params: FetchParams) -> None:
+        """A request reads with `params`. If they are new, nothing is known of what it finds."""
+        if params != self.params:
+            self.params = params
+            for known in self.partitions.values():
+                known.caught_up_at = -1
+
+    def unread(self) -> list[SessionPartition]:
+        """The partitions that may have something for the reader, in order. The others have not changed since it had
+        all of them.
+        """
+        # Every partition of every fetch passes here: few steps for one that has nothing.
+        return [
+            known
+            for known in self.partitions.values()
+            if (partition := known.partition) is None or partition.changes != known.caught_up_at
+        ]
+
+    def caught_up(self) -> list[FetchTarget]:
+        """The partitions that `unread` leaves out."""
+        return [
+            (known.fetch, partition)
+            for known in self.partitions.values()
+            if (partition := known.partition) is not None and partition.changes == known.caught_up_at
+        ]
 
     def news(
-        self, answers: Iterable[tuple[PartitionFetch, LogReadResult]]
+        self, answers: Iterable[tuple[SessionPartition, LogReadResult]], params: FetchParams
     ) -> Iterator[tuple[PartitionFetch, LogReadResult]]:
         """Those answers that have to be sent. Partitions with records move to the end (FS-5, FS-6)."""
         partitions = self.partitions
-        for fetch, read in answers:
-            key = key_of(fetch)
-            known = partitions.get(key)
-            if known is None:  # forgotten by another request while this one waited
-                continue
-            if known.take(read):
+        for known, read in answers:
+            if known.take(read, params):
                 if read.batches:
+                    key = key_of(known.fetch)
                     partitions[key] = partitions.pop(key)
-                yield fetch, read
+                yield known.fetch, read
 
 
 class FetchSessions:
@@ -149,12 +182,18 @@ class FetchSessions:
         session.used_ms = now_ms
         self._sessions[session.id] = self._sessions.pop(session.id)
 
-    def create(self, answers: Iterable[tuple[PartitionFetch, LogReadResult]], uses_ids: bool, now_ms: int) -> int:
+    def create(
+        self,
+        answers: Iterable[tuple[PartitionFetch, LogReadResult]],
+        params: FetchParams,
+        uses_ids: bool,
+        now_ms: int,
+    ) -> int:
         """Make a session of a full request's answers. Returns its id, NO_SESSION if the cache is full (FS-2, FS-12)."""
         session = FetchSession(self._new_id(), uses_ids, now_ms)
         for fetch, read in answers:
             known = session.partitions[key_of(fetch)] = SessionPartition(fetch)
-            known.take(read)
+            known.take(read, params)
         if not self._make_room(len(session.partitions), now_ms):
             return NO_SESSION
         self._sessions[session.id] = session

@@ -5,8 +5,9 @@ Records are never decoded here: what is read are the stored batches themselves. 
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fakebroker.core.deadlines import Deadline, Timers
 from fakebroker.errors import ErrorCode
@@ -18,9 +19,14 @@ if TYPE_CHECKING:
     from fakebroker.core.topics import Partition
 
 CONSUMER_REPLICA_ID = -1  # of every client that is not a broker
+NO_TOPIC_ID = bytes(16)
 
 
-class PartitionFetch(NamedTuple):
+# Classes with slots are made and read about three times as fast as named tuples; a fetch of one partition makes four.
+
+
+@dataclass(slots=True, eq=False)
+class PartitionFetch:
     """One partition of a request or session. Epochs below zero are not checked (KIP-320, FT-11, FT-13)."""
 
     topic: str  # "" while a topic id is not known
@@ -31,8 +37,21 @@ class PartitionFetch(NamedTuple):
     leader_epoch: int = -1
     last_fetched_epoch: int = -1
 
+    def at(self, offset: int) -> "PartitionFetch":
+        """The same from another offset."""
+        return PartitionFetch(
+            self.topic,
+            self.topic_id,
+            self.partition,
+            offset,
+            self.max_bytes,
+            self.leader_epoch,
+            self.last_fetched_epoch,
+        )
 
-class FetchParams(NamedTuple):
+
+@dataclass(slots=True)
+class FetchParams:
     """What holds for all partitions of one fetch, as Kafka's `FetchParams`."""
 
     node_id: int
@@ -44,9 +63,20 @@ class FetchParams(NamedTuple):
     from_followers: bool = True  # whether a replica that does not lead may answer (CLU-52: v11+)
     hard_limits: bool = False  # whether max_bytes holds for the first batch, too (FT-30: v0-v2)
     rack: str = ""  # of the client, which then may be sent to a replica there (KIP-392, FT-18); "" for none
+    takes_zstd: bool = True  # whether the client's version knows zstd (KIP-110, FT-17: v10+)
+
+    @property
+    def only_changes_count(self) -> bool:
+        """Whether what a partition gives a reader at its end stays the same while `Partition.changes` does.
+
+        Not for a client with a rack, where the replicas in sync decide as well, nor before v10, where the topic's
+        compression does; a broker's fetch reads up to another end, and there are none here.
+        """
+        return self.replica_id < 0 and not self.rack and self.takes_zstd
 
 
-class LogReadResult(NamedTuple):
+@dataclass(slots=True, eq=False)
+class LogReadResult:
     """What one partition gave. Offsets are -1 beside an error."""
 
     code: ErrorCode = ErrorCode.NONE
@@ -62,7 +92,8 @@ class LogReadResult(NamedTuple):
 FetchTarget = tuple[PartitionFetch, "Partition"]
 
 
-class ReadResult(NamedTuple):
+@dataclass(slots=True, eq=False)
+class ReadResult:
     """What all partitions gave, in the order of the targets."""
 
     reads: list[LogReadResult]
@@ -80,13 +111,15 @@ def read_all(cluster: "Cluster", targets: Sequence[FetchTarget], params: FetchPa
     size_bytes = 0
     ends_wait = False
     at_least_one = not params.hard_limits
-    room = params.max_bytes
+    max_bytes = room = params.max_bytes
     for fetch, partition in targets:
-        read = read_partition(cluster, fetch, partition, params, min(fetch.max_bytes, room), at_least_one)
+        limit = fetch.max_bytes
+        read = read_partition(cluster, fetch, partition, params, limit if limit < room else room, at_least_one)
         reads.append(read)
         if read.batches:
-            size_bytes += sum(map(len, read.batches))
-            room = max(params.max_bytes - size_bytes, 0)
+            for batch in read.batches:
+                size_bytes += len(batch)
+            room = max(max_bytes - size_bytes, 0)
             at_least_one = False
         elif read.code or read.diverging is not None or read.preferred_replica >= 0:
             ends_wait = True
@@ -123,7 +156,8 @@ def read_partition(
         return LogReadResult(ErrorCode.OFFSET_OUT_OF_RANGE)
     if max_bytes < 0:
         return LogReadResult(ErrorCode.UNKNOWN_SERVER_ERROR)  # as Kafka answers to limits below zero
-    end = last_fetchable_offset(log, params)
+    is_committed = params.read_committed
+    end = log.last_fetchable_offset(is_consumer=params.replica_id < 0, read_committed=is_committed)
     batches: Sequence[bytes] = ()
     preferred = preferred_replica(cluster, partition, params) if params.rack else -1
     if diverging is None and preferred < 0 and offset < end:
@@ -135,7 +169,7 @@ def read_partition(
         log.log_start_offset,
         batches,
         diverging,
-        [] if params.read_committed and diverging is None else None,
+        [] if is_committed and diverging is None else None,
         preferred,
     )
 
@@ -176,16 +210,17 @@ def error_for_fetch(
     The order: whether the topic still exists under this id, `Partition.error_for_access`, and for a client that says
     it is a broker, whether that broker is a follower (CLU-53, CLU-58).
     """
-    if cluster.topics.by_id(partition.topic.id) is None:
+    topic_id, fetched_id = partition.topic.id, fetch.topic_id
+    if cluster.topics.by_id(topic_id) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if fetch.topic_id != partition.topic.id and any(fetch.topic_id):
+    if fetched_id != topic_id and fetched_id != NO_TOPIC_ID:
         return ErrorCode.INCONSISTENT_TOPIC_ID
-    replica_id, epoch = params.replica_id, fetch.leader_epoch
+    node_id, replica_id, epoch = params.node_id, params.replica_id, fetch.leader_epoch
     from_followers = params.from_followers and replica_id == CONSUMER_REPLICA_ID
-    code = partition.error_for_access(params.node_id, epoch if epoch >= 0 else -1, only_leader=not from_followers)
-    if code or replica_id < 0 or partition.leader != params.node_id:
+    code = partition.error_for_access(node_id, epoch if epoch >= 0 else -1, only_leader=not from_followers)
+    if code or replica_id < 0 or partition.leader != node_id:
         return code
-    is_follower = replica_id != params.node_id and replica_id in partition.replicas
+    is_follower = replica_id != node_id and replica_id in partition.replicas
     return ErrorCode.NONE if is_follower else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
@@ -218,9 +253,13 @@ class DelayedFetch:
         self._available = [0] * len(targets)
         self._total = 0
 
-    def begin(self, now: Instant) -> bool:
-        """Start to wait. False if there is enough already: then nothing was started."""
-        if any(self._is_enough(index) for index in range(len(self._targets))):
+    def begin(self, now: Instant, look_at: int) -> bool:
+        """Start to wait. False if there is enough already: then nothing was started.
+
+        `look_at` is how many targets, from the first on, may have something; of the others the caller knows that they
+        have nothing.
+        """
+        if any(self._is_enough(index) for index in range(look_at)):
             self._deadline.end()
             return False
         for index, (_, partition) in enumerate(self._targets):

@@ -279,7 +279,8 @@ class PartitionLog:
         Together at most `max_bytes`; with `at_least_one` the first may be larger (FT-6, FT-9, FT-16, SE-2). Empty if
         there is nothing. The caller has checked that `offset` is in range (FT-10).
         """
-        self.materialize_pending()
+        if self._pending:
+            self.materialize_pending()
         segment: Segment = self._active
         if offset >= segment.base_offset:
             return segment.read(offset, max_bytes, end, at_least_one=at_least_one)
@@ -442,7 +443,8 @@ class PartitionLog:
         self.wake(now)
 
     def wake(self, now: Instant) -> None:
-        """Call the waiters: the log, its leader or its topic has changed."""
+        """Call the waiters, and count: the log, its leader, its replicas or its topic has changed."""
+        self.partition.changes += 1
         if self.waiters:
             for wake in list(self.waiters.values()):
                 wake(now)

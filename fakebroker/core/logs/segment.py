@@ -110,10 +110,14 @@ class Segment:
 
     def read(self, offset: int, max_bytes: int, end: int, *, at_least_one: bool) -> list[bytes]:
         """Whole batches from `offset` on that begin before `end` and fit into `max_bytes` (FT-6, FT-9)."""
-        first = self.batch_index_of(offset)
-        start = self.ends[first - 1] if first else 0
-        beyond = bisect_left(self.offsets, end)
-        fitting = bisect_right(self.ends, start + max_bytes)
+        offsets, ends = self.offsets, self.ends
+        first = bisect_left(offsets, offset)
+        if first == len(offsets) or offsets[first] != offset:  # most readers go on where a batch begins
+            first = self.batch_index_of(offset)
+        start = ends[first - 1] if first else 0
+        # Most read up to the end: a comparison tells them.
+        beyond = len(offsets) if not offsets or end > offsets[-1] else bisect_left(offsets, end)
+        fitting = bisect_right(ends, start + max_bytes, first)
         if fitting <= first and at_least_one:
             fitting = first + 1
         return self.batches[first : min(beyond, fitting)]
