@@ -12,7 +12,7 @@ from fakebroker.schema import Int16, Int32, Int64, Message, Row, Str, Struct, Uu
 class OffsetCommitRequestPartition(Row):
     partition_index: Int32 = field("0+")
     committed_offset: Int64 = field("0+", varies=True)
-    committed_leader_epoch: Int32 = field("6+", default=-1, ignorable=True, varies=True)
+    committed_leader_epoch: Int32 = field("6+", default=-1, ignorable=True)
     commit_timestamp: Int64 = field("1", default=-1)
     committed_metadata: Str | None = field("0+", nullable="0+")
 
