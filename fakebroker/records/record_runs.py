@@ -14,82 +14,93 @@ compared in C, all records at once, which costs less than the flat loop spends o
 The attributes (second column), keys and values may be anything: they are not checked.
 """
 
-NO_RUN = 0, 1 << 65, -1 << 65  # no records; deltas so that neither is the lowest or highest of anything
-_FEWEST = 4  # for fewer records the loop is as fast
+from array import array
+from sys import byteorder
 
-# Columns of varints that are even in zigzag, that is not negative; negative ones are left to the loop.
+from fakebroker.records.usual_records import bytes_counted
+
+Run = tuple[int, int, int, int, bool]
+"""Position after its records, index of the record there, lowest and highest timestamp delta (ms), is a key null."""
+
+FEWEST_IN_RUN = 8
+"""Fewer records are scanned as fast one by one."""
+
+_MOST_IN_RUN = 1024  # for a batch that is no run must not pay for long columns
+
+# Columns of varints that are even in zigzag, that is not negative; negative ones are left to others.
 _ONE_BYTE = bytes(range(0, 128, 2))  # the varint of n at index n, for n < 64
 _LOW = bytes(delta << 1 & 127 | 128 for delta in range(8192))  # the first byte of the two-byte varint of n at index n
 _HIGH = bytes(delta >> 6 for delta in range(8192))  # and its second byte
 _ANY_HIGH = bytes(range(128))
 
 
-def run_after(data: bytes, record: int, step: int, index: int, most: int) -> tuple[int, int, int]:
-    """How many of the next `most` records are laid out like the one at position `record`.
+def scan_run(data: bytes, at: int, index: int, count: int) -> Run | None:
+    """Scan a run of records: from the `index`-th on, which is at position `at`, up to but without the `count`-th.
 
-    Returns that number with the lowest and the highest timestamp delta of these records in zigzag; NO_RUN if there are
-    too few. A record is counted only if it is right in everything that the flat loop checks.
-
-    The caller has checked of the record at `record` that
-
-    - it is the `index`-th of its batch, and its offset delta says so,
-    - it is valid and `step` bytes long,
-    - its varints have one or two bytes each,
-    - it has no headers.
+    None if there are too few that begin alike, or one of these is otherwise: a run counts only if all its records are
+    right in everything that `scan_usual` checks.
     """
     # As many as there is room for, and of these as many as begin with the same byte of their length.
-    count = min(most, (len(data) - record) // step - 1)
-    lengths = data[record + step : record + step * count + 1 : step]
-    count -= len(lengths.lstrip(data[record : record + 1]))
-    if count < _FEWEST:
-        return NO_RUN
-    span = step * count + 1  # data[p + step : p + span : step] is the column at p, without the record at `record`
-    delta_at = record + (2 if data[record] < 128 else 3)
-    offset_at = delta_at + (1 if data[delta_at] < 128 else 2)
-    key_at = offset_at + (1 if data[offset_at] < 128 else 2)
-    for position in _layout(data, record, delta_at, key_at, step):
-        if data[position + step : position + span : step].count(data[position]) != count:
-            return NO_RUN
-    # Offset deltas must be index + 1, index + 2, ...: slices of tables. Where they come to need two bytes, the slice of
-    # the one-byte table is too short, and the run ends in NO_RUN.
-    numbers = slice(index + 1, index + 1 + count)
-    if data[offset_at + step : offset_at + span : step] != (_ONE_BYTE if key_at - offset_at == 1 else _LOW)[numbers]:
-        return NO_RUN
-    if key_at - offset_at == 2 and data[offset_at + 1 + step : offset_at + 1 + span : step] != _HIGH[numbers]:
-        return NO_RUN
-    low = data[delta_at + step : delta_at + span : step]
-    if offset_at - delta_at == 1:
+    step = bytes_counted(data, at)
+    most = min(count - index, (len(data) - at) // step, _MOST_IN_RUN)
+    lengths = data[at : at + step * most : step]
+    most -= len(lengths.lstrip(lengths[:1]))
+    if most < FEWEST_IN_RUN:
+        return None
+    end = at + step * most  # data[p:end:step] is the column at p, a position in the first record
+    delta_at = at + 2 + (data[at] > 127)
+    offset_at = delta_at + 1 + (data[delta_at] > 127)
+    key_at = offset_at + 1 + (index > 63)
+    if not _are_offsets(data, slice(offset_at, end, step), slice(index, index + most)):
+        return None
+    positions = _same_in_all(data, at, key_at, at + step - 1)
+    if positions is None:
+        return None
+    for position in positions:
+        if data[position:end:step].count(data[position]) != most:
+            return None
+    low = data[delta_at:end:step]
+    if offset_at - delta_at == 2:
+        deltas = _long_deltas(low, data[delta_at + 1 : end : step])
+    else:
         # Deleting the even values under 128 must leave nothing: each delta is one byte and not negative.
-        return NO_RUN if low.translate(None, _ONE_BYTE) else (count, min(low), max(low))
-    return _with_long_deltas(count, low, data[delta_at + 1 + step : delta_at + 1 + span : step])
+        deltas = None if low.translate(None, _ONE_BYTE) else (min(low) >> 1, max(low) >> 1)
+    return None if deltas is None else (end, index + most, *deltas, data[key_at] == 1)
 
 
-def _layout(data: bytes, record: int, delta_at: int, key_at: int, step: int) -> list[int]:
-    """The positions of the bytes that must be the same in every record of the run.
+def _are_offsets(data: bytes, column: slice, numbers: slice) -> bool:
+    """Whether the offset deltas that begin in a column are these numbers.
 
-    They are the second byte of the length if there is one, the lengths of key and value, the number of headers.
+    All must have as many bytes as the first: where they come to need more, the slice of the table is too short.
     """
-    positions = [record + step - 1, key_at]
-    if delta_at == record + 3:
-        positions.append(record + 1)
-    key = data[key_at]
-    value_at = key_at + 1
-    if key > 127:
-        positions.append(value_at)
-        key = key & 127 | data[value_at] << 7
-        value_at += 1
-    if not key & 1:
-        value_at += key >> 1
-    positions.append(value_at)
-    if data[value_at] > 127:
-        positions.append(value_at + 1)
+    if numbers.start < 64:
+        return data[column] == _ONE_BYTE[numbers]
+    second = slice(column.start + 1, column.stop, column.step)
+    return data[column] == _LOW[numbers] and data[second] == _HIGH[numbers]
+
+
+def _same_in_all(data: bytes, at: int, key_at: int, last: int) -> list[int] | None:
+    """The positions of the bytes that must be the same in every record of a run, which begins with that at `at`.
+
+    They are the second byte of the length if there is one, the lengths of key and value, and, at `last`, the number of
+    headers. None if the first record itself is not right.
+    """
+    value_at = key_at + bytes_counted(data, key_at)
+    if value_at >= last or value_at + bytes_counted(data, value_at) != last or data[last]:
+        return None
+    positions = [last, key_at, value_at]
+    positions += [length_at + 1 for length_at in (at, key_at, value_at) if data[length_at] > 127]
     return positions
 
 
-def _with_long_deltas(count: int, low: bytes, high: bytes) -> tuple[int, int, int]:
-    """The result of `run_after` for timestamp deltas of two bytes, whose columns are `low` and `high`."""
-    if low.translate(None, _LOW) or high.translate(None, _ANY_HIGH):
-        return NO_RUN
-    deltas = list(zip(high, low, strict=True))  # compared by the high byte first
-    first, last = min(deltas), max(deltas)
-    return count, first[1] & 127 | first[0] << 7, last[1] & 127 | last[0] << 7
+def _long_deltas(first: bytes, second: bytes) -> tuple[int, int] | None:
+    """The lowest and highest of timestamp deltas of two bytes, whose columns are given (ms); None if one is wrong."""
+    if first.translate(None, _LOW) or second.translate(None, _ANY_HIGH):
+        return None
+    interleaved = bytearray(2 * len(first))
+    interleaved[::2], interleaved[1::2] = first, second
+    numbers = array("H", interleaved)
+    if byteorder == "big":
+        numbers.byteswap()
+    low, high = min(numbers), max(numbers)
+    return (low & 126) + (low >> 8 << 7) >> 1, (high & 126) + (high >> 8 << 7) >> 1

@@ -3,8 +3,8 @@
 Every record that is produced passes here, so this is the hottest loop of Produce. A record is checked in one of three
 ways, from cheap to dear; layout.py draws a record:
 
-1. By columns (record_runs.py): many records laid out like the one before them, all at once.
-2. In the flat loop `_scan_records`: varints of one or two bytes are read in place, nothing is copied or called.
+1. By columns (record_runs.py): many records that are laid out alike, all at once.
+2. One by one in a flat loop (usual_records.py): the fields of a record are read all at once, nothing is copied.
 3. By `decode_record`, the exact decoder: "unusual" records, which are those with headers, with longer varints, and all
    that are wrong. It alone raises InvalidRecord, so what is wrong is said in one place.
 """
@@ -17,23 +17,19 @@ from fakebroker.records.compression import DECOMPRESSED_LIMIT_BYTES, STEP_BYTES,
 from fakebroker.records.faults import InvalidRecord, TooLarge
 from fakebroker.records.layout import CODEC_BITS, HEADER_BYTES, LENGTH_END, NO_TIMESTAMP
 from fakebroker.records.record_codec import decode_record
-from fakebroker.records.record_runs import NO_RUN, run_after
+from fakebroker.records.record_runs import FEWEST_IN_RUN, scan_run
+from fakebroker.records.usual_records import NO_DELTAS, scan_usual
 
 RECORDS_PER_STEP = 20_000
+_PAUSE_AFTER_NO_RUN = 64  # records
 _BYTES_PER_STEP = 1 << 20  # of unusual records; the others are bounded by RECORDS_PER_STEP
 
 _SMALLEST_RECORD_BYTES = 7  # length, attributes, two deltas, two lengths, number of headers: a byte each
 
 
-class _Part(NamedTuple):
-    """What was seen of some records that follow one another."""
-
-    end: int  # the position after the last
-    next: int  # the index of the record there
-    low_delta: int  # lowest and highest timestamp delta, ms
-    high_delta: int
-    has_null_key: bool
-    misplaced: int | None  # as in Scan
+_Part = tuple[int, int, int, int, bool, int | None]
+"""What was seen of some records that follow one another: the position after the last, the index of the record there,
+lowest and highest timestamp delta (ms), whether there is a null key, and the misplaced record as in Scan."""
 
 
 class Scan(NamedTuple):
@@ -48,10 +44,6 @@ class Scan(NamedTuple):
 
 class LongScan(Exception):
     """There is more to scan than fits into one step."""
-
-
-class _Unusual(Exception):
-    """This record is not for the flat loop but for `decode_record`."""
 
 
 def scan(batch: bytes, header: BatchHeader | None = None, limit_bytes: int = DECOMPRESSED_LIMIT_BYTES) -> Scan:
@@ -93,9 +85,9 @@ def scan_in_steps(
     count = header.records_count
     _check_count(header, len(data))
     parts = [_scan_records(data, 0, 0, min(RECORDS_PER_STEP, count), _BYTES_PER_STEP)]
-    while parts[-1].next < count:
+    while parts[-1][1] < count:
         yield
-        at, index = parts[-1].end, parts[-1].next
+        at, index = parts[-1][:2]
         parts.append(_scan_records(data, at, index, min(index + RECORDS_PER_STEP, count), at + _BYTES_PER_STEP))
     return _result(header, data, 0, _joined(parts))
 
@@ -124,92 +116,41 @@ def _result(header: BatchHeader, data: bytes, start: int, part: _Part) -> Scan:
 
 def _joined(parts: Sequence[_Part]) -> _Part:
     """What was seen of several runs of records that follow one another, as one."""
-    return _Part(
-        end=parts[-1].end,
-        next=parts[-1].next,
-        low_delta=min(part.low_delta for part in parts),
-        high_delta=max(part.high_delta for part in parts),
-        has_null_key=any(part.has_null_key for part in parts),
-        misplaced=next((part.misplaced for part in parts if part.misplaced is not None), None),
-    )
+    _, _, lows, highs, null_keys, misplaced = zip(*parts, strict=True)
+    end, index, *_ = parts[-1]
+    return end, index, min(lows), max(highs), any(null_keys), next((at for at in misplaced if at is not None), None)
 
 
 def _scan_records(data: bytes, at: int, index: int, count: int, until: int) -> _Part:
     """Scan the records from the `index`-th, which is at position `at`, up to but without the `count`-th.
 
     Ends earlier after an unusual record that ends after position `until`. Raises InvalidRecord.
-
-    Long because it is flat: a call for each of the five varints would double the cost of Produce. Numbers stay in
-    zigzag, where n is 2n if it is not negative, and odd if it is; so `x >> 1` is the value of an even x, and the low
-    bit of a length says "null". A two-byte varint is `first - 128 + (second << 7)`.
     """
-    low, high, odd_keys, misplaced = NO_RUN[1], NO_RUN[2], 0, None
-    step, first = 0, index  # bytes of the last record, to find runs; where this call began
+    low, high = NO_DELTAS
+    has_null_key, misplaced = False, None
+    try_run_at = index
     while index < count:
-        record = at
-        try:
-            size = data[at]
-            if size > 127:
-                at += 1
-                if (second := data[at]) > 127:
-                    raise _Unusual
-                size += (second << 7) - 128
-            end = at + 1 + (size >> 1)
-            delta = data[at + 2]  # after the attributes, which have no meaning
-            if delta > 127:
-                at += 1
-                if (second := data[at + 2]) > 127:
-                    raise _Unusual
-                delta += (second << 7) - 128
-            offset = data[at + 3]
-            if offset > 127:
-                at += 1
-                if (second := data[at + 3]) > 127:
-                    raise _Unusual
-                offset += (second << 7) - 128
-            key = data[at + 4]
-            at += 5
-            if key > 127:
-                if (second := data[at]) > 127:
-                    raise _Unusual
-                key += (second << 7) - 128
-                at += 1
-            if not key & 1:  # else null: no bytes
-                at += key >> 1
-            value = data[at]
-            at += 1
-            if value > 127:
-                if (second := data[at]) > 127:
-                    raise _Unusual
-                value += (second << 7) - 128
-                at += 1
-            at += 1 if value & 1 else 1 + (value >> 1)  # with the byte that counts headers
-            # Usual is: the fields end where the length says, no headers, the offset delta is the index (2 * index in
-            # zigzag), length and timestamp delta are not negative.
-            if at != end or data[at - 1] or offset != index + index or (size | delta) & 1:
-                raise _Unusual
-            if at - record != step and index > first:
-                step = at - record
-            elif data[at : at + 1] == data[record : record + 1]:  # as long as the one before and the next: a run?
-                step = at - record
-                alike, least, most = run_after(data, record, step, index, count - index - 1)
-                index, at = index + alike, at + alike * step
-                low, high = min(low, least), max(high, most)
-        except (IndexError, _Unusual):
-            at, delta, offset, key = _decode_unusual(data, record, index)
-            delta += delta  # doubled like those of the loop, but with its sign
-            step = 0
+        begin, run = index, None
+        if index >= try_run_at and count - index >= FEWEST_IN_RUN:
+            run = scan_run(data, at, index, count)
+            if run is None:
+                try_run_at = index + _PAUSE_AFTER_NO_RUN
+        at, index, least, most, is_null = run or scan_usual(data, at, index, count)
+        if index == begin:
+            at, delta, offset, is_null = _decode_unusual(data, at, index)
+            least = most = delta
             if offset != index and misplaced is None:
                 misplaced = index
+            index += 1
             if at > until:
-                count = index + 1
-        odd_keys |= key
-        if delta > high:
-            high = delta
-        if delta < low:
-            low = delta
-        index += 1
-    return _Part(at, index, low >> 1, high >> 1, bool(odd_keys & 1), misplaced)
+                count = index
+        if is_null:
+            has_null_key = True
+        if most > high:
+            high = most
+        if least < low:
+            low = least
+    return at, index, low, high, has_null_key, misplaced
 
 
 def _decode_unusual(data: bytes, record: int, index: int) -> tuple[int, int, int, bool]:

@@ -1,0 +1,89 @@
+"""The flat loop over usual records."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from fakebroker.records.batch import build_batch
+from fakebroker.records.layout import HEADER_BYTES
+from fakebroker.records.record_codec import Record, decode_record, encode_record
+from fakebroker.records.usual_records import NO_DELTAS, scan_usual
+
+# Around the sizes from which on a length has another width.
+SIZES = st.sampled_from([0, 1, 55, 56, 57, 58, 62, 63, 64, 65, 127, 128, 300, 8100])
+BLOBS = st.none() | SIZES.map(bytes)
+DELTAS = st.sampled_from([0, 1, 63, 64, 65, 8191])
+
+
+def payload(records: list[Record]) -> bytes:
+    return build_batch(records, base_offset=0)[HEADER_BYTES:]
+
+
+def scan_all(data: bytes, count: int) -> tuple[int, int, int, bool]:
+    """Position after the last of `count` records, lowest and highest delta, whether there is a null key."""
+    at = index = 0
+    lows, highs, null_keys = [], [], []
+    while index < count:
+        begin = index
+        at, index, low, high, has_null_key = scan_usual(data, at, index, count)
+        assert index > begin, f"record {index} does not count as usual"
+        lows.append(low)
+        highs.append(high)
+        null_keys.append(has_null_key)
+    return at, min(lows), max(highs), any(null_keys)
+
+
+@given(st.lists(st.tuples(BLOBS, BLOBS, DELTAS), min_size=1, max_size=12))
+@example([(None, None, 0)])
+@example([(b"k", bytes(n), n) for n in range(140)])
+@example([(bytes(n), None, 3) for n in range(140)])
+def test_right_records_are_usual(rows: list[tuple]) -> None:
+    """Whatever widths their fields have, up to two bytes each; the last may be as short as a record can be."""
+    rows = [(None, None, 0), *rows] if rows[0][2] else rows  # times count from the first record's
+    records = [Record(n, 1000 + delta, key, value) for n, (key, value, delta) in enumerate(rows)]
+    records[0] = records[0]._replace(timestamp_ms=1000)
+    data = payload(records)
+    deltas = [record.timestamp_ms - 1000 for record in records]
+    has_null_key = any(record.key is None for record in records)
+    assert scan_all(data, len(records)) == (len(data), min(deltas), max(deltas), has_null_key)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Record(1, 0, b"k", b"v", [(b"h", b"1")]),
+        Record(2, 0, b"k", b"v"),
+        Record(0, 0, b"k", b"v"),
+        Record(1, -1, b"k", b"v"),
+        Record(1, 8192, b"k", b"v"),
+        Record(1, 0, bytes(8192), b"v"),
+        Record(1, 0, b"k", bytes(8192)),
+    ],
+)
+def test_unusual_records_end_the_scan(record: Record) -> None:
+    """Headers, an offset out of place, negative times and whatever takes three bytes are for others."""
+    usual = payload([Record(0, 0, b"k", b"v")])
+    data = usual + encode_record(record, 0, 0)
+    assert scan_usual(data, 0, 0, 2) == (len(usual), 1, 0, 0, False)
+    assert scan_usual(data, len(usual), 1, 2) == (len(usual), 1, *NO_DELTAS, False)
+
+
+@given(st.data(), st.sampled_from([None, b"", b"key", bytes(64), bytes(70)]), SIZES, st.integers(0, 8191), DELTAS)
+def test_what_is_usual_is_right(
+    data: st.DataObject, key: bytes | None, value_bytes: int, index: int, delta_ms: int
+) -> None:
+    """One byte before the value changed: what still counts as usual, the exact decoder reads alike."""
+    record = bytearray(encode_record(Record(index, delta_ms, key, bytes(value_bytes)), 0, 0))
+    record[data.draw(st.integers(0, min(len(record), 90) - 1))] = data.draw(st.integers(0, 255))
+    changed = bytes(record)
+    at, after, low, high, has_null_key = scan_usual(changed, 0, index, index + 1)
+    if after > index:
+        end, timestamp_delta, offset_delta, key, _, headers = decode_record(changed, 0, index)
+        assert (at, low, high, offset_delta, has_null_key, headers) == (
+            end,
+            timestamp_delta,
+            timestamp_delta,
+            index,
+            key is None,
+            [],
+        )
