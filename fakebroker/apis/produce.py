@@ -11,9 +11,9 @@ on. The quota delay of PD-28 waits for quotas.
 """
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fakebroker.apis.call import Call, Steps
+from fakebroker.apis.call import Again, Call, Steps
 from fakebroker.apis.leader_hint import name_leader
 from fakebroker.core.logs.appends import AppendError, AppendErrorContent
 from fakebroker.core.logs.delayed_produce import DelayedProduce, ProduceTarget, target_of
@@ -30,6 +30,7 @@ from fakebroker.core.logs.produce_validation import (
 from fakebroker.core.logs.request_scans import SHORT_BATCH_BYTES, RequestScans
 from fakebroker.errors import CloseConnection, ErrorCode
 from fakebroker.records.record_scan import LongScan
+from fakebroker.wire.layout import AnswerTemplate
 from fakebroker.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
@@ -72,37 +73,42 @@ class _Part(NamedTuple):
 
 def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
     """Append to each partition on its own: an error of one leaves the others as they are (PD-24)."""
-    return _single_batch(call, request) or call.work(_each_partition(call, request), must_finish=True)
+    return call.work(_each_partition(call, request), must_finish=True)
 
 
-def _single_batch(call: Call, request: ProduceRequest) -> ProduceResponse | None:
-    """The fast path: append the only batch of a request, which is what producers nearly always send.
+def again(call: Call, request: ProduceRequest, response: ProduceResponse) -> Again | None:
+    """The next batches of a producer for one partition, of whatever size: only the batch and the log are asked anew.
 
-    Returns None if the request is not of this kind or anything is wrong with it. Nothing has changed then, so
-    `_each_partition` starts over and gives the answer.
+    Whatever is not a single short batch that can be appended and answered at once starts over on the general way.
     """
-    if len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
-        return None
-    if call.version < 7 or not request.acks:
-        return None
-    entry = request.topic_data[0]
-    data = entry.partition_data[0]
+    if call.version < 7 or len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
+        return None  # before v7 a batch may not be compressed with zstd (PD-13)
+    entry, answered = request.topic_data[0], response.responses[0].partition_responses[0]
     topic = _topic(call, entry)
-    partition = topic.partition(data.index) if topic is not None else None
-    if partition is None or not is_single_batch(data.records) or partition.is_lagging:
+    partition = topic.partition(answered.index) if topic is not None else None
+    if partition is None or answered.error_code:
         return None
-    try:
-        appended = append(partition, call.node.id, data.records, request.acks, call.now)
-    except (AppendError, LongScan):
-        return None
-    answer = TopicProduceResponse(
-        name=entry.name, topic_id=entry.topic_id, partition_responses=[_accepted(data.index, appended)]
-    )
-    return ProduceResponse(responses=[answer], node_endpoints=[])
+    topics, acks = call.cluster.topics, request.acks
+    changes = topics.changes
+    body = response.encode(call.version)
+    template = AnswerTemplate(body, ProduceResponse.locator(call.version)(body, 0))
+
+    def answer(call: Call, values: tuple[Any, ...]) -> bytes | list[bytes] | None:
+        (records,) = values
+        if topics.changes != changes or partition.is_lagging or not is_single_batch(records):
+            return None
+        try:
+            appended = append(partition, call.node.id, records, acks, call.now)
+        except (AppendError, LongScan):
+            return None
+        assert appended is not None  # there is a batch
+        return template.fill(*appended)
+
+    return answer
 
 
 def _each_partition(call: Call, request: ProduceRequest) -> Steps[ProduceResponse]:
-    """The general path. An append is one step; the scan of a long batch before it takes more of them."""
+    """Partition by partition. An append is one step; the scan of a long batch before it takes more of them."""
     entries = _merged(request.topic_data)
     request_error = first_request_error(
         (data.records for entry in entries for data in entry.partition_data),
