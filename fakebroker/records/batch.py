@@ -110,12 +110,13 @@ def parse_header(data: bytes, position: int = 0) -> BatchHeader:
     """
     if len(data) - position < HEADER_BYTES:
         raise InvalidRecord(f"a batch needs {HEADER_BYTES} bytes of header, {max(len(data) - position, 0)} are there")
-    header = BatchHeader._make(_HEADER.unpack_from(data, position))
-    if header.magic != 2:
-        raise InvalidRecord(f"magic {header.magic} where a batch of format 2 was expected")
-    if not HEADER_BYTES <= header.length + LENGTH_END <= len(data) - position:
-        raise InvalidRecord(f"a batch of {header.length} + 12 bytes in {len(data) - position} bytes of data")
-    return header
+    fields = _HEADER.unpack_from(data, position)
+    length, magic = fields[1], fields[3]
+    if magic != 2:
+        raise InvalidRecord(f"magic {magic} where a batch of format 2 was expected")
+    if not HEADER_BYTES <= length + LENGTH_END <= len(data) - position:
+        raise InvalidRecord(f"a batch of {length} + 12 bytes in {len(data) - position} bytes of data")
+    return tuple.__new__(BatchHeader, fields)  # as BatchHeader(*fields), in half the time
 
 
 def peek(data: bytes, position: int = 0) -> tuple[int, int] | None:

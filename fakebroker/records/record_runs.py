@@ -32,6 +32,10 @@ _ONE_BYTE = bytes(range(0, 128, 2))  # the varint of n at index n, for n < 64
 _LOW = bytes(delta << 1 & 127 | 128 for delta in range(8192))  # the first byte of the two-byte varint of n at index n
 _HIGH = bytes(delta >> 6 for delta in range(8192))  # and its second byte
 _ANY_HIGH = bytes(range(128))
+_ALONE = [bytes([byte]) for byte in range(256)]
+_ODD_OR_LONG = int.from_bytes(
+    b"\x81" * _MOST_IN_RUN, "big"
+)  # the bits that are not set in a column of _ONE_BYTE's bytes
 
 
 def scan_run(data: bytes, at: int, index: int, count: int) -> Run | None:
@@ -39,62 +43,59 @@ def scan_run(data: bytes, at: int, index: int, count: int) -> Run | None:
 
     None if there are too few that begin alike, or one of these is otherwise: a run counts only if all its records are
     right in everything that `scan_usual` checks.
+
+    What costs here is the number of columns, so each is compared in the way that is cheapest for some dozen bytes.
     """
     # As many as there is room for, and of these as many as begin with the same byte of their length.
     step = bytes_counted(data, at)
     most = min(count - index, (len(data) - at) // step, _MOST_IN_RUN)
+    length = data[at]
     lengths = data[at : at + step * most : step]
-    most -= len(lengths.lstrip(lengths[:1]))
+    if lengths != _ALONE[length] * most:
+        most -= len(lengths.lstrip(_ALONE[length]))
     if most < FEWEST_IN_RUN:
         return None
     end = at + step * most  # data[p:end:step] is the column at p, a position in the first record
-    delta_at = at + 2 + (data[at] > 127)
-    offset_at = delta_at + 1 + (data[delta_at] > 127)
-    key_at = offset_at + 1 + (index > 63)
-    if not _are_offsets(data, slice(offset_at, end, step), slice(index, index + most)):
-        return None
-    positions = _same_in_all(data, at, key_at, at + step - 1)
-    if positions is None:
-        return None
-    for position in positions:
-        if data[position:end:step].count(data[position]) != most:
-            return None
-    low = data[delta_at:end:step]
-    if offset_at - delta_at == 2:
-        deltas = _long_deltas(low, data[delta_at + 1 : end : step])
+    delta_at = at + 3 if length > 127 else at + 2
+    offset_at = delta_at + 1 if data[delta_at] < 128 else delta_at + 2
+    if index < 64:
+        key_at, offsets = offset_at + 1, _ONE_BYTE
     else:
-        # Deleting the even values under 128 must leave nothing: each delta is one byte and not negative.
-        deltas = None if low.translate(None, _ONE_BYTE) else (min(low) >> 1, max(low) >> 1)
-    return None if deltas is None else (end, index + most, *deltas, data[key_at] == 1)
-
-
-def _are_offsets(data: bytes, column: slice, numbers: slice) -> bool:
-    """Whether the offset deltas that begin in a column are these numbers.
-
-    All must have as many bytes as the first: where they come to need more, the slice of the table is too short.
-    """
-    if numbers.start < 64:
-        return data[column] == _ONE_BYTE[numbers]
-    second = slice(column.start + 1, column.stop, column.step)
-    return data[column] == _LOW[numbers] and data[second] == _HIGH[numbers]
-
-
-def _same_in_all(data: bytes, at: int, key_at: int, last: int) -> list[int] | None:
-    """The positions of the bytes that must be the same in every record of a run, which begins with that at `at`.
-
-    They are the second byte of the length if there is one, the lengths of key and value, and, at `last`, the number of
-    headers. None if the first record itself is not right.
-    """
-    value_at = key_at + bytes_counted(data, key_at)
-    if value_at >= last or value_at + bytes_counted(data, value_at) != last or data[last]:
+        key_at, offsets = offset_at + 2, _LOW
+        if data[offset_at + 1 : end : step] != _HIGH[index : index + most]:
+            return None
+    # Where offset deltas come to need more bytes, the slice of the table is too short.
+    if data[offset_at:end:step] != offsets[index : index + most]:
         return None
+    value_at = key_at + bytes_counted(data, key_at)
+    last = at + step - 1
+    if value_at >= last or value_at + bytes_counted(data, value_at) != last or data[last]:
+        return None  # the first record itself is not right
+    # The same in all: the number of headers, the lengths of key and value, and the second bytes of lengths.
     positions = [last, key_at, value_at]
-    positions += [length_at + 1 for length_at in (at, key_at, value_at) if data[length_at] > 127]
-    return positions
+    if length > 127:
+        positions.append(at + 1)
+    if data[value_at] > 127:
+        positions.append(value_at + 1)
+    if data[key_at] > 127:
+        positions.append(key_at + 1)
+    for position in positions:
+        if data[position:end:step] != _ALONE[data[position]] * most:
+            return None
+    deltas = _deltas(data[delta_at:end:step], data[delta_at + 1 : end : step] if offset_at - delta_at == 2 else None)
+    return deltas and (end, index + most, *deltas, data[key_at] == 1)
 
 
-def _long_deltas(first: bytes, second: bytes) -> tuple[int, int] | None:
-    """The lowest and highest of timestamp deltas of two bytes, whose columns are given (ms); None if one is wrong."""
+def _deltas(first: bytes, second: bytes | None) -> tuple[int, int] | None:
+    """The lowest and highest of the timestamp deltas in a column, or in two if they have two bytes (ms).
+
+    None if one is negative or of another width.
+    """
+    if second is None:
+        if int.from_bytes(first, "big") & _ODD_OR_LONG:
+            return None
+        in_order = sorted(first)
+        return in_order[0] >> 1, in_order[-1] >> 1
     if first.translate(None, _LOW) or second.translate(None, _ANY_HIGH):
         return None
     interleaved = bytearray(2 * len(first))

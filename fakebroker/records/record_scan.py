@@ -58,8 +58,9 @@ def scan(batch: bytes, header: BatchHeader | None = None, limit_bytes: int = DEC
         data, start = payload_of(batch, header, limit_bytes), 0
     else:
         data, start = batch, HEADER_BYTES  # not copied
-    _check_count(header, len(data) - start)
-    return _result(header, data, start, _scan_records(data, start, 0, header.records_count, len(data)))
+    size_bytes = len(data)
+    count = _checked_count(header, size_bytes - start)
+    return _result(header, data, start, _scan_records(data, start, 0, count, size_bytes))
 
 
 def short_scan(batch: bytes, header: BatchHeader) -> Scan:
@@ -82,8 +83,7 @@ def scan_in_steps(
         unpacked = yield from decompress_in_steps(codec, data, limit_bytes)
         data = cast("bytes", unpacked)  # a bytearray will do here, and is not copied
         yield
-    count = header.records_count
-    _check_count(header, len(data))
+    count = _checked_count(header, len(data))
     parts = [_scan_records(data, 0, 0, min(RECORDS_PER_STEP, count), _BYTES_PER_STEP)]
     while parts[-1][1] < count:
         yield
@@ -92,9 +92,12 @@ def scan_in_steps(
     return _result(header, data, 0, _joined(parts))
 
 
-def _check_count(header: BatchHeader, size_bytes: int) -> None:
-    if not 0 <= header.records_count <= size_bytes // _SMALLEST_RECORD_BYTES:
-        raise InvalidRecord(f"{header.records_count} records in {size_bytes} bytes")
+def _checked_count(header: BatchHeader, size_bytes: int) -> int:
+    """The number of records that the header tells. Raises InvalidRecord if so many do not fit into the bytes."""
+    count = header.records_count
+    if not 0 <= count <= size_bytes // _SMALLEST_RECORD_BYTES:
+        raise InvalidRecord(f"{count} records in {size_bytes} bytes")
+    return count
 
 
 def _result(header: BatchHeader, data: bytes, start: int, part: _Part) -> Scan:
@@ -102,16 +105,17 @@ def _result(header: BatchHeader, data: bytes, start: int, part: _Part) -> Scan:
 
     Raises InvalidRecord.
     """
-    end, _, low_delta, high_delta, has_null_key, misplaced = part
+    end, count, low_delta, high_delta, has_null_key, misplaced = part
     if end != len(data):
-        raise InvalidRecord(f"{len(data) - end} bytes are left over after {header.records_count} records")
-    size_bytes = end - start
-    if not header.records_count:
-        return Scan(NO_TIMESTAMP, NO_TIMESTAMP, False, None, size_bytes)
-    min_ms, max_ms = header.base_timestamp_ms + low_delta, header.base_timestamp_ms + high_delta
+        raise InvalidRecord(f"{len(data) - end} bytes are left over after {count} records")
+    if not count:
+        return Scan(NO_TIMESTAMP, NO_TIMESTAMP, False, None, 0)
+    base_ms = header.base_timestamp_ms
+    min_ms, max_ms = base_ms + low_delta, base_ms + high_delta
     if min_ms < -(1 << 63) or max_ms >= 1 << 63:
         raise InvalidRecord(f"timestamps from {min_ms} to {max_ms} ms have no 64 bits")
-    return Scan(min_ms, max_ms, has_null_key, misplaced, size_bytes)
+    seen = min_ms, max_ms, has_null_key, misplaced, end - start
+    return tuple.__new__(Scan, seen)  # as Scan(*seen), in half the time
 
 
 def _joined(parts: Sequence[_Part]) -> _Part:

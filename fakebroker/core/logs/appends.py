@@ -227,13 +227,14 @@ def _as_stored(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, 
     fails with UNKNOWN_SERVER_ERROR for timestamps below -1, and puts offsets right; without rewriting, offsets out of
     place in a compressed batch fail with UNKNOWN_SERVER_ERROR.
     """
-    has_append_time = header.attributes & LOG_APPEND_TIME_BIT
+    attributes = header.attributes
+    has_append_time = attributes & LOG_APPEND_TIME_BIT
     if config.log_append_time:
         max_timestamp_ms, time_bit = now_ms, LOG_APPEND_TIME_BIT
     else:
         true_ms = header.max_timestamp_ms if has_append_time else seen.max_timestamp_ms
         max_timestamp_ms, time_bit = true_ms if true_ms > NO_TIMESTAMP else NO_TIMESTAMP, 0
-    sent_codec = header.attributes & CODEC_BITS
+    sent_codec = attributes & CODEC_BITS
     codec = sent_codec if config.compression_type == "producer" else CODECS[config.compression_type]
     if codec != sent_codec:
         earliest_ms = header.max_timestamp_ms if has_append_time else seen.min_timestamp_ms
@@ -249,13 +250,13 @@ def _as_stored(data: bytes, header: BatchHeader, seen: Scan, config: LogConfig, 
     elif codec and seen.misplaced is not None:
         raise AppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"record {seen.misplaced} is not at its place")
     elif time_bit != has_append_time or max_timestamp_ms != header.max_timestamp_ms:
-        attributes = header.attributes & _KEPT_ATTRIBUTES & ~LOG_APPEND_TIME_BIT | time_bit
+        attributes = attributes & _KEPT_ATTRIBUTES & ~LOG_APPEND_TIME_BIT | time_bit
         data = with_times(data, attributes=attributes, max_timestamp_ms=max_timestamp_ms)
     if len(data) > config.segment_bytes:
         raise AppendError(
             ErrorCode.RECORD_LIST_TOO_LARGE, f"a batch of {len(data)} bytes, segment.bytes is {config.segment_bytes}"
         )
-    return CheckedBatch(data, header, max_timestamp_ms)
+    return tuple.__new__(CheckedBatch, (data, header, max_timestamp_ms))  # as CheckedBatch(...), in half the time
 
 
 def _with_codec(data: bytes, header: BatchHeader, codec: int, config: LogConfig, now_ms: int) -> bytes:

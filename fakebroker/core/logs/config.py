@@ -1,12 +1,14 @@
 """The topic settings that a log lives by, read once into plain attributes (every produced batch looks at a dozen)."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 _LONG_MAX = 2**63 - 1
 
 
-class LogConfig(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class LogConfig:
     """One topic's settings, as its logs see them. Defaults are Kafka's."""
 
     segment_bytes: int = 1 << 30
@@ -27,6 +29,12 @@ class LogConfig(NamedTuple):
     min_compaction_lag_ms: int = 0
     max_compaction_lag_ms: int = _LONG_MAX
     delete_retention_ms: int = 86_400_000
+    roll_ms: int = field(init=False)
+    """After which span of record time a segment is full (SE-1)."""
+
+    def __post_init__(self) -> None:
+        roll_ms = min(self.segment_ms, self.max_compaction_lag_ms) if self.compact else self.segment_ms
+        object.__setattr__(self, "roll_ms", roll_ms)
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> "LogConfig":
@@ -54,8 +62,3 @@ class LogConfig(NamedTuple):
             max_compaction_lag_ms=get("max.compaction.lag.ms"),
             delete_retention_ms=get("delete.retention.ms"),
         )
-
-    @property
-    def roll_ms(self) -> int:
-        """After which span of record time a segment is full (SE-1)."""
-        return min(self.segment_ms, self.max_compaction_lag_ms) if self.compact else self.segment_ms

@@ -116,7 +116,8 @@ class PartitionLog:
         if header.producer_id >= 0 and self.producers.written(header, base_offset, batch.max_timestamp_ms):
             self._jobs.producer_wrote(batch.max_timestamp_ms, now.wall_ms)
         self._moved(now)
-        return Appended(base_offset, now.wall_ms if config.log_append_time else -1, self.log_start_offset)
+        where = base_offset, now.wall_ms if config.log_append_time else -1, self.log_start_offset
+        return tuple.__new__(Appended, where)  # as Appended(*where), in half the time
 
     def append_records(
         self,
