@@ -46,8 +46,11 @@ class Twins:
             data.append(request(name, version, self._correlation_id, client_id, **fields))
         joined = b"".join(data)
         at = cut % len(joined) if joined else 0
-        for piece in (joined[:at], joined[at:]) if at else data:
+        pieces = [joined[:at], joined[at:]] if at else data
+        for number, piece in enumerate(pieces):
             if self.clients[connection][0].socket.is_closed:
+                if at and number:
+                    break  # the broker closed it: nobody sends the rest of a frame on another connection
                 self.clients[connection] = self._connected()
             for client in self.clients[connection]:
                 client.socket.send(piece)
