@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench import clients, connections, control, journal, scale, snapshots, switch_interval, work
+from bench import clients, connections, control, hits, journal, scale, snapshots, switch_interval, work
 from bench.cases import CASES
 from bench.joining import ms_to_stable
 from bench.page import write_broker_part
@@ -109,6 +109,7 @@ def main() -> None:
             "Set-up of a test, snapshots", ["what", "measured (spread)", "goal"], set_up_and_snapshots(options.rounds)
         ),
         section("Control by HTTP", ["what", "measured (spread)", "goal"], control.rows(options.rounds, one_number)),
+        hits.report(),
         connections.report(),
         switch_interval.report(),
         scale.report(),

@@ -26,6 +26,7 @@ from fakebroker.engine.connection import Connection
 TOPIC = "hits"
 RECORDS = 20_000
 STAY_S = 10.0
+FETCH_BYTES = 65_536  # so that there are some hundred fetches; those at the end, which wait, are answered by no layout
 APIS = ("Produce", "Fetch", "OffsetCommit", "Heartbeat")
 JAVA = Path(__file__).parent / "java" / "Hits.java"
 
@@ -71,8 +72,9 @@ def confluent(bootstrap: str) -> None:
         if number % 50 == 0:
             producer.flush(10)
     assert producer.flush(20) == 0
-    config = {"group.id": "confluent", "auto.offset.reset": "earliest", "enable.auto.commit": False}
-    consumer = confluent_kafka.Consumer({"bootstrap.servers": bootstrap, "heartbeat.interval.ms": 50, **config})
+    config: dict[str, object] = {"group.id": "confluent", "auto.offset.reset": "earliest", "enable.auto.commit": False}
+    config |= {"bootstrap.servers": bootstrap, "heartbeat.interval.ms": 50, "max.partition.fetch.bytes": FETCH_BYTES}
+    consumer = confluent_kafka.Consumer(config)
     consumer.subscribe([TOPIC])
     read = 0
     while read < RECORDS:
@@ -104,6 +106,7 @@ def kafka_python(bootstrap: str) -> None:
         auto_offset_reset="earliest",
         enable_auto_commit=False,
         heartbeat_interval_ms=50,
+        max_partition_fetch_bytes=FETCH_BYTES,
     )
     read = 0
     while read < RECORDS:
@@ -120,7 +123,7 @@ def kafka_python(bootstrap: str) -> None:
 def java(bootstrap: str) -> None:
     """Kafka's own client."""
     command = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", f"{JARS}/*", str(JAVA)]
-    arguments = [bootstrap, TOPIC, str(RECORDS), str(int(STAY_S * 1000))]
+    arguments = [bootstrap, TOPIC, str(RECORDS), str(int(STAY_S * 1000)), str(FETCH_BYTES)]
     subprocess.run([*command, *arguments], check=True, timeout=300)
 
 

@@ -29,6 +29,7 @@ public class Hits {
         of.put("enable.auto.commit", "false");
         of.put("max.poll.records", "50");
         of.put("heartbeat.interval.ms", "50");
+        of.put("max.partition.fetch.bytes", arguments[4]);
         try (var consumer = new KafkaConsumer<>(of, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
             consumer.subscribe(List.of(topic));
             int read = 0;
