@@ -63,7 +63,7 @@ fuzz: .venv/.dev
 model: .venv/.dev
 	@echo '$(AGAIN)'
 	@FAKEBROKER_MODEL_MINUTES=$${FAKEBROKER_MODEL_MINUTES:-10} $(BIN)/pytest -q -s --timeout 0 \
-		tests/model $(ARGS) || { echo 'model failed; $(AGAIN)'; exit 1; }
+		-o faulthandler_timeout=$$(( $${FAKEBROKER_MODEL_MINUTES:-10} * 60 + 700 )) tests/model $(ARGS) || { echo 'model failed; $(AGAIN)'; exit 1; }
 
 # Every property test with new examples, 100,000 new frames, a minute of the groups' model and of the life's.
 random: .venv/.dev
