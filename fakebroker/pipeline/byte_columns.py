@@ -48,13 +48,18 @@ class ByteColumn:
         return self._numbers(at, ">i8")
 
     def texts(self, starts: "Positions", lengths: "Positions") -> Any:
-        """A pyarrow BinaryArray of the bytes at these places."""
-        offsets = np.zeros(len(starts) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        total = int(offsets[-1])
-        data = self._data[np.repeat(starts - offsets[:-1], lengths) + np.arange(total)] if total else _NO_BYTES
-        buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
-        return pa.Array.from_buffers(pa.binary(), len(starts), buffers)
+        """A pyarrow BinaryArray of the bytes at these places, of which each is inside of its own value.
+
+        Between what is wanted stands what is not: together they are an array over the same data, whose every second
+        element is copied at once. To pick single bytes takes ten times as long.
+        """
+        bounds = np.zeros(2 * len(starts) + 1, np.int32)
+        bounds[1::2] = np.where(lengths > 0, starts, 0)
+        bounds[2::2] = bounds[1::2] + lengths
+        np.maximum.accumulate(bounds, out=bounds)  # where there are no bytes the place means nothing
+        buffers = [None, pa.py_buffer(bounds), pa.py_buffer(self._bytes)]
+        every = pa.Array.from_buffers(pa.binary(), 2 * len(starts), buffers)
+        return every.take(pa.array(np.arange(1, 2 * len(starts), 2)))
 
     def _numbers(self, at: "Positions", kind: str) -> "NDArray[np.int64]":
         """Numbers are read where they are, which need not be where the machine would align them."""
@@ -64,7 +69,6 @@ class ByteColumn:
 
 
 _NOTHING = np.zeros(1, np.int64)
-_NO_BYTES = np.zeros(0, np.uint8)
 
 
 def are_utf8(texts: Any) -> "Flags":
