@@ -206,6 +206,20 @@ def test_an_incremental_fetch_waits(lab: Fetches) -> None:
     assert woken.offsets() == {1: [0]}
 
 
+@pytest.mark.rules("FS-5", "FS-11")
+def test_a_wait_ends_with_all_that_has_come(lab: Fetches) -> None:
+    """Read are the partitions that had something when it began and those that have something now, in order."""
+    lab.produce(1, partition=1)
+    session = opened(lab, At(0), At(1, offset=1), At(2))
+    lab.fetch(session=session, epoch=1, wait=500, min_bytes=150)
+    lab.wait(500)
+    lab.produce(1, partition=1)
+    woken = lab.fetch(session=session, epoch=2, wait=500, min_bytes=150)
+    assert woken.is_parked
+    lab.produce(1, partition=0)
+    assert woken.offsets() == {0: [0], 1: [1]}
+
+
 @pytest.mark.rules("FS-10")
 def test_a_parked_request_has_used_its_epoch(lab: Fetches) -> None:
     """Another connection goes on with the next epoch; the parked one then fails with 71."""
