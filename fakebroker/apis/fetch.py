@@ -35,7 +35,7 @@ def handle(call: Call, request: FetchRequest) -> FetchResponse | None:
     if not session.partitions:  # it ends, and the request counts as one without a session (FS-8)
         call.node.fetch_sessions.close(session.id)
         return FullFetch(call, params, fetches, FINAL_EPOCH).answer_or_wait()
-    return IncrementalFetch(call, params, session).answer_or_wait()
+    return IncrementalFetch(call, params, session, fetches).answer_or_wait()
 
 
 def again(call: Call, request: FetchRequest, response: FetchResponse) -> Again | None:
@@ -59,7 +59,11 @@ def again(call: Call, request: FetchRequest, response: FetchResponse) -> Again |
 
 def error_response(request: FetchRequest, version: int, code: ErrorCode) -> FetchResponse:
     """`code` at the top level; before v13 also for every partition, as clients may not know the first (AV-10)."""
-    return FetchResponse(error_code=code, responses=partition_errors(request, code) if version < 13 else [])
+    return FetchResponse(
+        error_code=code,
+        session_id=request.session_id,
+        responses=partition_errors(request, code) if version < 13 else [],
+    )
 
 
 def partition_errors(request: FetchRequest, code: ErrorCode) -> list[FetchableTopicResponse]:

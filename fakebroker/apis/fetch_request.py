@@ -95,9 +95,11 @@ class IncrementalFetch(_Fetch):
     What cannot be read at all stays as it was found when the request came, until this is answered.
     """
 
-    def __init__(self, call: Call, params: FetchParams, session: FetchSession) -> None:
+    def __init__(self, call: Call, params: FetchParams, session: FetchSession, listed: list[PartitionFetch]) -> None:
+        """`listed` are the partitions that the request itself names."""
         super().__init__(call, params)
         self.session = session
+        self.listed = listed
         self.session_epoch = session.epoch
         self.unread: list[SessionPartition] = []
         self.errors: list[tuple[SessionPartition, LogReadResult]] = []
@@ -125,7 +127,20 @@ class IncrementalFetch(_Fetch):
         if self.session.epoch != self.session_epoch:  # another connection went on with it meanwhile
             return FetchResponse(error_code=ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         answers = [*zip(self.unread, reads, strict=True), *self.errors]
-        return fetch_response(self.call, self.session.news(answers, self.params), self.session.id)
+        news = list(self.session.news(answers, self.params))
+        if self.call.version < 12 and any(read.diverging is not None for _, read in news):
+            return self._untold_divergence()
+        return fetch_response(self.call, news, self.session.id)
+
+    def _untold_divergence(self) -> FetchResponse:
+        """The answer in a version that has no field for a divergence, which a request of v12 asked for (FS-5, FT-13).
+
+        The session goes on, as in Kafka.
+        """
+        error = LogReadResult(ErrorCode.UNSUPPORTED_VERSION, aborted=[])
+        response = fetch_response(self.call, [(fetch, error) for fetch in self.listed], self.session.id)
+        response.error_code = ErrorCode.UNSUPPORTED_VERSION
+        return response
 
 
 def _needs_zstd(call: Call, topic: Topic) -> bool:

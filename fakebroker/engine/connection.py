@@ -33,7 +33,7 @@ from fakebroker.engine.connection_state import (
 from fakebroker.engine.dispatch import Dispatcher, Route
 from fakebroker.engine.driver import NO_DRIVER, ConnectionDriver
 from fakebroker.engine.failed_request import answer_failure, send_error
-from fakebroker.engine.journal import BIG_BYTES, Connected, Disconnected, Frame, Peer
+from fakebroker.engine.journal import BIG_BYTES, KEPT_OF_BIG_BYTES, Connected, Disconnected, Frame, Peer
 from fakebroker.engine.lanes import Lanes
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.engine.unserved import who
@@ -402,6 +402,9 @@ class Connection:
         response: bytes | Frame | None = None
         if isinstance(body, list):
             response = self._send_pieces(route, body)
+            if len(request) <= BIG_BYTES:
+                engine.journal.append((self.peer, request, response, self._received, engine.now))
+                return
         elif body is not None:
             # The correlation id goes back as it came.
             response = request[4:8] + b"\0" + body if route.has_tagged_answer else request[4:8] + body
@@ -424,7 +427,7 @@ class Connection:
             return Frame.of(pieces, size)
         response = b"".join(pieces)
         self._out.append(response)
-        return response
+        return response if size <= BIG_BYTES else Frame(response[:KEPT_OF_BIG_BYTES], size)
 
     def _large_prefix(self, size: int) -> bytes:
         """The length prefix of a large answer. Much of these ends the turn, so that slow readers cost little."""

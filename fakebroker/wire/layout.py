@@ -15,6 +15,7 @@ An `AnswerTemplate` is the other direction: an answer that was encoded once, and
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from struct import Struct, calcsize
 from typing import Any
 
@@ -109,7 +110,7 @@ def layout_of(frame: bytes, places: Sequence[Place]) -> Layout:
 class AnswerTemplate:
     """An answer that was made once, to be made again with other values in its varying fields."""
 
-    __slots__ = ("_rest", "_segments")
+    __slots__ = ("_constant_rest", "_rest", "_segments")
 
     def __init__(self, body: bytes, places: Sequence[Place]) -> None:
         """`body` was encoded; `places` are those of its varying fields, in wire order."""
@@ -129,6 +130,7 @@ class AnswerTemplate:
             self._segments.append(_Filling(body, position, end, numbers, place.length == COMPACT_LENGTH))
             numbers, position = [], place.position + size
         self._rest = _Filling(body, position, len(body), numbers)
+        self._constant_rest = b"" if numbers else body[position:]
 
     def fill(self, *values: Any) -> bytes | list[bytes]:
         """The answer with these values, one for each place in wire order: in pieces if there are bytes among them."""
@@ -146,7 +148,9 @@ class AnswerTemplate:
                 data = values[end - 1]
                 pieces += (segment.fill((*values[at : end - 1], len(data))), data)
                 at = end
-        if self._rest.size_bytes:
+        if self._constant_rest:
+            pieces.append(self._constant_rest)
+        elif self._rest.size_bytes:
             pieces.append(self._rest.fill(values[at:]))
         return pieces
 
@@ -175,5 +179,6 @@ class _Filling:
         return self._pack(*parts)
 
 
+@lru_cache(maxsize=256)  # long ones are worth remembering: clients use few sizes again and again
 def _compact_length(size: int) -> bytes:
     return LENGTHS[size] if size < _SHORT_LENGTHS else long_length(size)

@@ -240,9 +240,9 @@ def fetch(lab: Lab, client: Consumer, version: int, kind: str, what: Any, fields
         ends = [At(n % 4, one.log.high_watermark, topic=one.topic.name) for n, one in known if one is not None]
         what = ends, []
     changed, forgotten = what
-    if version == 12:  # its session is continued in older versions as well, which cannot tell a divergence
-        changed = [at._replace(last_epoch=-1) for at in changed]
     version -= fields["older"]
+    if version < 12:
+        changed = [at._replace(last_epoch=-1) for at in changed]
     if version < 9:
         changed = [at._replace(epoch=-1) for at in changed]
     client.fetch(changed, forgotten, version, **{name: fields[name] for name in fields if name != "older"})

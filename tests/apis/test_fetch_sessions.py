@@ -108,6 +108,22 @@ def test_a_divergence_is_news(lab: Fetches) -> None:
         assert pending.only().diverging_epoch.end_offset == 3
 
 
+@pytest.mark.rules("FS-5", "FT-13")
+def test_a_divergence_that_an_older_version_cannot_tell(lab: Fetches) -> None:
+    """The request fails with 35, at the top and at each partition that it lists; the session and its epoch go on."""
+    lab.produce(3)
+    lab.topic.partitions[0].leader_epoch = 1
+    lab.produce(1)
+    session = opened(lab, At(0, offset=4, last_epoch=0), At(1))
+    assert top(lab.fetch(version=11, session=session, epoch=1)) == (ErrorCode.UNSUPPORTED_VERSION, session, 0)
+    failed = lab.fetch(At(2), version=11, session=session, epoch=2, wait=500)
+    assert (top(failed), failed.only().error_code) == ((35, session, 1), ErrorCode.UNSUPPORTED_VERSION)
+    told = [data.diverging_epoch.end_offset for _, data in lab.fetch(session=session, epoch=3).partitions()]
+    assert told == [3]
+    moved = lab.fetch(At(0, offset=4), version=11, session=session, epoch=4)
+    assert top(moved) == (0, session, 0), "v11 has no last fetched epoch, so nothing is remembered of it"
+
+
 @pytest.mark.rules("FS-6")
 def test_partitions_take_turns(lab: Fetches) -> None:
     """With room for one batch, the partition that was answered goes behind the others."""
@@ -204,6 +220,20 @@ def test_an_incremental_fetch_waits(lab: Fetches) -> None:
     woken = lab.fetch(session=session, epoch=2, wait=500)
     lab.produce(1, partition=1)
     assert woken.offsets() == {1: [0]}
+
+
+@pytest.mark.rules("FS-5", "FS-11")
+def test_a_wait_ends_with_all_that_has_come(lab: Fetches) -> None:
+    """Read are the partitions that had something when it began and those that have something now, in order."""
+    lab.produce(1, partition=1)
+    session = opened(lab, At(0), At(1, offset=1), At(2))
+    lab.fetch(session=session, epoch=1, wait=500, min_bytes=150)
+    lab.wait(500)
+    lab.produce(1, partition=1)
+    woken = lab.fetch(session=session, epoch=2, wait=500, min_bytes=150)
+    assert woken.is_parked
+    lab.produce(1, partition=0)
+    assert woken.offsets() == {0: [0], 1: [1]}
 
 
 @pytest.mark.rules("FS-10")

@@ -162,3 +162,23 @@ def test_a_partition_moved_to_a_broker_that_is_down() -> None:
     assert leadership(partition) == (-1, 1, [])
     cluster.start_node(2, NOW)
     assert leadership(partition) == (2, 2, [2])
+
+
+@pytest.mark.rules("CLU-55", "CLU-71")
+@pytest.mark.parametrize("leader_lives", [False, True])
+def test_a_move_wakes_who_waits_for_records(leader_lives: bool) -> None:
+    """Fetches look again when replicas were taken away, whoever leads before and after; to add one wakes nobody."""
+    cluster = make()
+    partition = partition_on(cluster, 1, 2)
+    if not leader_lives:
+        cluster.stop_node(1, NOW)
+        cluster.stop_node(2, NOW)
+        cluster.stop_node(3, NOW)
+    woken: list[Instant] = []
+    changes = partition.changes
+    partition.log.waiters["fetch"] = woken.append
+    reassign(partition, [1, 2, 3], NOW)
+    assert woken == []
+    reassign(partition, [1, 3], NOW)
+    assert woken[:1] == [NOW]
+    assert partition.changes > changes

@@ -119,7 +119,7 @@ def read_all(cluster: "Cluster", targets: Sequence[FetchTarget], params: FetchPa
         if read.batches:
             for batch in read.batches:
                 size_bytes += len(batch)
-            room = max(max_bytes - size_bytes, 0)
+            room = max_bytes - size_bytes if size_bytes < max_bytes else 0
             at_least_one = False
         elif read.code or read.diverging is not None or read.preferred_replica >= 0:
             ends_wait = True
