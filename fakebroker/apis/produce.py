@@ -20,6 +20,7 @@ from fakebroker.core.logs.delayed_produce import DelayedProduce, ProduceTarget, 
 from fakebroker.core.logs.log import Appended
 from fakebroker.core.logs.produce_validation import (
     append,
+    append_at_once,
     extract_batch,
     first_request_error,
     is_header_truncated,
@@ -88,7 +89,7 @@ def again(call: Call, request: ProduceRequest, response: ProduceResponse) -> Aga
     partition = topic.partition(answered.index) if topic is not None else None
     if partition is None or answered.error_code:
         return None
-    topics, acks = call.cluster.topics, request.acks
+    topics, node_id, acks = call.cluster.topics, call.node.id, request.acks
     changes = topics.changes
     body = response.encode(call.version)
     template = AnswerTemplate(body, ProduceResponse.locator(call.version)(body, 0))
@@ -98,10 +99,9 @@ def again(call: Call, request: ProduceRequest, response: ProduceResponse) -> Aga
         if topics.changes != changes or partition.is_lagging or not is_single_batch(records):
             return None
         try:
-            appended = append(partition, call.node.id, records, acks, call.now)
+            appended = append_at_once(partition, node_id, records, acks, call.now)
         except (AppendError, LongScan):
             return None
-        assert appended is not None  # there is a batch
         return template.fill(*appended)
 
     return answer

@@ -217,8 +217,8 @@ DURABLE: Final[Mapping[type, Durable]] = {
         },
     ),
     Segment: Durable(SegmentState, {}),
-    LeaderEpochs: Durable(LogState, {"_entries": "`epochs`", "_latest": _DERIVED}),
-    Producers: Durable(LogState, {"_states": "`producers`", "_open": _DERIVED}),
+    LeaderEpochs: Durable(LogState, {"_entries": "`epochs`", "latest": _DERIVED}),
+    Producers: Durable(LogState, {"_states": "`producers`", "_open": _DERIVED, "first_open_offset": _DERIVED}),
     ProducerState: Durable(ProducerValues, {}),
     Node: Durable(
         NodeValues,

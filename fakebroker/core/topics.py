@@ -113,7 +113,8 @@ class Partition:
     @property
     def is_lagging(self) -> bool:
         """Whether replicas may not have everything, or brokers do not know who leads; nearly never."""
-        return self.log.high_watermark_limit is not None or bool(self.stale_views)
+        log = self._log or self.log  # nearly always there: a property costs a call
+        return log.high_watermark_limit is not None or bool(self.stale_views)
 
     @property
     def is_replicating(self) -> bool:

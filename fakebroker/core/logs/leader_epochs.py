@@ -13,23 +13,19 @@ _start = itemgetter(1)
 class LeaderEpochs:
     """The leader epochs of a log, each with the first offset written (or to be written) in it. Both grow together."""
 
-    __slots__ = ("_entries", "_latest")
+    __slots__ = ("_entries", "latest")
 
     def __init__(self) -> None:
         self._entries: list[tuple[int, int]] = []  # (epoch, start offset)
-        self._latest = -1  # the last entry's epoch, for every append needs it
+        self.latest = -1  # the last entry's epoch, -1 when there is none; an attribute, for every append needs it
 
     def begin(self, epoch: int, offset: int) -> None:
         """`epoch` leads from `offset` on. Earlier epochs that begin there or later led nothing: they go (LE-3)."""
-        if self._entries and epoch <= self._latest:
+        if self._entries and epoch <= self.latest:
             return
         self._keep_below(offset)
         self._entries.append((epoch, offset))
-        self._latest = epoch
-
-    def latest(self) -> int:
-        """The latest epoch, -1 when there is none."""
-        return self._latest
+        self.latest = epoch
 
     def first(self) -> int:
         """The epoch of the first entry, -1 when there is none."""
@@ -42,9 +38,9 @@ class LeaderEpochs:
         all; (-1, -1) if it is newer than all, or -1.
         """
         entries = self._entries
-        if not entries or epoch == -1 or epoch > self._latest:
+        if not entries or epoch == -1 or epoch > self.latest:
             return -1, -1
-        if epoch == self._latest:
+        if epoch == self.latest:
             return epoch, log_end_offset
         index = bisect_right(entries, epoch, key=_epoch)
         return entries[index - 1][0] if index else epoch, entries[index][1]
@@ -58,7 +54,7 @@ class LeaderEpochs:
     def cut_end(self, offset: int) -> None:
         """The log was truncated to end at `offset`: epochs that began at or after it are forgotten."""
         self._keep_below(offset)
-        self._latest = self._entries[-1][0] if self._entries else -1
+        self.latest = self._entries[-1][0] if self._entries else -1
 
     def entries(self) -> list[tuple[int, int]]:
         """All (epoch, start offset), oldest first."""

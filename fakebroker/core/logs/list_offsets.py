@@ -53,7 +53,7 @@ def find_offset(
     if target == LATEST:
         if is_consumer:
             _check_high_watermark(log)
-        return FoundOffset(-1, end, log.epochs.latest())
+        return FoundOffset(-1, end, log.epochs.latest)
     found = log.find_max_timestamp(end) if target == MAX_TIMESTAMP else log.find_by_timestamp(target, end)
     if found is not None:
         return found

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sortedcontainers import SortedDict
 
-from fakebroker.core.logs.appends import AppendError, CheckedBatch, check_batch
+from fakebroker.core.logs.appends import AppendError, check_batch
 from fakebroker.core.logs.config import LogConfig
 from fakebroker.core.logs.leader_epochs import LeaderEpochs
 from fakebroker.core.logs.log_time_index import LogTimeIndex
@@ -19,7 +19,7 @@ from fakebroker.core.logs.producers import Producers
 from fakebroker.core.logs.segment import Segment
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
-from fakebroker.records.batch import parse_header, read_records, with_base_offset
+from fakebroker.records.batch import BatchHeader, parse_header, read_records, with_base_offset
 from fakebroker.records.faults import InvalidRecord
 from fakebroker.records.markers import build_marker, coordinator_epoch_of
 from fakebroker.records.record_codec import Record
@@ -93,7 +93,7 @@ class PartitionLog:
         """The history of leader epochs, with the one in force (LE-3, OE-7)."""
         epochs = self._epochs
         epoch = self.partition.leader_epoch
-        if epoch != epochs.latest():
+        if epoch != epochs.latest:
             epochs.begin(epoch, self.log_end_offset)
         return epochs
 
@@ -106,15 +106,15 @@ class PartitionLog:
         (request_scans.py). The checks have Kafka's order: of the batch (PD-10), then of its producer (ID-2).
         """
         config = self.config
-        batch = check_batch(data, config, self.name, now.wall_ms, scan_batch)
-        header = batch.header
-        if header.producer_id >= 0:
-            repeated = self._check_producer(batch)
+        data, header, max_timestamp_ms = check_batch(data, config, self.name, now.wall_ms, scan_batch)
+        has_producer = header.producer_id >= 0
+        if has_producer:
+            repeated = self._check_producer(header)
             if repeated is not None:
                 return repeated
-        base_offset = self._store(batch.data, header.last_offset_delta, batch.max_timestamp_ms, now)
-        if header.producer_id >= 0 and self.producers.written(header, base_offset, batch.max_timestamp_ms):
-            self._jobs.producer_wrote(batch.max_timestamp_ms, now.wall_ms)
+        base_offset = self._store(data, header.last_offset_delta, max_timestamp_ms, now.wall_ms, config)
+        if has_producer and self.producers.written(header, base_offset, max_timestamp_ms):
+            self._jobs.producer_wrote(max_timestamp_ms, now.wall_ms)
         self._moved(now)
         where = base_offset, now.wall_ms if config.log_append_time else -1, self.log_start_offset
         return tuple.__new__(Appended, where)  # as Appended(*where), in half the time
@@ -134,12 +134,12 @@ class PartitionLog:
         and without a producer.
         """
         base_offset = self.log_end_offset
-        epoch, size_bytes = self.epochs.latest(), records.memory_bytes()
+        epoch, size_bytes = self.epochs.latest, records.memory_bytes()
         deferred = base_offset, records, epoch, now.wall_ms, base_sequence, size_bytes
         if producer is not None:
             self.materialize_pending()
             batch = DeferredBatch._make(deferred).build(producer)
-            self._put(batch, len(records) - 1, now.wall_ms, now.wall_ms)
+            self._put(batch, len(records) - 1, now.wall_ms, now.wall_ms, self.config)
             self.producers.written(parse_header(batch), base_offset, now.wall_ms)
         else:
             self.log_end_offset = base_offset + len(records)
@@ -159,7 +159,7 @@ class PartitionLog:
             coordinator_epoch=coordinator_epoch,
             timestamp_ms=now.wall_ms,
         )
-        offset = self._store(marker, 0, now.wall_ms, now)
+        offset = self._store(marker, 0, now.wall_ms, now.wall_ms, self.config)
         self.producers.ended(producer_id, producer_epoch, coordinator_epoch, now.wall_ms)
         self._jobs.producer_wrote(now.wall_ms, now.wall_ms)
         self._moved(now)
@@ -170,7 +170,7 @@ class PartitionLog:
 
         Everything that reads, measures, searches or truncates the log calls this first.
         """
-        if self._pending:
+        if self._pending.batches:
             self._store_pending(self._pending.pop_all())
 
     def shrink_pending(self, max_bytes: int) -> None:
@@ -198,7 +198,7 @@ class PartitionLog:
         segment.truncate(index)
         self.log_end_offset = segment.last_offset + 1
         if rest is not None:
-            self._put(rest, parse_header(rest).last_offset_delta, max_timestamp_from(rest, 0), now.wall_ms)
+            self._put(rest, parse_header(rest).last_offset_delta, max_timestamp_from(rest, 0), now.wall_ms, self.config)
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.cleaned_until = min(self.cleaned_until, offset)
@@ -280,7 +280,7 @@ class PartitionLog:
         Together at most `max_bytes`; with `at_least_one` the first may be larger (FT-6, FT-9, FT-16, SE-2). Empty if
         there is nothing. The caller has checked that `offset` is in range (FT-10).
         """
-        if self._pending:
+        if self._pending.batches:
             self.materialize_pending()
         segment: Segment = self._active
         if offset >= segment.base_offset:
@@ -373,26 +373,29 @@ class PartitionLog:
 
     # -- inside --------------------------------------------------------------------------------------------------
 
-    def _check_producer(self, batch: CheckedBatch) -> Appended | None:
+    def _check_producer(self, header: BatchHeader) -> Appended | None:
         try:
-            repeated = self.producers.check(batch.header)
+            repeated = self.producers.check(header)
         except KafkaError as error:
             raise AppendError(error.code, error.message) from None
         if repeated is None:
             return None
         return Appended(repeated.first_offset, repeated.max_timestamp_ms, self.log_start_offset)
 
-    def _store(self, data: bytes, last_offset_delta: int, max_timestamp_ms: int, now: Instant) -> int:
-        if self._pending:
+    def _store(
+        self, data: bytes, last_offset_delta: int, max_timestamp_ms: int, wall_ms: int, config: LogConfig
+    ) -> int:
+        if self._pending.batches:
             self.materialize_pending()
         base_offset = self.log_end_offset
-        stored = with_base_offset(data, base_offset, self.epochs.latest())
-        self._put(stored, last_offset_delta, max_timestamp_ms, now.wall_ms)
+        stored = with_base_offset(data, base_offset, self.epochs.latest)
+        self._put(stored, last_offset_delta, max_timestamp_ms, wall_ms, config)
         return base_offset
 
-    def _put(self, stored: bytes, last_offset_delta: int, max_timestamp_ms: int, wall_ms: int) -> None:
+    def _put(
+        self, stored: bytes, last_offset_delta: int, max_timestamp_ms: int, wall_ms: int, config: LogConfig
+    ) -> None:
         """Put a finished batch at the end, in a new segment if it is time for one (SE-1)."""
-        config = self.config
         segment = self._active
         base_offset = self.log_end_offset
         end_offset = base_offset + last_offset_delta
@@ -411,10 +414,10 @@ class PartitionLog:
 
     def _store_pending(self, batches: Iterator[DeferredBatch]) -> None:
         """Store batches at the offsets that they got when they were appended."""
-        end = self.log_end_offset
+        end, config = self.log_end_offset, self.config
         for batch in batches:
             self.log_end_offset = batch.base_offset
-            self._put(batch.build(), len(batch.records) - 1, batch.wall_ms, batch.wall_ms)
+            self._put(batch.build(), len(batch.records) - 1, batch.wall_ms, batch.wall_ms, config)
         self.log_end_offset = end
 
     def _roll(self, base_offset: int, wall_ms: int) -> Segment:

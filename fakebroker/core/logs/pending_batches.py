@@ -109,25 +109,22 @@ class PendingBatchMemory:
 
 
 class PendingBatches:
-    """The pending batches of one log, oldest first, and the memory they take. False when there are none."""
+    """The pending batches of one log, oldest first, and the memory they take."""
 
-    __slots__ = ("_added_bytes", "_all", "_batches", "memory_bytes")
+    __slots__ = ("_added_bytes", "_all", "batches", "memory_bytes")
 
     def __init__(self, all_logs: PendingBatchMemory) -> None:
         self.memory_bytes = 0
         self._added_bytes = 0  # since all of them were looked at
         self._all = all_logs
-        self._batches: deque[PendingBatch] = deque()
-
-    def __bool__(self) -> bool:
-        return bool(self._batches)
+        self.batches: deque[PendingBatch] = deque()
 
     def add(self, batch: PendingBatch, log: Log) -> None:
         """Append a batch of `log`. If all logs together have too much now, the largest are shrunk at once."""
         all_logs, size_bytes = self._all, batch[_MEMORY_BYTES]
-        if not self._batches:
+        if not self.batches:
             all_logs.began(self, log)
-        self._batches.append(batch)
+        self.batches.append(batch)
         self.memory_bytes += size_bytes
         self._added_bytes += size_bytes
         all_logs.memory_bytes += size_bytes
@@ -136,12 +133,12 @@ class PendingBatches:
 
     def pop_all(self) -> Iterator[DeferredBatch]:
         """Remove and return all of them, oldest first. None is dropped."""
-        while self._batches:
+        while self.batches:
             yield self._pop_oldest()
 
     def clear(self) -> None:
         """Drop all of them: the log itself is deleted."""
-        while self._batches:
+        while self.batches:
             self._pop_oldest()
 
     def pop_to_store(self, max_bytes: int) -> Iterator[DeferredBatch]:
@@ -154,25 +151,25 @@ class PendingBatches:
         """
         if self._added_bytes * 2 >= self.memory_bytes:  # so that a look at all of them is paid for by as many additions
             self._drop_overwritten()
-        while self._batches and self.memory_bytes > max_bytes:
+        while self.batches and self.memory_bytes > max_bytes:
             oldest = self._pop_oldest()
-            is_newest = not self._batches
+            is_newest = not self.batches
             if is_newest or not oldest.records.all_overwritten():
                 yield oldest
 
     def _drop_overwritten(self) -> None:
-        newest = self._batches.pop()
-        kept = deque(batch for batch in self._batches if not batch[_RECORDS].all_overwritten())
+        newest = self.batches.pop()
+        kept = deque(batch for batch in self.batches if not batch[_RECORDS].all_overwritten())
         kept.append(newest)
         kept_bytes = sum([batch[_MEMORY_BYTES] for batch in kept])
         self._all.memory_bytes -= self.memory_bytes - kept_bytes
-        self._batches, self.memory_bytes, self._added_bytes = kept, kept_bytes, 0
+        self.batches, self.memory_bytes, self._added_bytes = kept, kept_bytes, 0
 
     def _pop_oldest(self) -> DeferredBatch:
-        oldest = DeferredBatch._make(self._batches.popleft())
+        oldest = DeferredBatch._make(self.batches.popleft())
         self.memory_bytes -= oldest.memory_bytes
         self._all.memory_bytes -= oldest.memory_bytes
-        if not self._batches:
+        if not self.batches:
             self._all.ended(self)
         return oldest
 

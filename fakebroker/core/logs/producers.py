@@ -58,6 +58,8 @@ class Producers:
         self._states: dict[int, ProducerState] = {}
         # First offset of an open transaction -> producer id. Transactions end in any order; the lowest offset is used.
         self._open: SortedDict[int, int] = SortedDict()
+        # Where the oldest open transaction begins: the last stable offset does not pass it (FT-14).
+        self.first_open_offset: int | None = None
 
     def __iter__(self) -> Iterator[ProducerState]:
         return iter(self._states.values())
@@ -74,11 +76,7 @@ class Producers:
         self._states[state.producer_id] = state
         if state.current_transaction_offset is not None:
             self._open[state.current_transaction_offset] = state.producer_id
-
-    @property
-    def first_open_offset(self) -> int | None:
-        """Where the oldest open transaction begins: the last stable offset does not pass it (FT-14)."""
-        return self._open.keys()[0] if self._open else None
+            self._update_first_open()
 
     def check(self, batch: BatchHeader) -> WrittenBatch | None:
         """Check that `batch` may be appended. Returns the batch written before if this one repeats it (ID-3).
@@ -130,6 +128,7 @@ class Producers:
         if batch.is_transactional and state.current_transaction_offset is None:
             state.current_transaction_offset = first_offset
             self._open[first_offset] = batch.producer_id
+            self._update_first_open()
         return is_earlier
 
     def ended(self, producer_id: int, epoch: int, coordinator_epoch: int, timestamp_ms: int) -> int | None:
@@ -143,6 +142,7 @@ class Producers:
         began = state.current_transaction_offset
         if began is not None:
             del self._open[began]
+            self._update_first_open()
         state.current_transaction_offset = None
         state.coordinator_epoch = coordinator_epoch
         state.last_timestamp_ms = timestamp_ms
@@ -163,6 +163,10 @@ class Producers:
         """Forget everything."""
         self._states.clear()
         self._open.clear()
+        self._update_first_open()
+
+    def _update_first_open(self) -> None:
+        self.first_open_offset = self._open.keys()[0] if self._open else None
 
     @staticmethod
     def _repeated(state: ProducerState, batch: BatchHeader) -> WrittenBatch | None:

@@ -46,7 +46,7 @@ def test_the_log_start_cuts_the_history() -> None:
 
     epochs.cut_start(12)
     assert epochs.entries() == [(2, 12)]
-    assert epochs.first() == epochs.latest() == 2
+    assert epochs.first() == epochs.latest == 2
 
 
 def test_truncation_cuts_the_end() -> None:
