@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fakebroker.errors import FakebrokerError
-from fakebroker.pipeline.engine_options import running_spark
-from fakebroker.pipeline.session import DEFAULT_MASTER
+from fakebroker.pipeline.engine_options import EngineChoice, engine_options_for_little, running_spark
 
 if TYPE_CHECKING:
     from fakebroker.history.compile.anonymise import Names
@@ -36,8 +35,7 @@ _DURATION_HELP = "How long the window is, half of it before --around: 30m, 2h, 1
 @click.option("--config", multiple=True, metavar="NAME=VALUE", help="A broker setting that was in force.")
 @click.option("--as", "release", default="4.3", show_default=True, metavar="RELEASE", help="Of Kafka.")
 @click.option("--source", metavar="NAME", help="Which log or run, where DIR has several with this group.")
-@click.option("--engine", type=click.Choice(["python", "spark"]), default="python", show_default=True)
-@click.option("--master", default=DEFAULT_MASTER, show_default=True, help="Where Spark runs.")
+@engine_options_for_little
 def compile_history(
     folder: Path,
     group_id: str,
@@ -52,8 +50,7 @@ def compile_history(
     config: tuple[str, ...],
     release: str,
     source: str | None,
-    engine: str,
-    master: str,
+    choice: EngineChoice,
 ) -> None:
     """Make a scenario of what happened to a group around a moment, from the tables in DIR.
 
@@ -68,7 +65,7 @@ def compile_history(
             raise FakebrokerError(f"{out} is there already; --force overwrites it")
         options = Options(release, tuple(_setting(each) for each in config), every_commit)
         start_ms, end_ms = _bounds(around, window)
-        rows = _rows(folder, group_id, start_ms, end_ms, source, engine, master)
+        rows = _rows(folder, group_id, start_ms, end_ms, source, choice)
         names = _names(anonymise, secret_file, digits)
         found = compiled(window_of(rows, group_id, start_ms, end_ms), names, options)
         path = _write(out, found.text, passes=not found.problems)
@@ -128,13 +125,13 @@ def _names(anonymise: bool, secret_file: Path | None, digits: int) -> "Names":
 
 
 def _rows(
-    folder: Path, group_id: str, start_ms: int, end_ms: int, source: str | None, engine: str, master: str
+    folder: Path, group_id: str, start_ms: int, end_ms: int, source: str | None, choice: EngineChoice
 ) -> dict[str, list[dict[str, object]]]:
     from fakebroker.history.compile.group_rows import rows_of_group, spark_loader
 
-    if engine == "python":
+    if choice.engine == "python":
         return rows_of_group(folder, group_id, start_ms, end_ms, source)
-    with running_spark(master, {}) as spark:
+    with running_spark(choice.master, dict(choice.conf)) as spark:
         return rows_of_group(folder, group_id, start_ms, end_ms, source, spark_loader(spark, folder))
 
 
