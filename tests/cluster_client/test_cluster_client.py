@@ -23,7 +23,7 @@ from fakebroker.cluster_client.errors import (
     OffsetOutOfRange,
 )
 from fakebroker.cluster_client.links import FIRST_ANSWER_MS
-from fakebroker.cluster_client.reading import EndsEarly, committed_entries, entries_of, read_range
+from fakebroker.cluster_client.offset_ranges import EndsEarly, committed_entries, entries_of, read_range
 from fakebroker.cluster_client.topics import View
 from fakebroker.meaning.records import records_of
 from fakebroker.records.batch import build_batch, plain_records
@@ -281,7 +281,7 @@ def test_an_empty_range_asks_for_nothing(broker: FakeBroker, monkeypatch: pytest
 
 def test_a_range_that_ends_early_is_an_error(broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading to an offset that the log does not reach ends, and says where."""
-    monkeypatch.setattr("fakebroker.cluster_client.reading.WAIT_MS", 1)
+    monkeypatch.setattr("fakebroker.cluster_client.offset_ranges.WAIT_MS", 1)
     broker.topic("orders").produce(b"a")
     with (
         client_of(broker) as cluster,
