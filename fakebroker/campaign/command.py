@@ -1,5 +1,7 @@
 """`fakebroker campaign`: many runs of scenarios with seeds and settings, and what failed."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +63,11 @@ def run(
         planned = read_campaign(paths, settings, seeds_of(seeds))
     except FakebrokerError as error:
         raise _BadInput(str(error)) from None
+    if journals is not None:
+        from fakebroker.campaign.journals import make_folder
+
+        with _writing_to(Path(journals)):
+            make_folder(Path(journals))
     with chosen_engine(choice) as (engine, progress):
         from fakebroker.pipeline.build import make_tables
         from fakebroker.pipeline.publish import staging
@@ -117,12 +124,19 @@ def _played(engine: "Engine", stage: "Staging", planned: "Campaign") -> "Frame":
 def _keep_journals(planned: "Campaign", failures: list[dict[str, Any]], folder: Path) -> None:
     from fakebroker.campaign.journals import keep_journals
 
-    try:
+    with _writing_to(folder):
         kept = keep_journals(planned, failures, folder)
-    except OSError as error:
-        raise _BadInput(f"cannot write to {folder}: {error.strerror or error}") from None
     if kept:
         click.echo(f"journals of {len(kept)} failed runs are in {folder}")
+
+
+@contextmanager
+def _writing_to(folder: Path) -> Iterator[None]:
+    """Tell of a folder that cannot be written in a line, with the status of bad input."""
+    try:
+        yield
+    except OSError as error:
+        raise _BadInput(f"cannot write to {folder}: {error.strerror or error}") from None
 
 
 def _about(planned: "Campaign") -> dict[str, Any]:

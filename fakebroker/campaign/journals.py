@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from fakebroker.campaign.plan import Campaign
@@ -13,13 +14,19 @@ from fakebroker.scenario.running.run import with_config
 from fakebroker.scenario.script import Scenario
 
 
+def make_folder(folder: Path) -> None:
+    """Make the folder for journals, and write to it once. Raises OSError if that cannot be done."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryFile(dir=folder):
+        pass
+
+
 def keep_journals(campaign: Campaign, failures: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
     """Write a journal for each failure (a row of `campaign_failures`) into `folder`, in files named after its rank.
 
-    Returns the files; a run that could not be played has none. Of a very long run the journal has the end, which is
-    what a broker keeps in memory. Raises OSError for a folder that cannot be written.
+    `folder` must be there. Returns the files; a run that could not be played has none. Of a very long run the journal
+    has the end, which is what a broker keeps in memory. Raises OSError for a folder that cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     scenarios = {each.path: each for each in campaign.scenarios}
     kept: list[Path] = []
     for failure in failures:

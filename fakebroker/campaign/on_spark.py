@@ -6,12 +6,12 @@ Executors need no files: what they play comes with the task.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from fakebroker.campaign.one_run import PASSED, Row, play_run
 from fakebroker.campaign.plan import Campaign, loaded
 from fakebroker.campaign.progress import CampaignProgress
+from fakebroker.pipeline.progress import repeated
 from fakebroker.pipeline.tables.campaign_runs import TABLE
 
 if TYPE_CHECKING:
@@ -76,17 +76,8 @@ def small_batches(session: "SparkSession") -> Iterator[None]:
 @contextmanager
 def watched(counted: Counted, progress: CampaignProgress) -> Iterator[None]:
     """Tell of the progress while the block works."""
-    done = Event()
-
-    def look() -> None:
-        while not done.wait(_LOOK_EVERY_S):
-            progress.show(counted.runs.value, counted.failures.value)
-
-    watcher = Thread(target=look, daemon=True)
-    watcher.start()
     try:
-        yield
+        with repeated(lambda: progress.show(counted.runs.value, counted.failures.value), _LOOK_EVERY_S):
+            yield
     finally:
-        done.set()
-        watcher.join()
         progress.clear()

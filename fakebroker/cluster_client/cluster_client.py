@@ -21,6 +21,7 @@ from fakebroker.cluster_client.errors import (
     NoCommonVersion,
     NoSuchPartition,
     OffsetOutOfRange,
+    SilentPort,
 )
 from fakebroker.cluster_client.links import Links, addresses_of
 from fakebroker.cluster_client.topics import OLDEST_METADATA, Leader, Topic, View, metadata_request
@@ -90,7 +91,8 @@ class ClusterClient:
 
     What fails and may succeed later (leaders that move, brokers that are away) is tried again, with a pause of
     `retry_pause_ms`, up to `retries` times, but no longer than all pauses and one timeout take; after that, and for
-    anything else, methods raise ClusterError.
+    anything else, methods raise ClusterError. Where no address has ever answered, and all of them accept connections
+    and are silent, or drop what comes, nothing is tried again.
     """
 
     def __init__(
@@ -197,7 +199,7 @@ class ClusterClient:
     def _ask_topics(self, names: Sequence[str] | None) -> dict[str, Topic]:
         if names is not None and not names:
             return {}
-        problems = []
+        problems: list[NoBroker] = []
         for address in [*self._view.brokers.values(), *self._seeds]:
             try:
                 version = self._links.version(address, MetadataRequest)
@@ -206,8 +208,15 @@ class ClusterClient:
                 answer = self._links.ask(address, metadata_request(names, creates=self._creates_topics), version)
                 return self._view.take(answer, all_topics=names is None)
             except NoBroker as error:
-                problems.append(str(error))
-        raise NoBroker("; ".join(dict.fromkeys(problems)))
+                problems.append(error)
+        raise self._unreachable(problems)
+
+    def _unreachable(self, problems: Sequence[NoBroker]) -> NoBroker:
+        """The error when none of the addresses answered. Ports that have been silent from the start stay so."""
+        found = NoBroker("; ".join(dict.fromkeys(map(str, problems))))
+        never_answered = not self._view.brokers and all(isinstance(each, SilentPort) for each in problems)
+        found.may_pass = not never_answered
+        return found
 
     def _ask_offsets(
         self, times: Mapping[TopicPartition, int], isolation: int, found: dict[TopicPartition, OffsetAt]

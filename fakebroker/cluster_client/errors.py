@@ -16,8 +16,12 @@ class NoBroker(ClusterError):
     may_pass = True
 
 
+class SilentPort(NoBroker):
+    """A new connection was not accepted, or its first request not answered, within a few seconds."""
+
+
 class NoCommonVersion(ClusterError):
-    """A broker serves no version of a request that this client speaks."""
+    """What answers serves no version of a request that this client speaks, or is no broker."""
 
 
 class AnsweredError(ClusterError):

@@ -1,18 +1,22 @@
 """Connections to the brokers of a cluster, one to each, in the versions that both sides speak."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from fakebroker.client.connection import ClientConnection, ConnectionLost, Pending
-from fakebroker.cluster_client.errors import NoBroker, NoCommonVersion
+from fakebroker.cluster_client.errors import NoBroker, NoCommonVersion, SilentPort
 from fakebroker.errors import ErrorCode
 from fakebroker.listeners import Address
 from fakebroker.schema import Message
 from fakebroker.testclient.tcp_driver import TcpDriver
 from fakebroker.wire.messages.api_versions import ApiVersionsRequest
+from fakebroker.wire.messages.metadata import MetadataRequest
 from fakebroker.wire.registry import api
 
 _VERSIONS_VERSION = 0  # of ApiVersions: every broker answers it, and it has all that is needed
+FIRST_ANSWER_MS: Final = 5_000
+"""How long a connection may take until it is accepted, and then until its first request is answered: a broker does both
+at once, and what is no broker may be silent for ever."""
 
 
 class _Link:
@@ -37,7 +41,15 @@ class Links:
 
         Raises NoBroker if it cannot be reached, NoCommonVersion if there is none.
         """
-        low, high = self._link(address).served.get(request.api_key, (0, -1))
+        served = self._link(address).served
+        if MetadataRequest.api_key not in served:
+            raise NoCommonVersion(
+                f"{shown_address(address)} is not a broker's port: it does not serve Metadata, as the port of a"
+                " controller does not"
+            )
+        if request.api_key not in served:
+            raise NoCommonVersion(f"{shown_address(address)} does not serve {api(request.api_key).name}")
+        low, high = served[request.api_key]
         found = min(high, request.versions.last, high if newest is None else newest)
         if found < max(low, request.versions.first):
             raise NoCommonVersion(
@@ -58,15 +70,9 @@ class Links:
 
         Raises NoBroker when it does not come, and closes the connection.
         """
-        self._driver.pass_time(self._timeout_ms + extra_ms, lambda: pending.is_done)
-        if not pending.is_done:
-            self.lose(address)
+        if not self._is_answered(address, pending, self._timeout_ms + extra_ms):
             raise NoBroker(f"{shown_address(address)} gave no answer to {pending!r} within {self._timeout_ms} ms")
-        try:
-            return pending.result()
-        except ConnectionLost as error:
-            self.lose(address)
-            raise NoBroker(f"{shown_address(address)}: {error}") from None
+        return self._result(address, pending)
 
     def ask(self, address: Address, request: Message, version: int, extra_ms: int = 0) -> Any:
         """Send a request and return its answer. Raises NoBroker."""
@@ -88,16 +94,45 @@ class Links:
         if link is not None and link.connection.closed_reason is None:
             return link
         connection = ClientConnection(self._client_id)
+        within_ms = min(self._timeout_ms, FIRST_ANSWER_MS)
         try:
-            self._driver.open(connection, address)
+            self._driver.open(connection, address, within_ms / 1000)
+        except TimeoutError:
+            raise SilentPort(f"{shown_address(address)} accepts no connection within {within_ms} ms") from None
         except OSError as error:
             raise NoBroker(f"no broker answers at {shown_address(address)}: {error.strerror or error}") from None
         link = self._open[address] = _Link(connection, {})
-        listed = self.ask(address, ApiVersionsRequest(), _VERSIONS_VERSION)
-        if listed.error_code != ErrorCode.NONE:
-            raise NoBroker(f"{shown_address(address)} does not tell its versions: error {listed.error_code}")
-        link.served = {each.api_key: (each.min_version, each.max_version) for each in listed.api_keys}
+        link.served = self._served(address, within_ms)
         return link
+
+    def _served(self, address: Address, within_ms: int) -> dict[int, tuple[int, int]]:
+        """Ask a connection that was just opened for the versions served there. Raises NoBroker, SilentPort."""
+        pending = self.send(address, ApiVersionsRequest(), _VERSIONS_VERSION)
+        if not self._is_answered(address, pending, within_ms):
+            raise SilentPort(
+                f"{shown_address(address)} accepts connections and gives no answer within {within_ms} ms:"
+                " is that the port of a broker, without TLS?"
+            )
+        listed = self._result(address, pending)
+        if listed.error_code != ErrorCode.NONE:
+            self.lose(address)
+            raise NoBroker(f"{shown_address(address)} does not tell its versions: error {listed.error_code}")
+        return {each.api_key: (each.min_version, each.max_version) for each in listed.api_keys}
+
+    def _is_answered(self, address: Address, pending: Pending, within_ms: int) -> bool:
+        """Wait for an answer; a connection on which it does not come is closed."""
+        self._driver.pass_time(within_ms, lambda: pending.is_done)
+        if not pending.is_done:
+            self.lose(address)
+            return False
+        return True
+
+    def _result(self, address: Address, pending: Pending) -> Any:
+        try:
+            return pending.result()
+        except ConnectionLost as error:
+            self.lose(address)
+            raise NoBroker(f"{shown_address(address)}: {error}") from None
 
 
 def shown_address(address: Address) -> str:

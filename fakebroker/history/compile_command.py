@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from fakebroker.errors import FakebrokerError
-from fakebroker.pipeline.engine_options import running_spark
-from fakebroker.pipeline.session import DEFAULT_MASTER
+from fakebroker.pipeline.engine_options import EngineChoice, engine_options_for_little, running_spark
+from fakebroker.scenario.command_output import check_is_new, told_in_a_line, write_whole
 
 if TYPE_CHECKING:
     from fakebroker.history.compile.anonymise import Names
@@ -36,8 +36,7 @@ _DURATION_HELP = "How long the window is, half of it before --around: 30m, 2h, 1
 @click.option("--config", multiple=True, metavar="NAME=VALUE", help="A broker setting that was in force.")
 @click.option("--as", "release", default="4.3", show_default=True, metavar="RELEASE", help="Of Kafka.")
 @click.option("--source", metavar="NAME", help="Which log or run, where DIR has several with this group.")
-@click.option("--engine", type=click.Choice(["python", "spark"]), default="python", show_default=True)
-@click.option("--master", default=DEFAULT_MASTER, show_default=True, help="Where Spark runs.")
+@engine_options_for_little
 def compile_history(
     folder: Path,
     group_id: str,
@@ -52,8 +51,7 @@ def compile_history(
     config: tuple[str, ...],
     release: str,
     source: str | None,
-    engine: str,
-    master: str,
+    choice: EngineChoice,
 ) -> None:
     """Make a scenario of what happened to a group around a moment, from the tables in DIR.
 
@@ -63,21 +61,14 @@ def compile_history(
     from fakebroker.history.compile.scenario import Options, compiled
     from fakebroker.history.compile.window import window_of
 
-    try:
-        if out.exists() and not force:
-            raise FakebrokerError(f"{out} is there already; --force overwrites it")
+    with told_in_a_line(out):
+        check_is_new(out, force=force)
         options = Options(release, tuple(_setting(each) for each in config), every_commit)
         start_ms, end_ms = _bounds(around, window)
-        rows = _rows(folder, group_id, start_ms, end_ms, source, engine, master)
+        rows = _rows(folder, group_id, start_ms, end_ms, source, choice)
         names = _names(anonymise, secret_file, digits)
         found = compiled(window_of(rows, group_id, start_ms, end_ms), names, options)
         path = _write(out, found.text, passes=not found.problems)
-    except FakebrokerError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(2)
-    except OSError as error:
-        click.echo(f"Error: {error.filename or out} cannot be read or written: {error.strerror or error}", err=True)
-        sys.exit(2)
     for problem in found.problems:
         click.echo(f"it does not pass: {path}: {problem}", err=True)
     if found.problems:
@@ -88,7 +79,7 @@ def compile_history(
 
 def _bounds(around: str, window: str) -> tuple[int, int]:
     """The window in ms since the epoch. Raises BadParameter for what is no time or no duration."""
-    from fakebroker.scenario.language.kinds import duration_ms
+    from fakebroker.durations import duration_ms
 
     try:
         when = datetime.fromisoformat(around)
@@ -128,26 +119,20 @@ def _names(anonymise: bool, secret_file: Path | None, digits: int) -> "Names":
 
 
 def _rows(
-    folder: Path, group_id: str, start_ms: int, end_ms: int, source: str | None, engine: str, master: str
+    folder: Path, group_id: str, start_ms: int, end_ms: int, source: str | None, choice: EngineChoice
 ) -> dict[str, list[dict[str, object]]]:
     from fakebroker.history.compile.group_rows import rows_of_group, spark_loader
 
-    if engine == "python":
+    if choice.engine == "python":
         return rows_of_group(folder, group_id, start_ms, end_ms, source)
-    with running_spark(master, {}) as spark:
+    with running_spark(choice.master, dict(choice.conf)) as spark:
         return rows_of_group(folder, group_id, start_ms, end_ms, source, spark_loader(spark, folder))
 
 
 def _write(out: Path, text: str, *, passes: bool) -> Path:
     """Write the scenario and, if it passes, its transcript; one that does not is kept beside. Returns where it is."""
     path = out if passes else out.with_suffix(".failed.yaml")
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
+    write_whole(path, text)
     if passes:
         from fakebroker.scenario.running.run import Task, play
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from fakebroker.cluster_client.cluster_client import EARLIEST, LATEST, ClusterClient, Fetch
-from fakebroker.cluster_client.reading import entries_of, read_range
+from fakebroker.cluster_client.offset_ranges import entries_of, read_range
 from fakebroker.history.log_record import LogRecord, Reject
 from fakebroker.history.segments import Segment, read_batch
 from fakebroker.history.sink_rows import TOPIC

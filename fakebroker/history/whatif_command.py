@@ -1,19 +1,19 @@
 """`fakebroker history whatif`: who would lose offsets with another retention, when, and how many."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import click
 
+from fakebroker.durations import UNITS_MS, duration_ms
 from fakebroker.engine.printable import printable
 from fakebroker.pipeline.engine_options import EngineChoice, chosen_engine, engine_options
 from fakebroker.pipeline.tables.retention_losses import POLICIES, WhatifOptions
 
-_UNITS_MS: Final = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_MINUTE_MS: Final = UNITS_MS["m"]
 _MOST_SHOWN: Final = 10  # groups in what is printed
-_LONGEST_MS: Final = 2**31 * 60_000  # what `offsets.retention.minutes` can hold
+_LONGEST_MS: Final = 2**31 * _MINUTE_MS  # what `offsets.retention.minutes` can hold
 
 
 class _Lost(NamedTuple):
@@ -24,7 +24,7 @@ class _Lost(NamedTuple):
 
 
 class Duration(click.ParamType[Any]):
-    """A time such as 7d, 12h or 90m, in whole minutes; a number of milliseconds."""
+    """A time such as 7d, 12h or 1h 30m, in whole minutes; a number of milliseconds."""
 
     name = "duration"
 
@@ -32,10 +32,12 @@ class Duration(click.ParamType[Any]):
         """The milliseconds. Fails for what is no time, or none that a broker can be set to."""
         if isinstance(value, int):
             return value
-        found = re.fullmatch(r"([1-9]\d{0,8})([mhd])", str(value).strip())
-        if found is None:
-            self.fail(f"{value!r} is not a time like 7d, 12h or 90m", param, ctx)
-        ms = int(found[1]) * _UNITS_MS[found[2]]
+        try:
+            ms = duration_ms(str(value))
+        except ValueError as error:
+            self.fail(f"{value!r} {error}", param, ctx)
+        if ms == 0 or ms % _MINUTE_MS:
+            self.fail(f"{value!r} is not a time of whole minutes, like 7d, 12h or 90m", param, ctx)
         if ms >= _LONGEST_MS:
             self.fail(f"{value} is longer than a broker's retention can be", param, ctx)
         return ms
@@ -161,7 +163,5 @@ def _cell(lost: _Lost | None) -> str:
 
 def _span(ms: int) -> str:
     """7d, 36h, 90m: the largest unit that divides it."""
-    for unit, unit_ms in reversed(_UNITS_MS.items()):
-        if ms % unit_ms == 0:
-            return f"{ms // unit_ms}{unit}"
-    return f"{ms}ms"
+    unit = next(each for each in ("d", "h", "m", "ms") if ms % UNITS_MS[each] == 0)
+    return f"{ms // UNITS_MS[unit]}{unit}"

@@ -43,11 +43,15 @@ def build(folder: str, choice: EngineChoice) -> None:
 @click.argument("folder", metavar="[DIR]", default="pipeline")
 @engine_options
 def check(folder: str, choice: EngineChoice) -> None:
-    """Run the checks of all tables in DIR; print the rows that they return, and fail if there are any."""
+    """Run the checks of all tables in DIR; print the rows that they return, and fail if there are any.
+
+    Fails, too, if a file is not byte for byte the one that was published.
+    """
     with chosen_engine(choice) as (engine, progress):
         from fakebroker.pipeline.publish import Published, check_tables
 
         published = Published(Path(folder))
+        published.check_contents()
         folders = {name: published.folder_of(name) for name in published.tables}
         done = check_tables(engine, folders, progress)
         left_out = f", {done['left_out']} left out for want of a table" if done["left_out"] else ""

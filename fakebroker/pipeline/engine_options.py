@@ -25,7 +25,15 @@ class EngineChoice(NamedTuple):
 
 def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options --engine, --master and --conf; it gets them as one argument, `choice`."""
+    return _with_engine_options(command, "spark", "python: the same in plain Python, without Java, for small inputs.")
 
+
+def engine_options_for_little(command: Callable[..., Any]) -> Callable[..., Any]:
+    """As `engine_options`, for a command that needs so little of the tables that plain Python is the default."""
+    return _with_engine_options(command, "python", "spark: read the tables with Spark, where only it does.")
+
+
+def _with_engine_options(command: Callable[..., Any], default: str, help_text: str) -> Callable[..., Any]:
     def with_choice(engine: str, master: str, conf: tuple[str, ...], **arguments: Any) -> Any:
         return command(choice=EngineChoice(engine, master, tuple(map(_setting, conf))), **arguments)
 
@@ -39,9 +47,9 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--engine",
             type=click.Choice(["spark", "python"]),
-            default="spark",
+            default=default,
             show_default=True,
-            help="python: the same in plain Python, without Java, for small inputs.",
+            help=help_text,
         ),
     ):
         option(with_choice)

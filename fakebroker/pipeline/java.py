@@ -1,12 +1,14 @@
 """Which Java runs Spark: the machine's if there is a new enough one, else the runtime from PyPI."""
 
+import atexit
 import os
 import re
 import shutil
+import stat
 import subprocess
-import tempfile
 from hashlib import sha256
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Final
 
 from fakebroker.errors import FakebrokerError
@@ -64,14 +66,52 @@ def _packaged_java() -> str | None:
 
 
 def _wrapped(java: str) -> str:
-    """A folder that can be JAVA_HOME and starts `java` without the argument that it warns of, or does not know."""
+    """A folder that can be JAVA_HOME and starts `java` without the argument that it warns of, or does not know.
+
+    What is in it will be run, so nobody else may be able to write there: it is in the user's cache or, where that
+    cannot be, in a folder of this process alone.
+    """
     text = _WRAPPER.format(java=java)
-    name = f"fakebroker-java-{os.getuid()}-{sha256(text.encode()).hexdigest()[:12]}"
-    wrapper = Path(tempfile.gettempdir()) / name / "bin" / "java"
-    if not wrapper.exists():
-        wrapper.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        unfinished = wrapper.with_suffix(f".{os.getpid()}")
-        unfinished.write_text(text)
-        unfinished.chmod(0o755)
-        unfinished.replace(wrapper)  # two processes may do this at once
-    return str(wrapper.parent.parent)
+    name = f"java-{sha256(text.encode()).hexdigest()[:12]}"
+    try:
+        home = _own_folder(_cache() / name)
+        _write_program(home / "bin" / "java", text)
+    except OSError:
+        home = Path(mkdtemp(prefix="fakebroker-java-"))
+        atexit.register(shutil.rmtree, home, ignore_errors=True)
+        _write_program(home / "bin" / "java", text)
+    return str(home)
+
+
+def _cache() -> Path:
+    """The folder of our own in the user's cache. Raises OSError if it is not known where that is."""
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(named):
+        return Path(named) / "fakebroker"
+    try:
+        return Path.home() / ".cache" / "fakebroker"
+    except RuntimeError as error:
+        raise OSError(str(error)) from None
+
+
+def _own_folder(folder: Path) -> Path:
+    """Make a folder, and the one it is in. Raises OSError unless both are ours, and nobody else may write there."""
+    folder.parent.parent.mkdir(parents=True, exist_ok=True)
+    for each in (folder.parent, folder, folder / "bin"):
+        each.mkdir(mode=0o700, exist_ok=True)
+        found = each.lstat()
+        is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+        if not is_ours or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise PermissionError(f"{each} is not a folder that only this user may write to")
+    return folder
+
+
+def _write_program(path: Path, text: str) -> None:
+    """Write a program, whatever was there. Raises OSError; also where programs must not be run, as on some mounts."""
+    path.parent.mkdir(exist_ok=True)
+    unfinished = path.with_suffix(f".{os.getpid()}")
+    unfinished.write_text(text)
+    unfinished.chmod(0o755)
+    unfinished.replace(path)  # two processes may do this at once
+    if not os.access(path, os.X_OK):
+        raise PermissionError(f"{path} cannot be run")

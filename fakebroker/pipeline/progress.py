@@ -2,14 +2,14 @@
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Final, TextIO
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark import SparkContext, StatusTracker
 
 _LOOK_EVERY_S: Final = 1.0
 
@@ -44,22 +44,34 @@ class Progress:
         if self._context is None or not self._out.isatty():
             yield
             return
-        done = threading.Event()
-        watcher = threading.Thread(target=self._watch, args=(name, done), daemon=True)
-        watcher.start()
+        tracker = self._context.statusTracker()
         try:
-            yield
+            with repeated(lambda: self._show_tasks(name, tracker), _LOOK_EVERY_S):
+                yield
         finally:
-            done.set()
-            watcher.join()
             self._out.write("\r\x1b[K")
 
-    def _watch(self, name: str, done: threading.Event) -> None:
-        assert self._context is not None
-        tracker = self._context.statusTracker()
-        while not done.wait(_LOOK_EVERY_S):
-            stages = [tracker.getStageInfo(each) for each in tracker.getActiveStageIds()]
-            tasks = sum(each.numTasks for each in stages if each is not None)
-            finished = sum(each.numCompletedTasks for each in stages if each is not None)
-            self._out.write(f"\r\x1b[K{name}: {finished} of {tasks} tasks")
-            self._out.flush()
+    def _show_tasks(self, name: str, tracker: "StatusTracker") -> None:
+        stages = [tracker.getStageInfo(each) for each in tracker.getActiveStageIds()]
+        tasks = sum(each.numTasks for each in stages if each is not None)
+        finished = sum(each.numCompletedTasks for each in stages if each is not None)
+        self._out.write(f"\r\x1b[K{name}: {finished} of {tasks} tasks")
+        self._out.flush()
+
+
+@contextmanager
+def repeated(look: Callable[[], None], every_s: float) -> Iterator[None]:
+    """While the block works, call `look` every so often, in a thread of its own, which has ended after the block."""
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(every_s):
+            look()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()

@@ -5,6 +5,7 @@ checked together; when a check fails, or anything else goes wrong, the folder st
 anew are kept: their files are linked into the staging folder, not copied. One process at a time writes to a folder.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -25,6 +26,7 @@ from fakebroker.pipeline.write_lock import IsWritten, write_lock
 
 MANIFEST: Final = "manifest.json"
 MANIFEST_VERSION: Final = 1
+_DIGEST_BYTES: Final = 16
 _BETWEEN_RENAMES_S: Final = 0.02  # who reads looks again after this time
 
 
@@ -71,6 +73,20 @@ class Published:
     def has(self, name: str) -> bool:
         """Whether the table is there."""
         return name in self.tables
+
+    def check_contents(self) -> None:
+        """Read every file of every table: raises FakebrokerError if one is not byte for byte what was published.
+
+        `folder_of` asks for names and lengths only, since it is asked at each use. Tables that a version before this
+        check published have no digests: of them the names and lengths are asked.
+        """
+        for name, about in self.tables.items():
+            folder = self.folder_of(name)
+            for file, digest in about.get("digests", {}).items():
+                if _digest(folder / file) != digest:
+                    raise FakebrokerError(
+                        f"{folder} is not as it was published: {file} was changed. Make the table again."
+                    )
 
     def folder_of(self, name: str) -> Path:
         """Where the table's files are. Raises FakebrokerError if they are not those that were published."""
@@ -143,7 +159,9 @@ class Staging:
                 _link_files(self._folder_of_kept(name), self.folder / name)
         names = [name for name in NAMES if name in self.made or name in self._kept]
         checks = check_tables(self.engine, {name: self.folder / name for name in names}, self._progress, [*self.made])
-        manifest = write_manifest(self.folder, names, {"engine": self.engine.name, **about, "checks": checks})
+        manifest = write_manifest(
+            self.folder, names, {"engine": self.engine.name, **about, "checks": checks}, self._published
+        )
         _put_in_place(self.folder, self.target)
         return manifest
 
@@ -198,9 +216,15 @@ def check_tables(
     return {"run": run, "left_out": left_out}
 
 
-def write_manifest(folder: Path, names: Iterable[str], about: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the manifest of a folder that has these tables, with `about` in it; returns it."""
-    tables = {name: _told(table(name), folder / name) for name in names}
+def write_manifest(
+    folder: Path, names: Iterable[str], about: Mapping[str, Any], before: Published | None = None
+) -> dict[str, Any]:
+    """Write the manifest of a folder that has these tables, with `about` in it; returns it.
+
+    Files that were in `before` have the digests that they had when they were made: what was changed since is seen.
+    """
+    known = {} if before is None else {name: each.get("digests", {}) for name, each in before.tables.items()}
+    tables = {name: _told(table(name), folder / name, known.get(name, {})) for name in names}
     manifest = {"manifest_version": MANIFEST_VERSION, **about, "tables": tables}
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
     return manifest
@@ -217,19 +241,27 @@ def _manifest_of(found: Any) -> dict[str, Any]:
     for name, about in found["tables"].items():
         if name not in NAMES:
             raise _OtherVersion(f"it has a table {name!r}")
-        about["files"], about["bytes"], about["rows"]
+        about["files"], about["bytes"], about["rows"], dict(about.get("digests", {}))
     manifest: dict[str, Any] = found
     return manifest
 
 
-def _told(contract: Table, folder: Path) -> dict[str, Any]:
+def _told(contract: Table, folder: Path, known: Mapping[str, str]) -> dict[str, Any]:
+    """What the manifest says of a table. `known` are digests by file, of files that were published before."""
     files = parquet_files(folder)
     return {
         "layer": contract.layer,
         "rows": count_rows(folder),
         "files": [file.name for file in files],
         "bytes": sum(file.stat().st_size for file in files),
+        "digests": {file.name: known.get(file.name) or _digest(file) for file in files},
     }
+
+
+def _digest(file: Path) -> str:
+    """What is in a file, as a short text: another content has another."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, lambda: hashlib.blake2b(digest_size=_DIGEST_BYTES)).hexdigest()
 
 
 def _link_files(source: Path, target: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from fakebroker.errors import FakebrokerError
+from fakebroker.scenario.command_output import check_is_new, told_in_a_line, write_whole
 
 
 @click.command("from")
@@ -23,31 +23,13 @@ def from_session(file: Path, out: Path | None, force: bool) -> None:
     from fakebroker.scenario.running.run import Task, play
 
     path = out or file.with_suffix(".yaml")
-    try:
-        if path.exists() and not force:
-            raise FakebrokerError(f"{path} is there already; --force overwrites it")
+    with told_in_a_line(path):
+        check_is_new(path, force=force)
         found = written(scenario_of(file), file.name)
-        _write(path, found.text)
+        write_whole(path, found.text)
         if not found.problems:
             play(Task(str(path), approves=True))
-    except FakebrokerError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(2)
-    except OSError as error:
-        click.echo(f"Error: {error.filename or path} cannot be written: {error.strerror}", err=True)
-        sys.exit(2)
     for problem in found.problems:
         click.echo(f"it does not pass: {problem}", err=True)
     click.echo(f"wrote {path} and its transcript\nplay it: fakebroker scenario run {path}")
     sys.exit(1 if found.problems else 0)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write the file, all of it or nothing."""
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise

@@ -37,9 +37,12 @@ class TcpDriver:
         """The operating system's monotonic time."""
         return time.monotonic_ns() // 1_000_000
 
-    def open(self, client: ClientConnection, address: Address | None = None) -> None:
-        """Connect `client`. Raises OSError when the connection is not accepted."""
-        sock = socket.create_connection(address or self._address, CONNECT_TIMEOUT_S)
+    def open(
+        self, client: ClientConnection, address: Address | None = None, connect_timeout_s: float = CONNECT_TIMEOUT_S
+    ) -> None:
+        """Connect `client`. Raises OSError when the connection is not accepted, TimeoutError if not in time."""
+        sock = socket.create_connection(address or self._address, connect_timeout_s)
+        sock.settimeout(CONNECT_TIMEOUT_S)  # from now on of what is sent
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._sockets[client] = sock
         self._selector.register(sock, selectors.EVENT_READ, client)

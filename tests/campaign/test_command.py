@@ -97,6 +97,16 @@ def test_bad_input_ends_before_anything_is_played(folder: Path, words: tuple[str
     assert not (folder / "campaign").exists()
 
 
+def test_a_folder_for_journals_that_cannot_be_written_is_told_before_anything_is_played(folder: Path) -> None:
+    """Hours of runs are not spent for journals that then have no place."""
+    (folder / "file").write_text("no folder")
+
+    result = run("s/depends.yaml", "--seeds", "6", "--journals", "file/j")
+
+    assert (result.exit_code, result.output) == (2, "Error: cannot write to file/j: Not a directory\n")
+    assert not (folder / "campaign").exists()
+
+
 def test_a_folder_with_other_things_is_left_alone(folder: Path) -> None:
     """Tables are not put among somebody's files."""
     (folder / "campaign").mkdir()

@@ -15,14 +15,23 @@ from fakebroker.cluster_client.cluster_client import (
     Fetched,
     TopicPartition,
 )
-from fakebroker.cluster_client.errors import AnsweredError, NoBroker, NoSuchPartition, OffsetOutOfRange
-from fakebroker.cluster_client.reading import EndsEarly, committed_entries, entries_of, read_range
+from fakebroker.cluster_client.errors import (
+    AnsweredError,
+    NoBroker,
+    NoCommonVersion,
+    NoSuchPartition,
+    OffsetOutOfRange,
+)
+from fakebroker.cluster_client.links import FIRST_ANSWER_MS
+from fakebroker.cluster_client.offset_ranges import EndsEarly, committed_entries, entries_of, read_range
 from fakebroker.cluster_client.topics import View
 from fakebroker.meaning.records import records_of
 from fakebroker.records.batch import build_batch, plain_records
 from fakebroker.records.compression import CODEC_NAMES
 from fakebroker.records.markers import build_marker
-from fakebroker.wire.messages.metadata import MetadataResponse, MetadataResponseTopic
+from fakebroker.testclient.tcp_driver import TcpDriver
+from fakebroker.wire.messages.list_offsets import ListOffsetsRequest
+from fakebroker.wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 
 FIRST = TopicPartition("orders", 0)
 
@@ -160,17 +169,61 @@ def test_a_bootstrap_without_a_broker_is_said_at_once() -> None:
         ClusterClient("localhost")
 
 
-def test_retries_end_in_time() -> None:
+def test_retries_end_in_time(broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many tries there may be, they take no longer than all pauses and one timeout."""
-    with socket.create_server(("127.0.0.1", 0)) as silent:  # it accepts, and answers nothing
+    opened: list[object] = []
+    connect = TcpDriver.open
+    with client_of(broker, timeout_ms=100, retries=1000, retry_pause_ms=0) as cluster:
+        cluster.topics()
+        for node in broker.nodes:
+            node.freeze()
+        monkeypatch.setattr(TcpDriver, "open", lambda *given: (opened.append(given), connect(*given))[1])
+        with pytest.raises(NoBroker, match="gave no answer"):
+            cluster.topics()
+    assert len(opened) < 10
+
+
+def test_a_port_that_was_never_heard_of_is_asked_once() -> None:
+    """What accepts connections and says nothing is not waited for as for an answer, and not tried again."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         with (
-            ClusterClient(address, timeout_ms=20, retries=100, retry_pause_ms=0) as cluster,
-            pytest.raises(NoBroker, match="gave no answer"),
+            ClusterClient(address, timeout_ms=20, retries=100, retry_pause_ms=10_000) as cluster,
+            pytest.raises(NoBroker, match=f"{address} accepts connections and gives no answer within 20 ms"),
         ):
             cluster.topics()
         silent.setblocking(False)
         assert sum(1 for _ in iter(lambda: _accepted(silent), None)) == 1
+    assert FIRST_ANSWER_MS <= 5_000
+
+
+def test_a_host_that_drops_what_comes_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that is not accepted in time is an error that says so, with the time it was given."""
+    given_s: list[float] = []
+
+    def create_connection(address: object, timeout_s: float) -> socket.socket:
+        given_s.append(timeout_s)
+        raise TimeoutError("timed out")
+
+    monkeypatch.setattr("fakebroker.testclient.tcp_driver.socket.create_connection", create_connection)
+    with (
+        ClusterClient("dropped:9092", retry_pause_ms=10_000) as cluster,
+        pytest.raises(NoBroker, match="dropped:9092 accepts no connection within 5000 ms"),
+    ):
+        cluster.topics()
+    assert given_s == [5.0]
+
+
+def test_the_port_of_a_controller_is_told(broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A port that answers ApiVersions without Metadata is no broker's; other APIs may be missing at a broker."""
+    with client_of(broker) as cluster:
+        cluster.topics()
+        monkeypatch.delitem(cluster._links._link(broker.nodes[0].address).served, ListOffsetsRequest.api_key)
+        with pytest.raises(NoCommonVersion, match=r"does not serve ListOffsets$"):
+            cluster._links.version(broker.nodes[0].address, ListOffsetsRequest)
+        monkeypatch.delitem(cluster._links._link(broker.nodes[0].address).served, MetadataRequest.api_key)
+        with pytest.raises(NoCommonVersion, match="is not a broker's port: it does not serve Metadata, as the port of"):
+            cluster.topics()
 
 
 def test_a_topic_that_gets_its_leader_late_is_awaited(broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +281,7 @@ def test_an_empty_range_asks_for_nothing(broker: FakeBroker, monkeypatch: pytest
 
 def test_a_range_that_ends_early_is_an_error(broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading to an offset that the log does not reach ends, and says where."""
-    monkeypatch.setattr("fakebroker.cluster_client.reading.WAIT_MS", 1)
+    monkeypatch.setattr("fakebroker.cluster_client.offset_ranges.WAIT_MS", 1)
     broker.topic("orders").produce(b"a")
     with (
         client_of(broker) as cluster,

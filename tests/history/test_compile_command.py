@@ -2,6 +2,8 @@
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from fakebroker.cli import main
 from fakebroker.history.compile_command import compile_history
+from fakebroker.pipeline.spark_failures import SparkFailure
 from tests.history.compile.tables_of import from_journal, from_log, publish
 from tests.history.compile.test_scenario import names_in
 from tests.support.histories import History, make_history
@@ -49,6 +52,25 @@ def test_the_scenario_passes_when_it_is_run(run: Any) -> None:
     assert "steps, and it passes" in result.output
     played = CliRunner().invoke(main, ["scenario", "run", "incident.yaml"])
     assert played.exit_code == 0, played.output
+
+
+def test_spark_gets_its_master_and_settings(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--engine spark takes --master and --conf, as the other commands do; python is the default and starts no Spark."""
+    asked: list[tuple[str, dict[str, str]]] = []
+
+    @contextmanager
+    def running_spark(master: str, conf: dict[str, str]) -> Iterator[None]:
+        asked.append((master, conf))
+        raise SparkFailure("not here")
+        yield
+
+    monkeypatch.setattr("fakebroker.history.compile_command.running_spark", running_spark)
+    chosen = ["--engine", "spark", "--master", "spark://h:7077", "--conf", "a.b=c=d"]
+    result = run(*AROUND, "--out", "incident.yaml", *chosen)
+    assert (result.exit_code, result.output) == (2, "Error: not here\n")
+    assert asked == [("spark://h:7077", {"a.b": "c=d"})]
+    assert run(*AROUND, "--out", "incident.yaml").exit_code == 0
+    assert len(asked) == 1
 
 
 def test_anonymised_without_a_secret_one_is_made(run: Any, history: History) -> None:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 
 from fakebroker.errors import FakebrokerError
 from fakebroker.pipeline import publish as publish_module
+from fakebroker.pipeline.command import pipeline
 from fakebroker.pipeline.engines import Engine, PythonEngine, SparkEngine
 from fakebroker.pipeline.progress import Progress
 from fakebroker.pipeline.publish import ChecksFailed, Published, check_tables, staging
@@ -215,6 +217,36 @@ def test_what_killed_commands_left_goes_with_the_next_one(tmp_path: Path) -> Non
     put(PythonEngine(), tmp_path / "out", [expiry(1)])
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+def test_a_file_that_was_changed_in_place_is_noticed_by_the_check(tmp_path: Path) -> None:
+    """A byte that is another and no other length: `pipeline check` says which file, also after a later publication."""
+    out = tmp_path / "out"
+    put(PythonEngine(), out, [expiry(1)])
+    (file,) = (out / "expiries").iterdir()
+    check = [str(out), "--engine", "python"]
+    assert CliRunner().invoke(pipeline.commands["check"], check).exit_code == 0
+
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with staging(PythonEngine(), out, Progress(io.StringIO())) as stage:
+        stage.store("log_ends", [])
+        stage.publish({})
+
+    result = CliRunner().invoke(pipeline.commands["check"], check)
+    assert result.exit_code == 1
+    assert f"Error: {out}/expiries is not as it was published: {file.name} was changed." in result.output
+
+
+def test_tables_without_digests_are_checked_as_before(tmp_path: Path) -> None:
+    """A manifest that an earlier version wrote is no error."""
+    out = tmp_path / "out"
+    manifest = put(PythonEngine(), out, [expiry(1)])
+    del manifest["tables"]["expiries"]["digests"]
+    (out / "manifest.json").write_text(json.dumps(manifest))
+
+    Published(out).check_contents()
 
 
 @pytest.mark.parametrize("damage", ["missing", "shorter", "added", "gone"])

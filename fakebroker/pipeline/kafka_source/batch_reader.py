@@ -9,7 +9,7 @@ from pyspark.sql.types import StructType
 from fakebroker.pipeline.kafka_source.columns import arrow_schema
 from fakebroker.pipeline.kafka_source.options import read_options
 from fakebroker.pipeline.kafka_source.planning import batch_ranges, planning_client, split
-from fakebroker.pipeline.kafka_source.reading import RangePartition, read_partition
+from fakebroker.pipeline.kafka_source.task_reader import RangePartition, read_partition
 
 
 class BatchReader(DataSourceReader):  # type: ignore[misc]

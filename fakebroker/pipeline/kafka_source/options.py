@@ -12,6 +12,7 @@ from fakebroker.cluster_client.cluster_client import (
     READ_UNCOMMITTED,
     TIMEOUT_MS,
 )
+from fakebroker.durations import duration_ms
 from fakebroker.pipeline.source_options import OptionError, Options, wrong
 from fakebroker.records.offsets_topic import TopicPartition
 
@@ -224,13 +225,7 @@ def _not_json(name: str, value: str, example: str) -> OptionError:
     return wrong(name, value, f"the option {name} is {value!r}; it must be as in {example}")
 
 
-_UNITS_MS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
-
-
 def _duration_ms(value: str) -> int:
-    """A time with its unit, as Spark writes them."""
-    digits = value.strip().rstrip("abcdefghijklmnopqrstuvwxyz ")
-    unit = value.strip()[len(digits) :].strip()
-    if unit not in _UNITS_MS:
-        raise ValueError
-    return int(digits) * _UNITS_MS[unit]
+    """A time with its unit, as Spark writes them: also "2 min". Raises ValueError."""
+    compact = "".join(value.split())
+    return duration_ms(f"{compact.removesuffix('min')}m" if compact.endswith("min") else compact)

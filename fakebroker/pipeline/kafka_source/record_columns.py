@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from fakebroker.cluster_client.cluster_client import Fetched
-from fakebroker.cluster_client.reading import committed_entries
+from fakebroker.cluster_client.offset_ranges import committed_entries
 from fakebroker.records.batch import check_crc, parse_header, payload_of
 from fakebroker.records.faults import InvalidRecord
 from fakebroker.records.message_set import read_message_set, unwrap

@@ -33,7 +33,7 @@ from fakebroker.pipeline.kafka_source.planning import (
     split,
     to_json,
 )
-from fakebroker.pipeline.kafka_source.reading import RangePartition, lost, read_partition
+from fakebroker.pipeline.kafka_source.task_reader import RangePartition, lost, read_partition
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]

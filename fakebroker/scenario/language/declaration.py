@@ -10,6 +10,7 @@ from inspect import Parameter
 from typing import Any, NamedTuple, get_origin
 
 from fakebroker.client.steps import ClientSteps
+from fakebroker.durations import DURATION, duration_ms
 from fakebroker.handles.clock import ClockHandle
 from fakebroker.handles.coordinator import CoordinatorHandle
 from fakebroker.handles.fault import FaultHandle
@@ -23,7 +24,6 @@ from fakebroker.handles.topic import TopicHandle
 from fakebroker.object_model.members import Member, handles_in, members_of, parameters_of
 from fakebroker.scenario.language.actor_verbs import ActorVerbs
 from fakebroker.scenario.language.kinds import (
-    DURATION,
     DURATION_MS,
     FLAG,
     NAME,
@@ -37,7 +37,6 @@ from fakebroker.scenario.language.kinds import (
     OneOf,
     ScalarKind,
     TableOf,
-    duration_ms,
     whole,
 )
 from fakebroker.scenario.language.setting_tables import BROKER_SETTINGS, TOPIC_SETTINGS

@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from math import isfinite
 from typing import Any, TypeGuard
 
+from fakebroker.durations import DURATION, duration_ms
 from fakebroker.errors import nearest
 from fakebroker.scenario.errors import Problems
 from fakebroker.scenario.language.yaml_file import Items, Node, Scalar, Table
@@ -20,16 +21,10 @@ from fakebroker.scenario.script import Json, Place
 Schema = dict[str, Any]
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 SAVED = re.compile(r"\$([A-Za-z_][A-Za-z0-9_-]*)(\.[^\s]+)?")
-_UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
-_AMOUNT = rf"\d+(\.\d+)?({'|'.join(_UNITS_MS)})"
-_AMOUNTS = re.compile(_AMOUNT)
-DURATION = rf"\s*{_AMOUNT}(\s*{_AMOUNT})*\s*"  # as regular expressions of Python and of JSON Schema have it
-_WHOLE_DURATION = re.compile(DURATION)
 ACTOR_PROPERTIES = (
     "client_id", "member_id", "generation_id", "is_leader", "protocol", "assignment", "is_connected", "closed_reason",
     "outstanding", "node", "is_consuming", "consumed", "failure",
 )  # fmt: skip
-LONGEST_MS = 10**15  # what a clock of the year 9999 has room for, and more
 
 
 @dataclass
@@ -68,17 +63,6 @@ def shown(node: Node) -> str:
         text = node.text if len(node.text) <= 60 else node.text[:60] + "..."
         return repr(text) if isinstance(node.value, str) else text or "nothing"
     return "a list" if isinstance(node, Items) else "a mapping"
-
-
-def duration_ms(text: str) -> int:
-    """Milliseconds of "250ms", "10s", "1h 10m", "3d". Raises ValueError."""
-    if not _WHOLE_DURATION.fullmatch(text) or len(text) > 60:
-        raise ValueError("is no duration: 250ms, 10s, 1h 10m, 3d")
-    amounts = [(found[0].removesuffix(found[2]), found[2]) for found in _AMOUNTS.finditer(text)]
-    total = round(sum(float(number) * _UNITS_MS[unit] for number, unit in amounts))
-    if total > LONGEST_MS:
-        raise ValueError("is too long a time")
-    return total
 
 
 def partition_of(text: str) -> tuple[str, int]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from fakebroker.durations import duration_ms
 from fakebroker.errors import FakebrokerError
-from fakebroker.scenario.language.kinds import duration_ms
 from fakebroker.scenario.on_kafka.against import Comparison, How, Result, compare_all
 from fakebroker.scenario.on_kafka.kafka_steps import LONGEST_PASS_MS
 from fakebroker.scenario.on_kafka.kafka_world import KafkaWorld, parsed_address

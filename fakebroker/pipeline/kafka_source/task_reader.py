@@ -8,7 +8,7 @@ from pyspark.sql.datasource import InputPartition
 
 from fakebroker.cluster_client.cluster_client import ClusterClient, Fetch
 from fakebroker.cluster_client.errors import NoSuchPartition, OffsetOutOfRange
-from fakebroker.cluster_client.reading import EndsEarly, read_range
+from fakebroker.cluster_client.offset_ranges import EndsEarly, read_range
 from fakebroker.pipeline.kafka_source.arrow_records import record_batches
 from fakebroker.pipeline.kafka_source.options import ReadOptions
 from fakebroker.pipeline.kafka_source.planning import DataLoss, Range, earliest
