@@ -188,7 +188,7 @@ def again(call: Call, request: OffsetCommitRequest, response: OffsetCommitRespon
     stored = _stored_as_sent(call, shard, request, response)
     if not stored:
         return None
-    places = shard.places_of(group, stored, _retention_ms(request))
+    template = shard.template_of(group, stored, _retention_ms(request))
     group_id, member_id, instance_id = request.group_id, request.member_id, request.group_instance_id
     generation = request.generation_id_or_member_epoch
     topics, changes = call.cluster.topics, call.cluster.topics.changes
@@ -201,7 +201,7 @@ def again(call: Call, request: OffsetCommitRequest, response: OffsetCommitRespon
         if error_for_commit(group, member_id, instance_id, generation):
             return None
         now = call.now
-        if not commit_again(group, places, offsets, now):
+        if not commit_again(group, template, offsets, now):
             return None
         if group.state is not _EMPTY:
             group.restart_session_of(member_id, now)

@@ -9,7 +9,7 @@ from fakebroker.arguments import check_whole
 from fakebroker.client.requesting import Flow, Requesting
 from fakebroker.errors import ErrorCode, FakebrokerError, InvalidArgument, nearest
 from fakebroker.records.batch import build_batch, read_records, split_batches
-from fakebroker.records.layout import NO_PRODUCER_ID
+from fakebroker.records.batch_format import NO_PRODUCER_ID
 from fakebroker.records.record_codec import Record
 from fakebroker.schema import ZERO_UUID
 from fakebroker.wire.messages.fetch import FetchRequest, FetchTopic

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from fakebroker.cluster_client.cluster_client import ClusterClient, Fetch, Fetched
 from fakebroker.cluster_client.errors import ClusterError
 from fakebroker.records.batch import BatchHeader, parse_header, peek
-from fakebroker.records.layout import HEADER_BYTES
+from fakebroker.records.batch_format import HEADER_BYTES
 from fakebroker.records.markers import ControlRecordType, control_record_type
 from fakebroker.records.record_codec import decode_record
 

@@ -7,7 +7,7 @@ It is a state machine (`connection_state.py` has the states and which may follow
 
     receive or resume -> _turn        cuts frames out of what came, as long as the state is SERVING
                          -> _serve    header, body, handler
-                            -> _send      the handler returned the answer: it goes to `_out` and into the journal
+                            -> send       the handler returned the answer: it goes to `_out` and into the journal
                             or _park      it returned None and has not replied: PARKED, until `answer` or its work ends
                             or answer_failure  it raised: the API's error answer, or CLOSING
     engine.flush -> driver.flush      the driver takes `data_to_send`, and sees whether to close or to `resume`
@@ -83,14 +83,15 @@ class Connection:
         self._input = FrameReader(engine.largest_frame_bytes, SMALLEST_FRAME_BYTES, "socket.request.max.bytes")
         self._out: list[bytes] = []  # length prefixes and frames, not handed over
         self._raw_client_id = b""  # with its length, as it came; compared before it is decoded
-        # The request in work, or the last one. A connection that has nothing to do keeps neither frame nor request.
-        self._route: Route | None = None
-        self._frame = b""
-        self._request: Message | None = None  # only while it is parked
-        self._received = engine.now
+        # The request in work, or the last one, for those who serve it too (lanes.py, work.py, failed_request.py). A
+        # connection that has nothing to do keeps neither frame nor request.
+        self.route: Route | None = None
+        self.frame = b""
+        self.request: Message | None = None  # only while it is parked
+        self.received = engine.now  # when it was taken up
+        self.call = self._new_call()
         self._watchers: list[Callable[[Instant], None]] = []  # `Call.on_close` of the parked request
         self._lanes = Lanes()
-        self._call = self._new_call()
         engine.journal.event(Connected(peer), engine.now)
 
     # What the driver calls
@@ -141,7 +142,7 @@ class Connection:
     @property
     def parked_call(self) -> Call | None:
         """The request that waits for its answer, or None."""
-        return self._call if self.state is PARKED else None
+        return self.call if self.state is PARKED else None
 
     @property
     def waiting_bytes(self) -> int:
@@ -169,17 +170,17 @@ class Connection:
             self.engine.run(callback, now)
         self._drop_request()
         # Not in a cycle with driver and call any more: all of it goes now, not when the collector comes by.
-        self.driver, self._call.connection = NO_DRIVER, ClosedConnection(self.engine)
+        self.driver, self.call.connection = NO_DRIVER, ClosedConnection(self.engine)
 
     # What a call asks of its connection
 
     def answer(self, call: Call, response: "Message | None") -> None:
         """The answer of the request in work, which is `call`; None: it gets none."""
-        self._answered(call)
-        if self.state in ENDED or self._route is None:
+        self.mark_answered(call)
+        if self.state in ENDED or self.route is None:
             return  # `Call.close` came before
-        self._send_reply(self._route, response)
-        self._unpark(call)
+        self._send_reply(self.route, response)
+        self.unpark(call)
 
     def work(self, call: Call, steps: Steps[Any], must_finish: bool) -> None:
         """The request in work is long: its next steps are taken in turn with others."""
@@ -197,7 +198,7 @@ class Connection:
     def fail(self, reason: str) -> None:
         """Stop reading; the driver closes after the answers that are already made."""
         if self.state not in ENDED:
-            client = who(self._call.client_id, self.peer)
+            client = who(self.call.client_id, self.peer)
             log.warning("closing the connection from %s: %s", client, printable(reason, LINE_CHARACTERS))
             self.end(reason)
 
@@ -223,12 +224,12 @@ class Connection:
 
     def note(self, response: bytes | None) -> None:
         """Let the journal have the request in work, with what the client got for an answer."""
-        self.engine.journal.exchange(self.peer, self._frame, response, self._received, self.engine.now)
+        self.engine.journal.exchange(self.peer, self.frame, response, self.received, self.engine.now)
 
     def finish(self, call: Call) -> None:
         """The request in work is done: what it gets for an answer was put and noted."""
-        self._answered(call)
-        self._unpark(call)
+        self.mark_answered(call)
+        self.unpark(call)
 
     def stall(self, is_stalled: bool) -> None:
         """Have the driver read nothing, or go on with it."""
@@ -246,16 +247,17 @@ class Connection:
     @property
     def head(self) -> bytes:
         """With what the answer to the request in work begins: its correlation id, and the tags where there are any."""
-        route = self._route
-        return self._frame[4:8] + b"\0" if route is not None and route.has_tagged_answer else self._frame[4:8]
+        route = self.route
+        return self.frame[4:8] + b"\0" if route is not None and route.has_tagged_answer else self.frame[4:8]
 
     # Long requests, and those answered later
 
     def _read(self, call: Call, steps: Steps[Any], handle: Callable[[Call, Any], Any]) -> Steps[Any]:
-        self._request = request = yield from steps
+        self.request = request = yield from steps
         return handle(call, request)
 
-    def _answered(self, call: Call) -> None:
+    def mark_answered(self, call: Call) -> None:
+        """Nobody may answer the request in work any more. Raises RuntimeError if it was answered before."""
         if call.is_answered:
             raise RuntimeError("a request was answered twice")
         call.is_answered = True
@@ -265,15 +267,19 @@ class Connection:
         """The request in work is answered later. Its handler may have closed the connection: then it never is."""
         if self.state is SERVING:
             self._move(PARKED)
-            self._request = request
+            self.request = request
 
-    def _unpark(self, call: Call) -> None:
+    def renew_call(self) -> None:
+        """The call of the request in work is used up: the next requests get a new one."""
+        self.call = self._new_call(self.call)
+
+    def unpark(self, call: Call) -> None:
         """The request in work is done; the driver may go on with the next."""
         if self.state is PARKED:
             self._move(BUFFERED if self._input.buffered_bytes else READING)
         if self.state is not SERVING:  # there the handler replied before it returned: `_serve` goes on
             self._drop_request()
-            self._call = self._new_call(call)
+            self.call = self._new_call(call)
         self.engine.to_flush[self] = None
 
     # Requests
@@ -305,7 +311,7 @@ class Connection:
             if self.state is not serving:
                 break
         if self.state is not PARKED:
-            self._frame = b""  # an idle connection does not hold on to its last request
+            self.frame = b""  # an idle connection does not hold on to its last request
         if position == end and self.state is serving:
             self.state = READING
         else:
@@ -350,7 +356,7 @@ class Connection:
             offset = SMALLEST_FRAME_BYTES + max(client_id_size, 0)
             self._serve(route.of_long_frames(), frame, offset, now)
         if self.state is not PARKED:
-            self._frame = b""
+            self.frame = b""
         if self.state not in ENDED:
             self._measure_rest()
         if self.engine.outbox:
@@ -359,7 +365,7 @@ class Connection:
 
     def _serve(self, route: Route, frame: bytes, offset: int, now: Instant) -> None:
         """One request: header, body, handler, answer. `offset` is where the header's client id ends."""
-        call = self._call
+        call = self.call
         try:
             if frame[8:offset] != self._raw_client_id:
                 self._set_client_id(frame, offset)
@@ -376,27 +382,27 @@ class Connection:
         except Exception as error:
             self.fail(route.explain(frame, offset, error))
             return
-        if route is not self._route:
-            self._route, call.api_key, call.version = route, route.api_key, route.version
-        call.now = self._received = now
-        self._frame = frame
+        if route is not self.route:
+            self.route, call.api_key, call.version = route, route.api_key, route.version
+        call.now = self.received = now
+        self.frame = frame
         response = None
         try:
             response = route.handle(call, request)
             if response is not None:
-                self._send(route, route.encode(response))
+                self.send(route, route.encode(response))
                 if route.again is not None and self.engine.uses_layouts:
                     self._lanes.learn(self, route, frame, offset, request, response)
             elif call.is_answered:
-                self._call = self._new_call(call)
+                self.renew_call()
             else:
                 self._park(request)
         except Exception as error:
             answer_failure(self, route, request, error if response is None else route.fault_of(response, error))
 
-    def _send(self, route: Route, body: bytes | list[bytes] | None) -> None:
+    def send(self, route: Route, body: bytes | list[bytes] | None) -> None:
         """The answer of the request in work goes out; None: it gets none. What it caused is noted before it."""
-        engine, request = self.engine, self._frame
+        engine, request = self.engine, self.frame
         if engine.outbox:
             engine.drain()
         response: bytes | Frame | None = None
@@ -412,13 +418,13 @@ class Connection:
             self._out.append(SHORT_PREFIXES[size] if size < len(SHORT_PREFIXES) else self._large_prefix(size))
             self._out.append(response)
             if size + len(request) <= BIG_BYTES:
-                engine.journal.append((self.peer, request, response, self._received, engine.now))
+                engine.journal.append((self.peer, request, response, self.received, engine.now))
                 return
-        engine.journal.exchange(self.peer, request, response, self._received, engine.now)
+        engine.journal.exchange(self.peer, request, response, self.received, engine.now)
 
     def _send_pieces(self, route: Route, pieces: list[bytes]) -> bytes | Frame:
         """An answer with records: a large one is not joined before the driver does. Returns what the journal keeps."""
-        pieces.insert(0, self._frame[4:8] + b"\0" if route.has_tagged_answer else self._frame[4:8])
+        pieces.insert(0, self.frame[4:8] + b"\0" if route.has_tagged_answer else self.frame[4:8])
         size = sum(map(len, pieces))
         self._out.append(self._large_prefix(size))
         if size > LARGE_BYTES:
@@ -441,10 +447,10 @@ class Connection:
     def _send_reply(self, route: Route, response: "Message | None") -> None:
         """The answer that came by `reply`. It may not harm the caller: a timer, or another client's request."""
         try:
-            self._send(route, None if response is None else route.encode(response))
+            self.send(route, None if response is None else route.encode(response))
         except Exception as error:
             self.engine.failed(error if response is None else route.fault_of(response, error))
-            send_error(self, route, self._request, ErrorCode.UNKNOWN_SERVER_ERROR)
+            send_error(self, route, self.request, ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def _on_internal_error(self, error: Exception) -> None:
         """A bug of ours outside of a handler ends the connection, not the broker: its request may be half done."""
@@ -457,7 +463,7 @@ class Connection:
         try:
             return self._dispatcher.find(code)
         except CloseConnection as error:
-            self.fail(self.engine.unserved.refused(self._call, self.peer, frame, str(error)))
+            self.fail(self.engine.unserved.refused(self.call, self.peer, frame, str(error)))
         except Exception as error:
             self.engine.failed(error)
             self.fail(f"its handler could not be loaded: {error}")
@@ -468,7 +474,7 @@ class Connection:
         header, _ = decode_request_header(frame)
         self._raw_client_id = frame[8:offset]
         self._lanes.clear()  # a request that is alike by them has the client id of the call
-        self._call.client_id = header.client_id
+        self.call.client_id = header.client_id
 
     def _new_call(self, before: Call | None = None) -> Call:
         """The call for the next requests; one serves them all until one is parked or answered by `reply`."""
@@ -484,4 +490,4 @@ class Connection:
         self.state = state
 
     def _drop_request(self) -> None:
-        self._frame, self._request = b"", None
+        self.frame, self.request = b"", None

@@ -14,26 +14,25 @@ def answer_failure(connection: "Connection", route: Route, request: "Message", e
     """The handler of the request in work raised `error`: a client's fault closes the connection or is answered with
     its code, a bug of ours with UNKNOWN_SERVER_ERROR (AV-10).
     """
-    call = connection._call
+    call = connection.call
     if not isinstance(error, CloseConnection | KafkaError):
         connection.engine.failed(error)
     if not call.is_answered:
-        call.is_answered = True  # wherever the handler left it before it raised, nobody may answer it again
-        connection._watchers.clear()
+        connection.mark_answered(call)  # wherever the handler left it before it raised, nobody may answer it again
         if isinstance(error, CloseConnection):
             connection.fail(f"{route}: {error}")
         else:
             code = error.code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
             send_error(connection, route, request, code)
-    connection._call = connection._new_call(call)
+    connection.renew_call()
 
 
 def send_error(connection: "Connection", route: Route, request: "Message | None", code: ErrorCode) -> None:
-    """Answer the request in work in the API's own error layout, as far as it has one (AV-10)."""
+    """Answer the request in work by the API's own error answer, as far as it has one (AV-10)."""
     try:
         body = route.encode(route.error_response(request, route.version, code))
     except Exception as error:
         connection.engine.failed(error)
         connection.fail(f"{route}: no answer could be made: {error}")
     else:
-        connection._send(route, body)
+        connection.send(route, body)

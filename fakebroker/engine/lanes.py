@@ -54,17 +54,17 @@ class Lane:
         if values is None:
             self._missed()
             return False
-        call = connection._call
-        if route is not connection._route:
-            connection._route, call.api_key, call.version = route, route.api_key, route.version
-        call.now = connection._received = now
-        connection._frame = frame
+        call = connection.call
+        if route is not connection.route:
+            connection.route, call.api_key, call.version = route, route.api_key, route.version
+        call.now = connection.received = now
+        connection.frame = frame
         try:
             body = again(call, values)
             if body is None:
                 self._missed()
                 return False
-            connection._send(route, body)
+            connection.send(route, body)
         except Exception as error:
             self._drop()
             request = route.request.decode(frame, route.version, decode_request_header(frame)[1])[0]
@@ -125,7 +125,7 @@ class Lanes(dict[Route, Lane]):
         if not lane.is_time(len(frame), of_any_size=route.has_varying_bytes):
             return
         try:
-            layout, again = _made(route, connection._call, frame, offset, request, response)
+            layout, again = _made(route, connection.call, frame, offset, request, response)
         except Exception as error:  # the request is answered: nothing more may come of it
             connection.engine.failed(error)
             layout = again = None

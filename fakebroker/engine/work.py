@@ -51,7 +51,7 @@ class Work:
 
 def answer_in_steps(connection: "Connection", call: "Call", steps: "Steps[Any]") -> Generator[None, None, None]:
     """All of the request in work from its second step on: the handler's steps, then those of writing the answer."""
-    route, response = connection._route, None
+    route, response = connection.route, None
     assert route is not None
     try:
         response = yield from steps
@@ -60,14 +60,14 @@ def answer_in_steps(connection: "Connection", call: "Call", steps: "Steps[Any]")
         body = yield from route.encode_in_steps(response)
         if call.is_answered or connection.state in ENDED:  # it went away during these steps
             return
-        connection._send(route, body)
-        connection._answered(call)
+        connection.send(route, body)
+        connection.mark_answered(call)
     except Exception as error:
-        if connection.state is PARKED and call is connection._call:
-            assert connection._request is not None
+        if connection.state is PARKED and call is connection.call:
+            assert connection.request is not None
             cause = error if response is None else route.fault_of(response, error)
-            answer_failure(connection, route, connection._request, cause)
+            answer_failure(connection, route, connection.request, cause)
         elif not isinstance(error, CloseConnection | KafkaError):
             connection.engine.failed(error)
     if connection.state is not GONE:
-        connection._unpark(call)
+        connection.unpark(call)

@@ -8,7 +8,7 @@ from fakebroker.core.offsets.commit_rules import error_for_commit
 from fakebroker.errors import ErrorCode, InvalidArgument, KafkaError
 from fakebroker.handles.finding import find_coordinator
 from fakebroker.instant import Instant
-from fakebroker.records.layout import NO_TIMESTAMP
+from fakebroker.records.batch_format import NO_TIMESTAMP
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster

@@ -14,8 +14,8 @@ from typing import IO, Final, NamedTuple
 from fakebroker.errors import WireError
 from fakebroker.history.log_record import LogRecord, Openable, Reject, sample_of
 from fakebroker.records.batch import check_crc, parse_header, peek, read_records
+from fakebroker.records.batch_format import LENGTH_END, MAGIC_POSITION, NO_TIMESTAMP
 from fakebroker.records.faults import InvalidRecord
-from fakebroker.records.layout import LENGTH_END, MAGIC_POSITION, NO_TIMESTAMP
 from fakebroker.records.markers import ControlRecordType, control_record_type
 from fakebroker.records.message_set import read_message_set, unwrap
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from fakebroker.errors import FakebrokerError
 from fakebroker.history.log_record import LogRecord
-from fakebroker.records.layout import NO_TIMESTAMP
+from fakebroker.records.batch_format import NO_TIMESTAMP
 
 NAMES: Final[dict[str, tuple[str, ...]]] = {
     "key": ("key", "record_key", "kafka_key", "_key", "__key"),

@@ -9,7 +9,7 @@ from fakebroker.engine.subjects import errors_of, groups_of, topics_of
 from fakebroker.journal.redaction import redact
 from fakebroker.journal.schema import COLUMN_NAMES, SCHEMA_VERSION, OffsetCommitted, RecordsAppended, Request, kind_name
 from fakebroker.records.batch import peek
-from fakebroker.records.layout import HEADER_BYTES, NO_TIMESTAMP
+from fakebroker.records.batch_format import HEADER_BYTES, NO_TIMESTAMP
 from fakebroker.schema import Message
 from fakebroker.schema.jsonable import to_json
 from fakebroker.schema.types import ZERO_UUID

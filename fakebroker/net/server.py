@@ -58,6 +58,7 @@ class Server:
             for place in range(len(engine.listeners)):
                 self._accept_at(place)
         except BaseException:
+            self._stop_watching_ports()  # the loop goes on, and may get sockets of the same numbers
             self.abandon()
             raise
 
@@ -192,14 +193,17 @@ class Server:
         self._is_open = False
         self._preload.stop()
         self._cancel_timer()
-        for place, bound in enumerate(self.ports.sockets):
-            if not self.ports.is_refusing(place):
-                self.sockets.remove_reader(bound.fileno())
+        self._stop_watching_ports()
         self.ports.close()
         self.drop_clients()
         self.engine.end_works(self.clock.now())
         self._has_turn = False
         await asyncio.sleep(0)  # turns and ends that were scheduled come up, and find nothing to do
+
+    def _stop_watching_ports(self) -> None:
+        for place, bound in enumerate(self.ports.sockets):
+            if not self.ports.is_refusing(place):
+                self.sockets.remove_reader(bound.fileno())
 
     def abandon(self) -> None:
         """Close everything without the loop, which is gone or cannot serve."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from fakebroker.errors import FakebrokerError
 from fakebroker.records.batch import assemble, parse_header, payload_of, split_batches
+from fakebroker.records.batch_format import MAGIC_POSITION
 from fakebroker.records.compression import compress
 from fakebroker.records.consumer_protocol import (
     ConsumerProtocolAssignment,
@@ -20,7 +21,6 @@ from fakebroker.records.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
-from fakebroker.records.layout import MAGIC_POSITION
 from fakebroker.records.message_set import build_message_set, read_message_set, unwrap
 from fakebroker.records.record_codec import Record, decode_records, encode_record
 from fakebroker.schema import Struct

@@ -6,7 +6,7 @@ from typing import Any
 from fakebroker.meaning.pairs import Pairs
 from fakebroker.meaning.records import bytes_of
 from fakebroker.records.batch import crc32c, split_batches
-from fakebroker.records.layout import CRC_START, MAGIC_POSITION
+from fakebroker.records.batch_format import CRC_START, MAGIC_POSITION
 
 Json = Any
 _CRC_POSITION = 17

@@ -1,7 +1,7 @@
 """Record batches of format 2 (KIP-98; RB, RC): the header, checks, patching in place, building and reading.
 
-Batches are kept as the bytes that came in. Where their fields are is in layout.py. The checksum does not cover base
-offset and leader epoch, so the broker can rewrite these without computing it anew (RB-2).
+Batches are kept as the bytes that came in. Where their fields are is in batch_format.py. The checksum does not cover
+base offset and leader epoch, so the broker can rewrite these without computing it anew (RB-2).
 """
 
 import struct
@@ -10,9 +10,7 @@ from typing import NamedTuple
 
 import google_crc32c
 
-from fakebroker.records.compression import DECOMPRESSED_LIMIT_BYTES, compress, decompress
-from fakebroker.records.faults import CorruptBatch, InvalidRecord
-from fakebroker.records.layout import (
+from fakebroker.records.batch_format import (
     CODEC_BITS,
     CONTROL_BIT,
     CRC_POSITION,
@@ -30,6 +28,8 @@ from fakebroker.records.layout import (
     PRODUCER_ID_POSITION,
     TRANSACTIONAL_BIT,
 )
+from fakebroker.records.compression import DECOMPRESSED_LIMIT_BYTES, compress, decompress
+from fakebroker.records.faults import CorruptBatch, InvalidRecord
 from fakebroker.records.record_codec import Record, decode_records, encode_record
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
@@ -40,7 +40,7 @@ _LENGTH_MAGIC = struct.Struct(">i4xb")  # from the length on
 
 
 class BatchHeader(NamedTuple):
-    """The 61 bytes in front of the records (RB-1), in their order. See layout.py."""
+    """The 61 bytes in front of the records (RB-1), in their order. See batch_format.py."""
 
     base_offset: int
     length: int  # bytes after this field

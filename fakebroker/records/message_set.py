@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fakebroker.records.batch import split_batches
+from fakebroker.records.batch_format import CODEC_BITS, LOG_APPEND_TIME_BIT, MAGIC_POSITION, NO_TIMESTAMP
 from fakebroker.records.compression import DECOMPRESSED_LIMIT_BYTES, LZ4, compress, decompress
 from fakebroker.records.faults import CorruptBatch, InvalidRecord
-from fakebroker.records.layout import CODEC_BITS, LOG_APPEND_TIME_BIT, MAGIC_POSITION, NO_TIMESTAMP
 from fakebroker.records.record_codec import Record
 
 _CRC_START = MAGIC_POSITION

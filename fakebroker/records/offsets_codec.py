@@ -4,7 +4,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from fakebroker.errors import WireError
-from fakebroker.records.layout import NO_TIMESTAMP
+from fakebroker.records.batch_format import NO_TIMESTAMP
 from fakebroker.records.offsets_schema import (
     GroupMetadataKey,
     GroupMetadataValue,

@@ -6,7 +6,7 @@ The coordinator works with these values; `offsets_codec` turns them into bytes a
 
 from typing import Final, NamedTuple
 
-from fakebroker.records.layout import NO_TIMESTAMP
+from fakebroker.records.batch_format import NO_TIMESTAMP
 from fakebroker.schema import ZERO_UUID
 
 NO_EPOCH: Final = -1

@@ -1,10 +1,13 @@
-"""Single records inside a batch of format 2: bytes to `Record` and back (KIP-98, RB-4). layout.py draws a record."""
+"""Single records inside a batch of format 2: bytes to `Record` and back (KIP-98, RB-4).
+
+batch_format.py draws a record.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from fakebroker.records.batch_format import ATTRIBUTES_BYTES
 from fakebroker.records.faults import InvalidRecord
-from fakebroker.records.layout import ATTRIBUTES_BYTES
 from fakebroker.records.varint import LONG_BYTES, decode_zigzag_varint, encode_zigzag_varint
 
 Header = tuple[bytes, bytes | None]

@@ -1,8 +1,9 @@
 """Runs of records that are laid out alike, as from a producer whose keys and values have one length each.
 
-Records of one layout stand at equal distances, `step` bytes, and their headers (layout.py) differ in the two deltas
-only. The slice `data[p::step]` takes the byte at the same place out of each record: a column. Columns are
-compared in C, all records at once, which costs less than the flat loop spends on a single record. Here step is 9:
+Such records stand at equal distances, `step` bytes, and what is in them beside key and value (batch_format.py) differs
+in the two deltas only. The slice `data[p::step]` takes the byte at the same position out of each record: a column.
+Columns are compared in C, all records at once, which costs less than the flat loop spends on a single record. Here
+step is 9:
 
     record 0   10 00 00 00 02 k  02 v  00       length 8, attributes, deltas 0 and 0, key "k", value "v", no headers
     record 1   10 00 06 02 02 k  02 v  00       timestamp delta 3 (6 in zigzag), offset delta 1 (2 in zigzag)

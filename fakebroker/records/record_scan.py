@@ -1,7 +1,7 @@
 """The scan of a produced batch: checks of every record as Kafka makes them on append (PD-14, PD-16, PD-17).
 
 Every record that is produced passes here, so this is the hottest loop of Produce. A record is checked in one of three
-ways, from cheap to dear; layout.py draws a record:
+ways, from cheap to dear; batch_format.py draws a record:
 
 1. By columns (record_runs.py): many records that are laid out alike, all at once.
 2. One by one in a flat loop (usual_records.py): the fields of a record are read all at once, nothing is copied.
@@ -13,9 +13,9 @@ from collections.abc import Generator, Sequence
 from typing import NamedTuple, cast
 
 from fakebroker.records.batch import BatchHeader, parse_header, payload_of
+from fakebroker.records.batch_format import CODEC_BITS, HEADER_BYTES, LENGTH_END, NO_TIMESTAMP
 from fakebroker.records.compression import DECOMPRESSED_LIMIT_BYTES, STEP_BYTES, decompress_in_steps
 from fakebroker.records.faults import InvalidRecord, TooLarge
-from fakebroker.records.layout import CODEC_BITS, HEADER_BYTES, LENGTH_END, NO_TIMESTAMP
 from fakebroker.records.record_codec import decode_record
 from fakebroker.records.record_runs import FEWEST_IN_RUN, scan_run
 from fakebroker.records.usual_records import NO_DELTAS, scan_usual

@@ -9,7 +9,7 @@ from fakebroker.records.batch import (
     parse_header,
     read_records,
 )
-from fakebroker.records.layout import CONTROL_BIT, LOG_APPEND_TIME_BIT, TRANSACTIONAL_BIT
+from fakebroker.records.batch_format import CONTROL_BIT, LOG_APPEND_TIME_BIT, TRANSACTIONAL_BIT
 from fakebroker.records.record_codec import Record
 
 

@@ -45,8 +45,8 @@ def max_timestamp_from(batch: bytes, from_offset: int) -> int:
 def _first_reaching(payload: bytes, header: BatchHeader, least_delta: int, from_offset: int) -> tuple[int, int] | None:
     """(offset, timestamp) of the first record from `from_offset` on with a timestamp delta of at least `least_delta`.
 
-    A flat loop like that of record_scan.py, with varints of one and two bytes read in place (layout.py draws a record);
-    but only length and timestamp delta are read of each record. Raises InvalidRecord.
+    A flat loop like that of usual_records.py: varints of one and two bytes are read in place (batch_format.py draws a
+    record), but of each record only its length and its timestamp delta. Raises InvalidRecord.
     """
     position = 0
     try:

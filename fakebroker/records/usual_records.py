@@ -1,7 +1,7 @@
 """Usual records, one by one: the hottest loop of Produce, through which goes every record that is in no run.
 
 A record is usual if it has no headers, its length, its deltas and the lengths of key and value are varints of at most
-two bytes, its offset delta is its index in the batch, and everything in it is right. layout.py draws a record.
+two bytes, its offset delta is its index in the batch, and everything in it is right. batch_format.py draws a record.
 
 The deltas of neighbours nearly always agree in width. So there is a `Struct` for each of the four cases, which reads
 all fields up to the length of the value at once. Lengths are looked up in tables by their bytes, since arithmetic with

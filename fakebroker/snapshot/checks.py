@@ -8,7 +8,7 @@ from fakebroker.engine.clock import FASTEST_RATE, LATEST_WALL_MS, SLOWEST_RATE
 from fakebroker.errors import FakebrokerError
 from fakebroker.instant import Instant
 from fakebroker.listener_options import MOST_NODES
-from fakebroker.records.layout import HEADER_BYTES
+from fakebroker.records.batch_format import HEADER_BYTES
 from fakebroker.release import release
 from fakebroker.settings import Settings
 from fakebroker.snapshot.state import BrokerState

@@ -208,7 +208,7 @@ def test_a_partition_twice_is_stored_as_ever(monkeypatch: pytest.MonkeyPatch, as
 
 
 def test_two_connections_repeat_one_commit(committing: Committing) -> None:
-    """The latest of both counts; they share its places."""
+    """The latest of both counts; they share its template."""
     other = committing.sim.client()
     committing.repeat()
     committing.repeat(client=other)

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from fakebroker.broker import FakeBroker
+from fakebroker.broker import AsyncFakeBroker, FakeBroker
 from fakebroker.net.loop import SocketLoop, SocketSelector, new_event_loop, watcher_of
+from fakebroker.net.server import Server
 from fakebroker.wire.frame import encode_request
 from fakebroker.wire.framing import with_length
 from fakebroker.wire.messages.api_versions import ApiVersionsRequest
@@ -263,3 +264,27 @@ def test_a_new_client_is_served_before_a_later_request_of_another() -> None:
 
         connections = [exchange.peer.connection_id for exchange in broker.journal.requests()]
     assert connections == [1, 2, 1]
+
+
+def test_a_failed_start_leaves_nothing_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next start in the same loop gets sockets of the same numbers, and clients are taken up there."""
+    broker = AsyncFakeBroker(nodes=2)
+    accept_at = Server._accept_at
+
+    def only_first(server: Server, place: int) -> None:
+        if place:
+            raise RuntimeError("no second listener")
+        accept_at(server, place)
+
+    async def play() -> None:
+        monkeypatch.setattr(Server, "_accept_at", only_first)
+        with pytest.raises(RuntimeError, match="no second"):
+            await broker.start()
+        monkeypatch.undo()
+        async with broker:
+            for address in broker.bootstrap.split(","):
+                _, writer = await asyncio.open_connection(*address.split(":"))
+                writer.close()
+
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(play())

@@ -15,8 +15,8 @@ from fakebroker.records.batch import (
     with_base_offset,
     with_times,
 )
+from fakebroker.records.batch_format import HEADER_BYTES
 from fakebroker.records.faults import CorruptBatch, InvalidRecord
-from fakebroker.records.layout import HEADER_BYTES
 from fakebroker.records.record_codec import Record
 from tests.records.others import AioBatch, AioBatchBuilder, PythonBatch, PythonBatchBuilder
 from tests.records.strategies import as_records, contents, tidy

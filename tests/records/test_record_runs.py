@@ -3,7 +3,7 @@
 import pytest
 
 from fakebroker.records.batch import build_batch
-from fakebroker.records.layout import HEADER_BYTES
+from fakebroker.records.batch_format import HEADER_BYTES
 from fakebroker.records.record_codec import Record
 from fakebroker.records.record_runs import FEWEST_IN_RUN, scan_run
 

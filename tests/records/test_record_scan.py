@@ -13,9 +13,9 @@ from fakebroker.records.batch import (
     plain_records,
     read_records,
 )
+from fakebroker.records.batch_format import HEADER_BYTES
 from fakebroker.records.compression import compress
 from fakebroker.records.faults import BadCompression, InvalidRecord
-from fakebroker.records.layout import HEADER_BYTES
 from fakebroker.records.record_codec import Record, encode_record
 from fakebroker.records.record_scan import RECORDS_PER_STEP, LongScan, Scan, scan, scan_in_steps, short_scan
 from tests.records.strategies import as_records, contents

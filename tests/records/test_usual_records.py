@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fakebroker.records.batch import build_batch
-from fakebroker.records.layout import HEADER_BYTES
+from fakebroker.records.batch_format import HEADER_BYTES
 from fakebroker.records.record_codec import Record, decode_record, encode_record
 from fakebroker.records.usual_records import NO_DELTAS, scan_usual
 

@@ -5,7 +5,7 @@ Kafka dropped retention_time in v5.
 
 from fakebroker.apis import offset_commit
 from fakebroker.apis.call import Call
-from fakebroker.records.layout import NO_TIMESTAMP
+from fakebroker.records.batch_format import NO_TIMESTAMP
 from fakebroker.records.offsets_topic import NO_EPOCH
 from fakebroker.wire.drafts import Kip211OffsetCommitRequest
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic, OffsetCommitResponse

@@ -17,7 +17,7 @@ from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.offsets.cleanup import Cleanup
 from fakebroker.core.offsets.commit_validator import CommitValidator
 from fakebroker.core.offsets.records import GroupRecord, OffsetCommits, Several, Tombstones
-from fakebroker.core.offsets.repeated_commit import CommitPlaces, RepeatedCommit
+from fakebroker.core.offsets.repeated_commit import CommitTemplate, RepeatedCommit
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_codec import Format
@@ -219,20 +219,20 @@ class Shard:
             first = offsets[0]
             self.cleanup.committed(group, first[COMMIT_MS], first[EXPIRE_MS], now.wall_ms)
 
-    def places_of(
+    def template_of(
         self, group: ClassicGroup, offsets: Sequence[StoredOffset], retention_time_ms: int | None
-    ) -> CommitPlaces:
+    ) -> CommitTemplate:
         """What repetitions of a commit of `offsets`, which was accepted, have in common.
 
         `retention_time_ms` is that of the request, as for `commit_validator`.
         """
         retention_ms = self._retention_of_commits(retention_time_ms)
-        return group.offsets.places_like(
-            CommitPlaces(group.group_id, offsets, retention_ms, self._format, group.offsets)
+        return group.offsets.template_like(
+            CommitTemplate(group.group_id, offsets, retention_ms, self._format, group.offsets)
         )
 
-    def commit_again(self, group: ClassicGroup, places: CommitPlaces, offsets: Sequence[int], now: Instant) -> bool:
-        """As `commit`, for a repetition of an earlier commit: `offsets` has one for each of the places.
+    def commit_again(self, group: ClassicGroup, template: CommitTemplate, offsets: Sequence[int], now: Instant) -> bool:
+        """As `commit`, for a repetition of an earlier commit: `offsets` has one for each row of the template.
 
         Returns False, and changes nothing, if it is refused or has to wait for replicas: then `commit` has to see to
         it.
@@ -240,12 +240,12 @@ class Shard:
         log = self.log
         if log.high_watermark_limit is not None or self.has_too_few_replicas:
             return False
-        if len(offsets) > _SURELY_FIT and places.size_bytes > log.config.max_message_bytes:
+        if len(offsets) > _SURELY_FIT and template.size_bytes > log.config.max_message_bytes:
             return False
         commit_ms = now.wall_ms
-        commit = RepeatedCommit(places, offsets, commit_ms)
+        commit = RepeatedCommit(template, offsets, commit_ms)
         group.offsets.replay_repeated(commit, log.append_records(commit, now))
-        self.cleanup.committed(group, commit_ms, places.expire_ms(commit_ms), commit_ms)
+        self.cleanup.committed(group, commit_ms, template.expire_ms(commit_ms), commit_ms)
         return True
 
     def commit_pending(

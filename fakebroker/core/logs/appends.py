@@ -14,8 +14,7 @@ from fakebroker.records.batch import (
     read_records,
     with_times,
 )
-from fakebroker.records.faults import InvalidRecord
-from fakebroker.records.layout import (
+from fakebroker.records.batch_format import (
     ATTRIBUTES_POSITION,
     CODEC_BITS,
     CONTROL_BIT,
@@ -28,6 +27,7 @@ from fakebroker.records.layout import (
     NO_TIMESTAMP,
     TRANSACTIONAL_BIT,
 )
+from fakebroker.records.faults import InvalidRecord
 from fakebroker.records.record_scan import Scan, scan
 from fakebroker.records.rewrite import rebuild
 

@@ -15,9 +15,7 @@ from fakebroker.core.stale_view import StaleView
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.batch import split_batches
-from fakebroker.records.conversion import batch_from_message_set
-from fakebroker.records.faults import InvalidRecord
-from fakebroker.records.layout import (
+from fakebroker.records.batch_format import (
     ATTRIBUTES_POSITION,
     HEADER_BYTES,
     LENGTH_END,
@@ -26,6 +24,8 @@ from fakebroker.records.layout import (
     PRODUCER_EPOCH_POSITION,
     TRANSACTIONAL_BIT,
 )
+from fakebroker.records.conversion import batch_from_message_set
+from fakebroker.records.faults import InvalidRecord
 from fakebroker.records.record_scan import short_scan
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from struct import Struct
 
 from fakebroker.core.logs.config import LogConfig
 from fakebroker.core.logs.running_maximum import RunningMaximum
-from fakebroker.records.layout import LAST_OFFSET_DELTA_POSITION
+from fakebroker.records.batch_format import LAST_OFFSET_DELTA_POSITION
 from fakebroker.records.search import BEFORE_EVERY_TIMESTAMP
 
 _OFFSET_INDEX_ENTRY_BYTES = 8

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.errors import ErrorCode
-from fakebroker.records.layout import NO_TIMESTAMP
+from fakebroker.records.batch_format import NO_TIMESTAMP
 from fakebroker.records.offsets_topic import NO_TOPIC_ID, StoredOffset
 
 if TYPE_CHECKING:

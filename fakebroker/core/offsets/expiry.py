@@ -11,7 +11,7 @@ A policy (`expiry_policies.py`) looks at a group and says how its offsets age as
 from typing import NamedTuple
 
 from fakebroker.core.offsets.group_offsets import NEVER
-from fakebroker.records.layout import NO_TIMESTAMP
+from fakebroker.records.batch_format import NO_TIMESTAMP
 from fakebroker.records.offsets_topic import COMMIT_MS, EXPIRE_MS, TOPIC, StoredOffset
 
 

@@ -11,7 +11,7 @@ from fakebroker.core.offsets.pending import PendingOffsets
 from fakebroker.records.offsets_topic import PARTITION, TOPIC, CommittedOffset, StoredOffset, TopicPartition
 
 if TYPE_CHECKING:
-    from fakebroker.core.offsets.repeated_commit import CommitPlaces, RepeatedCommit
+    from fakebroker.core.offsets.repeated_commit import CommitTemplate, RepeatedCommit
 
 NEVER: Final = 1 << 63  # later than every time that fits into a record
 _NOTHING: Final[dict[int, StoredOffset]] = {}
@@ -30,7 +30,7 @@ class GroupOffsets:
         self._topics: dict[str, dict[int, StoredOffset]] = {}
         # The latest repetition of each commit that is repeated, None once it is in `_topics`. No partition is in two of
         # them, so that they may enter `_topics` in any order, and the latest one alone counts.
-        self._repeated: dict[CommitPlaces, RepeatedCommit | None] = {}
+        self._repeated: dict[CommitTemplate, RepeatedCommit | None] = {}
         self._has_unread = False  # some of them are not in `_topics` yet
         self.pending: PendingOffsets | None = None  # made by the first transactional commit
         self.check_ms = NEVER
@@ -59,10 +59,10 @@ class GroupOffsets:
         if self.pending:
             self.replay(commit.rows(), base_offset)
             return
-        places = commit.places
-        if places not in self._repeated:
-            self._make_way_for(places)
-        self._repeated[places] = commit
+        template = commit.template
+        if template not in self._repeated:
+            self._make_way_for(template)
+        self._repeated[template] = commit
         self._has_unread = True
 
     def _store(self, topics: dict[str, dict[int, StoredOffset]], offsets: Sequence[StoredOffset]) -> None:
@@ -76,19 +76,19 @@ class GroupOffsets:
 
     # -- repeated commits ----------------------------------------------------------------------------------------
 
-    def places_like(self, places: "CommitPlaces") -> "CommitPlaces":
-        """Those that mean the same as `places` and are in use already, else `places` itself.
+    def template_like(self, template: "CommitTemplate") -> "CommitTemplate":
+        """The template in use that means the same as `template`, else `template` itself.
 
         Several connections that repeat one commit then do not get into each other's way.
         """
         for known in self._repeated:
-            if known.means(places):
+            if known.means(template):
                 return known
-        return places
+        return template
 
-    def latest_of(self, places: "CommitPlaces") -> "RepeatedCommit | None":
-        """The latest repetition at these places, unless it has become rows."""
-        return self._repeated.get(places)
+    def latest_of(self, template: "CommitTemplate") -> "RepeatedCommit | None":
+        """The latest repetition that has this template, unless it has become rows."""
+        return self._repeated.get(template)
 
     def forget_repeated(self) -> None:
         """Keep everything as rows: the group ends, and what it holds should not wait for the cycle collector."""
@@ -100,16 +100,16 @@ class GroupOffsets:
         """Put the latest repetitions into `_topics`."""
         self._has_unread = False
         repeated = self._repeated
-        for places, commit in repeated.items():
+        for template, commit in repeated.items():
             if commit is not None:
                 self._store(self._topics, commit.rows())
-                repeated[places] = None
+                repeated[template] = None
 
-    def _make_way_for(self, places: "CommitPlaces") -> None:
-        """Forget repeated commits that have partitions in common with `places`; what they committed is kept."""
+    def _make_way_for(self, template: "CommitTemplate") -> None:
+        """Forget repeated commits that have partitions in common with `template`; what they committed is kept."""
         if self._has_unread:
             self._read_repeated()
-        partitions = places.partitions()
+        partitions = template.partitions()
         for other in [other for other in self._repeated if other.has_any_of(partitions)]:
             del self._repeated[other]
 

@@ -1,8 +1,8 @@
 """Commits that repeat one before them with other offsets: kept as columns, and as rows once somebody looks.
 
 A client commits the same partitions again and again, with the same metadata and leader epochs. Only the offsets and the
-time differ, so that is what a repetition keeps; the rest is in `CommitPlaces`, which all repetitions share. Most of
-them are overwritten by the next one before anybody reads them, and never become rows.
+time differ, so that is what a repetition keeps; the rest is in a `CommitTemplate`, which all repetitions share. Most
+repetitions are overwritten by the next one before anybody reads them, and never become rows.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.offsets.commit_validator import expire_timestamp
 from fakebroker.core.offsets.records import OffsetCommits
-from fakebroker.records.layout import NO_TIMESTAMP
+from fakebroker.records.batch_format import NO_TIMESTAMP
 from fakebroker.records.offsets_codec import Format
 from fakebroker.records.offsets_topic import StoredOffset
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fakebroker.core.offsets.group_offsets import GroupOffsets
 
 
-class CommitPlaces:
+class CommitTemplate:
     """What the repetitions of a commit share: its group, and each partition with leader epoch, metadata and topic id.
 
     `memory_bytes` and `size_bytes` (of the batch) are the same for all of them, since offsets and times have a fixed
@@ -36,7 +36,7 @@ class CommitPlaces:
         record_format: Format,
         cache: "GroupOffsets",
     ) -> None:
-        """`offsets` are those of one such commit.
+        """`offsets` are those of one such commit, `cache` is that of its group.
 
         `retention_ms` gives each offset an expire timestamp that long after its commit; None: no such timestamp.
         """
@@ -62,66 +62,66 @@ class CommitPlaces:
         """The same commit as rows."""
         return OffsetCommits(self.group_id, offsets, self._format, self.cache)
 
-    def means(self, other: "CommitPlaces") -> bool:
+    def means(self, other: "CommitTemplate") -> bool:
         """Whether repetitions of `other` could be repetitions of this one as well."""
         return self.retention_ms == other.retention_ms and self.rows == other.rows and self.cache is other.cache
 
     def partitions(self) -> set[tuple[str, int]]:
-        """Topic and index of each."""
+        """Topic and index of each partition."""
         return {row[:2] for row in self.rows}
 
     def has_any_of(self, partitions: set[tuple[str, int]]) -> bool:
-        """Whether one of them is here, too."""
+        """Whether the template has one of these."""
         return any(row[:2] in partitions for row in self.rows)
 
 
 class RepeatedCommit:
-    """The records of one such commit (`DeferredRecords`): an offset for each of the places, and the time."""
+    """The records of one such commit (`DeferredRecords`): an offset for each row of the template, and the time."""
 
-    __slots__ = ("_rows", "commit_ms", "offsets", "places")
+    __slots__ = ("_rows", "commit_ms", "offsets", "template")
 
-    def __init__(self, places: CommitPlaces, offsets: Sequence[int], commit_ms: int) -> None:
-        self.places = places
+    def __init__(self, template: CommitTemplate, offsets: Sequence[int], commit_ms: int) -> None:
+        self.template = template
         self.offsets = offsets
         self.commit_ms = commit_ms
         self._rows: list[StoredOffset] | None = None
 
     def __len__(self) -> int:
-        return len(self.places.rows)
+        return len(self.template.rows)
 
     def rows(self) -> list[StoredOffset]:
         """The offsets as the cache keeps them: made once, so that log and cache share them."""
         rows = self._rows
         if rows is None:
             commit_ms = self.commit_ms
-            expire_ms = self.places.expire_ms(commit_ms)
+            expire_ms = self.template.expire_ms(commit_ms)
             rows = self._rows = [
                 (topic, partition, offset, leader_epoch, metadata, commit_ms, expire_ms, topic_id)
                 for (topic, partition, _, leader_epoch, metadata, _, _, topic_id), offset in zip(
-                    self.places.rows, self.offsets, strict=True
+                    self.template.rows, self.offsets, strict=True
                 )
             ]
         return rows
 
     def records(self) -> "list[Pair]":
         """Keys and values as bytes."""
-        return self.places.commits(self.rows()).records()
+        return self.template.commits(self.rows()).records()
 
     def memory_bytes(self) -> int:
         """What it takes as rows: somebody may look while it is pending.
 
         So the log drops and stores pending batches at the same points, whether commits came as columns or as rows.
         """
-        return self.places.memory_bytes
+        return self.template.memory_bytes
 
     def all_overwritten(self) -> bool:
         """Whether later records replaced all of them.
 
-        Nearly all commits never become rows; of those only the latest of their places is in the cache. Rows are looked
-        for in the cache only if there was no repetition since: a look would make rows of what has come later.
+        Nearly all commits never become rows; of those only the latest one of each template is in the cache. Rows are
+        looked for in the cache only if there was no repetition since: a look would make rows of what has come later.
         """
-        places = self.places
-        latest = places.cache.latest_of(places)
+        template = self.template
+        latest = template.cache.latest_of(template)
         if latest is not None:
             return latest is not self
-        return self._rows is None or places.commits(self._rows).all_overwritten()
+        return self._rows is None or template.commits(self._rows).all_overwritten()

@@ -1,6 +1,6 @@
 """A fault that means some entries of a request only: these get the error, the others are applied and answered as ever.
 
-`layout_of` says where an API has error codes in entries. `split` parts the request; `merge` puts the entries with the
+`mirrors_of` says where an API has error codes in entries. `split` parts the request; `merge` puts the entries with the
 error into the answer to the rest. Requests that change nothing are not parted but asked as a whole (`ASKED_WHOLE`):
 where a list that is empty means everything, or that is kept in a session, what is left would be another request.
 """
@@ -33,7 +33,7 @@ ASKED_WHOLE = (FETCH, METADATA, OFFSET_FETCH)
 Chosen = Callable[[Named], bool]
 
 
-def layout_of(api_key: int, *, of_groups: bool) -> tuple[Mirror, ...]:
+def mirrors_of(api_key: int, *, of_groups: bool) -> tuple[Mirror, ...]:
     """Where the answers of an API have error codes in entries: `of_groups`, in entries that are groups."""
     if of_groups:
         return tuple(each for each in MIRRORS.get(api_key, ()) if "group_id" in each.repeated)
@@ -43,13 +43,13 @@ def layout_of(api_key: int, *, of_groups: bool) -> tuple[Mirror, ...]:
 class Parts:
     """A request in two: `chosen` is what a fault means, `rest` what it leaves; None if that is nothing."""
 
-    def __init__(self, request: Any, layout: tuple[Mirror, ...], is_chosen: Chosen, topics: "Topics") -> None:
-        self.layout = layout
+    def __init__(self, request: Any, mirrors: tuple[Mirror, ...], is_chosen: Chosen, topics: "Topics") -> None:
+        self.mirrors = mirrors
         self.chosen: Any = None
         self.rest: Any = request
         declaration = type(request)
         start = named_by(declaration, request, NOTHING, "", topics)
-        for mirror in layout:
+        for mirror in mirrors:
             if value_of(declaration, request, mirror.asked.partition(".")[0]):
                 self.chosen, self.rest = _split(declaration, request, mirror, is_chosen, start, topics)
                 break
@@ -57,8 +57,8 @@ class Parts:
     def errors(self, response: Any, version: int, code: ErrorCode) -> list[tuple[Mirror, list[Any]]]:
         """The entries of the answer (of class `response`) for what is chosen."""
         if response.api_key == FETCH:
-            return [(self.layout[0], list(fetch.partition_errors(self.chosen, code)))]
-        return [(each, error_entries(each, response, self.chosen, version, code)) for each in self.layout]
+            return [(self.mirrors[0], list(fetch.partition_errors(self.chosen, code)))]
+        return [(each, error_entries(each, response, self.chosen, version, code)) for each in self.mirrors]
 
 
 def _split(declaration: Any, entry: Any, mirror: Mirror, is_chosen: Chosen, named: Named, topics: "Topics") -> Any:

@@ -20,7 +20,7 @@ from fakebroker.core.deadlines import Deadline
 from fakebroker.core.node import NodeState
 from fakebroker.engine.closed_connection import ClosedConnection
 from fakebroker.engine.connection_state import ENDED
-from fakebroker.engine.faults.entries import ASKED_WHOLE, Parts, layout_of, merge, with_session
+from fakebroker.engine.faults.entries import ASKED_WHOLE, Parts, merge, mirrors_of, with_session
 from fakebroker.engine.faults.naming import FETCH
 from fakebroker.engine.faults.sending import Sending
 from fakebroker.engine.faults.spec import APPLIED, RECEIVED
@@ -286,9 +286,9 @@ class FaultedRequest:
         is_of_entries = spec.topic is not None or spec.partition is not None
         if self._request is None or (not is_of_entries and spec.group is None):
             return None
-        layout = layout_of(self._route.api_key, of_groups=not is_of_entries)
+        mirrors = mirrors_of(self._route.api_key, of_groups=not is_of_entries)
         request = with_session(self._outer, self._request)
-        parts = Parts(request, layout, fault.chooses, self._call.cluster.topics)
+        parts = Parts(request, mirrors, fault.chooses, self._call.cluster.topics)
         return parts if parts.chosen is not None else None
 
     def _error(self, code: ErrorCode) -> Any:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic_group import ClassicGroup
-from fakebroker.core.offsets.repeated_commit import CommitPlaces, RepeatedCommit
+from fakebroker.core.offsets.repeated_commit import CommitTemplate, RepeatedCommit
 from fakebroker.records.offsets_topic import StoredOffset, stored_offset
 from tests.support.offsets import PASS, OffsetsCluster, state_of
 from tests.support.time import DAY, MINUTE
@@ -41,7 +41,7 @@ class Life:
         self.lab = OffsetsCluster(release, settings=SMALLEST_BOUND)
         self.columns = columns
         self.retention_ms = retention_ms
-        self.places: dict[str, tuple[ClassicGroup, CommitPlaces]] = {}
+        self.templates: dict[str, tuple[ClassicGroup, CommitTemplate]] = {}
         self.next_offset = 0
 
     def take(self, kind: str, *args: Any) -> None:
@@ -69,7 +69,7 @@ class Life:
             lab.cluster.topics.delete("t", lab.now)
 
     def commit(self, shard: Shard, group: ClassicGroup, name: str, *, again: bool) -> None:
-        now, known = self.lab.now, self.places.get(name)
+        now, known = self.lab.now, self.templates.get(name)
         values = [self.next_offset + n for n in range(len(COMMITS[name]))]
         self.next_offset += 10
         validator = shard.commit_validator(now, self.retention_ms)
@@ -84,7 +84,7 @@ class Life:
         else:
             shard.commit(group, rows, now)
             if self.columns:
-                self.places[name] = group, shard.places_of(group, rows, self.retention_ms)
+                self.templates[name] = group, shard.template_of(group, rows, self.retention_ms)
 
     def seen(self) -> Any:
         """Everything of the group that anybody may see, in order."""
@@ -156,30 +156,30 @@ def test_only_what_somebody_looks_at_becomes_rows(monkeypatch: pytest.MonkeyPatc
     assert len(life.lab.batches()) < 20
 
 
-def test_connections_that_repeat_one_commit_share_its_places() -> None:
+def test_connections_that_repeat_one_commit_share_its_template() -> None:
     """So neither makes rows of what the other commits."""
     life = _played(("commit", "t"), ("again", "t"))
-    group, places = life.places["t"]
+    group, template = life.templates["t"]
     life.take("commit", "t")
-    assert life.places["t"] == (group, places)
+    assert life.templates["t"] == (group, template)
 
 
 def test_a_group_that_is_gone_waits_for_no_collector() -> None:
     """Its offsets and what repeats them know each other only as long as the group is there."""
     life = _played(("commit", "t"), ("again", "t"))
-    life.places.clear()
+    life.templates.clear()
     gc.collect()
-    before = _places_in_memory()
+    before = _templates_in_memory()
     gc.disable()
     try:
         life.take("load")
-        assert _places_in_memory() == before - 1
+        assert _templates_in_memory() == before - 1
     finally:
         gc.enable()
 
 
-def _places_in_memory() -> int:
-    return sum(isinstance(each, CommitPlaces) for each in gc.get_objects())
+def _templates_in_memory() -> int:
+    return sum(isinstance(each, CommitTemplate) for each in gc.get_objects())
 
 
 @pytest.mark.rules("CLU-63", "CLU-42", "OC-14")
@@ -193,7 +193,7 @@ def test_what_cannot_be_stored_at_once_changes_nothing(why: str) -> None:
     rows = [stored_offset("t", n % 4, n, commit_ms=0) for n in range(17)]
     group = shard.create_group("g", lab.now)
     shard.commit(group, rows, lab.now)
-    places = shard.places_of(group, rows, None)
+    template = shard.template_of(group, rows, None)
     if why == "replicas lag":
         lab.partition().log.limit_high_watermark(3, lab.now)
     elif why == "another broker leads":
@@ -202,6 +202,6 @@ def test_what_cannot_be_stored_at_once_changes_nothing(why: str) -> None:
     else:
         lab.cluster.topics.internal("__consumer_offsets").config.replace({"max.message.bytes": "100"})
     end = shard.log.log_end_offset
-    assert not shard.commit_again(group, places, range(17), lab.now)
+    assert not shard.commit_again(group, template, range(17), lab.now)
     assert shard.log.log_end_offset == end
     assert {stored[:2]: stored[2] for stored in group.offsets} == {row[:2]: row[2] for row in rows}

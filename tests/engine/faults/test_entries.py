@@ -7,7 +7,7 @@ import pytest
 
 from fakebroker.apis.handlers import MODULES
 from fakebroker.engine.error_response import ENTRIES, MIRRORS, Mirror, element_of, value_of
-from fakebroker.engine.faults.entries import Parts, layout_of, merge
+from fakebroker.engine.faults.entries import Parts, merge, mirrors_of
 from fakebroker.engine.faults.naming import FETCH, Named, names_of
 from fakebroker.errors import ErrorCode
 from fakebroker.schema.types import UUID, ArrayOf, Primitive
@@ -68,8 +68,8 @@ def is_partition_1(named: Named) -> bool:
 def test_just_what_is_chosen_has_the_code(api: Api, version: int, is_chosen: Callable[[Named], bool]) -> None:
     """The entries stand for what they stood for, none is lost or twice; what is left of the request has the rest."""
     request = filled(api.request, version, 0)
-    layout = layout_of(api.key, of_groups=False)
-    parts = Parts(request, layout, is_chosen, CLUSTER.topics)
+    mirrors = mirrors_of(api.key, of_groups=False)
+    parts = Parts(request, mirrors, is_chosen, CLUSTER.topics)
     names = list(names_of(request, CLUSTER.topics))
     if not any(map(is_chosen, names)):
         assert parts.chosen is None
@@ -78,12 +78,12 @@ def test_just_what_is_chosen_has_the_code(api: Api, version: int, is_chosen: Cal
     if parts.chosen is None:  # no entries of its answer are about it
         assert api.name in ("FindCoordinator", "DescribeLogDirs")
         return
-    everything = Parts(request, layout, lambda _named: True, CLUSTER.topics)
+    everything = Parts(request, mirrors, lambda _named: True, CLUSTER.topics)
     answer = api.response()
     merge(answer, everything.errors(api.response, version, ErrorCode.NONE))
-    before = [codes(api.response, answer, mirror) for mirror in layout]
+    before = [codes(api.response, answer, mirror) for mirror in mirrors]
     merge(answer, parts.errors(api.response, version, CODE))
-    after = [codes(api.response, answer, mirror) for mirror in layout]
+    after = [codes(api.response, answer, mirror) for mirror in mirrors]
 
     assert [len(each) for each in after] == [len(each) for each in before]
     assert everything.rest is None

@@ -14,8 +14,8 @@ from fakebroker.pipeline.kafka_source.arrow_records import record_batches
 from fakebroker.pipeline.kafka_source.columns import arrow_schema, record_schema
 from fakebroker.pipeline.kafka_source.record_columns import columns_of, record_starts
 from fakebroker.records.batch import assemble, build_batch, parse_header, plain_records
+from fakebroker.records.batch_format import HEADER_BYTES
 from fakebroker.records.faults import InvalidRecord
-from fakebroker.records.layout import HEADER_BYTES
 from fakebroker.records.message_set import build_message_set
 from fakebroker.records.offsets_topic import TopicPartition
 from fakebroker.records.record_codec import Record
