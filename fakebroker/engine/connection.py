@@ -409,7 +409,7 @@ class Connection:
         if isinstance(body, list):
             response = self._send_pieces(route, body)
             if len(request) <= BIG_BYTES:
-                engine.journal.append((self.peer, request, response, self._received, engine.now))
+                engine.journal.append((self.peer, request, response, self.received, engine.now))
                 return
         elif body is not None:
             # The correlation id goes back as it came.
