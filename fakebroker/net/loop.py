@@ -75,9 +75,7 @@ if hasattr(select, "epoll"):
 
         def add_reader(self, fd: int, callback: Callable[[], None], /) -> None:
             """See SocketWatcher."""
-            is_known = fd in self._readers or fd in self._writers
-            self._readers[fd] = callback
-            self._watch(fd, is_known)
+            self._add(self._readers, fd, callback)
 
         def remove_reader(self, fd: int, /) -> None:
             """See SocketWatcher."""
@@ -86,14 +84,17 @@ if hasattr(select, "epoll"):
 
         def add_writer(self, fd: int, callback: Callable[[], None], /) -> None:
             """See SocketWatcher."""
-            is_known = fd in self._readers or fd in self._writers
-            self._writers[fd] = callback
-            self._watch(fd, is_known)
+            self._add(self._writers, fd, callback)
 
         def remove_writer(self, fd: int, /) -> None:
             """See SocketWatcher."""
             if self._writers.pop(fd, None) is not None:
                 self._watch(fd, is_known=True)
+
+        def _add(self, callbacks: dict[int, Callable[[], None]], fd: int, callback: Callable[[], None]) -> None:
+            is_known = fd in self._readers or fd in self._writers
+            callbacks[fd] = callback
+            self._watch(fd, is_known)
 
         def _watch(self, fd: int, is_known: bool) -> None:
             """Have epoll watch for what is wanted of a socket now.

@@ -7,7 +7,7 @@ be played against a real Kafka too). `make model` runs it for FAKEBROKER_MODEL_M
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, note, settings
+from hypothesis import note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -24,7 +24,7 @@ from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.groups.members import Member
 from fakebroker.core.groups.states import State
 from tests.model.world import GROUP, TOPIC, Request, World
-from tests.support.chance import MINUTES, run_model
+from tests.support.chance import MINUTES, model_settings, run_model
 
 OK, UNKNOWN, MEMBER_ID_REQUIRED = 0, 25, 79
 LONGEST_WAIT_MS = 400_000  # beyond every timer of a group
@@ -434,13 +434,7 @@ def _for_wire(request: dict[str, Any]) -> dict[str, Any]:
     return converted
 
 
-SHORT = settings(
-    max_examples=100,
-    stateful_step_count=30,
-    deadline=None,
-    phases=[Phase.generate, Phase.shrink],
-    suppress_health_check=list(HealthCheck),
-)
+SHORT = model_settings(max_examples=100, steps=30)
 
 
 @pytest.mark.random

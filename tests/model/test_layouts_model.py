@@ -10,7 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
@@ -28,7 +28,7 @@ from fakebroker.wire.messages.produce import PartitionProduceData, TopicProduceD
 from fakebroker.wire.messages.sync_group import SyncGroupRequestAssignment
 from fakebroker.wire.registry import api
 from tests.model.twins import Twins
-from tests.support.chance import MINUTES, run_model
+from tests.support.chance import MINUTES, model_settings, run_model
 from tests.support.engine import SimEngine
 from tests.support.frames import JOIN
 from tests.support.time import T0
@@ -332,13 +332,7 @@ class LayoutsMachine(RuleBasedStateMachine):
                 self.offset_fetch(group)
 
 
-SHORT = settings(
-    max_examples=60,
-    stateful_step_count=30,
-    deadline=None,
-    phases=[Phase.generate, Phase.shrink],
-    suppress_health_check=list(HealthCheck),
-)
+SHORT = model_settings(max_examples=60, steps=30)
 
 
 @pytest.mark.random

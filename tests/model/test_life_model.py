@@ -9,7 +9,7 @@ import gc
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 
 from fakebroker.errors import BrokerStopped
 from tests.model.life import AsyncDoor, Client, Door, ThreadDoor, check_timer, descriptors
-from tests.support.chance import MINUTES, run_model
+from tests.support.chance import MINUTES, model_settings, run_model
 from tests.support.frames import JOIN, long_poll, request
 
 REBALANCE_MS = 1000
@@ -261,13 +261,7 @@ class ThreadLifeMachine(LifeMachine):
     door = ThreadDoor
 
 
-SHORT = settings(
-    max_examples=60,
-    stateful_step_count=25,
-    deadline=None,
-    phases=[Phase.generate, Phase.shrink],
-    suppress_health_check=list(HealthCheck),
-)
+SHORT = model_settings(max_examples=60, steps=25)
 
 
 @pytest.mark.random

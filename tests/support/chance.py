@@ -6,13 +6,24 @@ Without a seed (`make test`) every run is the same. `make random`, `make fuzz` a
 import os
 import time
 
-from hypothesis import seed, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 SEED = int(os.environ.get("FAKEBROKER_SEED") or 0)
 IS_SEEDED = bool(os.environ.get("FAKEBROKER_SEED"))
 IS_FUZZING = os.environ.get("FAKEBROKER_FUZZ") == "1"
 MINUTES = float(os.environ.get("FAKEBROKER_MODEL_MINUTES") or 0)
+
+
+def model_settings(max_examples: int, steps: int) -> settings:
+    """So many runs of a model, of so many steps: as long as they take, without explaining what they find."""
+    return settings(
+        max_examples=max_examples,
+        stateful_step_count=steps,
+        deadline=None,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 def run_model(machine: type[RuleBasedStateMachine], short: settings, long: settings) -> int:

@@ -92,38 +92,9 @@ class Fetches(TimeDriven):
             assert len(batch) == size
             self.log(partition, topic).append(batch, self.now)
 
-    def fetch(
-        self,
-        *asked: At,
-        version: int = 12,
-        wait: int = 0,
-        min_bytes: int = 1,
-        max_bytes: int = 50 * MIB,
-        session: int = 0,
-        epoch: int = -1,
-        forget: Sequence[At] = (),
-        committed: bool = False,
-        ids: dict[str, bytes] | None = None,
-        replica: int = -1,
-        node: int = 1,
-        rack: str = "",
-    ) -> Pending:
-        """Send a fetch; it is answered or parked when this returns."""
-        request = fetch_request(
-            self.cluster,
-            *asked,
-            version=version,
-            wait=wait,
-            min_bytes=min_bytes,
-            max_bytes=max_bytes,
-            session=session,
-            epoch=epoch,
-            forget=forget,
-            committed=committed,
-            ids=ids,
-            replica=replica,
-            rack=rack,
-        )
+    def fetch(self, *asked: At, version: int = 12, node: int = 1, **fields: Any) -> Pending:
+        """Send a fetch (`fetch_request` has the fields); it is answered or parked when this returns."""
+        request = fetch_request(self.cluster, *asked, version=version, **fields)
         request, _ = FetchRequest.decode(request.encode(version), version)
         call = self._make_call(self.cluster, version, now=self.now)
         call.node = self.cluster.nodes[node]
