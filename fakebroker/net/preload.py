@@ -45,11 +45,12 @@ class Preload:
             self._next = loop.call_later(FIRST_AFTER_S, self._step, loop)
 
     def finish(self) -> None:
-        """Import all that is missing now, with the reserved descriptor; for when accept() finds none left."""
+        """Import all that is missing now, with the reserved descriptor; for when there is no other left."""
         if self._spare_fd is None:
             return
         self.stop()
-        failed = [name for name in self._modules if not _load(name)]
+        # From the beginning: those that failed in a step, for want of a descriptor, are tried again.
+        failed = [name for name in _modules() if not _load(name)]
         if not failed:
             _done()
 
@@ -65,8 +66,10 @@ class Preload:
     def _step(self, loop: asyncio.AbstractEventLoop) -> None:
         for name in self._modules:
             if name not in sys.modules:
-                _load(name)
-                self._next = loop.call_later(PAUSE_S, self._step, loop)
+                if _load(name):
+                    self._next = loop.call_later(PAUSE_S, self._step, loop)
+                else:
+                    self.finish()  # most likely descriptors have run out, with no client to find it in accept()
                 return
         self.stop()
         _done()

@@ -37,14 +37,9 @@ with FakeBroker() as broker:
         while True:
             hogs.append(socket.socket())
     except OSError:
-        hogs.pop().close()
-    waiting = [hogs.pop()]  # the one descriptor that is left goes to this connection, the broker cannot accept it
-    waiting[0].connect((listener.host, listener.port))
-    try:
-        while True:
-            hogs.append(os.dup(0))
-    except OSError:
         pass
+    # Nothing is taken or given back while the broker finds that it cannot accept this one, and loads what is missing.
+    hogs[-1].connect((listener.host, listener.port))
     broker.wait(lambda: "fakebroker.apis.describe_log_dirs" in sys.modules or None, 20, lambda: "not loaded")
     try:
         while True:  # what the broker kept back is taken, too
@@ -95,6 +90,36 @@ def test_every_api_is_answered_without_a_descriptor_left() -> None:
     assert run.returncode == 0, run.stderr[-3000:]
     assert "35 APIs answered\nloaded late:\n" in run.stdout
     assert "cannot accept a client" in run.stderr
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts the descriptors in /proc")
+def test_a_step_that_finds_no_descriptor_takes_the_one_kept_back() -> None:
+    """Without a new client nobody calls accept(): the next step notices, and everything is loaded nevertheless."""
+    code = """
+import os, resource, socket, sys
+from fakebroker import FakeBroker
+from fakebroker.net import preload
+preload.FIRST_AFTER_S = 3600  # the test takes the step
+with FakeBroker() as broker:
+    listener = broker.listeners[0]
+    client = socket.create_connection((listener.host, listener.port), timeout=30)
+    step = broker._server._preload
+    broker.wait(lambda: step._next, 20, lambda: "no client")
+    used = len(os.listdir("/proc/self/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (used + 20, used + 20))
+    hogs = []
+    try:
+        while True:
+            hogs.append(os.dup(0))
+    except OSError:
+        pass
+    broker.call(lambda: step._step(None))
+    print("all loaded:", preload._loaded)
+    sys.stdout.flush()
+    os._exit(0)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert run.stdout == "all loaded: True\n", run.stderr[-3000:]
 
 
 def test_after_a_while_everything_is_loaded() -> None:
