@@ -33,7 +33,6 @@ _ASKED_OF_A_COORDINATOR = frozenset({_API_VERSIONS, _METADATA})  # before the cl
 # Produce may come from another client of the same name; what a consumer asks for when it goes on is not in here.
 _ASKED_BY_A_STUCK_CONSUMER = frozenset({0, _METADATA, _FIND_COORDINATOR, _API_VERSIONS, 19, 20, 22})
 
-_TRANSACTIONS = "transactions are not served yet"
 _NEW_GROUPS = "the group protocol of KIP-848 is not served yet (group.protocol=classic is)"
 _SHARE_GROUPS = "share groups are not served yet"
 _STREAMS_GROUPS = "the streams group protocol of KIP-1071 is not served yet (group.protocol=classic is)"
@@ -52,10 +51,6 @@ MISSING: dict[int, tuple[str, str]] = {
     6: ("UpdateMetadata", _INTERNAL),
     7: ("ControlledShutdown", _INTERNAL),
     17: ("SaslHandshake", _SASL),
-    24: ("AddPartitionsToTxn", _TRANSACTIONS),
-    25: ("AddOffsetsToTxn", _TRANSACTIONS),
-    26: ("EndTxn", _TRANSACTIONS),
-    27: ("WriteTxnMarkers", _TRANSACTIONS),
     29: ("DescribeAcls", _ACLS),
     30: ("CreateAcls", _ACLS),
     31: ("DeleteAcls", _ACLS),
@@ -76,11 +71,8 @@ MISSING: dict[int, tuple[str, str]] = {
     57: ("UpdateFeatures", _FEATURES),
     58: ("Envelope", _INTERNAL),
     59: ("FetchSnapshot", _INTERNAL),
-    61: ("DescribeProducers", _TRANSACTIONS),
     62: ("BrokerRegistration", _INTERNAL),
     63: ("BrokerHeartbeat", _INTERNAL),
-    65: ("DescribeTransactions", _TRANSACTIONS),
-    66: ("ListTransactions", _TRANSACTIONS),
     67: ("AllocateProducerIds", _INTERNAL),
     68: ("ConsumerGroupHeartbeat", _NEW_GROUPS),
     69: ("ConsumerGroupDescribe", _NEW_GROUPS),

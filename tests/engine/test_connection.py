@@ -195,7 +195,7 @@ def test_a_frame_without_room_for_a_header_closes_the_connection(size: int) -> N
         (12, -1, "Heartbeat v-1 is not served here"),
         (1, 3, "Fetch v3 is not served here, only v4 to v18"),
         (4, 0, "LeaderAndIsr (4) is not served here: it is spoken between brokers and controllers only"),
-        (26, 5, "EndTxn (26) is not served here: transactions are not served yet"),
+        (68, 1, "ConsumerGroupHeartbeat (68) is not served here: the group protocol of KIP-848 is not served yet"),
     ],
 )
 @pytest.mark.rules("AV-4")

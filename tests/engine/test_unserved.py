@@ -77,11 +77,11 @@ def test_the_story_of_a_failed_test_begins_with_what_is_missing() -> None:
     """Also for a connection that was closed because of the API."""
     lab = SimEngine()
     send(lab, "InitProducerId", 4, **IN_TRANSACTION)
-    lab.client().socket.send(framed(pack(">hhih", 26, 0, 1, 5) + b"svc-1"))
+    lab.client().socket.send(framed(pack(">hhih", 68, 0, 1, 5) + b"svc-1"))
     first, *lines = story(lab.engine).splitlines()
     assert first == "asked for in vain:"
     assert lines[0].startswith('  client "svc-1" (127.0.0.1) asked for InitProducerId with a transactional id')
-    assert lines[1].startswith('  client "svc-1" (127.0.0.1): EndTxn (26) is not served here: transactions')
+    assert lines[1].startswith('  client "svc-1" (127.0.0.1): ConsumerGroupHeartbeat (68) is not served here: ')
 
 
 def test_a_consumer_of_the_new_protocol_is_told_when_it_has_fallen_silent(caplog: pytest.LogCaptureFixture) -> None:
