@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.coordinator.coordinator import GroupCoordinator
 from fakebroker.core.deadlines import Deadline
+from fakebroker.core.transactions.coordinator import TransactionCoordinator
 from fakebroker.instant import Instant
 from fakebroker.settings import Settings
 
@@ -24,7 +25,8 @@ class NodeState(StrEnum):
 
 
 class Node:
-    """A broker: its id, its process and what the cluster knows of it, its settings, its coordinator, fetch sessions.
+    """A broker: its id, its process and what the cluster knows of it, its settings, its coordinators of groups
+    and transactions, fetch sessions.
 
     `is_fenced`: the cluster takes it for dead, so it is not listed, leads nothing and is in sync nowhere (CLU-21).
     `is_cut_off`: it and the other brokers do not reach each other. `is_unaware`: it does not hear of new leaders.
@@ -47,6 +49,7 @@ class Node:
         "settings",
         "state",
         "stopped_timers",
+        "transactions",
     )
 
     def __init__(self, cluster: "Cluster", node_id: int, settings: Settings) -> None:
@@ -63,6 +66,7 @@ class Node:
         self.stopped_timers: list[tuple[bool, int, Deadline]] = []  # of a frozen one: of wall time?, due when, which
         self.log_ends: dict[Partition, int] = {}
         self.coordinator = GroupCoordinator(cluster, self)
+        self.transactions = TransactionCoordinator(cluster, self)
         self._fetch_sessions: FetchSessions | None = None
 
     @property
