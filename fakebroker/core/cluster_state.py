@@ -1,8 +1,8 @@
 """The durable state of a cluster as plain values: what Kafka keeps on its disks, and what it is made of again.
 
 `cluster_state` reads a cluster, `build_cluster` makes a cluster of what was read, `load_coordinators` then makes the
-groups and transactions from their internal topics, as after a start of the brokers. Values of a state are never changed: stored batches
-are shared with the logs, everything else is copied both ways.
+groups and transactions of their internal topics, as after a start of the brokers. Values of a state are never changed:
+stored batches are shared with the logs, everything else is copied both ways.
 
 Each class that has durable state is in `DURABLE`: the fields of its state have the names of its attributes, and
 attributes that are not part of the state are listed with the reason. A new attribute of plain values needs a line in

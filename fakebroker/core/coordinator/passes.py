@@ -1,4 +1,4 @@
-"""Passes of a coordinator over what it has, at whole intervals from a beginning; those that find nothing are left out."""
+"""Passes of a coordinator over what it has, at whole intervals; those that can find nothing are left out."""
 
 from collections.abc import Callable
 

@@ -34,11 +34,12 @@ class _Sent(NamedTuple):
 class _Ending:
     """One transaction on its way, with what is known of its markers."""
 
-    __slots__ = ("deadline", "sent", "transaction")
+    __slots__ = ("deadline", "is_waiting", "sent", "transaction")
 
     def __init__(self, transaction: Transaction, deadline: Deadline) -> None:
         self.transaction = transaction
         self.deadline = deadline
+        self.is_waiting = False  # for a partition that could not be written to
         self.sent: dict[Partition, _Sent] = {}
 
 
@@ -63,6 +64,7 @@ class Completions:
         """Something is missing: go on in a while."""
         ending = self._endings.get(transaction.transactional_id)
         if ending is not None:
+            ending.is_waiting = True
             self._shard.timers.mono.arm(ending.deadline, now.mono_ms + RETRY_MS)
 
     def ended(self, transaction: Transaction) -> None:
@@ -72,9 +74,8 @@ class Completions:
     def leader_changed(self, now: Instant) -> None:
         """Some partition has a new leader: those that were waiting for one go on at once."""
         for ending in self._endings.values():
-            if ending.sent or ending.transaction.pending is None and ending.deadline.due_ms is not None:
-                due_ms = min(ending.deadline.due_ms or now.mono_ms, now.mono_ms)
-                self._shard.timers.mono.arm(ending.deadline, due_ms)
+            if ending.is_waiting and ending.deadline.due_ms is not None:
+                self._shard.timers.mono.arm(ending.deadline, now.mono_ms)
 
     def stop(self) -> None:
         """The partition is unloaded: whoever loads it next goes on (TX-25)."""

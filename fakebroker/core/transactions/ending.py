@@ -1,4 +1,4 @@
-"""How a transaction ends: the decision is stored, markers follow, then it is complete (TX-2, TX-12, TX-15, TX-20, TX-21).
+"""How a transaction ends: the decision is stored, markers follow, then it is complete (TX-2, TX-12, TX-15).
 
 Kafka: `TransactionCoordinator.endTransaction`, `TransactionMetadata`.
 """

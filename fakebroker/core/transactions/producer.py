@@ -2,7 +2,6 @@
 
 from typing import Final, NamedTuple
 
-
 HIGHEST_EPOCH: Final = 32767
 """Never handed out: only markers carry it (PI-11, TX-15)."""
 

@@ -14,13 +14,13 @@ from fakebroker.core.transactions.adding import add, begin, refuse
 from fakebroker.core.transactions.ending import (
     abort_nothing,
     abort_overdue,
+    complete,
     ending,
     fenced,
     invalid,
-    repeated,
-    complete,
     prepare_abort,
     prepare_commit,
+    repeated,
 )
 from fakebroker.core.transactions.initialization import concurrent, fence, initialize
 from fakebroker.core.transactions.states import TransactionInput, TransactionState
