@@ -32,16 +32,16 @@ def write_marker(
     `__consumer_offsets` the offsets that are pending in the transaction are committed or dropped with it (WM-5).
 
     Raises KafkaError, and nothing has changed:
-    UNKNOWN_TOPIC_OR_PARTITION if the topic was deleted meanwhile (the transaction ends without it), NOT_LEADER_OR_FOLLOWER
-    without a running leader, or while it loads the groups of the partition, NOT_ENOUGH_REPLICAS with too few in sync:
-    after these two one tries again; INVALID_PRODUCER_EPOCH and TRANSACTION_COORDINATOR_FENCED (WM-2, WM-3): somebody
-    else has ended or fenced it.
+    UNKNOWN_TOPIC_OR_PARTITION if the topic was deleted meanwhile (the transaction ends without it);
+    NOT_LEADER_OR_FOLLOWER without a running leader, or while it loads the groups of the partition, and
+    NOT_ENOUGH_REPLICAS with too few in sync: after these two one tries again;
+    INVALID_PRODUCER_EPOCH and TRANSACTION_COORDINATOR_FENCED (WM-2, WM-3): somebody else has ended or fenced it.
     """
     topic = partition.topic
     if cluster.topics.by_id(topic.id) is not topic:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic.name} was deleted")
     leader = cluster.nodes.get(partition.leader)
-    if leader is None or not leader.has_process:
+    if leader is None or not leader.is_running:
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic.name}-{partition.index} has no running leader")
     if topic.name == CONSUMER_OFFSETS:
         shard = leader.coordinator.shards.get(partition.index)  # one that is not loaded yet will read the marker
