@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from fakebroker.core.broker_life import settle
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.coordinator.loading import DecodedBatch
+from fakebroker.core.logs.aborted import AbortedTransaction, AbortedTransactions
 from fakebroker.core.logs.jobs import LogJobs
 from fakebroker.core.logs.leader_epochs import LeaderEpochs
 from fakebroker.core.logs.log import PartitionLog
@@ -78,6 +79,8 @@ class LogState(NamedTuple):
     epochs: tuple[tuple[int, int], ...]
     producers: tuple[ProducerValues, ...]
     segments: tuple[SegmentState, ...]
+    aborted: tuple[AbortedTransaction, ...] = ()
+    unreplicated: tuple[tuple[int, int], ...] = ()  # first offset and marker of ended transactions (FT-14)
 
 
 class PartitionState(NamedTuple):
@@ -218,7 +221,16 @@ DURABLE: Final[Mapping[type, Durable]] = {
     ),
     Segment: Durable(SegmentState, {}),
     LeaderEpochs: Durable(LogState, {"_entries": "`epochs`", "latest": _DERIVED}),
-    Producers: Durable(LogState, {"_states": "`producers`", "_open": _DERIVED, "first_open_offset": _DERIVED}),
+    AbortedTransactions: Durable(LogState, {"entries": "`aborted`"}),
+    Producers: Durable(
+        LogState,
+        {
+            "_states": "`producers`",
+            "_open": _DERIVED,
+            "first_unstable_offset": _DERIVED,
+            "_verifications": "of requests of clients, which are disconnected",
+        },
+    ),
     ProducerState: Durable(ProducerValues, {}),
     Node: Durable(
         NodeValues,
@@ -295,6 +307,8 @@ def _log_state(log: PartitionLog) -> LogState | None:
         epochs=tuple(log.epochs.entries()),
         producers=tuple([_read(ProducerValues, each) for each in log.producers]),
         segments=tuple([segment_state(each) for each in log.segments.values()]),
+        aborted=tuple(log.aborted.entries),
+        unreplicated=tuple(log.producers.unreplicated),
     )
 
 
@@ -388,12 +402,15 @@ def _add_topic(cluster: Cluster, state: TopicState) -> None:
 
 
 def _fill_log(log: PartitionLog, state: LogState) -> None:
-    _write(state, log, "epochs", "producers", "segments")
+    _write(state, log, "epochs", "producers", "segments", "aborted", "unreplicated")
     log.fill([_segment(each) for each in state.segments], state.epochs)
     for values in state.producers:
         producer = ProducerState(values.producer_id, values.epoch)
         _write(values, producer)
         log.producers.put(producer)
+    log.aborted.entries = list(state.aborted)
+    for first_offset, marker_offset in state.unreplicated:
+        log.producers.hold_until_replicated(first_offset, marker_offset)
 
 
 def _segment(state: SegmentState) -> Segment:

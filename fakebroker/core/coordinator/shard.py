@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fakebroker.core.node import Node
     from fakebroker.core.stale_view import StaleView
     from fakebroker.core.topics import Partition
+    from fakebroker.core.transactions.producer import Producer
 
 T = TypeVar("T")
 _GROUPS_PER_STEP = 1_000  # in which the offsets of a deleted topic are looked for
@@ -271,11 +272,31 @@ class Shard:
         group.offsets.replay_pending(producer_id, offsets, base_offset)
         self.open_transactions.setdefault(producer_id, {})[group.group_id] = None
 
+    def end_transaction(
+        self, producer: "Producer", *, commit: bool, coordinator_epoch: int, now: Instant, is_tv2: bool
+    ) -> int:
+        """Append the marker of a transaction, and complete its pending offsets (WM-5); returns the marker's offset.
+
+        Raises KafkaError: `unavailable_code` while the groups are not known, COORDINATOR_NOT_AVAILABLE with too few
+        replicas in sync, and as `PartitionLog.append_marker` does; then nothing has changed.
+        """
+        if self.unavailable_code is not None:
+            raise KafkaError(self.unavailable_code, f"{self.partition.log.name} is not loaded")
+        if self.has_too_few_replicas:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "too few replicas are in sync")
+        offset = self.partition.log.append_marker(
+            *producer, now, commit=commit, coordinator_epoch=coordinator_epoch, is_tv2=is_tv2
+        )
+        if self.is_replicated:
+            self.replay_end_transaction_marker(producer.id, commit, now)
+        else:
+            self._apply_when_replicated(lambda now: self.replay_end_transaction_marker(producer.id, commit, now))
+        return offset
+
     def replay_end_transaction_marker(self, producer_id: int, commit: bool, now: Instant) -> None:
         """Apply the marker that ends a transaction: its pending offsets become committed, or are dropped (LD-2).
 
-        Nothing in the broker writes markers yet (see docs/not-implemented.md); a load applies those it finds in the log
-        itself. Tests end transactions with this.
+        A load applies those that it finds in the log itself.
         """
         for group_id in self.open_transactions.pop(producer_id, {}):
             group = self.groups.get(group_id)

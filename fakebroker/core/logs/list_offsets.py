@@ -6,7 +6,8 @@ Kafka: `ReplicaManager.fetchOffset`, `UnifiedLog.fetchOffsetByTimestamp`, `legac
 from typing import TYPE_CHECKING
 
 from fakebroker.core.logs.fetching import CONSUMER_REPLICA_ID
-from fakebroker.core.logs.log import FoundOffset, PartitionLog
+from fakebroker.core.logs.log import PartitionLog
+from fakebroker.core.logs.log_time_search import FoundOffset
 from fakebroker.core.stale_view import StaleView
 from fakebroker.errors import ErrorCode, KafkaError
 
