@@ -6,7 +6,8 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from fakebroker.arguments import check_whole
-from fakebroker.client.requesting import Flow, Requesting
+from fakebroker.client.committed_records import committed_records
+from fakebroker.client.requesting import NEWEST_BY_NAME, Flow, Requesting
 from fakebroker.errors import ErrorCode, FakebrokerError, InvalidArgument, nearest
 from fakebroker.records.batch import build_batch, read_records, split_batches
 from fakebroker.records.batch_format import NO_PRODUCER_ID
@@ -22,6 +23,8 @@ Text = bytes | str | None
 # What ListOffsets has instead of a time (KIP-79, KIP-734).
 SPECIAL_TIMES = {"latest": -1, "earliest": -2, "max_timestamp": -3}
 MOST_SEQUENCE = 2**31 - 1
+# The newest versions of transaction protocol 1; later ones are protocol 2 (KIP-890, TX-10).
+NEWEST_OF_PROTOCOL_1 = {"Produce": 11, "TxnOffsetCommit": 4, "EndTxn": 4, "InitProducerId": 4}
 
 
 class ProducedRecord(NamedTuple):
@@ -38,6 +41,7 @@ class RecordSteps(Requesting):
 
     def __init__(self, client_id: str | None = "consumer", versions: Mapping[str, int] | None = None) -> None:
         super().__init__(client_id, versions)
+        self.transactional_id: str | None = None
         self.producer_id, self.producer_epoch = NO_PRODUCER_ID, -1
         self._sequences: dict[tuple[str, int], int] = {}  # of the next batch, by partition
 
@@ -50,6 +54,7 @@ class RecordSteps(Requesting):
         *,
         acks: int = -1,
         idempotent: bool = False,
+        transactional: bool = False,
         base_sequence: int | None = None,
         producer_epoch: int | None = None,
         timeout_ms: int = 30_000,
@@ -58,19 +63,28 @@ class RecordSteps(Requesting):
 
         With `idempotent` the batch has the producer id of the last `init_producer_id`, its epoch unless
         `producer_epoch` is given, and the next sequence of this client for the partition unless `base_sequence` is
-        given. With `acks` 0 there is no answer, and this returns None. Raises InvalidArgument for what is no record.
+        given; with `transactional` it also belongs to the transaction of the client's transactional id. With `acks` 0
+        there is no answer, and this returns None. Raises InvalidArgument for what is no record.
         """
         rows = rows_of(records, timestamp_ms)
         check_whole("acks", acks)
-        producer_id, epoch, sequence = NO_PRODUCER_ID, -1, -1
-        if idempotent:
+        transactional_id, producer_id, epoch, sequence = None, NO_PRODUCER_ID, -1, -1
+        if transactional:
+            transactional_id, producer_id, epoch = self._transactional_producer(producer_epoch)
+        elif idempotent:
             producer_id, epoch = self._producer(producer_epoch)
+        if producer_id != NO_PRODUCER_ID:
             sequence = self._sequence((topic, partition), len(rows), base_sequence)
         batch = build_batch(
-            rows, leader_epoch=-1, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence
+            rows,
+            leader_epoch=-1,
+            transactional=transactional,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            base_sequence=sequence,
         )
         data = PartitionProduceData(index=partition, records=batch)
-        request = ProduceRequest(acks=acks, timeout_ms=timeout_ms)
+        request = ProduceRequest(acks=acks, timeout_ms=timeout_ms, transactional_id=transactional_id)
         request.topic_data = [TopicProduceData(name=topic, partition_data=[data])]
         return self.ask(request) if acks else self._produce_unanswered(request)
 
@@ -87,7 +101,8 @@ class RecordSteps(Requesting):
     ) -> Flow[list[Record]]:
         """The records of a partition from `offset` on; empty when there are none within `max_wait_ms`.
 
-        Raises FakebrokerError when the broker answers with an error.
+        With `isolation_level` 1 only committed ones (read_committed); markers of transactions are no records. Raises
+        FakebrokerError when the broker answers with an error.
         """
         row = (partition, -1, offset, -1, -1, max_bytes, ZERO_UUID, 2**63 - 1)
         request = FetchRequest(max_wait_ms=max_wait_ms, min_bytes=min_bytes, isolation_level=isolation_level)
@@ -96,7 +111,8 @@ class RecordSteps(Requesting):
         data = answer.responses[0].partitions[0]
         if data.error_code != ErrorCode.NONE:
             raise FakebrokerError(f"fetch of {topic}-{partition} at {offset}: {ErrorCode(data.error_code).name}")
-        return [record for record in records_in(data.records or b"") if record.offset >= offset]
+        records = committed_records(data.records or b"", data.aborted_transactions or ())
+        return [record for record in records if record.offset >= offset]
 
     def list_offsets(
         self, topic: str, partition: int, at: str | int = "latest", *, isolation_level: int = 0
@@ -122,8 +138,15 @@ class RecordSteps(Requesting):
         transaction_timeout_ms: int = 60_000,
         producer_id: int = -1,
         producer_epoch: int = -1,
+        transaction_protocol: int = 2,
     ) -> Flow[Any]:
-        """Ask for a producer id, which `produce` uses from then on, with sequences from 0. Returns the answer."""
+        """Ask for a producer id, which `produce` uses from then on, with sequences from 0. Returns the answer.
+
+        With a transactional id this client is its producer from then on; other producers of that id are fenced. It
+        speaks transaction protocol 2 (KIP-890) as far as the broker does, unless `transaction_protocol` is 1. Raises
+        InvalidArgument for any other protocol.
+        """
+        self._speak_transaction_protocol(transaction_protocol)
         request = InitProducerIdRequest(
             transactional_id=transactional_id,
             transaction_timeout_ms=transaction_timeout_ms,
@@ -132,14 +155,33 @@ class RecordSteps(Requesting):
         )
         answer = yield from self.ask(request)
         if answer.error_code == ErrorCode.NONE:
-            self.producer_id, self.producer_epoch = answer.producer_id, answer.producer_epoch
-            self._sequences.clear()
+            self.transactional_id = transactional_id
+            self._use_producer(answer.producer_id, answer.producer_epoch)
         return answer
+
+    def _speak_transaction_protocol(self, number: int) -> None:
+        """Choose the versions of requests that make a client one of a transaction protocol (TX-10)."""
+        if number not in (1, 2):
+            text = f"transaction_protocol is {number!r}; there are 1 and 2"
+            raise InvalidArgument("transaction_protocol", number, text)
+        self.newest = dict(NEWEST_BY_NAME) | (NEWEST_OF_PROTOCOL_1 if number == 1 else {})
+
+    def _use_producer(self, producer_id: int, producer_epoch: int) -> None:
+        """Go on as this producer; another id or epoch begins with sequence 0."""
+        self.producer_id, self.producer_epoch = producer_id, producer_epoch
+        self._sequences.clear()
 
     def _producer(self, producer_epoch: int | None) -> tuple[int, int]:
         if self.producer_id == NO_PRODUCER_ID:
             raise FakebrokerError("this client has no producer id: take the step init_producer_id first")
         return self.producer_id, self.producer_epoch if producer_epoch is None else producer_epoch
+
+    def _transactional_producer(self, producer_epoch: int | None) -> tuple[str, int, int]:
+        """The transactional id with the producer's id and epoch."""
+        if self.transactional_id is None:
+            text = "this client has no transactional id: take the step init_producer_id with one first"
+            raise FakebrokerError(text)
+        return self.transactional_id, *self._producer(producer_epoch)
 
     def _sequence(self, partition: tuple[str, int], count: int, base_sequence: int | None) -> int:
         """The first sequence of a batch. One that is given leaves the client's count as it is."""

@@ -15,8 +15,8 @@ T = TypeVar("T")
 Flow = Generator[Pending, Message, T]
 Offsets = Mapping[tuple[str, int], int]
 
-# The newest versions that still speak of topics by name and of one group at a time.
-NEWEST_BY_NAME = {"Produce": 12, "Fetch": 12, "OffsetCommit": 9, "OffsetFetch": 7}
+# The newest versions that still speak of topics by name, of one group and one transaction at a time.
+NEWEST_BY_NAME = {"Produce": 12, "Fetch": 12, "OffsetCommit": 9, "OffsetFetch": 7, "AddPartitionsToTxn": 3}
 
 
 class Requesting:
@@ -25,6 +25,7 @@ class Requesting:
     def __init__(self, client_id: str | None = "consumer", versions: Mapping[str, int] | None = None) -> None:
         self.connection = ClientConnection(client_id)
         self.pinned = dict(versions or {})
+        self.newest = dict(NEWEST_BY_NAME)  # the newest versions that it speaks, where these are not all
         self._served: dict[int, tuple[int, int]] = {}
 
     def begin_connection(self) -> None:
@@ -63,7 +64,7 @@ class Requesting:
             listed = yield self.connection.send(ApiVersionsRequest(), 0)
             self._served = {entry.api_key: (entry.min_version, entry.max_version) for entry in listed.api_keys}  # type: ignore[attr-defined]
         lowest, highest = self._served.get(request.api_key, (0, -1))
-        newest = min(highest, request.versions.last, NEWEST_BY_NAME.get(name, highest))
+        newest = min(highest, request.versions.last, self.newest.get(name, highest))
         if newest < max(lowest, request.versions.first):
             raise FakebrokerError(f"the broker serves no version of {name} that this client speaks")
         return newest

@@ -12,8 +12,8 @@ from typing import Any
 
 from fakebroker.arguments import check_partitions, check_whole
 from fakebroker.client.admin_steps import AdminSteps
-from fakebroker.client.record_steps import RecordSteps
 from fakebroker.client.requesting import Flow, Offsets, by_topic
+from fakebroker.client.transaction_steps import TransactionSteps
 from fakebroker.errors import ErrorCode, FakebrokerError, InvalidArgument
 from fakebroker.records.consumer_protocol import (
     ConsumerProtocolAssignment,
@@ -48,7 +48,7 @@ class Membership:
         return bool(self.member_id) and self.leader == self.member_id
 
 
-class ClientSteps(RecordSteps, AdminSteps):
+class ClientSteps(TransactionSteps, AdminSteps):
     """One client on one connection. `versions` pins APIs to versions, e.g. {"JoinGroup": 4}."""
 
     def __init__(self, client_id: str | None = "consumer", versions: Mapping[str, int] | None = None) -> None:

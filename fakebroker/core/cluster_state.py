@@ -1,8 +1,8 @@
 """The durable state of a cluster as plain values: what Kafka keeps on its disks, and what it is made of again.
 
 `cluster_state` reads a cluster, `build_cluster` makes a cluster of what was read, `load_coordinators` then makes the
-groups from `__consumer_offsets`, as after a start of the brokers. Values of a state are never changed: stored batches
-are shared with the logs, everything else is copied both ways.
+groups and transactions of their internal topics, as after a start of the brokers. Values of a state are never changed:
+stored batches are shared with the logs, everything else is copied both ways.
 
 Each class that has durable state is in `DURABLE`: the fields of its state have the names of its attributes, and
 attributes that are not part of the state are listed with the reason. A new attribute of plain values needs a line in
@@ -26,7 +26,7 @@ from fakebroker.core.logs.segment import Segment
 from fakebroker.core.node import Node, NodeState
 from fakebroker.core.offsets.expirations import OffsetsExpired
 from fakebroker.core.topic_config import TopicConfig
-from fakebroker.core.topics import CONSUMER_OFFSETS, Partition, Topic, Topics
+from fakebroker.core.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, Partition, Topic, Topics
 from fakebroker.instant import Instant
 from fakebroker.release import Release
 from fakebroker.settings import Settings
@@ -238,6 +238,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "cluster": _KNOWN,
             "settings": "`own` and `dynamic`, and the options of the broker",
             "coordinator": "its groups are loaded from the log",
+            "transactions": "loaded from the log",
             "_fetch_sessions": "of clients, which are disconnected",
             "state": "`alive`: stopped, or running and reached by all",
             "incarnation": "its process is another after a restore",
@@ -358,16 +359,18 @@ def build_cluster(state: ClusterState, settings: Settings, release: Release, now
 
 
 def load_coordinators(cluster: Cluster, now: Instant, decoded: dict[bytes, DecodedBatch] | None = None) -> None:
-    """Load the groups of every partition of `__consumer_offsets` that has a leader and a log (LD-1).
+    """Load the groups and transactions of every partition that has a leader and a log (LD-1).
 
     Deletions of topics that were under way are completed: their offsets are deleted by the loads. `decoded` keeps what
     batches say from one load of the same log to the next: decoding is nearly all of its cost.
     """
     cluster.decoded_batches = decoded
-    topic = cluster.topics.get(CONSUMER_OFFSETS)
-    for partition in topic.partitions if topic is not None else ():
-        if partition.has_log and partition.leader in cluster.nodes:
-            cluster.nodes[partition.leader].coordinator.load(partition.index, now)
+    for name in (CONSUMER_OFFSETS, TRANSACTION_STATE):
+        topic = cluster.topics.get(name)
+        for partition in topic.partitions if topic is not None else ():
+            if partition.has_log and partition.leader in cluster.nodes:
+                node = cluster.nodes[partition.leader]
+                (node.coordinator if name == CONSUMER_OFFSETS else node.transactions).load(partition.index, now)
     cluster.topics.being_deleted.clear()
     cluster.decoded_batches = None
 

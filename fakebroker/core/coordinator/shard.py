@@ -8,8 +8,7 @@ comes here. Kafka: `GroupCoordinatorShard`.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from fakebroker.core.coordinator.replication_wait import ReplicationWait
-from fakebroker.core.coordinator.stranded_log import StrandedLog
+from fakebroker.core.coordinator.coordinator_shard import CoordinatorShard
 from fakebroker.core.events import CoreEvent, GroupStored, OffsetsDeleted, Transition
 from fakebroker.core.groups.classic_group import MOVED, ClassicGroup
 from fakebroker.core.groups.states import State
@@ -26,7 +25,6 @@ from fakebroker.records.offsets_topic import COMMIT_MS, EXPIRE_MS, GroupValue, S
 if TYPE_CHECKING:
     from fakebroker.core.logs.pending_batches import DeferredRecords
     from fakebroker.core.node import Node
-    from fakebroker.core.stale_view import StaleView
     from fakebroker.core.topics import Partition
     from fakebroker.core.transactions.producer import Producer
 
@@ -35,29 +33,19 @@ _GROUPS_PER_STEP = 1_000  # in which the offsets of a deleted topic are looked f
 _SURELY_FIT = 16  # so many offsets with the longest metadata fit even into the smallest batch that may be configured
 
 
-class Shard:
-    """The groups of one partition. Implements GroupHost for them.
+class Shard(CoordinatorShard):
+    """The groups of one partition. Implements GroupHost for them."""
 
-    `unavailable_code` is the error that every request is answered with while the groups are not known:
-    COORDINATOR_LOAD_IN_PROGRESS during a load, NOT_COORDINATOR after one that failed; else None.
-    """
+    write_timeout = "offsets.commit.timeout.ms"
 
     def __init__(self, node: "Node", partition: "Partition", since: Instant) -> None:
         """`since` is when the node became the coordinator: cleanups run at whole intervals from there (EX-1)."""
-        cluster = node.cluster
-        self.settings = node.settings
-        self.behaviours = cluster.behaviours
-        self.timers = cluster.timers
-        self.holds = cluster.holds
-        self.partition = partition
+        super().__init__(node, partition)
+        self.holds = self.cluster.holds
         self.groups: dict[str, ClassicGroup] = {}
         self.open_transactions: dict[int, dict[str, None]] = {}  # producer id -> groups with pending offsets
-        self.unavailable_code: ErrorCode | None = None
         self.cleanup = Cleanup(self, since.wall_ms)
-        self.cluster = cluster
         self.metadata_max_bytes = self.settings.get_int("offset.metadata.max.bytes")  # read-only in Kafka
-        self.log: PartitionLog | StrandedLog = partition.log
-        self.waits: dict[ReplicationWait, None] = {}  # answers that wait for replicas, nearly always none
         self._unreplicated: list[
             tuple[int, Callable[[Instant], None]]
         ] = []  # log end, what is applied when it is replicated
@@ -78,16 +66,6 @@ class Shard:
         """Whether a write is refused because too few replicas are in sync; from 4.0 on none is (CLU-65)."""
         is_checked = self.behaviours.coordinator_checks_min_isr
         return is_checked and len(self.partition.isr) < self.partition.min_isr
-
-    def wait_for_replicas(self, done: Callable[[ErrorCode], None], now: Instant) -> ReplicationWait:
-        """Call `done` once what is written now is replicated, or with the error if that does not come."""
-        return ReplicationWait(self, done, now)
-
-    def strand(self, view: "StaleView") -> None:
-        """Another broker leads the partition, and this one does not know: what it writes from now on is lost."""
-        if isinstance(self.log, PartitionLog):
-            self.log.waiters.pop(self, None)
-            self.log = StrandedLog(self.log, view)
 
     def _replay_late(
         self, group: ClassicGroup, offsets: Sequence[StoredOffset], base_offset: int, now: Instant
@@ -155,12 +133,14 @@ class Shard:
         Parked requests are answered with NOT_COORDINATOR, timers are disarmed.
         """
         self.cleanup.stop()
-        self.log.waiters.pop(self, None)
-        for wait in list(self.waits):
-            wait.end(ErrorCode.NOT_COORDINATOR)
+        self.end_waits(now)
         groups, self.groups = self.groups, {}
         for group in groups.values():
             group.unload(now, reason)
+
+    def wall_time_went_back(self, by_ms: int, now: Instant) -> None:
+        """The time of day was set back by `by_ms` to `now`: cleanups come as soon as they would have."""
+        self.cleanup.wall_time_went_back(by_ms, now.wall_ms)
 
     def look_at(self, group: ClassicGroup, now: Instant) -> None:
         """Let the next cleanup look at the group: something about it changed."""
