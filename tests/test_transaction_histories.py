@@ -1,4 +1,4 @@
-"""Random transactional histories tell on a running Kafka what they tell here: 4.3.1 and 3.9.1, older and newer protocol.
+"""Random transactional histories tell on a running Kafka, 4.3.1 and 3.9.1, what they tell here.
 
 FAKEBROKER_SEED is the first seed; without one the histories are always the same.
 """

@@ -271,9 +271,7 @@ class TransactionHistory:
                 for topic in self._some_offsets()
             ],
         )  # fmt: skip
-        told = sorted(
-            (topic.name, each.partition_index, each.error_code) for topic in answer.topics for each in topic.partitions
-        )
+        told = sorted((topic.name, *each) for topic in answer.topics for each in topic.partitions)
         self._tell(f"OffsetCommit {group_id}", told)
 
     def _some_offsets(self) -> list[dict[str, Any]]:
