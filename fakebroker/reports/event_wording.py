@@ -3,7 +3,7 @@
 from typing import Any
 
 from fakebroker.core.events import ClockMoved, CoordinatorMoved, FaultHit, NodeChanged, OffsetsExpired, Transition
-from fakebroker.core.offsets.explain import date_text
+from fakebroker.core.dates import date_text
 from fakebroker.engine.journal import Connected, Disconnected, Event, InternalError, Peer
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.journal.schema import kind_name
