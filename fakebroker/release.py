@@ -60,6 +60,8 @@ class Behaviours:
     coordinator_checks_min_isr: bool = False  # CLU-65: 3.9.1 refuses its writes where 4.x makes them and waits
     high_watermark_needs_min_isr: bool = True  # CLU-62: before 3.7 it advances however few replicas are in sync
     min_isr_is_cluster_default: bool = True  # DC-6: a new cluster holds min.insync.replicas as dynamic cluster default
+    transaction_version: int = 2  # TX-10: the transaction protocol of the broker; 3.9.1 knows TV1 only
+    transaction_value_version: int = 1  # TS-2: version of TransactionLogValue; 3.9.1 writes 0
     list_offsets_merges_topics: bool = True  # LO-6, LO-27: 3.9.1 answers each occurrence of a topic, also empty ones
 
 
@@ -124,6 +126,8 @@ _BEHAVIOURS_3_9 = replace(
     has_eligible_leader_replicas=False,
     coordinator_checks_min_isr=True,
     min_isr_is_cluster_default=False,
+    transaction_version=0,
+    transaction_value_version=0,
     list_offsets_merges_topics=False,
 )
 _BEHAVIOURS_2_1 = replace(

@@ -6,7 +6,7 @@ rack, preferred replica, followers answer (KIP-392, CLU-52); v12 flexible, last 
 (KIP-595); v13 topic ids (KIP-516); v15 replica state (KIP-903); v16 names the leader beside NOT_LEADER_OR_FOLLOWER and
 FENCED_LEADER_EPOCH (KIP-951).
 
-Left out: quotas (FT-19), aborted transactions (FT-15: the list is empty until there are transactions).
+Left out: quotas (FT-19).
 """
 
 from fakebroker.apis.call import Again, Call

@@ -63,7 +63,11 @@ class FullFetchAgain(_FetchAgain):
         for fetch, offset in zip(self.fetches, values[1:], strict=True):
             fetch.offset = offset  # nobody else has it
         done = read_all(call.cluster, self._targets, self.params)
-        return self._template.fill(*_values(done.reads)) if self.answers_at_once(done) else None
+        if not self.answers_at_once(done):
+            return None
+        if self.params.read_committed and _has_aborted(done.reads):
+            return _encoded(call, list(zip(self.fetches, done.reads, strict=True)))
+        return self._template.fill(*_values(done.reads))
 
 
 class IncrementalFetchAgain(_FetchAgain):
@@ -106,14 +110,26 @@ class IncrementalFetchAgain(_FetchAgain):
         return read_all(call.cluster, targets, self.params) if len(targets) == len(unread) else None
 
     def _answer(self, call: Call, answers: list[Answer]) -> bytes | list[bytes]:
+        if self.params.read_committed and _has_aborted(read for _, read in answers):
+            return _encoded(call, answers, self._session.id)
         listed = tuple([(fetch.topic, fetch.topic_id, fetch.partition) for fetch, _ in answers])
         template = self._templates.get(listed)
         if template is None:
             if len(self._templates) >= MOST_TEMPLATES:
-                return _encoder(call.version)(fetch_response(call, answers, self._session.id))
+                return _encoded(call, answers, self._session.id)
             template = _template(call, [fetch for fetch, _ in answers], self.params, self._session.id)
             self._templates[listed] = template
         return template.fill(*_values(read for _, read in answers))
+
+
+def _has_aborted(reads: Iterable[LogReadResult]) -> bool:
+    """Whether an answer lists aborted transactions, of which there is no place in a template (FT-15)."""
+    return any(read.aborted for read in reads)
+
+
+def _encoded(call: Call, answers: list[Answer], session_id: int = 0) -> list[bytes]:
+    """An answer of its own, without a template."""
+    return _encoder(call.version)(fetch_response(call, answers, session_id))
 
 
 def _values(reads: Iterable[LogReadResult]) -> list[Any]:

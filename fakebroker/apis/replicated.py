@@ -22,6 +22,6 @@ def when_replicated(
     """
     if shard.is_replicated:
         return response
-    wait = shard.wait_for_replicas(lambda code: call.reply(failed(code) if code else response), call.now)
+    wait = shard.wait_for_replicas(lambda code, _now: call.reply(failed(code) if code else response), call.now)
     call.on_close(lambda _now: wait.stop())
     return None

@@ -50,7 +50,8 @@ def kill(cluster: "Cluster", node: "Node", now: Instant) -> None:
     _stop_fetching(cluster, node)
     node.is_cut_off = False
     node.end_process(NodeState.KILLED)
-    node.coordinator.unload_all(now)
+    for coordinator in node.coordinators:
+        coordinator.unload_all(now)
     _start_session(cluster, node, now)
     _update_high_watermarks(cluster, node, now)
 
@@ -68,7 +69,8 @@ def restart_all(cluster: "Cluster", now: Instant) -> None:
     """The whole was stopped and starts again: groups are loaded from their logs. What a broker was it is again."""
     for node in cluster.nodes.values():
         if node.has_process:
-            node.coordinator.restart(now)
+            for coordinator in node.coordinators:
+                coordinator.restart(now)
         if node.state is NodeState.FROZEN:
             node.stopped_timers.clear()  # of the groups before
             _stop_timers(cluster, node)
@@ -233,8 +235,8 @@ def _update_high_watermarks(cluster: "Cluster", node: "Node", now: Instant) -> N
 
 
 def _stop_timers(cluster: "Cluster", node: "Node") -> None:
-    """Disarm the timers of its groups, and remember when they are due."""
-    owners: dict[int, None] = {}
+    """Disarm the timers of its groups and transactions, and remember when they are due."""
+    owners: dict[int, None] = {id(shard): None for shard in node.transactions.shards.values()}
     for shard in node.coordinator.shards.values():
         owners[id(shard)] = None
         for group in shard:

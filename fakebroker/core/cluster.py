@@ -24,6 +24,7 @@ from fakebroker.settings import Settings
 if TYPE_CHECKING:
     from fakebroker.core.coordinator.loading import DecodedBatch
     from fakebroker.core.topics import Partition
+    from fakebroker.core.transactions.transaction import Transaction
 
 __all__ = ["Cluster", "Node"]
 
@@ -118,6 +119,16 @@ class Cluster:
         ]
         return sorted(group.group_id for shard in shards for group in shard)
 
+    def transactions(self, now: Instant) -> "list[Transaction]":
+        """The transactional ids of all brokers, in order; without those of partitions that are being loaded."""
+        shards = [
+            shard
+            for node in self.nodes.values()
+            for shard in node.transactions.all_shards(now)
+            if shard.partition.leader == node.id
+        ]
+        return sorted((each for shard in shards for each in shard), key=lambda each: each.transactional_id)
+
     def live(self, node_ids: Iterable[int]) -> list[int]:
         """Those of the nodes that are known and not fenced, in the given order."""
         return [node_id for node_id in node_ids if node_id in self.nodes and not self.nodes[node_id].is_fenced]
@@ -178,7 +189,8 @@ class Cluster:
         """
         self.log_jobs.wall_time_went_back(by_ms, now)
         for node in self.nodes.values():
-            node.coordinator.wall_time_went_back(by_ms, now)
+            for coordinator in node.coordinators:
+                coordinator.wall_time_went_back(by_ms, now)
 
     def freeze_node(self, node_id: int, now: Instant) -> None:
         """A broker stands still (`broker_life.freeze`). Nothing happens if it does not run."""
@@ -218,7 +230,8 @@ class Cluster:
         """Forget a broker that was stopped or killed and has no replicas; its id is not given again."""
         node = self.nodes.pop(node_id)
         broker_life.end_session(node)
-        node.coordinator.retire()
+        for coordinator in node.coordinators:
+            coordinator.retire()
         self.outbox.append(NodeChanged(node_id, "removed"))
 
     def new_uuid(self) -> bytes:

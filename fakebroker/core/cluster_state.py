@@ -1,8 +1,8 @@
 """The durable state of a cluster as plain values: what Kafka keeps on its disks, and what it is made of again.
 
 `cluster_state` reads a cluster, `build_cluster` makes a cluster of what was read, `load_coordinators` then makes the
-groups from `__consumer_offsets`, as after a start of the brokers. Values of a state are never changed: stored batches
-are shared with the logs, everything else is copied both ways.
+groups and transactions of their internal topics, as after a start of the brokers. Values of a state are never changed:
+stored batches are shared with the logs, everything else is copied both ways.
 
 Each class that has durable state is in `DURABLE`: the fields of its state have the names of its attributes, and
 attributes that are not part of the state are listed with the reason. A new attribute of plain values needs a line in
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from fakebroker.core.broker_life import settle
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.coordinator.loading import DecodedBatch
+from fakebroker.core.logs.aborted import AbortedTransaction, AbortedTransactions
 from fakebroker.core.logs.jobs import LogJobs
 from fakebroker.core.logs.leader_epochs import LeaderEpochs
 from fakebroker.core.logs.log import PartitionLog
@@ -25,7 +26,7 @@ from fakebroker.core.logs.segment import Segment
 from fakebroker.core.node import Node, NodeState
 from fakebroker.core.offsets.expirations import OffsetsExpired
 from fakebroker.core.topic_config import TopicConfig
-from fakebroker.core.topics import CONSUMER_OFFSETS, Partition, Topic, Topics
+from fakebroker.core.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, Partition, Topic, Topics
 from fakebroker.instant import Instant
 from fakebroker.release import Release
 from fakebroker.settings import Settings
@@ -78,6 +79,8 @@ class LogState(NamedTuple):
     epochs: tuple[tuple[int, int], ...]
     producers: tuple[ProducerValues, ...]
     segments: tuple[SegmentState, ...]
+    aborted: tuple[AbortedTransaction, ...] = ()
+    unreplicated: tuple[tuple[int, int], ...] = ()  # first offset and marker of ended transactions (FT-14)
 
 
 class PartitionState(NamedTuple):
@@ -218,7 +221,16 @@ DURABLE: Final[Mapping[type, Durable]] = {
     ),
     Segment: Durable(SegmentState, {}),
     LeaderEpochs: Durable(LogState, {"_entries": "`epochs`", "latest": _DERIVED}),
-    Producers: Durable(LogState, {"_states": "`producers`", "_open": _DERIVED, "first_open_offset": _DERIVED}),
+    AbortedTransactions: Durable(LogState, {"entries": "`aborted`"}),
+    Producers: Durable(
+        LogState,
+        {
+            "_states": "`producers`",
+            "_open": _DERIVED,
+            "first_unstable_offset": _DERIVED,
+            "_verifications": "of requests of clients, which are disconnected",
+        },
+    ),
     ProducerState: Durable(ProducerValues, {}),
     Node: Durable(
         NodeValues,
@@ -226,6 +238,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "cluster": _KNOWN,
             "settings": "`own` and `dynamic`, and the options of the broker",
             "coordinator": "its groups are loaded from the log",
+            "transactions": "loaded from the log",
             "_fetch_sessions": "of clients, which are disconnected",
             "state": "`alive`: stopped, or running and reached by all",
             "incarnation": "its process is another after a restore",
@@ -295,6 +308,8 @@ def _log_state(log: PartitionLog) -> LogState | None:
         epochs=tuple(log.epochs.entries()),
         producers=tuple([_read(ProducerValues, each) for each in log.producers]),
         segments=tuple([segment_state(each) for each in log.segments.values()]),
+        aborted=tuple(log.aborted.entries),
+        unreplicated=tuple(log.producers.unreplicated),
     )
 
 
@@ -344,16 +359,18 @@ def build_cluster(state: ClusterState, settings: Settings, release: Release, now
 
 
 def load_coordinators(cluster: Cluster, now: Instant, decoded: dict[bytes, DecodedBatch] | None = None) -> None:
-    """Load the groups of every partition of `__consumer_offsets` that has a leader and a log (LD-1).
+    """Load the groups and transactions of every partition that has a leader and a log (LD-1).
 
     Deletions of topics that were under way are completed: their offsets are deleted by the loads. `decoded` keeps what
     batches say from one load of the same log to the next: decoding is nearly all of its cost.
     """
     cluster.decoded_batches = decoded
-    topic = cluster.topics.get(CONSUMER_OFFSETS)
-    for partition in topic.partitions if topic is not None else ():
-        if partition.has_log and partition.leader in cluster.nodes:
-            cluster.nodes[partition.leader].coordinator.load(partition.index, now)
+    for name in (CONSUMER_OFFSETS, TRANSACTION_STATE):
+        topic = cluster.topics.get(name)
+        for partition in topic.partitions if topic is not None else ():
+            if partition.has_log and partition.leader in cluster.nodes:
+                node = cluster.nodes[partition.leader]
+                (node.coordinator if name == CONSUMER_OFFSETS else node.transactions).load(partition.index, now)
     cluster.topics.being_deleted.clear()
     cluster.decoded_batches = None
 
@@ -388,12 +405,15 @@ def _add_topic(cluster: Cluster, state: TopicState) -> None:
 
 
 def _fill_log(log: PartitionLog, state: LogState) -> None:
-    _write(state, log, "epochs", "producers", "segments")
+    _write(state, log, "epochs", "producers", "segments", "aborted", "unreplicated")
     log.fill([_segment(each) for each in state.segments], state.epochs)
     for values in state.producers:
         producer = ProducerState(values.producer_id, values.epoch)
         _write(values, producer)
         log.producers.put(producer)
+    log.aborted.entries = list(state.aborted)
+    for first_offset, marker_offset in state.unreplicated:
+        log.producers.hold_until_replicated(first_offset, marker_offset)
 
 
 def _segment(state: SegmentState) -> Segment:

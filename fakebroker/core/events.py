@@ -22,6 +22,7 @@ __all__ = [
     "OffsetExpired",
     "OffsetsDeleted",
     "OffsetsExpired",
+    "TransactionTransition",
     "Transition",
 ]
 
@@ -88,15 +89,33 @@ class OffsetsDeleted(NamedTuple):
 
 
 class CoordinatorMoved(NamedTuple):
-    """A node and a partition of `__consumer_offsets` (LD).
+    """A node and a partition of an internal topic, whose groups or transactions it coordinates (LD).
 
-    `what` is "loading", "loaded", "unloaded" or "failed"; only the last has a `reason`.
+    `what` is "loading", "loaded", "unloaded" or "failed"; only the last has a `reason`. `topic` is
+    "__consumer_offsets" or "__transaction_state".
     """
 
     partition: int
     node_id: int
     what: str
     reason: str = ""
+    topic: str = "__consumer_offsets"
+
+
+class TransactionTransition(NamedTuple):
+    """A transactional id changed its state or its producer (TX), and why: `reason` is one English clause.
+
+    States are spelled as Kafka spells them, e.g. "PrepareCommit". `producer_id` and `producer_epoch` are those after
+    it; `partitions` is how many are in the transaction then.
+    """
+
+    transactional_id: str
+    before: str
+    after: str
+    producer_id: int
+    producer_epoch: int
+    partitions: int
+    reason: str
 
 
 class NodeChanged(NamedTuple):
@@ -142,6 +161,7 @@ CoreEvent = (
     | OffsetsExpired
     | OffsetsDeleted
     | CoordinatorMoved
+    | TransactionTransition
     | NodeChanged
     | ClockMoved
     | FaultHit

@@ -89,6 +89,12 @@ class Node:
         """Whether its replicas fetch from their leaders."""
         return self.state is NodeState.RUNNING and not self.is_cut_off
 
+    def reaches(self, other: "Node") -> bool:
+        """Whether a request of this broker to another, or to itself, is answered now."""
+        if self is other:
+            return self.is_running
+        return self.is_replicating and other.is_replicating
+
     def end_process(self, state: NodeState) -> None:
         """Its process ends: its fetch sessions are lost; settings and logs are on its disk."""
         self.state = state
@@ -98,6 +104,11 @@ class Node:
     def run_when_thawed(self, deadline: Deadline, now: Instant) -> None:
         """A frozen one: a timer of its process came up, which stands still."""
         self.stopped_timers.append((False, now.mono_ms, deadline))
+
+    @property
+    def coordinators(self) -> "tuple[GroupCoordinator, TransactionCoordinator]":
+        """Both coordinators: of groups and of transactions."""
+        return self.coordinator, self.transactions
 
     @property
     def fetch_sessions(self) -> "FetchSessions":

@@ -15,7 +15,7 @@ class StaleView:
     are lost (CLU-44).
     """
 
-    __slots__ = ("high_watermark", "isr", "leader", "leader_epoch", "log_end_offset")
+    __slots__ = ("high_watermark", "isr", "last_stable_offset", "leader", "leader_epoch", "log_end_offset")
 
     def __init__(self, partition: "Partition") -> None:
         self.leader = partition.leader
@@ -24,6 +24,7 @@ class StaleView:
         has_log = partition.has_log
         self.log_end_offset = partition.log.log_end_offset if has_log else 0
         self.high_watermark = partition.log.high_watermark if has_log else 0
+        self.last_stable_offset = partition.log.last_stable_offset if has_log else 0
 
     def append(self, count: int) -> int:
         """Append so many records to the broker's own copy of the log; the offset of the first."""

@@ -107,7 +107,8 @@ class Partition:
     def forget_view(self, node_id: int, now: Instant) -> None:
         """A broker hears what has changed: its coordinator unloads or loads, parked requests look again."""
         if self.stale_views.pop(node_id, None) is not None:
-            self.topic.cluster.nodes[node_id].coordinator.leader_changed(self, now)
+            for coordinator in self.topic.cluster.nodes[node_id].coordinators:
+                coordinator.leader_changed(self, now)
             self.wake(now)
 
     @property

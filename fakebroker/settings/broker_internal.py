@@ -25,6 +25,16 @@ ROWS = (
         internal=True,
     ),
     Setting(
+        "fakebroker.transaction.markers.delay.ms",
+        LONG,
+        0,
+        Range(0),
+        READ_ONLY,
+        "how long after the answer to EndTxn the markers are written, so that tests see the states between (TX-2)",
+        has_effect=True,
+        internal=True,
+    ),
+    Setting(
         "fakebroker.unread.writes.max.bytes",
         LONG,
         32 * 1024 * 1024,

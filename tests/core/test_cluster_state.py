@@ -26,7 +26,7 @@ def parts(cluster: Any) -> Iterator[object]:
         for partition in topic.partitions:
             if partition.has_log:
                 log = partition.log
-                yield from (log, log.producers, log.epochs, *log.producers, *log.segments.values())
+                yield from (log, log.producers, log.aborted, log.epochs, *log.producers, *log.segments.values())
 
 
 def lively_cluster() -> Any:

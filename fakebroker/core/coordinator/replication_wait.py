@@ -8,30 +8,30 @@ from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.coordinator.shard import Shard
+    from fakebroker.core.coordinator.coordinator_shard import CoordinatorShard
 
 
 class ReplicationWait:
     """Ends with NONE when all records that the partition has now are replicated, with COORDINATOR_NOT_AVAILABLE after
-    `offsets.commit.timeout.ms`, and with NOT_COORDINATOR when the partition is unloaded.
+    the shard's `write_timeout`, and with NOT_COORDINATOR when the partition is unloaded.
     """
 
     __slots__ = ("_deadline", "_done", "_end_offset", "_log", "_shard")
 
-    def __init__(self, shard: "Shard", done: Callable[[ErrorCode], None], now: Instant) -> None:
+    def __init__(self, shard: "CoordinatorShard", done: Callable[[ErrorCode, Instant], None], now: Instant) -> None:
         self._shard = shard
         self._done = done
         self._log = shard.log
         self._end_offset = self._log.log_end_offset
-        self._deadline = Deadline(lambda _now: self.end(ErrorCode.COORDINATOR_NOT_AVAILABLE), owner=shard)
-        shard.timers.mono.arm(self._deadline, now.mono_ms + shard.settings.get_int("offsets.commit.timeout.ms"))
+        self._deadline = Deadline(lambda now: self.end(ErrorCode.COORDINATOR_NOT_AVAILABLE, now), owner=shard)
+        shard.timers.mono.arm(self._deadline, now.mono_ms + shard.settings.get_int(shard.write_timeout))
         shard.waits[self] = None
         self._log.waiters[self] = self._look
 
-    def end(self, code: ErrorCode) -> None:
+    def end(self, code: ErrorCode, now: Instant) -> None:
         """Stop waiting, and say how it went."""
         self.stop()
-        self._done(code)
+        self._done(code, now)
 
     def stop(self) -> None:
         """Stop waiting: the client has gone."""
@@ -39,6 +39,6 @@ class ReplicationWait:
         self._log.waiters.pop(self, None)
         self._shard.waits.pop(self, None)
 
-    def _look(self, _now: Instant) -> None:
+    def _look(self, now: Instant) -> None:
         if self._log.high_watermark >= self._end_offset:
-            self.end(ErrorCode.NONE)
+            self.end(ErrorCode.NONE, now)

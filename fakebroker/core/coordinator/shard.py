@@ -8,8 +8,7 @@ comes here. Kafka: `GroupCoordinatorShard`.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from fakebroker.core.coordinator.replication_wait import ReplicationWait
-from fakebroker.core.coordinator.stranded_log import StrandedLog
+from fakebroker.core.coordinator.coordinator_shard import CoordinatorShard
 from fakebroker.core.events import CoreEvent, GroupStored, OffsetsDeleted, Transition
 from fakebroker.core.groups.classic_group import MOVED, ClassicGroup
 from fakebroker.core.groups.states import State
@@ -26,37 +25,27 @@ from fakebroker.records.offsets_topic import COMMIT_MS, EXPIRE_MS, GroupValue, S
 if TYPE_CHECKING:
     from fakebroker.core.logs.pending_batches import DeferredRecords
     from fakebroker.core.node import Node
-    from fakebroker.core.stale_view import StaleView
     from fakebroker.core.topics import Partition
+    from fakebroker.core.transactions.producer import Producer
 
 T = TypeVar("T")
 _GROUPS_PER_STEP = 1_000  # in which the offsets of a deleted topic are looked for
 _SURELY_FIT = 16  # so many offsets with the longest metadata fit even into the smallest batch that may be configured
 
 
-class Shard:
-    """The groups of one partition. Implements GroupHost for them.
+class Shard(CoordinatorShard):
+    """The groups of one partition. Implements GroupHost for them."""
 
-    `unavailable_code` is the error that every request is answered with while the groups are not known:
-    COORDINATOR_LOAD_IN_PROGRESS during a load, NOT_COORDINATOR after one that failed; else None.
-    """
+    write_timeout = "offsets.commit.timeout.ms"
 
     def __init__(self, node: "Node", partition: "Partition", since: Instant) -> None:
         """`since` is when the node became the coordinator: cleanups run at whole intervals from there (EX-1)."""
-        cluster = node.cluster
-        self.settings = node.settings
-        self.behaviours = cluster.behaviours
-        self.timers = cluster.timers
-        self.holds = cluster.holds
-        self.partition = partition
+        super().__init__(node, partition)
+        self.holds = self.cluster.holds
         self.groups: dict[str, ClassicGroup] = {}
         self.open_transactions: dict[int, dict[str, None]] = {}  # producer id -> groups with pending offsets
-        self.unavailable_code: ErrorCode | None = None
         self.cleanup = Cleanup(self, since.wall_ms)
-        self.cluster = cluster
         self.metadata_max_bytes = self.settings.get_int("offset.metadata.max.bytes")  # read-only in Kafka
-        self.log: PartitionLog | StrandedLog = partition.log
-        self.waits: dict[ReplicationWait, None] = {}  # answers that wait for replicas, nearly always none
         self._unreplicated: list[
             tuple[int, Callable[[Instant], None]]
         ] = []  # log end, what is applied when it is replicated
@@ -77,16 +66,6 @@ class Shard:
         """Whether a write is refused because too few replicas are in sync; from 4.0 on none is (CLU-65)."""
         is_checked = self.behaviours.coordinator_checks_min_isr
         return is_checked and len(self.partition.isr) < self.partition.min_isr
-
-    def wait_for_replicas(self, done: Callable[[ErrorCode], None], now: Instant) -> ReplicationWait:
-        """Call `done` once what is written now is replicated, or with the error if that does not come."""
-        return ReplicationWait(self, done, now)
-
-    def strand(self, view: "StaleView") -> None:
-        """Another broker leads the partition, and this one does not know: what it writes from now on is lost."""
-        if isinstance(self.log, PartitionLog):
-            self.log.waiters.pop(self, None)
-            self.log = StrandedLog(self.log, view)
 
     def _replay_late(
         self, group: ClassicGroup, offsets: Sequence[StoredOffset], base_offset: int, now: Instant
@@ -154,12 +133,14 @@ class Shard:
         Parked requests are answered with NOT_COORDINATOR, timers are disarmed.
         """
         self.cleanup.stop()
-        self.log.waiters.pop(self, None)
-        for wait in list(self.waits):
-            wait.end(ErrorCode.NOT_COORDINATOR)
+        self.end_waits(now)
         groups, self.groups = self.groups, {}
         for group in groups.values():
             group.unload(now, reason)
+
+    def wall_time_went_back(self, by_ms: int, now: Instant) -> None:
+        """The time of day was set back by `by_ms` to `now`: cleanups come as soon as they would have."""
+        self.cleanup.wall_time_went_back(by_ms, now.wall_ms)
 
     def look_at(self, group: ClassicGroup, now: Instant) -> None:
         """Let the next cleanup look at the group: something about it changed."""
@@ -271,11 +252,31 @@ class Shard:
         group.offsets.replay_pending(producer_id, offsets, base_offset)
         self.open_transactions.setdefault(producer_id, {})[group.group_id] = None
 
+    def end_transaction(
+        self, producer: "Producer", *, commit: bool, coordinator_epoch: int, now: Instant, is_tv2: bool
+    ) -> int:
+        """Append the marker of a transaction, and complete its pending offsets (WM-5); returns the marker's offset.
+
+        Raises KafkaError: `unavailable_code` while the groups are not known, COORDINATOR_NOT_AVAILABLE with too few
+        replicas in sync, and as `PartitionLog.append_marker` does; then nothing has changed.
+        """
+        if self.unavailable_code is not None:
+            raise KafkaError(self.unavailable_code, f"{self.partition.log.name} is not loaded")
+        if self.has_too_few_replicas:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "too few replicas are in sync")
+        offset = self.partition.log.append_marker(
+            *producer, now, commit=commit, coordinator_epoch=coordinator_epoch, is_tv2=is_tv2
+        )
+        if self.is_replicated:
+            self.replay_end_transaction_marker(producer.id, commit, now)
+        else:
+            self._apply_when_replicated(lambda now: self.replay_end_transaction_marker(producer.id, commit, now))
+        return offset
+
     def replay_end_transaction_marker(self, producer_id: int, commit: bool, now: Instant) -> None:
         """Apply the marker that ends a transaction: its pending offsets become committed, or are dropped (LD-2).
 
-        Nothing in the broker writes markers yet (see docs/not-implemented.md); a load applies those it finds in the log
-        itself. Tests end transactions with this.
+        A load applies those that it finds in the log itself.
         """
         for group_id in self.open_transactions.pop(producer_id, {}):
             group = self.groups.get(group_id)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fakebroker.core.deadlines import Deadline, Timers
+from fakebroker.core.logs.aborted import aborted_in_read
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 
@@ -169,25 +170,26 @@ def read_partition(
         log.log_start_offset,
         batches,
         diverging,
-        [] if is_committed and diverging is None else None,
+        aborted_in_read(log, offset, batches, max_bytes, end) if is_committed and diverging is None else None,
         preferred,
     )
 
 
 def _read_stale(partition: "Partition", fetch: PartitionFetch, params: FetchParams, max_bytes: int) -> LogReadResult:
-    """At a leader that was replaced and does not know: up to its old high watermark (CLU-44)."""
+    """At a leader that was replaced and does not know: up to its old high watermark, or stable offset (CLU-44)."""
     log, seen = partition.log, partition.stale_views[params.node_id]
-    end = min(seen.high_watermark, log.log_end_offset)
-    if not log.log_start_offset <= fetch.offset <= seen.log_end_offset:
+    offset, fetchable = fetch.offset, seen.last_stable_offset if params.read_committed else seen.high_watermark
+    end = min(fetchable, log.log_end_offset)
+    if not log.log_start_offset <= offset <= seen.log_end_offset:
         return LogReadResult(ErrorCode.OFFSET_OUT_OF_RANGE)
-    batches = log.read(fetch.offset, max_bytes, end) if fetch.offset < end and max_bytes >= 0 else ()
+    batches = log.read(offset, max_bytes, end) if offset < end and max_bytes >= 0 else ()
     return LogReadResult(
         ErrorCode.NONE,
         seen.high_watermark,
-        seen.high_watermark,
+        seen.last_stable_offset,
         log.log_start_offset,
         batches,
-        aborted=[] if params.read_committed else None,
+        aborted=aborted_in_read(log, offset, batches, max_bytes, end) if params.read_committed else None,
     )
 
 

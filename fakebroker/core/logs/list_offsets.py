@@ -6,7 +6,8 @@ Kafka: `ReplicaManager.fetchOffset`, `UnifiedLog.fetchOffsetByTimestamp`, `legac
 from typing import TYPE_CHECKING
 
 from fakebroker.core.logs.fetching import CONSUMER_REPLICA_ID
-from fakebroker.core.logs.log import FoundOffset, PartitionLog
+from fakebroker.core.logs.log import PartitionLog
+from fakebroker.core.logs.log_time_search import FoundOffset
 from fakebroker.core.stale_view import StaleView
 from fakebroker.errors import ErrorCode, KafkaError
 
@@ -47,7 +48,7 @@ def find_offset(
     is_consumer = replica_id == CONSUMER_REPLICA_ID
     end = log.last_fetchable_offset(is_consumer=is_consumer, read_committed=read_committed)
     if seen is not None:  # the broker was replaced as the leader and does not know (CLU-44)
-        end = min(end, seen.high_watermark)
+        end = min(end, seen.last_stable_offset if read_committed else seen.high_watermark)
     if target == LATEST and seen is not None:
         return FoundOffset(-1, end if is_consumer else seen.log_end_offset, seen.leader_epoch)
     if target == LATEST:

@@ -10,22 +10,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sortedcontainers import SortedDict
 
+from fakebroker.core.logs.aborted import AbortedTransaction, AbortedTransactions
 from fakebroker.core.logs.appends import AppendError, check_batch
 from fakebroker.core.logs.config import LogConfig
 from fakebroker.core.logs.leader_epochs import LeaderEpochs
 from fakebroker.core.logs.log_time_index import LogTimeIndex
+from fakebroker.core.logs.log_time_search import FoundOffset, search_batch, search_from
 from fakebroker.core.logs.pending_batches import DeferredBatch, DeferredRecords, PendingBatches
 from fakebroker.core.logs.producers import Producers
 from fakebroker.core.logs.segment import Segment
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.records.batch import BatchHeader, parse_header, read_records, with_base_offset
-from fakebroker.records.faults import InvalidRecord
-from fakebroker.records.markers import build_marker, coordinator_epoch_of
+from fakebroker.records.markers import build_marker
 from fakebroker.records.record_codec import Record
 from fakebroker.records.record_scan import scan
 from fakebroker.records.rewrite import cut_batch
-from fakebroker.records.search import find_record, max_timestamp_from
+from fakebroker.records.search import max_timestamp_from
 
 if TYPE_CHECKING:
     from fakebroker.core.logs.request_scans import ScanBatch
@@ -38,14 +39,6 @@ class Appended(NamedTuple):
     base_offset: int
     log_append_time_ms: int  # -1 with CreateTime
     log_start_offset: int
-
-
-class FoundOffset(NamedTuple):
-    """What ListOffsets answers: an offset with the timestamp and leader epoch that go with it, -1 for none (LO-9)."""
-
-    timestamp_ms: int
-    offset: int
-    leader_epoch: int
 
 
 class PartitionLog:
@@ -65,6 +58,7 @@ class PartitionLog:
         self.last_stable_offset = 0
         self.high_watermark_limit: int | None = None  # what replicas have, where they lag
         self.producers = Producers()
+        self.aborted = AbortedTransactions()
         self.waiters: dict[object, Callable[[Instant], None]] = {}
         # By base offset, for bisection. The cleaner replaces segments in the middle, by their base offsets.
         self.segments: SortedDict[int, Segment] = SortedDict()
@@ -131,8 +125,10 @@ class PartitionLog:
 
         The batch is pending (pending_batches.py) until its bytes are needed, unless it is part of a transaction:
         `producer` is then the producer's id and epoch. Kafka's coordinators write base sequence 0 in most batches, with
-        and without a producer.
+        and without a producer. Raises KafkaError(INVALID_PRODUCER_EPOCH) for a producer that was fenced here (ID-4).
         """
+        if producer is not None:
+            self.producers.check_epoch(*producer)
         base_offset = self.log_end_offset
         epoch, size_bytes = self.epochs.latest, records.memory_bytes()
         deferred = base_offset, records, epoch, now.wall_ms, base_sequence, size_bytes
@@ -148,10 +144,20 @@ class PartitionLog:
         return base_offset
 
     def append_marker(
-        self, producer_id: int, producer_epoch: int, now: Instant, *, commit: bool, coordinator_epoch: int
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        now: Instant,
+        *,
+        commit: bool,
+        coordinator_epoch: int,
+        is_tv2: bool = False,
     ) -> int:
-        """Append the marker that ends a producer's transaction here, open or not (TX-3, WM-4); returns its offset."""
-        # Nobody ends a transaction yet: the transaction coordinator is to come.
+        """Append the marker that ends a producer's transaction here, open or not (TX-3, WM-4); returns its offset.
+
+        Raises KafkaError as `Producers.check_marker` does, and then nothing has changed.
+        """
+        self.producers.check_marker(producer_id, producer_epoch, coordinator_epoch, is_tv2=is_tv2)
         marker = build_marker(
             producer_id,
             producer_epoch,
@@ -160,7 +166,11 @@ class PartitionLog:
             timestamp_ms=now.wall_ms,
         )
         offset = self._store(marker, 0, now.wall_ms, now.wall_ms, self.config)
-        self.producers.ended(producer_id, producer_epoch, coordinator_epoch, now.wall_ms)
+        began = self.producers.ended(producer_id, producer_epoch, coordinator_epoch, now.wall_ms)
+        if began is not None:
+            self.producers.hold_until_replicated(began, offset)
+            if not commit:
+                self.aborted.add(AbortedTransaction(producer_id, began, offset))
         self._jobs.producer_wrote(now.wall_ms, now.wall_ms)
         self._moved(now)
         return offset
@@ -204,7 +214,8 @@ class PartitionLog:
         self.cleaned_until = min(self.cleaned_until, offset)
         self._epochs.cut_end(offset)
         self._times = None
-        self._reload_producers()
+        self.aborted.cut_end(offset)
+        self.producers.reload(batch for segment in self.segments.values() for batch in segment.batches)
         self._moved(now)
 
     def corrupt(self, offset: int) -> None:
@@ -244,6 +255,7 @@ class PartitionLog:
             self.segments.popitem(0)
         self._times = None
         first_offset: int = self.segments.keys()[0]
+        self.aborted.cut_start(first_offset)
         if first_offset > self.log_start_offset:
             self._start_at(first_offset)
         self._moved(now)
@@ -338,9 +350,7 @@ class PartitionLog:
         if position is None:
             return None
         segment, at = position
-        found = self._search(segment.batches[at], target_ms, self.log_start_offset)
-        if found is None:
-            found = self._search_after(segment, at, target_ms)
+        found = search_from(self, segment, at, target_ms)
         return found if found is not None and found.offset < end else None
 
     def find_max_timestamp(self, end: int) -> FoundOffset | None:
@@ -350,7 +360,7 @@ class PartitionLog:
         if position is None:
             return None
         segment, at = position
-        found = self._search(segment.batches[at], segment.times.maxima[at], 0)
+        found = search_batch(self.name, segment.batches[at], segment.times.maxima[at], 0)
         return found if found is not None and found.offset < end else None
 
     def segment_starts(self, now_ms: int) -> list[tuple[int, int]]:
@@ -442,8 +452,12 @@ class PartitionLog:
         """Compute high watermark and last stable offset after a change of the log, and call the waiters."""
         limit = self.high_watermark_limit
         self.high_watermark = self.log_end_offset if limit is None else min(limit, self.log_end_offset)
-        first_open = self.producers.first_open_offset
-        self.last_stable_offset = self.high_watermark if first_open is None else min(first_open, self.high_watermark)
+        first_unstable = self.producers.first_unstable_offset
+        if first_unstable is not None:
+            first_unstable = self.producers.replicated_until(self.high_watermark)
+        self.last_stable_offset = (
+            self.high_watermark if first_unstable is None else min(first_unstable, self.high_watermark)
+        )
         self.wake(now)
 
     def wake(self, now: Instant) -> None:
@@ -458,40 +472,3 @@ class PartitionLog:
         if times is None:
             times = self._times = LogTimeIndex(self.segments.values(), self.log_start_offset)
         return times
-
-    def _search(self, batch: bytes, target_ms: int, from_offset: int) -> FoundOffset | None:
-        try:
-            hit = find_record(batch, target_ms, from_offset)
-        except InvalidRecord as fault:
-            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.name}: {fault.message}") from None
-        if hit is None:
-            return None
-        offset, timestamp_ms = hit
-        return FoundOffset(timestamp_ms, offset, parse_header(batch).leader_epoch)
-
-    def _search_after(self, segment: Segment, index: int, target_ms: int) -> FoundOffset | None:
-        """Search batch by batch after one whose header promised a time that no record has.
-
-        A client brings that about by setting LOG_APPEND_TIME_BIT (PD-21).
-        """
-        at = self.segments.index(segment.base_offset)
-        for other in self.segments.values()[at:]:
-            for batch in other.batches[index + 1 if other is segment else 0 :]:
-                if parse_header(batch).max_timestamp_ms >= target_ms:
-                    found = self._search(batch, target_ms, self.log_start_offset)
-                    if found is not None:
-                        return found
-        return None
-
-    def _reload_producers(self) -> None:
-        """What producers have written, read again from the stored batches."""
-        self.producers.clear()
-        for segment in self.segments.values():
-            for batch in segment.batches:
-                header = parse_header(batch)
-                if header.is_control:
-                    marker = next(read_records(batch))
-                    epoch = coordinator_epoch_of(marker.value)
-                    self.producers.ended(header.producer_id, header.producer_epoch, epoch, marker.timestamp_ms)
-                elif header.producer_id >= 0:
-                    self.producers.written(header, header.base_offset, header.max_timestamp_ms)

@@ -9,6 +9,7 @@ what is due and not what there is, and passes at which nothing can be due are le
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from fakebroker.core.coordinator.passes import PassGrid
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.groups.states import State
 from fakebroker.core.offsets.expirations import OffsetsExpired
@@ -51,8 +52,7 @@ class Cleanup:
         self.retention_ms = settings.get_int("offsets.retention.minutes") * 60_000
         self._policy = policy_named(self.policy_name)
         self._shard = shard
-        self._since_ms = since_ms
-        self._interval_ms = settings.get_int("offsets.retention.check.interval.ms")
+        self._grid = PassGrid(since_ms, settings.get_int("offsets.retention.check.interval.ms"))
         self._queue: list[_Entry] = []
         self._tickets = 0
         self._deadline = Deadline(self.run, owner=shard)
@@ -80,16 +80,14 @@ class Cleanup:
 
     def next_pass_ms(self, due_ms: int, now_ms: int) -> int:
         """The time of the first pass after `now_ms` at which `due_ms` has come (EX-1)."""
-        since_ms, interval_ms = self._since_ms, self._interval_ms
-        passes = max(-((since_ms - due_ms) // interval_ms), (now_ms - since_ms) // interval_ms + 1, 1)
-        return since_ms + passes * interval_ms
+        return self._grid.next_ms(due_ms, now_ms)
 
     def wall_time_went_back(self, by_ms: int, now_ms: int) -> None:
         """The time of day was set back by `by_ms` to `now_ms`: the next pass comes as soon as it would have come.
 
         It looks at every group: what was queued was queued in the time before.
         """
-        self._since_ms -= by_ms
+        self._grid.wall_time_went_back(by_ms)
         self._deadline.disarm()
         self._queue.clear()
         for group in self._shard:

@@ -2,34 +2,33 @@
 
 from typing import TYPE_CHECKING
 
+from fakebroker.core.coordinator.partition_coordinator import PartitionCoordinator
+from fakebroker.core.topics import TRANSACTION_STATE
+from fakebroker.core.transactions.loading import load_transactions
 from fakebroker.core.transactions.shard import TransactionShard
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.core.cluster import Cluster
     from fakebroker.core.node import Node
+    from fakebroker.core.topics import Partition
 
 
-class TransactionCoordinator:
-    """The transaction coordinator of one broker: `node.transactions`."""
+class TransactionCoordinator(PartitionCoordinator[TransactionShard]):
+    """The transaction coordinator of one broker: a shard for each partition that it leads and has been asked for."""
 
-    def __init__(self, cluster: "Cluster", node: "Node") -> None:
-        self.cluster = cluster
-        self.node = node
-        self.shards: dict[int, TransactionShard] = {}
+    topic_name = TRANSACTION_STATE
 
-    def shard(self, transactional_id: str, now: Instant) -> TransactionShard:
-        """The shard that holds the transactional id, loaded if need be.
+    def _of(self, node: "Node") -> "TransactionCoordinator":
+        return node.transactions
 
-        Raises KafkaError: COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
-        """
-        raise NotImplementedError
+    def _new_shard(self, partition: "Partition", since: Instant) -> TransactionShard:
+        return TransactionShard(self.node, partition, since)
 
-    def all_shards(self, now: Instant) -> list[TransactionShard]:
-        """The shards of this broker by partition, without those being loaded."""
-        raise NotImplementedError
+    def _fill(self, shard: TransactionShard, now: Instant) -> None:
+        load_transactions(shard, now)
 
-    @property
-    def is_loading(self) -> bool:
-        """Whether any partition is being loaded."""
-        raise NotImplementedError
+    def leader_changed(self, partition: "Partition", now: Instant) -> None:
+        """As every coordinator; transactions that wait for the leader of a partition go on."""
+        super().leader_changed(partition, now)
+        for shard in self.shards.values():
+            shard.completions.leader_changed(now)

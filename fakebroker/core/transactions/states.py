@@ -66,7 +66,6 @@ class TransactionInput(IntEnum):
     ABORT_EARLIER = auto()
     OVERDUE = auto()  # open for longer than its timeout (TX-23), or a test aborts it
     MARKERS_WRITTEN = auto()
-    EXPIRED = auto()  # unchanged for transactional.id.expiration.ms (TX-24)
 
 
 _S, _T = TransactionState, Trigger

@@ -56,6 +56,11 @@ class Transaction:
         return self.client_transaction_version >= 2
 
     @property
+    def following_producer(self) -> Producer:
+        """The producer of the next transaction, once this one has ended (TX-12, TX-15)."""
+        return self.producer if self.next_producer_id == -1 else Producer(self.next_producer_id, 0)
+
+    @property
     def due_ms(self) -> int | None:
         """From when on an Ongoing transaction is overdue, wall time (TX-23); None in other states."""
         return self.start_ms + self.timeout_ms + 1 if self.state is TransactionState.ONGOING else None

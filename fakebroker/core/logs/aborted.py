@@ -1,0 +1,114 @@
+"""Which transactions were aborted on a partition, and which of them a reader has to be told (KIP-98, FT-15).
+
+Kafka: `TransactionIndex`, `AbortedTxn`, `LocalLog.addAbortedTransactions`.
+"""
+
+from bisect import bisect_left
+from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from fakebroker.core.logs.segment import Segment, last_offset
+
+if TYPE_CHECKING:
+    from fakebroker.core.logs.log import PartitionLog
+
+
+class AbortedTransaction(NamedTuple):
+    """A transaction of a producer that had data here and was aborted."""
+
+    producer_id: int
+    first_offset: int
+    marker_offset: int
+
+
+def _marker_offset(transaction: AbortedTransaction) -> int:
+    return transaction.marker_offset
+
+
+class AbortedTransactions:
+    """The aborted transactions of one log, in the order of their markers.
+
+    Kafka keeps a file beside each segment, with the transactions whose markers are in it: an entry goes with the
+    segment of its marker.
+    """
+
+    __slots__ = ("entries",)
+
+    def __init__(self) -> None:
+        self.entries: list[AbortedTransaction] = []
+
+    def add(self, transaction: AbortedTransaction) -> None:
+        """A marker was appended that aborts a transaction."""
+        self.entries.append(transaction)
+
+    def overlapping(self, offset: int, end_offset: int) -> list[AbortedTransaction]:
+        """Those whose marker is at or after `offset` and whose first offset is below `end_offset`."""
+        entries = self.entries
+        first = bisect_left(entries, offset, key=_marker_offset)
+        return [each for each in entries[first:] if each.first_offset < end_offset]
+
+    def cut_start(self, offset: int) -> None:
+        """The segments before `offset` are deleted."""
+        del self.entries[: bisect_left(self.entries, offset, key=_marker_offset)]
+
+    def cut_end(self, offset: int) -> None:
+        """The log is truncated to `offset`."""
+        del self.entries[bisect_left(self.entries, offset, key=_marker_offset) :]
+
+    def clean(self, end_offset: int, retained: Container[AbortedTransaction]) -> None:
+        """The log was compacted up to `end_offset`: of the transactions before it only the `retained` had data left."""
+        entries = self.entries
+        self.entries = [each for each in entries if each.marker_offset >= end_offset or each in retained]
+
+
+def aborted_in_read(
+    log: "PartitionLog", offset: int, batches: Sequence[bytes], max_bytes: int, end_offset: int
+) -> list[tuple[int, int]]:
+    """(producer id, first offset) of the aborted transactions that go with what was read from `offset` on (FT-15).
+
+    `batches` were read with the limits `max_bytes` and `end_offset`. As in Kafka the range ends at the entry of the
+    segment's index that follows the bytes read, or with the segment: there may be more transactions than needed.
+    """
+    if not batches or not log.aborted.entries:
+        return []
+    at = log.segments.bisect_right(offset) - 1
+    segments = log.segments.values()[max(at, 0) :]
+    while not _has(segments[0], offset):
+        segments = segments[1:]
+    segment: Segment = segments[0]
+    range_end = segments[1].base_offset if len(segments) > 1 else log.log_end_offset
+    candidates = log.aborted.overlapping(offset, range_end)
+    if candidates:
+        indexed = _next_indexed_offset(segment, _end_position(segment, offset, max_bytes, end_offset), log)
+        range_end = range_end if indexed is None else indexed
+    return [(each.producer_id, each.first_offset) for each in candidates if each.first_offset < range_end]
+
+
+def _has(segment: Segment, offset: int) -> bool:
+    """Whether a read from `offset` on finds a batch in this segment."""
+    return segment.batch_index_of(offset) < len(segment.batches)
+
+
+def _end_position(segment: Segment, offset: int, max_bytes: int, end_offset: int) -> int:
+    """Up to which byte of the segment Kafka reads: at least a batch, else by the limits, also inside of a batch."""
+    first, beyond = segment.batch_index_of(offset), bisect_left(segment.offsets, end_offset)
+    start = segment.ends[first - 1] if first else 0
+    return min(max(segment.ends[first], start + max_bytes), segment.ends[beyond - 1])
+
+
+def _next_indexed_offset(segment: Segment, position: int, log: "PartitionLog") -> int | None:
+    """The offset in the first entry of Kafka's offset index that points to `position` or behind it; None if none does.
+
+    An index has an entry for a batch when more than index.interval.bytes were written since the one before, and the
+    entry holds the batch's last offset. The entries are found by counting again, as only this asks for them.
+    """
+    interval_bytes = log.config.index_interval_bytes
+    unindexed_bytes = start = 0
+    for index, end in enumerate(segment.ends):
+        if unindexed_bytes > interval_bytes:
+            if start >= position:
+                return last_offset(segment.batches[index], segment.offsets[index])
+            unindexed_bytes = 0
+        unindexed_bytes += end - start
+        start = end
+    return None
