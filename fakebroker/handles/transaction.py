@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from fakebroker.arguments import check_whole
 from fakebroker.core.events import TransactionTransition
 from fakebroker.core.transactions.explain import TransactionExplanation, explain, shard_of
-from fakebroker.core.transactions.states import ENDING, TransactionInput, TransactionState
-from fakebroker.core.transactions.table import HANDLERS
+from fakebroker.core.transactions.states import ENDING, TransactionState
 from fakebroker.errors import ErrorCode, InvalidArgument, KafkaError
 from fakebroker.handles.finding_transactions import expected_coordinator, find_transaction
 from fakebroker.handles.handle import WAIT_S, Handle
@@ -152,12 +151,12 @@ class TransactionHandle(Handle):
         if shard is None or transaction is None:
             text = f"no coordinator knows the transactional id {self.transactional_id!r}"
             raise KafkaError(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, text)
-        text = f"transaction {self.transactional_id!r} is {transaction.state.kafka_name}"
-        if transaction.state in ENDING or transaction.pending is not None:
-            raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS, text)
-        if transaction.state is not TransactionState.ONGOING:
+        if not shard.abort(self.transactional_id, reason, now):
+            is_ongoing = transaction.state is TransactionState.ONGOING
+            text = f"transaction {self.transactional_id!r} is {transaction.state.kafka_name}"
+            if is_ongoing or transaction.state in ENDING:
+                raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS, text)
             raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"{text}: there is nothing to abort")
-        HANDLERS[transaction.state][TransactionInput.OVERDUE](shard, transaction, reason, now)
         self._access.engine.drain()
 
     def _transaction_now(self) -> "Transaction | None":
@@ -229,7 +228,9 @@ def _seen(transaction: "Transaction | None", transitions: list[TransactionTransi
         producer = f"producer {transaction.producer.id} with epoch {transaction.producer.epoch}"
         lines = [f"{transaction.state.kafka_name} with {_partitions_text(len(transaction.partitions))}, {producer}"]
         lines += [f"  partition {each}" for each in transaction.partitions]
-    lines += [f"  {t.before} -> {t.after}, epoch {t.producer_epoch}: {t.reason}" for t in transitions[-LAST_TRANSITIONS:]]
+    lines += [
+        f"  {t.before} -> {t.after}, epoch {t.producer_epoch}: {t.reason}" for t in transitions[-LAST_TRANSITIONS:]
+    ]
     return lines
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from fakebroker.core.events import ClockMoved, CoordinatorMoved, FaultHit, NodeChanged, OffsetsExpired, Transition
 from fakebroker.core.dates import date_text
+from fakebroker.core.events import ClockMoved, CoordinatorMoved, FaultHit, NodeChanged, OffsetsExpired, Transition
 from fakebroker.engine.journal import Connected, Disconnected, Event, InternalError, Peer
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.journal.schema import kind_name

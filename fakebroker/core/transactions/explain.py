@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.core.dates import date_text
 from fakebroker.core.topics import TRANSACTION_STATE
-from fakebroker.core.transactions.states import ENDING, TransactionState
+from fakebroker.core.transactions.states import TransactionState
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.offsets_topic import TopicPartition
 
@@ -93,9 +93,8 @@ def shard_of(cluster: "Cluster", transactional_id: str, now: "Instant") -> "Tran
 
 def next_abort_ms(cluster: "Cluster", transaction: "Transaction", now: "Instant") -> int | None:
     """When the coordinator aborts a transaction that stays open (TX-23); None if it is not open."""
-    due_ms = transaction.due_ms
-    shard = shard_of(cluster, transaction.transactional_id, now) if due_ms is not None else None
-    return None if shard is None or due_ms is None else shard.overdue_passes.next_ms(due_ms, now.wall_ms)
+    shard = shard_of(cluster, transaction.transactional_id, now)
+    return None if shard is None else shard.timeouts.abort_ms(transaction, now)
 
 
 def _next(
@@ -103,11 +102,11 @@ def _next(
 ) -> tuple[str, str, int | None, int | None]:
     """What happens if nobody does anything, its rule, when it is due, and the look at which it is done."""
     if transaction.due_ms is not None:
-        pass_ms = shard.overdue_passes.next_ms(transaction.due_ms, now.wall_ms)
+        pass_ms = shard.timeouts.abort_ms(transaction, now)
         return "it is aborted when its timeout is over, unless it ends before", "TX-23", transaction.due_ms, pass_ms
-    if transaction.state in ENDING:
-        result = "commit" if transaction.state is TransactionState.PREPARE_COMMIT else "abort"
-        return f"its {result} markers are on their way to these partitions", "TX-2", None, None
-    due_ms = transaction.last_update_ms + shard.settings.get_int("transactional.id.expiration.ms")
-    pass_ms = shard.expiry_passes.next_ms(due_ms, now.wall_ms)
-    return "it is forgotten when it has not been used for long enough", "TX-24", due_ms, pass_ms
+    due_ms = shard.expiry.due_ms(transaction)
+    if due_ms is not None:
+        pass_ms = shard.expiry.grid.next_ms(due_ms, now.wall_ms)
+        return "it is forgotten when nobody has used it for long enough", "TX-24", due_ms, pass_ms
+    result = "commit" if transaction.state is TransactionState.PREPARE_COMMIT else "abort"
+    return f"its {result} markers are on their way to these partitions", "TX-2", None, None
