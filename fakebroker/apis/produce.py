@@ -5,16 +5,16 @@ batches (KIP-98); v5 log start offset; v7 zstd (KIP-110); v8 errors of single re
 v10 names the leader beside NOT_LEADER_OR_FOLLOWER (KIP-951); v11 knows TRANSACTION_ABORTABLE (KIP-890); v12 the
 partition joins its transaction by itself (KIP-890); v13 topic ids (KIP-516).
 
-Left out until there is a transaction coordinator: no partition is ever part of a transaction, so transactional batches
-are not appended (TX-6): INVALID_TXN_STATE in v3-v10, TRANSACTION_ABORTABLE in v11, INVALID_PRODUCER_ID_MAPPING from v12
-on. The quota delay of PD-28 waits for quotas.
+Left out: the quota delay of PD-28.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fakebroker.apis.call import Again, Call, Steps
 from fakebroker.apis.leader_hint import name_leader
+from fakebroker.apis.produce_transactions import ProducedTransaction
 from fakebroker.core.logs.appends import AppendError, AppendErrorContent
 from fakebroker.core.logs.delayed_produce import DelayedProduce, ProduceTarget, target_of
 from fakebroker.core.logs.log import Appended
@@ -26,7 +26,7 @@ from fakebroker.core.logs.produce_validation import (
     is_header_truncated,
     is_message_set,
     is_single_batch,
-    is_transactional,
+    is_single_batch_of_open_transaction,
 )
 from fakebroker.core.logs.request_scans import SHORT_BATCH_BYTES, RequestScans
 from fakebroker.errors import CloseConnection, ErrorCode
@@ -72,9 +72,38 @@ class _Part(NamedTuple):
     error: AppendErrorContent | None = None
 
 
+class _Plan(NamedTuple):
+    """What to do: for each topic its entry and the parts of its partitions."""
+
+    entries: list[TopicProduceData]
+    parts: list[list[_Part]]
+
+    def failed(self, error: AppendErrorContent) -> "_Plan":
+        """The same with this error for every partition."""
+        return _Plan(
+            self.entries, [[_Part(part.partition_index, error=error) for part in topic] for topic in self.parts]
+        )
+
+
 def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
-    """Append to each partition on its own: an error of one leaves the others as they are (PD-24)."""
-    return call.work(_each_partition(call, request), must_finish=True)
+    """Append to each partition on its own: an error of one leaves the others as they are (PD-24).
+
+    For transactional batches the transaction coordinator may have to be asked first; the request is parked meanwhile.
+    """
+    plan = _plan(call, request)
+    if request.transactional_id is None:
+        return call.work(_each_partition(call, request, plan), must_finish=True)
+    batches = [(part.partition, part.batch) for topic in plan.parts for part in topic if part.partition is not None]
+    transaction = ProducedTransaction(call, request.transactional_id, batches)
+    if transaction.has_several_producers:
+        failure = AppendErrorContent(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "batches of several producers")
+        plan = plan.failed(failure)
+    steps = _each_partition(call, request, plan, transaction)
+    if not transaction.has_several_producers:
+        transaction.ask(lambda: call.connection.work(call, steps, must_finish=True))
+        if not transaction.is_answered:
+            return None
+    return call.work(steps, must_finish=True)
 
 
 def again(call: Call, request: ProduceRequest, response: ProduceResponse) -> Again | None:
@@ -90,13 +119,16 @@ def again(call: Call, request: ProduceRequest, response: ProduceResponse) -> Aga
     if partition is None or answered.error_code:
         return None
     topics, node_id, acks = call.cluster.topics, call.node.id, request.acks
-    changes = topics.changes
+    changes, producers = topics.changes, partition.log.producers
+    is_appendable: Callable[[bytes | None], bool] = is_single_batch
+    if request.transactional_id is not None:
+        is_appendable = partial(is_single_batch_of_open_transaction, producers=producers)
     body = response.encode(call.version)
     template = AnswerTemplate(body, ProduceResponse.locator(call.version)(body, 0))
 
     def answer(call: Call, values: tuple[Any, ...]) -> bytes | list[bytes] | None:
         (records,) = values
-        if topics.changes != changes or partition.is_lagging or not is_single_batch(records):
+        if topics.changes != changes or partition.is_lagging or not is_appendable(records):
             return None
         try:
             appended = append_at_once(partition, node_id, records, acks, call.now)
@@ -107,8 +139,8 @@ def again(call: Call, request: ProduceRequest, response: ProduceResponse) -> Aga
     return answer
 
 
-def _each_partition(call: Call, request: ProduceRequest) -> Steps[ProduceResponse]:
-    """Partition by partition. An append is one step; the scan of a long batch before it takes more of them."""
+def _plan(call: Call, request: ProduceRequest) -> _Plan:
+    """What to append where, after the checks of the request as a whole and of each partition's records."""
     entries = _merged(request.topic_data)
     request_error = first_request_error(
         (data.records for entry in entries for data in entry.partition_data),
@@ -118,12 +150,19 @@ def _each_partition(call: Call, request: ProduceRequest) -> Steps[ProduceRespons
     if request_error is None and any(is_header_truncated(part.batch) for topic in parts for part in topic):
         failure = AppendErrorContent(ErrorCode.UNKNOWN_SERVER_ERROR, "a batch without a producer id")
         parts = [_parts(call, entry, failure) for entry in entries]
+    return _Plan(entries, parts)
+
+
+def _each_partition(
+    call: Call, request: ProduceRequest, plan: _Plan, transaction: ProducedTransaction | None = None
+) -> Steps[ProduceResponse]:
+    """Partition by partition. An append is one step; the scan of a long batch before it takes more of them."""
     response, scans = ProduceResponse(), RequestScans()
     targets: list[ProduceTarget] = []
-    for entry, topic in zip(entries, parts, strict=True):
+    for entry, topic in zip(plan.entries, plan.parts, strict=True):
         answers = []
         for part in topic:
-            answer = yield from _answer(call, part, request.acks, response, scans)
+            answer = yield from _answer(call, part, request.acks, response, scans, transaction)
             answers.append(answer)
             if request.acks < 0 and part.partition is not None and not answer.error_code:
                 targets += _unreplicated(call, part.partition, answer, response)
@@ -196,20 +235,26 @@ def _part(call: Call, topic: "Topic | None", index: int, records: bytes | None) 
         batch = extract_batch(records, old_formats=call.version < 3, zstd_allowed=call.version >= 7)
     except AppendError as error:
         return _Part(index, error=error.append_content)
-    if is_transactional(batch):
-        return _Part(index, error=_no_transaction(call.version))
     return _Part(index, partition, batch)
 
 
 def _answer(
-    call: Call, part: _Part, acks: int, response: ProduceResponse, scans: RequestScans
+    call: Call,
+    part: _Part,
+    acks: int,
+    response: ProduceResponse,
+    scans: RequestScans,
+    transaction: ProducedTransaction | None,
 ) -> Generator[None, None, PartitionProduceResponse]:
-    partition = part.partition
-    if partition is None:
-        assert part.error is not None
-        return _error_response(part.partition_index, part.error, -1)
+    partition, error_content = part.partition, part.error
+    if transaction is not None and partition is not None:
+        error_content = transaction.error_of(partition)
+    if partition is None or error_content is not None:
+        assert error_content is not None
+        return _error_response(part.partition_index, error_content, -1)
     try:
-        return _accepted(part.partition_index, (yield from _append(call, partition, part.batch, acks, scans)))
+        appended = yield from _append(call, partition, part.batch, acks, scans, transaction)
+        return _accepted(part.partition_index, appended)
     except AppendError as error:
         log_start_offset = partition.log.log_start_offset if error.code in _KNOWS_LOG_START else -1
         answer = _error_response(part.partition_index, error.append_content, log_start_offset)
@@ -219,10 +264,17 @@ def _answer(
 
 
 def _append(
-    call: Call, partition: "Partition", batch: bytes | None, acks: int, scans: RequestScans
+    call: Call,
+    partition: "Partition",
+    batch: bytes | None,
+    acks: int,
+    scans: RequestScans,
+    transaction: ProducedTransaction | None,
 ) -> Generator[None, None, Appended | None]:
     """Append one batch, a long one after a scan in steps; None if it is an empty message set. Raises AppendError."""
     _check_exists(call, partition)
+    if transaction is not None:
+        transaction.check(partition)
     if batch is None or len(batch) <= SHORT_BATCH_BYTES:
         try:
             return append(partition, call.node.id, batch, acks, call.now, scans.scan_short)
@@ -232,6 +284,8 @@ def _append(
         return append(partition, call.node.id, batch, acks, call.now, scans.scan_any)
     scan_batch = yield from scans.scan_ahead(batch, partition.log.config, partition.log.name)
     _check_exists(call, partition)
+    if transaction is not None:
+        transaction.check(partition)
     return append(partition, call.node.id, batch, acks, call.now, scan_batch)
 
 
@@ -266,14 +320,6 @@ def _error_response(index: int, error: AppendErrorContent, log_start_offset: int
         ],
         error_message=error.message if error.show_message else None,
     )
-
-
-def _no_transaction(version: int) -> AppendErrorContent:
-    """The error of a transactional batch, as no transaction can have been begun (TX-6, TX-7)."""
-    if version >= 12:
-        return AppendErrorContent(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "the transactional id is not known")
-    code = ErrorCode.TRANSACTION_ABORTABLE if version == 11 else ErrorCode.INVALID_TXN_STATE
-    return AppendErrorContent(code, "the partition is not part of the transaction", show_message=True)
 
 
 def _without_answer(call: Call, response: ProduceResponse) -> None:

@@ -3,12 +3,13 @@
 A record is usual if it has no headers, its length, its deltas and the lengths of key and value are varints of at most
 two bytes, its offset delta is its index in the batch, and everything in it is right. batch_format.py draws a record.
 
-The deltas of neighbours nearly always agree in width. So there is a `Struct` for each of the four cases, which reads
-all fields up to the length of the value at once. Lengths are looked up in tables by their bytes, since arithmetic with
-bits costs CPython more: the sum for both bytes is how many bytes the varint takes together with what it counts. For
-bytes that are not right that is more than any batch has, so that one comparison finds them. Deltas of two bytes are
-read as one little-endian number, first + 256 * second, here called raw: it is right if bit 7 of its first byte is set
-and that of the second is not. Deltas stay in zigzag, where n >= 0 is 2n.
+A `Struct` reads all fields up to the length of the value at once, by the widths of the record's length, which its first
+byte tells, and of the deltas: the timestamp delta is taken to be as wide as the one before, and read again if it is not.
+Lengths are looked up in tables by their bytes, since arithmetic with bits costs CPython more: the sum for both bytes is
+how many bytes the varint takes together with what it counts. For bytes that are not right that is more than any batch
+has, so that one comparison finds them. Deltas of two bytes are read as one little-endian number, first + 256 * second,
+here called raw: it is right if bit 7 of its first byte is set and that of the second is not. Deltas stay in zigzag,
+where n >= 0 is 2n; of those that are right, of one byte or of two that are needed, the larger has the larger raw.
 """
 
 from collections.abc import Callable
@@ -28,7 +29,10 @@ _WRONG = 1 << 40  # bytes
 _SINGLE = tuple(1 + (b >> 1) if b < 128 and (b & 1 == 0 or b == 1) else _WRONG for b in range(256))
 _FIRST = tuple(2 + (b - 128 >> 1) if b > 127 and b & 1 == 0 else _WRONG for b in range(256))
 _SECOND = tuple(b << 6 if b < 128 else _WRONG for b in range(256))
-_FIRST_OF_LENGTH = tuple(bytes_counted - 1 for bytes_counted in _FIRST)  # the record is counted from the second on
+
+# How far the last byte of a record is from its first, by the bytes of its length; _SECOND is added to the latter.
+_TO_LAST = tuple(bytes_counted - 1 for bytes_counted in _SINGLE)
+_TO_LAST_FIRST = tuple(bytes_counted - 1 for bytes_counted in _FIRST)
 
 
 def bytes_counted(data: bytes, at: int) -> int:
@@ -43,17 +47,22 @@ def bytes_counted(data: bytes, at: int) -> int:
 class _Widths(NamedTuple):
     """How to read records whose timestamp delta and offset delta have certain widths."""
 
-    unpack: Callable[[bytes, int], tuple[int, ...]]  # from the length's last byte on: it, deltas, key length, two bytes
+    # Both read the last byte of the length, the deltas, the key's length and the two bytes after it.
+    unpack_short: Callable[[bytes, int], tuple[int, ...]]  # of a record whose length has one byte
+    unpack_long: Callable[[bytes, int], tuple[int, ...]]  # of one whose length has two
     delta_mask: int
     delta_bits: int  # what the mask leaves of a raw delta that is right and not negative
-    fixed: int  # bytes of all but the lengths of key and value and what they count; of the record's length the last
+    least_delta: int  # raw, that needs so many bytes
+    to_key: int  # how far what the key's length counts, itself included, is from the first byte if length is short
 
 
 def _widths(long_delta: int, long_offset: int) -> _Widths:
+    fields = f"x{'BH'[long_delta]}{'BH'[long_offset]}BBB"
     return _Widths(
-        Struct(f"<Bx{'BH'[long_delta]}{'BH'[long_offset]}BBB").unpack_from,
-        *((0x8081, 0x80) if long_delta else (0x81, 0)),
-        5 + long_delta + long_offset,
+        Struct(f"<B{fields}").unpack_from,
+        Struct(f"<xB{fields}").unpack_from,
+        *((0x8081, 0x80, 0x100) if long_delta else (0x81, 0, 0)),
+        4 + long_delta + long_offset,
     )
 
 
@@ -63,34 +72,44 @@ _WIDTHS = [[_widths(delta, offset) for offset in (0, 1)] for delta in (0, 1)]
 def scan_usual(data: bytes, at: int, index: int, count: int) -> tuple[int, int, int, int, bool]:
     """Scan usual records from the `index`-th on, which is at position `at`, up to but without the `count`-th.
 
-    Ends earlier at a record that is not usual or has deltas of another width than the first one, and before every
-    record whose index is a multiple of 64. Returns the position after the last record, the index of the record there,
-    the lowest and highest timestamp delta (ms; NO_DELTAS if there was no record), and whether a key was null.
+    Ends earlier at a record that is not usual, and before every record whose index is a multiple of 64. Returns the
+    position after the last record, the index of the record there, the lowest and highest timestamp delta (ms; NO_DELTAS
+    if there was no record), and whether a key was null.
 
     Long because it is flat: calls would double the cost of Produce.
     """
     if index >= _MOST_RECORDS:
         return at, index, *NO_DELTAS, False
-    begin, last_delta, delta_bits, low, high, has_null_key = index, -1, 0, 1 << 16, -1, False
+    begin, last_delta, low, high, has_null_key = index, -1, 1 << 16, -1, False
     page = index & -_PAGE
     raw = 2 * (index - page) + (4 * page + 128 if page else 0)  # the offset delta of the first record
-    single, first, first_of_length, second = _SINGLE, _FIRST, _FIRST_OF_LENGTH, _SECOND
+    single, first, second, to_last_short, to_last_long = _SINGLE, _FIRST, _SECOND, _TO_LAST, _TO_LAST_FIRST
+    long_delta = 0
+    unpack_short, unpack_long, delta_mask, delta_bits, least_delta, to_key = _WIDTHS[0][page > 0]
     try:
-        long_delta = data[at + 2 + (data[at] > 127)] > 127
-        unpack, delta_mask, delta_bits, fixed = _WIDTHS[long_delta][page > 0]
         for raw_offset in range(raw, raw + 2 * (min(count, page + _PAGE) - index), 2):
-            here, length = at, data[at]
-            if length < 128:
-                _, delta, offset, key, value_0, value_1 = unpack(data, here)
-                step = single[length]
+            length = data[at]
+            is_short = length < 128
+            if is_short:
+                _, delta, offset, key, value_0, value_1 = unpack_short(data, at)
+                to_last, to_value = to_last_short[length], to_key
             else:
-                here += 1
-                second_byte, delta, offset, key, value_0, value_1 = unpack(data, here)
-                step = first_of_length[length] + second[second_byte]
-            if offset != raw_offset:
-                break
+                length_1, delta, offset, key, value_0, value_1 = unpack_long(data, at)
+                if length_1 > 127:
+                    break  # what was read are other fields
+                to_last, to_value = to_last_long[length] + second[length_1], to_key + 1
             if delta != last_delta:
                 if delta & delta_mask != delta_bits:
+                    to_value -= to_key
+                    long_delta = 1 - long_delta
+                    unpack_short, unpack_long, delta_mask, delta_bits, least_delta, to_key = _WIDTHS[long_delta][
+                        page > 0
+                    ]
+                    _, delta, offset, key, value_0, value_1 = (unpack_short if is_short else unpack_long)(data, at)
+                    to_value += to_key
+                    if delta & delta_mask != delta_bits:
+                        break
+                if delta < least_delta:
                     break
                 last_delta = delta
                 # Also if something else of this record is not usual: its delta is what it is.
@@ -98,25 +117,31 @@ def scan_usual(data: bytes, at: int, index: int, count: int) -> tuple[int, int, 
                     high = delta
                 if delta < low:
                     low = delta
+            if offset != raw_offset:
+                break
+            # What is left for the value must be what its length says, and there must be no headers.
             if key == 1:
                 has_null_key = True
-                rest = step - fixed - 1
+                to_value += 1
+                value_bytes = single[value_0] if value_0 < 128 else first[value_0] + second[value_1]
             else:
                 # For a key length of two bytes, the second is where that of the value would begin.
-                with_key = fixed + (single[key] if key < 128 else first[key] + second[value_0])
-                rest = step - with_key
-                value_at = here + with_key - 1
-                value_0, value_1 = data[value_at], data[value_at + 1]
-            # What is left for the value must be what its length says, and there must be no headers.
-            end = here + step
-            if rest != (single[value_0] if value_0 < 128 else first[value_0] + second[value_1]) or data[end - 1]:
+                to_value += single[key] if key < 128 else first[key] + second[value_0]
+                value_at = at + to_value
+                value_0 = data[value_at]
+                value_bytes = single[value_0] if value_0 < 128 else first[value_0] + second[data[value_at + 1]]
+            last = at + to_last
+            if value_bytes != to_last - to_value or data[last]:
                 break
-            at = end
+            at = last + 1
             index += 1
     except (IndexError, TooShort):
         pass  # a record that is cut off, or is the last and as short as can be
     if index == begin:
         return at, index, *NO_DELTAS, False
-    if delta_bits:
-        low, high = low - 128 - (low >> 8 << 7), high - 128 - (high >> 8 << 7)
-    return at, index, low >> 1, high >> 1, has_null_key
+    return at, index, _delta_of(low), _delta_of(high), has_null_key
+
+
+def _delta_of(raw: int) -> int:
+    """The delta (ms) that is not negative and has this raw form."""
+    return raw >> 1 if raw < 128 else raw - 128 - (raw >> 8 << 7) >> 1

@@ -23,7 +23,7 @@ ROWS = (
     Setting("transaction.max.timeout.ms", INT, 900_000, Range(1), READ_ONLY,
             "the longest timeout of a transaction that a producer may set (PI-5)", has_effect=True),
     Setting("transaction.partition.verification.enable", BOOLEAN, True, None, CLUSTER_WIDE,
-            "whether a partition must be in the transaction before records are appended (TX-6)"),
+            "whether a partition must be in the transaction before records are appended (TX-6)", has_effect=True),
     Setting("transaction.remove.expired.transaction.cleanup.interval.ms", INT, 3_600_000, Range(1), READ_ONLY,
             "how often transactional ids are looked through for expired ones (TX-24)", has_effect=True),
     Setting("transaction.state.log.load.buffer.size", INT, 5_242_880, Range(1), READ_ONLY,

@@ -22,6 +22,7 @@ from fakebroker.records.batch_format import (
     LENGTH_POSITION,
     MAGIC_POSITION,
     PRODUCER_EPOCH_POSITION,
+    PRODUCER_ID_POSITION,
     TRANSACTIONAL_BIT,
 )
 from fakebroker.records.conversion import batch_from_message_set
@@ -29,11 +30,13 @@ from fakebroker.records.faults import InvalidRecord
 from fakebroker.records.record_scan import short_scan
 
 if TYPE_CHECKING:
+    from fakebroker.core.logs.producers import Producers
     from fakebroker.core.topics import Partition
 
 _FLAGS_POSITION = ATTRIBUTES_POSITION + 1  # their lower byte, which has all that are defined
 _PRODUCER_ID_END = PRODUCER_EPOCH_POSITION
 _length_magic_flags = Struct(">i4xB5xB").unpack_from  # from the length on
+_producer = Struct(">qh").unpack_from  # id and epoch
 
 
 def is_single_batch(records: bytes | None) -> bool:
@@ -42,6 +45,16 @@ def is_single_batch(records: bytes | None) -> bool:
         return False
     length, magic, flags = _length_magic_flags(records, LENGTH_POSITION)
     return length + LENGTH_END == len(records) and magic == 2 and not flags & TRANSACTIONAL_BIT
+
+
+def is_single_batch_of_open_transaction(records: bytes | None, producers: "Producers") -> bool:
+    """Whether produced data is one short batch of format 2: a plain one, or of a transaction that is open here."""
+    if records is None or not HEADER_BYTES <= len(records) <= SHORT_BATCH_BYTES:
+        return False
+    length, magic, flags = _length_magic_flags(records, LENGTH_POSITION)
+    if length + LENGTH_END != len(records) or magic != 2:
+        return False
+    return not flags & TRANSACTIONAL_BIT or producers.is_in_transaction(*_producer(records, PRODUCER_ID_POSITION))
 
 
 def is_message_set(records: bytes) -> bool:

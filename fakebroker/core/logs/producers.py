@@ -179,9 +179,12 @@ class Producers:
             known.lowest_sequence = min(known.lowest_sequence, sequence)
         return known
 
-    def is_verified(self, batch: BatchHeader, verification: Verification) -> bool:
-        """Whether `batch` still belongs to a transaction, after the coordinator has said yes to `verification`."""
-        if self._verifications.get(batch.producer_id) is verification:
+    def is_verified(self, batch: BatchHeader, verification: Verification | None) -> bool:
+        """Whether `batch` still belongs to a transaction, after the coordinator has said yes to `verification`.
+
+        None: it was not asked, as the transaction was open here.
+        """
+        if verification is not None and self._verifications.get(batch.producer_id) is verification:
             return True
         return self.is_in_transaction(batch.producer_id, batch.producer_epoch)
 
