@@ -9,6 +9,7 @@ from fakebroker.listeners import Address, Listener
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster, Node
     from fakebroker.core.coordinator.shard import Shard
+    from fakebroker.core.transactions.shard import TransactionShard
     from fakebroker.schema import Message
 
 
@@ -94,6 +95,13 @@ class Call:
         answer for the group.
         """
         return self.node.coordinator.shard(group_id, self.now)
+
+    def transaction_shard(self, transactional_id: str) -> "TransactionShard":
+        """The coordinator's data of the transactional id's partition, on the node that was asked.
+
+        Raises KafkaError COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE or NOT_COORDINATOR, as `shard` does.
+        """
+        return self.node.transactions.shard(transactional_id, self.now)
 
     def reply(self, response: "Message") -> None:
         """Answer a request whose handler returned None. If the client has gone, nothing happens."""

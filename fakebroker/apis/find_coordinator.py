@@ -59,11 +59,6 @@ def _find(call: Call, key_type: int, key: str) -> _Found:
     """The coordinator of one key, or the error: INVALID_REQUEST, COORDINATOR_NOT_AVAILABLE (FC-4, FC-8)."""
     if key_type not in _TOPICS:
         return _Found(ErrorCode.INVALID_REQUEST, f"no key type {key_type}: 0 group, 1 transaction, 2 share")
-    if key_type == TRANSACTION:
-        call.not_served(
-            "FindCoordinator of a transactional id: transactions are not served yet; a transactional producer retries "
-            "until it gives up"
-        )
     if key_type == SHARE and (call.version < _FIRST_SHARE or not _SHARE_KEY.fullmatch(key)):
         early = call.version < _FIRST_SHARE
         return _Found(ErrorCode.INVALID_REQUEST if early else call.cluster.behaviours.share_key_error)

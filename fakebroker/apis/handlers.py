@@ -23,6 +23,9 @@ MODULES: dict[int, str] = {
     21: "delete_records",
     22: "init_producer_id",
     23: "offset_for_leader_epoch",
+    24: "add_partitions_to_txn",
+    25: "add_offsets_to_txn",
+    26: "end_txn",
     28: "txn_offset_commit",
     32: "describe_configs",
     33: "alter_configs",
@@ -37,6 +40,8 @@ MODULES: dict[int, str] = {
     47: "offset_delete",
     60: "describe_cluster",
     64: "unregister_broker",
+    65: "describe_transactions",
+    66: "list_transactions",
     74: "list_config_resources",
     75: "describe_topic_partitions",
 }

@@ -1,32 +1,47 @@
-"""InitProducerId, key 22, v0-v5: an id for an idempotent producer (KIP-98, PI).
+"""InitProducerId, key 22, v0-v5: an id for an idempotent producer, or for a transactional one (KIP-98, PI).
 
 v2 flexible; v3 the producer's own id and epoch (KIP-360); v4 PRODUCER_FENCED (KIP-588); v5 new transaction protocol
-(KIP-890). v6 is unstable in Kafka and not served. Left out until there is a transaction coordinator: with a
-transactional id the request is checked and then answered COORDINATOR_NOT_AVAILABLE, as by a broker whose state topic is
-not there (PI-4).
+(KIP-890). v6 (KIP-939) is unstable in Kafka and not served (PI-6).
 """
 
 from fakebroker.apis.call import Call
-from fakebroker.errors import ErrorCode
+from fakebroker.apis.fencing import as_sent
+from fakebroker.core.transactions.producer import NO_PRODUCER, Producer
+from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
+_FIRST_FENCED = 4
 
-def handle(call: Call, request: InitProducerIdRequest) -> InitProducerIdResponse:
-    """A new producer id with epoch 0 for an idempotent producer, whatever else it sent (PI-1, PI-3)."""
+
+def handle(call: Call, request: InitProducerIdRequest) -> InitProducerIdResponse | None:
+    """A new producer id with epoch 0 without a transactional id (PI-1); else what its coordinator says (PI-7, PI-8).
+
+    Half a producer, an empty transactional id and a timeout out of range are refused by any broker (PI-3, PI-5,
+    CLU-13).
+    """
     if (request.producer_id == -1) != (request.producer_epoch == -1):
-        return _error_response(ErrorCode.INVALID_REQUEST)
+        return _response(ErrorCode.INVALID_REQUEST, NO_PRODUCER)
     if request.transactional_id is None:
-        return InitProducerIdResponse(producer_id=call.cluster.new_producer_id())
+        return _response(ErrorCode.NONE, Producer(call.cluster.new_producer_id(), 0))
     if not request.transactional_id:
-        return _error_response(ErrorCode.INVALID_REQUEST)
+        return _response(ErrorCode.INVALID_REQUEST, NO_PRODUCER)
     longest_ms = call.cluster.settings.get_int("transaction.max.timeout.ms")
     if not 0 < request.transaction_timeout_ms <= longest_ms:
-        return _error_response(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
-    call.not_served(
-        "InitProducerId with a transactional id: transactions are not served yet; it retries until it gives up"
+        return _response(ErrorCode.INVALID_TRANSACTION_TIMEOUT, NO_PRODUCER)
+    try:
+        shard = call.transaction_shard(request.transactional_id)
+    except KafkaError as error:
+        return _response(error.code, NO_PRODUCER)
+    producer = Producer(request.producer_id, request.producer_epoch)
+    shard.init_producer_id(
+        request.transactional_id,
+        request.transaction_timeout_ms,
+        None if producer == NO_PRODUCER else producer,
+        lambda code, given: call.reply(_response(as_sent(call, code, _FIRST_FENCED), given)),
+        call.now,
     )
-    return _error_response(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    return None
 
 
-def _error_response(code: ErrorCode) -> InitProducerIdResponse:
-    return InitProducerIdResponse(error_code=code, producer_epoch=-1)
+def _response(code: ErrorCode, producer: Producer) -> InitProducerIdResponse:
+    return InitProducerIdResponse(error_code=code, producer_id=producer.id, producer_epoch=producer.epoch)

@@ -1,19 +1,21 @@
-"""TxnOffsetCommit, key 28, v0-v5: offsets that are committed when their transaction is (KIP-98, OC-16, OC-18).
+"""TxnOffsetCommit, key 28, v0-v5: offsets that are committed when their transaction is (KIP-98, OC-16, OC-18, TO).
 
 v2: leader epoch (KIP-320); v0-v1 answer COORDINATOR_NOT_AVAILABLE where later versions answer
-COORDINATOR_LOAD_IN_PROGRESS. v3: flexible; generation, member, static member (KIP-447).
-Left out until there are transactions: whether the producer has one open, and its end.
+COORDINATOR_LOAD_IN_PROGRESS. v3: flexible; generation, member, static member (KIP-447). v4 TRANSACTION_ABORTABLE; v5 is
+TV2: it adds the partition of `__consumer_offsets` to the transaction, which may begin with it (KIP-890, TX-11).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from fakebroker.apis.call import Call
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.offsets.commit_rules import error_for_txn_commit
 from fakebroker.core.offsets.commit_validator import is_metadata_too_large
+from fakebroker.core.transactions.membership import ask_coordinator
+from fakebroker.core.transactions.producer import Producer
 from fakebroker.errors import ErrorCode, KafkaError
-from fakebroker.records.offsets_topic import StoredOffset, stored_offset
+from fakebroker.records.offsets_topic import StoredOffset, TopicPartition, stored_offset
 from fakebroker.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -23,23 +25,88 @@ from fakebroker.wire.messages.txn_offset_commit import (
 )
 
 _FIRST_LOADING_VERSION = 2
+_FIRST_ABORTABLE_VERSION = 4
+_FIRST_TV2_VERSION = 5
 
 
-def handle(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
-    """Check topics first, then the group, then each partition; store what is accepted as pending.
+def handle(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse | None:
+    """Check topics first, then the transaction, the group, and each partition; store what is accepted as pending.
 
-    Without a partition that exists the coordinator is not asked.
+    Without a partition that exists no coordinator is asked (TO-6).
     """
     if not any(_exists(call, topic.name, entry) for topic in request.topics for entry in topic.partitions):
         return _answer(request, lambda _topic, _entry: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if not request.group_id:
+        return _refuse(call, request, ErrorCode.INVALID_GROUP_ID)
+    try:
+        shard = _shard(call, request.group_id)
+    except KafkaError as error:
+        return _refuse(call, request, error.code)
+    if _needs_no_verification(call, request, shard):
+        return _commit(call, request)
+    _verify(call, request, shard)
+    return None
+
+
+def _refuse(call: Call, request: TxnOffsetCommitRequest, code: ErrorCode) -> TxnOffsetCommitResponse:
+    """`code` for every partition that exists."""
+    return _answer(
+        request,
+        lambda topic, entry: code if _exists(call, topic, entry) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    )
+
+
+def _needs_no_verification(call: Call, request: TxnOffsetCommitRequest, shard: Shard) -> bool:
+    """Whether the transaction coordinator is not asked: the producer's transaction is open in this partition of
+    `__consumer_offsets` already, or producers of TV1 are not verified here (TX-6).
+    """
+    if shard.partition.log.producers.is_in_transaction(request.producer_id, request.producer_epoch):
+        return True
+    return call.version < _FIRST_TV2_VERSION and not (
+        call.cluster.behaviours.partitions_are_verified
+        and call.node.settings.get_bool("transaction.partition.verification.enable")
+    )
+
+
+def _verify(call: Call, request: TxnOffsetCommitRequest, shard: Shard) -> None:
+    """Ask the transaction coordinator whether the offsets belong to a transaction; under TV2 they do from then on."""
+    partition = TopicPartition(shard.partition.topic.name, shard.partition.index)
+
+    def answer(codes: Mapping[TopicPartition, ErrorCode]) -> None:
+        code = codes[partition]
+        call.reply(_refuse(call, request, _as_sent(call, code)) if code else _commit(call, request))
+
+    ask_coordinator(
+        call.node,
+        request.transactional_id,
+        Producer(request.producer_id, request.producer_epoch),
+        [partition],
+        adds=call.version >= _FIRST_TV2_VERSION,
+        retry_ms=None,
+        answer=answer,
+        now=call.now,
+    )
+
+
+def _as_sent(call: Call, code: ErrorCode) -> ErrorCode:
+    """What the transaction coordinator said, as clients of TxnOffsetCommit know it (TO-5, TO-7)."""
+    if code is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if code is ErrorCode.TRANSACTION_ABORTABLE and call.version < _FIRST_ABORTABLE_VERSION:
+        return ErrorCode.INVALID_TXN_STATE
+    if code is ErrorCode.NETWORK_EXCEPTION:  # clients go on asking the same coordinator
+        code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and call.version < _FIRST_LOADING_VERSION:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    return code
+
+
+def _commit(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
+    """The group and each partition are checked; what is accepted is stored."""
     try:
         shard, group = _admit(call, request)
     except KafkaError as error:
-        code = error.code
-        return _answer(
-            request,
-            lambda topic, entry: code if _exists(call, topic, entry) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        )
+        return _refuse(call, request, error.code)
     offsets: list[StoredOffset] = []
     response = _answer(request, lambda topic, entry: _accept(call, shard, topic, entry, offsets))
     if offsets:
@@ -83,8 +150,6 @@ def _exists(call: Call, topic_name: str, entry: TxnOffsetCommitRequestPartition)
 
 def _admit(call: Call, request: TxnOffsetCommitRequest) -> tuple[Shard, ClassicGroup]:
     """The group that accepts the commit, created if need be. Raises KafkaError with the error for all partitions."""
-    if not request.group_id:
-        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     shard = _shard(call, request.group_id)
     group = shard.group(request.group_id)
     if group is None:
