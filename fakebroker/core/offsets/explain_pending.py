@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.core.dates import date_text
 from fakebroker.core.transactions.explain import next_abort_ms
-from fakebroker.core.transactions.states import TransactionState
+from fakebroker.core.transactions.states import ENDING, TransactionState
 from fakebroker.records.offsets_topic import OFFSET
 
 if TYPE_CHECKING:
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from fakebroker.core.groups.classic_group import ClassicGroup
     from fakebroker.core.transactions.transaction import Transaction
     from fakebroker.instant import Instant
+
+
+HOLDING = (TransactionState.ONGOING, *ENDING)
 
 
 class PendingExplanation(NamedTuple):
@@ -35,8 +38,8 @@ class PendingExplanation(NamedTuple):
         if self.transactional_id is None:
             return f"no coordinator knows an open transaction of producer {self.producer_id}: only a marker ends it"
         held = f"transaction {self.transactional_id} (producer {self.producer_id}) is {self.state}"
-        if self.pass_ms is not None and self.due_ms is not None:
-            return f"{held}; aborted {date_text(self.pass_ms)} unless it ends before: overdue {date_text(self.due_ms)}"
+        if self.pass_ms is not None:
+            return f"{held}; aborted {date_text(self.pass_ms)} unless it ends before (TX-23)"
         return f"{held}, the marker is on its way"
 
 
@@ -44,7 +47,7 @@ def explain_pending(cluster: "Cluster", group: "ClassicGroup", now: "Instant") -
     """Every pending offset of a group, oldest transaction first."""
     if not group.offsets.pending:
         return
-    holders = {each.producer.id: each for each in cluster.transactions(now) if each.state in _HOLDING}
+    holders = {each.producer.id: each for each in cluster.transactions(now) if each.state in HOLDING}
     for producer_id, partition, stored in group.offsets.pending.each():
         transaction = holders.get(producer_id)
         due_ms = None if transaction is None else transaction.due_ms
@@ -58,9 +61,6 @@ def explain_pending(cluster: "Cluster", group: "ClassicGroup", now: "Instant") -
             due_ms,
             None if transaction is None else next_abort_ms(cluster, transaction, now),
         )
-
-
-_HOLDING = (TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
 
 def _state_of(transaction: "Transaction | None") -> str:

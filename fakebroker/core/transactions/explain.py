@@ -40,10 +40,13 @@ class TransactionExplanation(NamedTuple):
             lines[0] += f", producer {self.producer_id} with epoch {self.producer_epoch}, timeout {self.timeout_ms} ms"
         if self.partitions:
             lines.append(f"  partitions: {', '.join(map(str, self.partitions))}")
-        times = "" if self.due_ms is None else f", due {date_text(self.due_ms)}"
-        times += "" if self.pass_ms is None else f", done {date_text(self.pass_ms)}"
-        lines.append(f"  {self.next}{times}{f' ({self.rule})' if self.rule else ''}")
+        lines.append(f"  {self._next_text()}{f' ({self.rule})' if self.rule else ''}")
         return "\n".join(lines)
+
+    def _next_text(self) -> str:
+        if self.due_ms is None or self.pass_ms is None:
+            return self.next
+        return f"due {date_text(self.due_ms)}, at the look of {date_text(self.pass_ms)}: {self.next}"
 
 
 def explain(cluster: "Cluster", transactional_id: str, now: "Instant") -> TransactionExplanation:
@@ -103,10 +106,21 @@ def _next(
     """What happens if nobody does anything, its rule, when it is due, and the look at which it is done."""
     if transaction.due_ms is not None:
         pass_ms = shard.timeouts.abort_ms(transaction, now)
-        return "it is aborted when its timeout is over, unless it ends before", "TX-23", transaction.due_ms, pass_ms
+        return "aborted and its producer fenced, unless it ends before", "TX-23", transaction.due_ms, pass_ms
     due_ms = shard.expiry.due_ms(transaction)
     if due_ms is not None:
         pass_ms = shard.expiry.grid.next_ms(due_ms, now.wall_ms)
-        return "it is forgotten when nobody has used it for long enough", "TX-24", due_ms, pass_ms
+        return "forgotten, unless it is used before", "TX-24", due_ms, pass_ms
     result = "commit" if transaction.state is TransactionState.PREPARE_COMMIT else "abort"
-    return f"its {result} markers are on their way to these partitions", "TX-2", None, None
+    waits = [f"{each} has no leader that runs" for each in transaction.partitions if not _has_leader(shard, each)]
+    return "; ".join([f"its {result} markers are on their way", *waits]), "TX-2", None, None
+
+
+def _has_leader(shard: "TransactionShard", named: TopicPartition) -> bool:
+    """Whether the marker can be written to a partition now; one of a deleted topic needs none."""
+    topic = shard.cluster.topics.get(named.topic)
+    partition = None if topic is None else topic.partition(named.partition)
+    if partition is None:
+        return True
+    leader = shard.cluster.nodes.get(partition.leader)
+    return leader is not None and leader.is_running
