@@ -268,6 +268,7 @@ _DEFAULTS_BEFORE: tuple[tuple[tuple[int, int], str, str], ...] = (
     ((2, 8), "message.max.bytes", "1000012"),
     ((2, 8), "replica.lag.time.max.ms", "10000"),
     ((2, 8), "transaction.abort.timed.out.transaction.cleanup.interval.ms", "60000"),
+    ((3, 6), "transaction.partition.verification.enable", "false"),  # TX-6: nobody verified
     ((2, 4), "group.max.session.timeout.ms", "300000"),
     ((2, 0), "offsets.retention.minutes", "1440"),
 )

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from fakebroker.core.topics import TRANSACTION_STATE
+from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.listeners import Address, Listener
 
@@ -42,9 +44,6 @@ class Connection(Protocol):
 
     def fail(self, reason: str) -> None:
         """Close the connection; `reason` goes to the log."""
-
-    def not_served(self, call: "Call", what: str) -> None:
-        """Log a warning that the client of `call` waits in vain; `what` begins with the API's name."""
 
     def looked_up(self, call: "Call", group_id: str) -> None:
         """The client of `call` is answered which node coordinates a group."""
@@ -99,8 +98,11 @@ class Call:
     def transaction_shard(self, transactional_id: str) -> "TransactionShard":
         """The coordinator's data of the transactional id's partition, on the node that was asked.
 
-        Raises KafkaError COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE or NOT_COORDINATOR, as `shard` does.
+        Raises KafkaError COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE or NOT_COORDINATOR as `shard` does;
+        NOT_COORDINATOR also before the first FindCoordinator has made the topic (PI-4).
         """
+        if self.cluster.topics.get(TRANSACTION_STATE) is None:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR, f"there is no {TRANSACTION_STATE}")
         return self.node.transactions.shard(transactional_id, self.now)
 
     def reply(self, response: "Message") -> None:
@@ -129,13 +131,6 @@ class Call:
     def close(self, reason: str) -> None:
         """Close the connection in place of an answer; a handler still running raises CloseConnection instead."""
         self.connection.fail(reason)
-
-    def not_served(self, what: str) -> None:
-        """Warn, once for this client and API, that it asks for something that is not there.
-
-        `what` begins with the API's name: "InitProducerId with a transactional id: transactions are not served yet".
-        """
-        self.connection.not_served(self, what)
 
     def looked_up(self, group_id: str) -> None:
         """The client is answered which node coordinates a group; it is warned of if it then sends no request there."""

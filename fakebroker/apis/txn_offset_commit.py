@@ -62,10 +62,8 @@ def _needs_no_verification(call: Call, request: TxnOffsetCommitRequest, shard: S
     """
     if shard.partition.log.producers.is_in_transaction(request.producer_id, request.producer_epoch):
         return True
-    return call.version < _FIRST_TV2_VERSION and not (
-        call.cluster.behaviours.partitions_are_verified
-        and call.node.settings.get_bool("transaction.partition.verification.enable")
-    )
+    is_verifying = call.cluster.settings.get_bool("transaction.partition.verification.enable")
+    return call.version < _FIRST_TV2_VERSION and not is_verifying
 
 
 def _verify(call: Call, request: TxnOffsetCommitRequest, shard: Shard) -> None:

@@ -44,9 +44,6 @@ class ClosedConnection:
     def fail(self, _reason: str) -> None:
         """It is closed."""
 
-    def not_served(self, _call: "Call", _what: str) -> None:
-        """It waits for nothing any more."""
-
     def looked_up(self, _call: "Call", _group_id: str) -> None:
         """It will not ask that coordinator."""
 

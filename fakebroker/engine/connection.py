@@ -202,10 +202,6 @@ class Connection:
             log.warning("closing the connection from %s: %s", client, printable(reason, LINE_CHARACTERS))
             self.end(reason)
 
-    def not_served(self, call: Call, what: str) -> None:
-        """The client of `call` asked for something that is not there; `what` begins with the API's name."""
-        self.engine.unserved.warn(call.client_id, self.peer, call.api_key, what)
-
     def looked_up(self, call: Call, group_id: str) -> None:
         """The client of `call` learns who coordinates a group."""
         self.engine.unserved.looked_up(call.client_id, self.peer, group_id)

@@ -23,7 +23,6 @@ class FakeConnection:
         self.on_answer: Callable[[Any], None] = lambda _: None
         self.watched: list[tuple[Call, Callable[[Instant], None]]] = []
         self.close_reason: str | None = None
-        self.not_served_here: list[str] = []
         self.lookups: list[str] = []
         self._addresses = addresses
 
@@ -47,9 +46,6 @@ class FakeConnection:
 
     def fail(self, reason: str) -> None:
         self.close_reason = reason
-
-    def not_served(self, _call: Call, what: str) -> None:
-        self.not_served_here.append(what)
 
     def looked_up(self, _call: Call, group_id: str) -> None:
         self.lookups.append(group_id)

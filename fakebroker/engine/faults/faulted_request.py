@@ -121,10 +121,6 @@ class FaultedRequest:
         """The handler closes the connection."""
         self._connection.fail(reason)
 
-    def not_served(self, call: Call, what: str) -> None:
-        """The client asked for something that is not there."""
-        self._connection.not_served(call, what)
-
     def looked_up(self, call: Call, group_id: str) -> None:
         """The client is told who coordinates a group."""
         self._connection.looked_up(call, group_id)
