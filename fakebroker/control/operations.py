@@ -107,6 +107,19 @@ OPERATIONS = (
     Operation("POST", "/coordinators/{group_id}/move", "coordinator.move", {"to": 2}),
     Operation("POST", "/coordinators/{group_id}/zombie", "coordinator.zombie", {"for_s": 3.0}),
     Operation("POST", "/coordinators/{group_id}/load", "coordinator.load", {"for_s": 5.0}),
+    # Transactions
+    Operation("GET", "/transactions", "transactions"),
+    Operation("GET", "/transactions/{transactional_id}", "transaction"),
+    Operation("GET", "/transactions/{transactional_id}/transitions", "transaction.transitions"),
+    Operation("GET", "/transactions/{transactional_id}/explain", "transaction.explain"),
+    Operation("POST", "/transactions/{transactional_id}/abort", "transaction.abort", {"reason": "the test wants it"}),
+    Operation(
+        "POST",
+        "/transactions/{transactional_id}/wait",
+        "transaction.wait",
+        {"state": "CompleteCommit"},
+        gives="transaction",
+    ),
     # Nodes
     Operation("GET", "/nodes", "nodes"),
     Operation("POST", "/nodes", "add_node", {"rack": "a"}),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fakebroker.handles.journal import JournalHandle
     from fakebroker.handles.node import NodeHandle
     from fakebroker.handles.topic import TopicHandle
+    from fakebroker.handles.transaction import TransactionHandle
     from fakebroker.snapshot.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -66,7 +67,7 @@ class Powers(ABC):
 
         return ClockHandle(self)
 
-    # Topics, groups, nodes
+    # Topics, groups, transactions, nodes
 
     def topic(self, name: str) -> "TopicHandle":
         """One topic, which need not exist yet."""
@@ -99,6 +100,19 @@ class Powers(ABC):
 
         check_text("group_id", group_id)
         return CoordinatorHandle(self, group_id)
+
+    def transaction(self, transactional_id: str) -> "TransactionHandle":
+        """One transactional id with its transaction, which need not exist yet."""
+        from fakebroker.handles.transaction import TransactionHandle
+
+        check_text("transactional_id", transactional_id)
+        return TransactionHandle(self, transactional_id)
+
+    @property
+    def transactions(self) -> "list[TransactionHandle]":
+        """Every transactional id that a coordinator of any node knows; not those of partitions being loaded."""
+        found = self.call(lambda: self.engine.cluster.transactions(self.engine.now))
+        return [self.transaction(each.transactional_id) for each in found]
 
     def node(self, node_id: int) -> "NodeHandle":
         """One broker of the cluster; they count from 1. Raises UnknownThing for one that does not exist."""

@@ -2,8 +2,16 @@
 
 from typing import Any
 
-from fakebroker.core.events import ClockMoved, CoordinatorMoved, FaultHit, NodeChanged, OffsetsExpired, Transition
-from fakebroker.core.offsets.explain import date_text
+from fakebroker.core.dates import date_text
+from fakebroker.core.events import (
+    ClockMoved,
+    CoordinatorMoved,
+    FaultHit,
+    NodeChanged,
+    OffsetsExpired,
+    TransactionTransition,
+    Transition,
+)
 from fakebroker.engine.journal import Connected, Disconnected, Event, InternalError, Peer
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.journal.schema import kind_name
@@ -17,11 +25,13 @@ def event_text(event: Event) -> str:
         case Transition():
             what = f"{printable(event.group_id)}: {event.before} -> {event.after}, generation {event.generation}"
             return f"{what} ({printable(event.reason, LINE_CHARACTERS)})"
+        case TransactionTransition():
+            return _transaction_text(event)
         case OffsetsExpired():
             return f"{printable(event.group_id)}: offsets expired: {_format_expired(event)}"
         case CoordinatorMoved():
             reason = f": {event.reason}" if event.reason else ""
-            return f"__consumer_offsets-{event.partition}: {event.what} by node {event.node_id}{reason}"
+            return f"{event.topic}-{event.partition}: {event.what} by node {event.node_id}{reason}"
         case NodeChanged():
             return f"node {event.node_id}: {event.what}"
         case ClockMoved():
@@ -38,6 +48,13 @@ def event_text(event: Event) -> str:
             return f"internal error of the broker: {event.error}: {printable(event.message, LINE_CHARACTERS)}"
         case _:
             return _plain(event)
+
+
+def _transaction_text(event: TransactionTransition) -> str:
+    producer = f"producer {event.producer_id} epoch {event.producer_epoch}"
+    partitions = "1 partition" if event.partitions == 1 else f"{event.partitions} partitions"
+    what = f"{printable(event.transactional_id)}: {event.before} -> {event.after}, {producer}, {partitions}"
+    return f"{what} ({printable(event.reason, LINE_CHARACTERS)})"
 
 
 def _plain(event: Any) -> str:

@@ -3,6 +3,9 @@
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from fakebroker.core.dates import date_text
+from fakebroker.core.events import TransactionTransition
+from fakebroker.core.transactions.states import ENDING, TransactionState
 from fakebroker.engine.journal import UNTOLD, Exchange, Recorded
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.reports.event_wording import event_text
@@ -17,8 +20,9 @@ LAST_EVENTS = 20
 
 
 def story(engine: "Engine") -> str:
-    """What clients asked for that is not served, the last requests of each client, the last events of groups with their
-    reasons, what the test holds, and the unanswered requests. Times are seconds since the oldest entry of the journal.
+    """What clients asked for that is not served, the last requests of each client, the last events of groups and of
+    transactions with their reasons, transactions that are open, what the test holds, and the unanswered requests. Times
+    are seconds since the oldest entry of the journal.
 
     Call it on the thread that owns the engine.
     """
@@ -27,6 +31,8 @@ def story(engine: "Engine") -> str:
         _unserved(engine),
         _requests(engine, start_ms),
         _events(engine, start_ms),
+        _transactions(engine, start_ms),
+        _open_transactions(engine),
         _held(engine),
         _unanswered(engine),
     ]
@@ -62,9 +68,30 @@ def _request_line(exchange: Exchange, start_ms: int) -> str:
 
 
 def _events(engine: "Engine", start_ms: int) -> str:
-    told = [r for r in engine.journal.events() if not isinstance(r.event, UNTOLD)]
-    lines = [f"  #{r.seq} {_when(r.at.mono_ms, start_ms)} {event_text(r.event)}" for r in told[-LAST_EVENTS:]]
-    return "\n".join(["groups and offsets:", *lines]) if lines else ""
+    untold = (*UNTOLD, TransactionTransition)
+    told = [r for r in engine.journal.events() if not isinstance(r.event, untold)]
+    return "\n".join(["groups and offsets:", *_event_lines(told, start_ms)]) if told else ""
+
+
+def _transactions(engine: "Engine", start_ms: int) -> str:
+    """Apart from groups, whose events would be lost among them: each transaction has three."""
+    told = [*engine.journal.events(TransactionTransition)]
+    return "\n".join(["transactions:", *_event_lines(told, start_ms)]) if told else ""
+
+
+def _event_lines(told: list[Recorded], start_ms: int) -> list[str]:
+    return [f"  #{r.seq} {_when(r.at.mono_ms, start_ms)} {event_text(r.event)}" for r in told[-LAST_EVENTS:]]
+
+
+def _open_transactions(engine: "Engine") -> str:
+    """What readers of committed records and of stable offsets may be waiting for."""
+    lines = []
+    for each in engine.cluster.transactions(engine.now):
+        if each.state is TransactionState.ONGOING or each.state in ENDING:
+            partitions = ", ".join(map(str, each.partitions))
+            overdue = "" if each.due_ms is None else f", overdue {date_text(each.due_ms)} by the broker's clock"
+            lines.append(f"  {printable(each.transactional_id)}: {each.state.kafka_name}, {partitions}{overdue}")
+    return "\n".join(["open transactions:", *lines]) if lines else ""
 
 
 def _held(engine: "Engine") -> str:

@@ -6,11 +6,12 @@ are milliseconds since the epoch; in texts they are UTC.
 """
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from fakebroker.core.dates import date_text
 from fakebroker.core.offsets.expiry import Aging, evaluate
 from fakebroker.core.offsets.expiry_policies import configured_policy, policy_named
+from fakebroker.core.offsets.explain_pending import PendingExplanation, explain_pending
 from fakebroker.core.offsets.group_offsets import NEVER
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.records.offsets_topic import CommittedOffset
@@ -38,7 +39,9 @@ class OffsetExplanation(NamedTuple):
 
 
 class GroupExplanation(NamedTuple):
-    """All committed offsets of one group under one expiry policy. `str()` of it is a table for people."""
+    """All committed offsets of one group under one expiry policy, and the pending ones. `str()` of it is a table for
+    people.
+    """
 
     group_id: str
     state: str
@@ -48,18 +51,20 @@ class GroupExplanation(NamedTuple):
     policy: str  # the name of the expiry policy
     retention_ms: int
     offsets: tuple[OffsetExplanation, ...]
+    pending: tuple[PendingExplanation, ...] = ()  # those of transactions that have not ended
 
     def __str__(self) -> str:
         since = f" since {date_text(self.since_ms)}" if self.since_ms >= 0 else ""
         since += f" ({self.state_reason})" if self.state_reason else ""
         rules = f"(policy {self.policy}, retention {_span(self.retention_ms)})"
         lines = [f"group {self.group_id}: {self.state}{since}; {self.why} {rules}"]
+        pending = [f"  {each}" for each in self.pending]
         if not self.offsets:
-            return f"{lines[0]}\n  no committed offsets"
+            return "\n".join([lines[0], "  no committed offsets", *pending])
         rows = [_HEADINGS, *(_row(offset) for offset in self.offsets)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines += ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join(lines)
+        return "\n".join(lines + pending)
 
 
 def explain(node: "Node", group_id: str, now: "Instant", policy_name: str | None = None) -> GroupExplanation:
@@ -97,6 +102,7 @@ def explain(node: "Node", group_id: str, now: "Instant", policy_name: str | None
         chosen,
         cleanup.retention_ms,
         tuple(sorted(offsets, key=_by_partition)),
+        tuple(explain_pending(cluster, group, now)),
     )
 
 
@@ -207,15 +213,6 @@ _MEANINGS = {
     "EX-17": "before KIP-211",
     "EX-18": "KIP-211 as first released",
 }
-
-
-def date_text(ms: int) -> str:
-    """2026-03-01 09:00, with seconds where there are any; a number where no calendar reaches."""
-    try:
-        moment = datetime.fromtimestamp(ms / 1000, UTC)
-    except (OverflowError, ValueError, OSError):
-        return str(ms)
-    return moment.strftime("%Y-%m-%d %H:%M" if ms % 60_000 == 0 else "%Y-%m-%d %H:%M:%S")
 
 
 def _span(ms: int) -> str:

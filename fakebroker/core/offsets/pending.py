@@ -5,7 +5,7 @@ a plain commit, or another transaction's, whose record comes after a pending one
 so the partition counts as unstable (KIP-447) until the marker is there (OF-9).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from fakebroker.records.offsets_topic import PARTITION, TOPIC, StoredOffset, TopicPartition
@@ -72,3 +72,9 @@ class PendingOffsets:
     def producer_ids(self) -> list[int]:
         """Every producer with pending offsets in this group, oldest transaction first."""
         return list(self._by_producer)
+
+    def each(self) -> Iterator[tuple[int, TopicPartition, StoredOffset | None]]:
+        """Producer id, partition and offset of each, oldest transaction first; None for one that was replaced."""
+        for producer_id, offsets in self._by_producer.items():
+            for partition, pending in offsets.items():
+                yield producer_id, partition, pending.value

@@ -1,7 +1,8 @@
 """Transactions whose end is decided: their markers go into all partitions, in order, and then they are complete.
 
-It happens right after EndTxn was answered, by a deadline (TX-2). A partition without a leader that can be reached, and
-one whose replicas lag, is tried again until it has its marker, as Kafka does; one whose topic was deleted needs none.
+It happens right after EndTxn was answered, by a deadline (TX-2). A partition whose leader is not reached, and one whose
+replicas lag, is tried again until it has its marker; one whose topic was deleted needs none.
+MOCK: so is a partition without any leader. Kafka 4.3.1 takes it for deleted: it writes no marker there, ever.
 Kafka: `TransactionMarkerChannelManager`, `TransactionMarkerRequestCompletionHandler`.
 """
 

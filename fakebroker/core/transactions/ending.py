@@ -47,7 +47,7 @@ def repeated(_shard: "TransactionShard", transaction: Transaction, request: EndR
 
 
 def ending(_shard: "TransactionShard", _transaction: Transaction, request: EndRequest, _now: Instant) -> None:
-    """It is ending that way already, markers are on their way."""
+    """Markers are on their way, and until they are all there Kafka does not look at what is asked (TX-2)."""
     request.answer(ErrorCode.CONCURRENT_TRANSACTIONS, NO_PRODUCER)
 
 
@@ -99,44 +99,40 @@ def _prepare(
 
 def abort_overdue(shard: "TransactionShard", transaction: Transaction, reason: str, now: Instant) -> None:
     """Abort an open transaction, and fence its producer (TX-23). `reason` is for the journal."""
-    version = transaction.client_transaction_version
-    abort_and_fence(shard, transaction, version, reason, lambda _code: None, now)
+    abort_and_fence(shard, transaction, reason, lambda _code: None, now)
 
 
 def abort_and_fence(
     shard: "TransactionShard",
     transaction: Transaction,
-    transaction_version: int,
     reason: str,
     answer: Callable[[ErrorCode], None],
     now: Instant,
 ) -> None:
     """Abort an open transaction with the next epoch, so that its producer is fenced.
 
-    With protocol 2 the end raises the epoch anyway. With protocol 1 it is raised here, and once only, also if the
-    record did not reach the replicas: no producer has seen the raised one.
+    The broker's protocol is used, whatever the producer's is. With protocol 2 the producer may come back: the epoch
+    that it has counts as the one before, as if it had ended the transaction itself (TX-23). With protocol 1 the epoch
+    is raised only once, also if the record did not reach the replicas: no producer has seen the raised one.
     """
-    producer = transaction.producer
-    is_tv2 = transaction_version >= 2
-    if is_tv2 or not transaction.failed_to_fence:
-        producer = producer.with_next_epoch
+    producer, is_tv2 = transaction.producer, shard.behaviours.transaction_version >= 2
+    raised = producer if transaction.failed_to_fence and not is_tv2 else producer.with_next_epoch
     value = transaction.to_value(
-        producer_epoch=producer.epoch,
+        producer_epoch=raised.epoch,
         status=_State.PREPARE_ABORT,
         last_update_ms=now.wall_ms,
-        client_transaction_version=transaction_version,
+        client_transaction_version=shard.behaviours.transaction_version,
     )
 
     def written(code: ErrorCode, now: Instant) -> None:
         if code:
             transaction.failed_to_fence = True
-            transaction.producer = transaction.producer if is_tv2 else producer
+            transaction.producer = producer if is_tv2 else raised
         answer(code)
         if not code:
             shard.completions.begin(transaction, now)
 
-    last_epoch = transaction.producer.epoch if is_tv2 else -1
-    shard.write(transaction, value, last_epoch, reason, written, now)
+    shard.write(transaction, value, producer.epoch if is_tv2 else -1, reason, written, now)
 
 
 def complete(shard: "TransactionShard", transaction: Transaction, now: Instant) -> None:

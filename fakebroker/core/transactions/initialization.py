@@ -79,8 +79,7 @@ def fence(shard: "TransactionShard", transaction: Transaction, request: InitRequ
     def written(code: ErrorCode) -> None:
         request.answer(code or ErrorCode.CONCURRENT_TRANSACTIONS, NO_PRODUCER)
 
-    version = shard.behaviours.transaction_version  # the broker's, as Kafka does, whatever the producer before spoke
-    abort_and_fence(shard, transaction, version, "a new producer asked for its id", written, now)
+    abort_and_fence(shard, transaction, "a new producer asked for its id", written, now)
 
 
 def concurrent(_shard: "TransactionShard", _transaction: Transaction, request: InitRequest, _now: Instant) -> None:

@@ -83,7 +83,7 @@ class TransactionShard(CoordinatorShard):
             transaction.timeout_ms, transaction.last_update_ms = timeout_ms, now.wall_ms
         if transaction.pending is not None:
             answer(ErrorCode.CONCURRENT_TRANSACTIONS, NO_PRODUCER)
-        elif expected is not None and not is_known(transaction, expected):
+        elif expected is not None and transaction.state not in ENDING and not is_known(transaction, expected):
             answer(ErrorCode.PRODUCER_FENCED, NO_PRODUCER)
         else:
             self.handle(transaction, _In.INIT_PRODUCER_ID, InitRequest(timeout_ms, expected, answer), now)
@@ -177,13 +177,16 @@ class TransactionShard(CoordinatorShard):
     def _error_for(self, transaction: Transaction | None, producer: Producer, *, concurrent_first: bool) -> ErrorCode:
         """The error that the producer gets in every state alike, or NONE.
 
-        With `concurrent_first` a write under way comes before the others: the client may know the id already that comes
-        into force with it (TX-15).
+        With `concurrent_first` a write under way comes before the others, and while markers are on their way nothing of
+        the producer is looked at: it may know the id already that comes into force next (TX-15).
         """
         if transaction is None:
             return ErrorCode.INVALID_PRODUCER_ID_MAPPING
-        if concurrent_first and transaction.pending is not None:
-            return ErrorCode.CONCURRENT_TRANSACTIONS
+        if concurrent_first:
+            if transaction.pending is not None:
+                return ErrorCode.CONCURRENT_TRANSACTIONS
+            if transaction.state in ENDING:
+                return ErrorCode.NONE
         if transaction.producer.id != producer.id:
             return ErrorCode.INVALID_PRODUCER_ID_MAPPING
         if transaction.producer.epoch != producer.epoch:
@@ -202,6 +205,8 @@ class TransactionShard(CoordinatorShard):
         )
         if transaction.pending is not None:
             return ErrorCode.CONCURRENT_TRANSACTIONS, False
+        if transaction.state in ENDING:
+            return ErrorCode.NONE, False
         if stored.id != producer.id and not was_replaced:
             return ErrorCode.INVALID_PRODUCER_ID_MAPPING, False
         if was_replaced or stored.epoch == producer.epoch + 1:

@@ -32,12 +32,12 @@ _ROWS: dict[TransactionInput, tuple[Callable[..., Any] | None, ...]] = {
     #                      Empty          Ongoing         PrepareCommit  PrepareAbort  CompleteCommit  CompleteAbort
     _In.INIT_PRODUCER_ID: (initialize,    fence,          concurrent,    concurrent,   initialize,     initialize),
     _In.ADD_PARTITIONS:   (begin,         add,            refuse,        refuse,       begin,          begin),
-    _In.COMMIT:           (invalid,       prepare_commit, ending,        invalid,      repeated,       invalid),
-    _In.ABORT:            (invalid,       prepare_abort,  invalid,       ending,       invalid,        repeated),
-    _In.COMMIT_CURRENT:   (invalid,       prepare_commit, fenced,        fenced,       invalid,        invalid),
-    _In.COMMIT_EARLIER:   (fenced,        fenced,         ending,        invalid,      repeated,       invalid),
-    _In.ABORT_CURRENT:    (abort_nothing, prepare_abort,  fenced,        fenced,       abort_nothing,  abort_nothing),
-    _In.ABORT_EARLIER:    (fenced,        fenced,         invalid,       ending,       invalid,        repeated),
+    _In.COMMIT:           (invalid,       prepare_commit, ending,        ending,       repeated,       invalid),
+    _In.ABORT:            (invalid,       prepare_abort,  ending,        ending,       invalid,        repeated),
+    _In.COMMIT_CURRENT:   (invalid,       prepare_commit, ending,        ending,       invalid,        invalid),
+    _In.COMMIT_EARLIER:   (fenced,        fenced,         _,             _,            repeated,       invalid),
+    _In.ABORT_CURRENT:    (abort_nothing, prepare_abort,  ending,        ending,       abort_nothing,  abort_nothing),
+    _In.ABORT_EARLIER:    (fenced,        fenced,         _,             _,            invalid,        repeated),
     _In.OVERDUE:          (_,             abort_overdue,  _,             _,            _,              _),
     _In.MARKERS_WRITTEN:  (_,             _,              complete,      complete,     _,              _),
 }

@@ -21,6 +21,7 @@ from fakebroker.handles.node import NodeHandle
 from fakebroker.handles.partition import PartitionHandle
 from fakebroker.handles.powers import Powers
 from fakebroker.handles.topic import TopicHandle
+from fakebroker.handles.transaction import TransactionHandle
 from fakebroker.object_model.members import Member, handles_in, members_of, parameters_of
 from fakebroker.scenario.language.actor_verbs import ActorVerbs
 from fakebroker.scenario.language.kinds import (
@@ -59,6 +60,7 @@ NOT_IN_SCENARIOS: dict[str, str] = {
     "Powers.topic": "the word `topic`",
     "Powers.group": "the word `group`",
     "Powers.coordinator": "the word `coordinator`",
+    "Powers.transaction": "the word `transaction`",
     "Powers.node": "the word `node`",
     "Powers.journal": "the word `journal`",
     "Powers.fault": "the word `fault`",
@@ -118,6 +120,7 @@ _WORDS = (
     Word("partition", "a partition of a topic", PartitionHandle, "topic.partition", (("", PARTITION),)),
     Word("group", "a consumer group", GroupHandle, "group", (("group_id", TEXT),)),
     Word("coordinator", "the coordinator of a group", CoordinatorHandle, "coordinator", (("group_id", TEXT),)),
+    Word("transaction", "a transactional id", TransactionHandle, "transaction", (("transactional_id", TEXT),)),
     Word("node", "one broker of the cluster", NodeHandle, "node", (("node_id", WHOLE),)),
     Word("fault", "a fault that is set, or was given a name", FaultHandle, "fault", (("", TEXT),), is_saved=True),
     Word("hold", "a hold of a group's joins or syncs", HoldHandle, "hold", (("", TEXT),), is_saved=True),

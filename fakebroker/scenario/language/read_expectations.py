@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from fakebroker.core.groups.states import State
 from fakebroker.errors import WHERE_ERRORS, ErrorCode, InvalidArgument, nearest
 from fakebroker.handles.expectation import RequestPattern
+from fakebroker.handles.transaction import STATE_NAMES
 from fakebroker.object_model.members import members_of
 from fakebroker.scenario.language.declaration import WORDS
 from fakebroker.scenario.language.kinds import (
@@ -35,6 +36,7 @@ SUBJECTS: Mapping[str, str] = {
     "topic": "a topic by its name",
     "partition": "a partition (orders-0)",
     "coordinator": "the coordinator of a group",
+    "transaction": "a transactional id",
     "node": "a broker by its number",
     "fault": "a fault by the name that `as` gave it",
     "hold": "a hold by the name that `as` gave it",
@@ -44,6 +46,7 @@ SUBJECTS: Mapping[str, str] = {
     "committed": "what a group has committed, by partition",
     "journal": "requests that came in this order, others between them",
 }
+_STATES: Mapping[str, Sequence[str]] = {"group": list(State), "transaction": STATE_NAMES}
 
 
 @cache
@@ -84,8 +87,8 @@ def read_expectation(node: Node, reading: Reading, actors: Sequence[str]) -> tup
             reading.wrong(node.keys[name], name, f"{subject} has no such property; {nearest(name, known)}")
     if not rest:
         raise Wrong(node, f"nothing is expected of the {subject}; {nearest('', known)}")
-    if subject == "group" and "state" in rest:
-        _check_state(rest["state"], reading)
+    if subject in _STATES and "state" in rest:
+        _check_state(rest["state"], subject, reading)
     return subject, identity, {name: read_expected(each, reading, name) for name, each in rest.items()}
 
 
@@ -147,9 +150,10 @@ def _patterns(node: Node, reading: Reading) -> list[Json]:
     return found
 
 
-def _check_state(node: Node, reading: Reading) -> None:
-    if isinstance(node, Scalar) and not is_saved(node) and node.value not in set(State):
-        reading.wrong(node, "state", f"a group has no state {shown(node)}; {nearest(node.text, list(State))}")
+def _check_state(node: Node, subject: str, reading: Reading) -> None:
+    states = _STATES[subject]
+    if isinstance(node, Scalar) and not is_saved(node) and node.value not in states:
+        reading.wrong(node, "state", f"a {subject} has no state {shown(node)}; {nearest(node.text, states)}")
 
 
 def _check_pattern(node: Table, reading: Reading) -> None:

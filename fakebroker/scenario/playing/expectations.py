@@ -62,7 +62,7 @@ class Expectations:
         if subject == "clock":
             return powers.clock
         find: Callable[..., Any] | None = getattr(powers, subject, None)
-        if subject not in ("group", "topic", "coordinator", "node") or find is None:
+        if subject not in ("group", "topic", "coordinator", "transaction", "node") or find is None:
             raise UnknownThing("expect", subject, f"{self._world.name} cannot be asked about a {subject}")
         return find(*which)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from fakebroker.core.events import FaultHit, OffsetsExpired, Transition
+from fakebroker.core.events import FaultHit, OffsetsExpired, TransactionTransition, Transition
 from fakebroker.engine.journal import UNTOLD
 from fakebroker.engine.printable import printable
 from fakebroker.errors import ScenarioFailed
@@ -285,6 +285,8 @@ def _event_text(event: Any) -> str:
     match event:
         case Transition() | OffsetsExpired():
             return f"group {event_text(event)}"
+        case TransactionTransition():
+            return f"transaction {event_text(event)}"
         case FaultHit():
             what = f"{event.api} v{event.version} of {event.client_id or '(no client id)'}"
             return f"fault ({event.description}) hits {what}"
