@@ -38,9 +38,12 @@ def _producers(call: Call, name: str, index: int) -> list[ProducerState]:
     Raises KafkaError: INVALID_TOPIC_EXCEPTION, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER.
     """
     check_name(name)
-    partition = call.cluster.topics.partition(name, index)
+    topic = call.cluster.topics.get(name)
+    if topic is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}")
+    partition = topic.partition(index)
     if partition is None:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no {name}-{index}")
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     code = partition.error_for_access(call.node.id)
     if code:
         raise KafkaError(code, f"broker {call.node.id} does not lead {name}-{index}")

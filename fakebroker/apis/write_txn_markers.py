@@ -35,7 +35,7 @@ def handle(call: Call, request: WriteTxnMarkersRequest) -> WriteTxnMarkersRespon
         topics = codes.setdefault(marker.producer_id, {})
         for topic in marker.topics:
             results = topics.setdefault(topic.name, {})
-            for index in topic.partition_indexes:
+            for index in dict.fromkeys(topic.partition_indexes):
                 partition = call.cluster.topics.partition(topic.name, index)
                 results[index] = _write(call, marker, partition)
                 if partition is not None and not results[index]:

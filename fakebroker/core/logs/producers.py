@@ -103,8 +103,8 @@ class Producers:
     def check(self, batch: BatchHeader) -> WrittenBatch | None:
         """Check that `batch` may be appended. Returns the batch written before if this one repeats it (ID-3).
 
-        Raises KafkaError, in the order of Kafka's checks (ID-2): INVALID_TXN_STATE (ID-10), INVALID_PRODUCER_EPOCH
-        (ID-4), OUT_OF_ORDER_SEQUENCE_NUMBER (ID-4, ID-5, ID-7).
+        Raises KafkaError, in the order of Kafka's checks (ID-2): INVALID_PRODUCER_EPOCH (ID-4),
+        OUT_OF_ORDER_SEQUENCE_NUMBER (ID-4, ID-5, ID-7), INVALID_TXN_STATE (ID-10).
         """
         state = self._states.get(batch.producer_id)
         if state is None:  # an unknown producer may begin with any epoch and, outside of TV2, any sequence (ID-7)
@@ -114,8 +114,6 @@ class Producers:
         repeated = self._repeated(state, batch)
         if repeated is not None:
             return repeated
-        if state.current_transaction_offset is not None and not batch.is_transactional:
-            raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"producer {batch.producer_id} has an open transaction here")
         if batch.producer_epoch < state.epoch:
             raise KafkaError(
                 ErrorCode.INVALID_PRODUCER_EPOCH,
@@ -130,6 +128,8 @@ class Producers:
                 ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
                 f"producer {batch.producer_id}: sequence {batch.base_sequence} where {expected} was due",
             )
+        if state.current_transaction_offset is not None and not batch.is_transactional:
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"producer {batch.producer_id} has an open transaction here")
         return None
 
     def check_epoch(self, producer_id: int, epoch: int) -> None:
