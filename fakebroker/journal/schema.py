@@ -163,10 +163,6 @@ MEANINGS = {
     "producer_epoch": "the producer epoch, after the change",
     "partitions": "how many partitions are in the transaction, after the change",
     "state_ms": "`wall_ms` when the group entered its state, -1 if unknown",
-    "transactional_id": "the transactional id",
-    "producer_id": "the id of the producer that may write in transactions of this id",
-    "producer_epoch": "its epoch; producers with a lower one are fenced",
-    "partitions": "how many partitions are in the transaction",
     "error": "the exception's class",
     "message": "the exception's text",
 }  # fmt: skip
