@@ -113,6 +113,14 @@ def produces(batch: Callable[[int], bytes]) -> Prepare:
     return prepare
 
 
+def idempotent_produces(world: World) -> Requests:
+    """As clients send by default: with a producer id and sequences that go on, to be acknowledged by all replicas."""
+    world.broker.create_topic(TOPIC)
+    for number in count():
+        data = r.of_producer(unlike(number), number * RECORDS)
+        yield r.produce(TOPIC, data, acks=-1), r.PRODUCE
+
+
 def fetches(world: World) -> Requests:
     """Of a consumer without a session that reads a batch at a time."""
     limit_bytes = fill(world, partitions=1)
@@ -148,6 +156,7 @@ CASES = [
     Case("OffsetFetch of 1,000", 4, 4, offset_fetches),
     Case("Produce 16 KiB, 16 records alike", 16, 12, produces(alike)),
     Case("Produce 16 KiB, 16 records unlike", 16, 12, produces(unlike)),
+    Case("Produce 16 KiB, 16 records unlike, idempotent, acks=all", 16, 12, idempotent_produces),
     Case("Fetch 16 KiB", 16, 16, fetches),
     Case("Fetch, session of 100, one with news", 8, 6, session_fetches),
 ]

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from random import Random
 
-from fakebroker.records.batch import build_batch
+from fakebroker.records.batch import assemble, build_batch, parse_header
+from fakebroker.records.batch_format import HEADER_BYTES
 from fakebroker.records.record_codec import Record
 from fakebroker.schema import Message
 from fakebroker.wire.frame import encode_request
@@ -116,9 +117,15 @@ def unlike_batch(total_bytes: int, count: int, number: int) -> bytes:
     return build_batch(records)
 
 
-def produce(topic: str, data: bytes) -> ProduceRequest:
+def of_producer(data: bytes, sequence: int) -> bytes:
+    """The same batch of an idempotent producer, whose records begin at this sequence."""
+    header = parse_header(data)._replace(producer_id=1, producer_epoch=0, base_sequence=sequence)
+    return assemble(header, data[HEADER_BYTES:])
+
+
+def produce(topic: str, data: bytes, acks: int = 1) -> ProduceRequest:
     entry = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=data)])
-    return ProduceRequest(acks=1, timeout_ms=5000, topic_data=[entry])
+    return ProduceRequest(acks=acks, timeout_ms=5000, topic_data=[entry])
 
 
 def fetch_row(partition: int, offset: int, limit_bytes: int) -> tuple[object, ...]:

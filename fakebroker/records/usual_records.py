@@ -66,7 +66,7 @@ def _widths(long_delta: int, long_offset: int) -> _Widths:
     )
 
 
-_WIDTHS = [[_widths(delta, offset) for offset in (0, 1)] for delta in (0, 1)]
+_WIDTHS = [[tuple(_widths(delta, offset)) for offset in (0, 1)] for delta in (0, 1)]
 
 
 def scan_usual(data: bytes, at: int, index: int, count: int) -> tuple[int, int, int, int, bool]:

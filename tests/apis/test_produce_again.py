@@ -130,9 +130,11 @@ def test_only_what_was_good_is_repeated(make_call: Make) -> None:
     assert produce.again(call, wrong, refused) is None
 
 
-@pytest.mark.parametrize("version", [7, 9, 13])
-def test_batches_of_changing_size_are_not_decoded(monkeypatch: pytest.MonkeyPatch, version: int) -> None:
-    """A producer's second request makes the layout, and all that follow are answered by it."""
+@pytest.mark.parametrize(("version", "acks", "producer_id"), [(7, 1, -1), (9, 1, -1), (9, -1, 7), (13, -1, 7)])
+def test_batches_of_changing_size_are_not_decoded(
+    monkeypatch: pytest.MonkeyPatch, version: int, acks: int, producer_id: int
+) -> None:
+    """A producer's second request makes the layout, and all that follow are answered by it; idempotent ones' too."""
     sim, general = SimEngine(), []
     handle = produce.handle
 
@@ -148,11 +150,13 @@ def test_batches_of_changing_size_are_not_decoded(monkeypatch: pytest.MonkeyPatc
     topic = sim.cluster.topics.get("t")
     assert topic is not None
     offsets = []
-    for size in (1, 100, 20_000, 64, 300_000, 5):
-        data = [PartitionProduceData(index=0, records=build_batch([Record(0, T0, None, bytes(size))]))]
+    for number, size in enumerate((1, 100, 20_000, 64, 300_000, 5)):
+        sequence = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": number}
+        batch = build_batch([Record(0, T0, None, bytes(size))], **(sequence if producer_id >= 0 else {}))
+        data = [PartitionProduceData(index=0, records=batch)]
         named = {"topic_id": topic.id} if version >= 13 else {"name": "t"}
         asked = [TopicProduceData(**named, partition_data=data)]
-        answered = client.ask("Produce", version, acks=1, timeout_ms=1000, topic_data=asked)
+        answered = client.ask("Produce", version, acks=acks, timeout_ms=1000, topic_data=asked)
         offsets.append(answered.responses[0].partition_responses[0].base_offset)
 
     assert offsets == list(range(6))

@@ -25,23 +25,27 @@ from fakebroker.testclient.scripted_client import ScriptedClients
 from fakebroker.testclient.tcp_driver import TcpDriver
 
 VERSION = "4.3.1"
+OLDER_VERSION = "3.9.1"  # the last that speaks the oldest API versions
 ROOT = Path(__file__).resolve().parents[2]
 JARS = ROOT / ".java" / "lib"
 HOST = "127.0.0.1"
 START_S = 90
 _ANSWER_S = 2
 
-# A broker that starts fast and lives for a minute: the cheap compiler and the cheap collector.
-JAVA = [
-    "java",
-    "-Xms128m",
-    "-Xmx512m",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-    "-cp",
-    f"{JARS}/*",
-]
+
+def jars_of(version: str) -> Path:
+    """Where `make setup-java` puts the jars of a release."""
+    return JARS if version == VERSION else JARS.with_name(f"lib-{version}")
+
+
+def java(version: str) -> list[str]:
+    """A broker that starts fast and lives for a minute: the cheap compiler and the cheap collector."""
+    options = ["-Xms128m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    options.append("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
+    return ["java", *options, "-cp", f"{jars_of(version)}/*"]
+
+
+JAVA = java(VERSION)
 # Kafka dies with the shell's standard input, a pipe from the tests: it outlives them in no case.
 _UNTIL_INPUT_ENDS = (
     'exec 3<&0; "$@" </dev/null 3<&- & java=$!; { cat <&3; kill -9 $java; } >/dev/null 2>&1 & wait $java'
@@ -58,6 +62,8 @@ SETTINGS = {
     "transaction.state.log.replication.factor": 1,
     "transaction.state.log.num.partitions": 3,
     "transaction.state.log.min.isr": 1,
+}
+NEWER_SETTINGS = {  # than OLDER_VERSION knows
     "share.coordinator.state.topic.replication.factor": 1,
     "share.coordinator.state.topic.num.partitions": 3,
     "share.coordinator.state.topic.min.isr": 1,
@@ -83,20 +89,25 @@ class RealKafka:
         return (self.folder / "out.log").read_text(errors="replace")
 
 
-def why_no_kafka() -> str | None:
-    """Why none can be started here; None if it can."""
+def why_no_kafka(version: str = VERSION) -> str | None:
+    """Why none of a release can be started here; None if it can."""
     if shutil.which("java") is None:
         return "NOTHING IS COMPARED WITH A REAL KAFKA: no java on the PATH"
-    if not (JARS / f".complete-{VERSION}").exists():
-        return f"NOTHING IS COMPARED WITH A REAL KAFKA: no jars of Kafka {VERSION} in .java/lib (make setup-java)"
+    if not (jars_of(version) / f".complete-{version}").exists():
+        return f"NOTHING IS COMPARED WITH A REAL KAFKA: no jars of Kafka {version} in .java (make setup-java)"
     return None
 
 
-needs_real_kafka = [
-    pytest.mark.real_kafka,
-    pytest.mark.timeout(300),  # on a busy machine it may take a minute to start
-    pytest.mark.skipif(why_no_kafka() is not None, reason=str(why_no_kafka())),
-]
+def needs_kafka(version: str) -> list[pytest.MarkDecorator]:
+    """The marks of a test that starts a Kafka of this release."""
+    return [
+        pytest.mark.real_kafka,
+        pytest.mark.timeout(300),  # on a busy machine it may take a minute to start
+        pytest.mark.skipif(why_no_kafka(version) is not None, reason=str(why_no_kafka(version))),
+    ]
+
+
+needs_real_kafka = needs_kafka(VERSION)
 
 
 @pytest.fixture(scope="module")
@@ -115,17 +126,19 @@ def start_kafka() -> Iterator[Callable[[Mapping[str, object]], RealKafka]]:
 
 
 @contextmanager
-def running_kafka(settings: Mapping[str, object] | None = None) -> Iterator[RealKafka]:
+def running_kafka(settings: Mapping[str, object] | None = None, version: str = VERSION) -> Iterator[RealKafka]:
     """A Kafka with these broker settings, until the block ends. Raises RuntimeError with its log if it does not start.
 
     Args:
         settings: By their Kafka names; those of SETTINGS may be replaced.
+        version: VERSION or OLDER_VERSION.
     """
     with tempfile.TemporaryDirectory(prefix="real-kafka-") as name:
         folder = Path(name)
         port, controller_port = _free_ports()
         properties = {
             **SETTINGS,
+            **(NEWER_SETTINGS if version == VERSION else {}),
             "controller.quorum.voters": f"1@{HOST}:{controller_port}",
             "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller_port}",
             "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",
@@ -134,17 +147,17 @@ def running_kafka(settings: Mapping[str, object] | None = None) -> Iterator[Real
         }
         lines = "".join(f"{key}={value}\n" for key, value in properties.items())
         (folder / "server.properties").write_text(lines)
-        shutil.copytree(_formatted(folder), folder / "data")
+        shutil.copytree(_formatted(folder, version), folder / "data")
         kafka = RealKafka(HOST, port, folder)
-        with _process(kafka) as process:
+        with _process(kafka, version) as process:
             _await_groups(kafka, process)
             yield kafka
 
 
 @contextmanager
-def _process(kafka: RealKafka) -> Iterator["subprocess.Popen[bytes]"]:
+def _process(kafka: RealKafka, version: str) -> Iterator["subprocess.Popen[bytes]"]:
     properties = str(kafka.folder / "server.properties")
-    command = ["sh", "-c", _UNTIL_INPUT_ENDS, "sh", *JAVA, "kafka.Kafka", properties]
+    command = ["sh", "-c", _UNTIL_INPUT_ENDS, "sh", *java(version), "kafka.Kafka", properties]
     with (kafka.folder / "out.log").open("wb") as log:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log)
     try:
@@ -155,14 +168,14 @@ def _process(kafka: RealKafka) -> Iterator["subprocess.Popen[bytes]"]:
         process.wait(30)
 
 
-def _formatted(folder: Path) -> Path:
+def _formatted(folder: Path, version: str) -> Path:
     """A formatted, empty data folder to be copied: formatting costs a JVM, and its result is always the same."""
-    made = JARS.parent / f"formatted-{VERSION}"
+    made = JARS.parent / f"formatted-{version}"
     if not made.exists():
         own = folder / "formatted"
         text = (folder / "server.properties").read_text().replace(f"{folder}/data", str(own))
         (folder / "format.properties").write_text(text)
-        command = [*JAVA, "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c"]
+        command = [*java(version), "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c"]
         run = subprocess.run([*command, str(folder / "format.properties")], capture_output=True, text=True, timeout=60)
         if run.returncode:
             raise RuntimeError(f"Kafka's data folder could not be formatted: {run.stdout}{run.stderr}")

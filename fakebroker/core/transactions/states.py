@@ -53,8 +53,8 @@ class Trigger(Enum):
 class TransactionInput(IntEnum):
     """What the coordinator reacts to: requests that passed the checks common to all states, markers and times.
 
-    "Current" and "earlier" are of EndTxn v5: its producer has the stored epoch, or the one before (TX-21). While markers
-    are on their way epochs are not looked at, and every one counts as current.
+    "Current" and "earlier" are of EndTxn v5: its producer has the stored epoch, or the one before (TX-21). While
+    markers are on their way epochs are not looked at, and every one counts as current.
     """
 
     INIT_PRODUCER_ID = 0
