@@ -94,7 +94,7 @@ def done(action: Callable[..., object], *args: Any, **kwargs: Any) -> None:
 
 def producing(stage: Stage) -> ScriptedClient:
     """A producer of the transactional id "tx-1", at its coordinator; with protocol 1, whose transaction has begun."""
-    node_id = stage.broker.transaction("tx-1").coordinator_id
+    node_id = stage.broker.transaction_coordinator("tx-1").node_id
     client = stage.broker.client("producer", node_id=node_id)
     client.find_coordinator("tx-1", key_type="transaction")
     client.init_producer_id("tx-1", transaction_protocol=1)
@@ -193,6 +193,22 @@ CALLS: dict[str, Call] = {
         producing(s).commit_transaction().error_code,
         b.transaction("tx-1").wait("CompleteCommit", timeout_s=5),
     )[1],
+    "transaction_coordinator": lambda b, _: b.transaction_coordinator("tx-1"),
+    "transaction_coordinator.move": lambda b, s: (
+        p := producing(s),
+        b.transaction_coordinator("tx-1").move(b.transaction_coordinator("tx-1").node_id % NODES + 1),
+        p.commit_transaction().error_code,
+    )[2],
+    "transaction_coordinator.zombie": lambda b, s: (
+        p := producing(s),
+        b.transaction_coordinator("tx-1").zombie(60),
+        p.find_coordinator("tx-1", key_type="transaction").coordinators[0].node_id,
+    )[2],
+    "transaction_coordinator.load": lambda b, s: (
+        p := producing(s),
+        b.transaction_coordinator("tx-1").load(60),
+        p.commit_transaction().error_code,
+    )[2],
     "nodes": lambda b, _: b.nodes,
     "add_node": lambda b, _: b.add_node("z"),
     "node": lambda b, s: b.node(s.other),

@@ -8,6 +8,8 @@ from fakebroker.core.offsets.explain_pending import PendingExplanation
 from fakebroker.testclient.scripted_client import ScriptedClient
 from fakebroker.virtual_broker import START_WALL_MS, VirtualBroker
 
+HELD = "transaction tx-1 (producer 0) is Ongoing; aborted 2026-01-01 00:01:10 unless it ends before (TX-23)"
+
 
 @pytest.fixture
 def broker() -> Iterator[VirtualBroker]:
@@ -37,8 +39,7 @@ def test_an_open_transaction_holds_an_offset(broker: VirtualBroker, producer: Sc
     assert pending.pass_ms is not None
     assert str(broker.group("billing").explain()).splitlines()[1:] == [
         "  no committed offsets",
-        "  orders-0: offset 7 is pending: transaction tx-1 (producer 0) is Ongoing; "
-        "aborted 2026-01-01 00:01:10 unless it ends before (TX-23)",
+        f"  orders-0: offset 7 is pending: {HELD}",
     ]
     broker.clock.set(pending.pass_ms - 1)
     assert len(broker.group("billing").explain().pending) == 1
