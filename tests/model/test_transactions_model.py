@@ -241,7 +241,7 @@ class TransactionsMachine(RuleBasedStateMachine):
             return
         try:
             self.world.heal()
-            self.world.advance(2 * TIMEOUT_MS)
+            self.world.advance(self.world.set_back_ms + 2 * TIMEOUT_MS)  # a timeout counts from the start's time of day
             self.world.sleep(30_000)
             self._check_ended()
             self._check_values()

@@ -40,6 +40,7 @@ class World:
         self._clients: dict[tuple[str, int], ScriptedClient] = {}
         self._steps: list[dict[str, Any]] = []
         self.requests = 0
+        self.set_back_ms = 0
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
@@ -108,6 +109,7 @@ class World:
     def step_back(self, ms: int) -> None:
         """The time of day moves back."""
         self.note("set the clock back", ms=ms)
+        self.set_back_ms += ms
         self.broker.clock.step_back(ms=ms)
 
     def move(self, topic: str, index: int, to: int) -> None:
