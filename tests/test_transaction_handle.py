@@ -44,10 +44,11 @@ def test_an_id_that_nobody_knows(broker: VirtualBroker) -> None:
 
 def test_where_it_is_stored(broker: VirtualBroker, producer: ScriptedClient) -> None:
     """Partition and coordinator are the same before the topic is made and after it."""
-    before = (broker.transaction("tx-2").state_partition, broker.transaction("tx-2").coordinator_id)
+    coordinator = broker.transaction_coordinator("tx-2")
+    before = (coordinator.partition, coordinator.node_id)
     with VirtualBroker() as fresh:
-        expected = fresh.transaction("tx-2")
-        assert (expected.state_partition, expected.coordinator_id) == before
+        expected = fresh.transaction_coordinator("tx-2")
+        assert (expected.partition, expected.node_id) == before
 
     found = producer.find_coordinator("tx-2", key_type="transaction").coordinators[0]
     assert found.node_id == before[1]
@@ -132,7 +133,9 @@ def test_a_partition_whose_leader_was_killed_is_waited_for() -> None:
     """The transaction is not complete before the leader is back; `explain` names the partition."""
     with VirtualBroker(nodes=3, config={"fakebroker.transaction.markers.delay.ms": 500}) as broker:
         producer = a_producer(broker)
-        others = [node.node_id for node in broker.nodes if node.node_id != broker.transaction("tx-1").coordinator_id]
+        others = [
+            node.node_id for node in broker.nodes if node.node_id != broker.transaction_coordinator("tx-1").node_id
+        ]
         broker.create_topic("orders", replication_factor=1)
         broker.topic("orders").partition(0).reassign([others[0]])
         producer.produce_to_leader(others[0])
@@ -258,7 +261,7 @@ class _Producer:
 
     def __init__(self, broker: VirtualBroker) -> None:
         self._broker = broker
-        self.client = broker.client("producer", node_id=broker.transaction("tx-1").coordinator_id)
+        self.client = broker.client("producer", node_id=broker.transaction_coordinator("tx-1").node_id)
 
     def produce_to_leader(self, node_id: int) -> None:
         """Produce a record of the transaction to orders-0, which the node leads."""

@@ -67,7 +67,14 @@ class Stage:
 
     def seen(self) -> Any:
         """What the broker is now."""
-        shown = [self.broker.topics, self.broker.groups, self.broker.nodes, self.broker.faults, self.broker.clock]
+        shown = [
+            self.broker.topics,
+            self.broker.groups,
+            self.broker.transactions,
+            self.broker.nodes,
+            self.broker.faults,
+            self.broker.clock,
+        ]
         return plain(self.broker, shown), plain(self.broker, list(self.broker.journal.requests()))
 
 
@@ -83,6 +90,16 @@ def plain(broker: Broker, value: Any) -> Any:
 def done(action: Callable[..., object], *args: Any, **kwargs: Any) -> None:
     """A call for what it does; it gives nothing to compare, e.g. a fault of a network."""
     action(*args, **kwargs)
+
+
+def producing(stage: Stage) -> ScriptedClient:
+    """A producer of the transactional id "tx-1", at its coordinator; with protocol 1, whose transaction has begun."""
+    node_id = stage.broker.transaction_coordinator("tx-1").node_id
+    client = stage.broker.client("producer", node_id=node_id)
+    client.find_coordinator("tx-1", key_type="transaction")
+    client.init_producer_id("tx-1", transaction_protocol=1)
+    client.add_partitions_to_txn([("orders", 1)])
+    return client
 
 
 def with_fault(stage: Stage) -> Any:
@@ -167,6 +184,31 @@ CALLS: dict[str, Call] = {
     "coordinator.move": lambda b, s: (b.coordinator("billing").move(s.other), s.member.heartbeat().error_code),
     "coordinator.zombie": lambda b, s: (b.coordinator("billing").zombie(60), s.member.heartbeat().error_code),
     "coordinator.load": lambda b, s: (b.coordinator("billing").load(60), s.member.heartbeat().error_code),
+    "transactions": lambda b, s: (producing(s), b.transactions)[1],
+    "transaction": lambda b, s: (producing(s), b.transaction("tx-1"))[1],
+    "transaction.transitions": lambda b, s: (producing(s), b.transaction("tx-1").transitions)[1],
+    "transaction.explain": lambda b, s: (producing(s), b.transaction("tx-1").explain())[1],
+    "transaction.abort": lambda b, s: (producing(s), b.transaction("tx-1").abort("the test"))[1],
+    "transaction.wait": lambda b, s: (
+        producing(s).commit_transaction().error_code,
+        b.transaction("tx-1").wait("CompleteCommit", timeout_s=5),
+    )[1],
+    "transaction_coordinator": lambda b, _: b.transaction_coordinator("tx-1"),
+    "transaction_coordinator.move": lambda b, s: (
+        p := producing(s),
+        b.transaction_coordinator("tx-1").move(b.transaction_coordinator("tx-1").node_id % NODES + 1),
+        p.commit_transaction().error_code,
+    )[2],
+    "transaction_coordinator.zombie": lambda b, s: (
+        p := producing(s),
+        b.transaction_coordinator("tx-1").zombie(60),
+        p.find_coordinator("tx-1", key_type="transaction").coordinators[0].node_id,
+    )[2],
+    "transaction_coordinator.load": lambda b, s: (
+        p := producing(s),
+        b.transaction_coordinator("tx-1").load(60),
+        p.commit_transaction().error_code,
+    )[2],
     "nodes": lambda b, _: b.nodes,
     "add_node": lambda b, _: b.add_node("z"),
     "node": lambda b, s: b.node(s.other),

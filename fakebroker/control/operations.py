@@ -107,7 +107,7 @@ OPERATIONS = (
     Operation("POST", "/coordinators/{group_id}/move", "coordinator.move", {"to": 2}),
     Operation("POST", "/coordinators/{group_id}/zombie", "coordinator.zombie", {"for_s": 3.0}),
     Operation("POST", "/coordinators/{group_id}/load", "coordinator.load", {"for_s": 5.0}),
-    # Transactions
+    # Transactions and their coordinators
     Operation("GET", "/transactions", "transactions"),
     Operation("GET", "/transactions/{transactional_id}", "transaction"),
     Operation("GET", "/transactions/{transactional_id}/transitions", "transaction.transitions"),
@@ -119,6 +119,14 @@ OPERATIONS = (
         "transaction.wait",
         {"state": "CompleteCommit"},
         gives="transaction",
+    ),
+    Operation("GET", "/transaction_coordinators/{transactional_id}", "transaction_coordinator"),
+    Operation("POST", "/transaction_coordinators/{transactional_id}/move", "transaction_coordinator.move", {"to": 2}),
+    Operation(
+        "POST", "/transaction_coordinators/{transactional_id}/zombie", "transaction_coordinator.zombie", {"for_s": 3.0}
+    ),
+    Operation(
+        "POST", "/transaction_coordinators/{transactional_id}/load", "transaction_coordinator.load", {"for_s": 5.0}
     ),
     # Nodes
     Operation("GET", "/nodes", "nodes"),

@@ -1,37 +1,44 @@
-"""A group's coordinator as a test sees it: where it is, moving it, making it load, letting it become a zombie."""
+"""Coordinators of groups and of transactions as a test sees them: where one is, moving it, making it load its log,
+letting it become a zombie.
+"""
 
-from typing import TYPE_CHECKING
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar
 
 from fakebroker.arguments import LONGEST_S
 from fakebroker.core import broker_life, elections
-from fakebroker.core.topics import CONSUMER_OFFSETS
+from fakebroker.core.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from fakebroker.errors import InvalidArgument
+from fakebroker.handles.finding_transactions import expected_coordinator
 from fakebroker.handles.handle import Handle
 from fakebroker.handles.node import known_node
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
+    from fakebroker.core.coordinator.coordinator import GroupCoordinator
+    from fakebroker.core.node import Node
     from fakebroker.core.topics import Partition
+    from fakebroker.core.transactions.coordinator import TransactionCoordinator
     from fakebroker.handles.access import EngineAccess
 
 
-class CoordinatorHandle(Handle):
-    """The coordinator of a group: the node that leads the group's partition of `__consumer_offsets`."""
+class PartitionLeaderHandle(Handle):
+    """The leader of a partition of an internal topic: the coordinator of all that is stored there."""
 
-    def __init__(self, access: "EngineAccess", group_id: str) -> None:
-        super().__init__(access)
-        self.group_id = group_id
+    _field: ClassVar[str]
+    """The argument that says whose coordinator is meant."""
+    _topic: ClassVar[str]
 
     @property
     def node_id(self) -> int:
         """The coordinator's node, -1 when there is none. Before the first client asks: the one that it will be."""
-        return self._with_cluster(lambda cluster, _now: cluster.expected_coordinator(self.group_id)[1])
+        return self._with_cluster(lambda cluster, _now: self._expected(cluster)[1])
 
     @property
     def partition(self) -> int:
-        """The partition of `__consumer_offsets` that holds the group, or will hold it."""
-        return self._with_cluster(lambda cluster, _now: cluster.expected_coordinator(self.group_id)[0])
+        """The partition of its internal topic that holds what it coordinates, or will hold it."""
+        return self._with_cluster(lambda cluster, _now: self._expected(cluster)[0])
 
     def move(self, to: int) -> None:
         """Another node leads the partition: parked requests get NOT_COORDINATOR, and the new leader loads the log.
@@ -46,8 +53,8 @@ class CoordinatorHandle(Handle):
 
         Until then it answers by its old state: Heartbeat 0, OffsetFetch the old offsets, FindCoordinator itself. What
         it writes is lost; such requests, and heartbeats after the first of them, are answered COORDINATOR_NOT_AVAILABLE
-        after `offsets.commit.timeout.ms` (5 s), or NOT_COORDINATOR as soon as it learns (CLU-40 to CLU-43). `to` is the
-        new leader, the next replica in sync unless given.
+        after `offsets.commit.timeout.ms` (5 s), of a transactional id after `request.timeout.ms`, or NOT_COORDINATOR as
+        soon as it learns (CLU-40 to CLU-43). `to` is the new leader, the next replica in sync unless given.
 
         Raises InvalidArgument for a time that cannot be and when no other node could lead.
         """
@@ -82,26 +89,94 @@ class CoordinatorHandle(Handle):
         if old is None or not old.is_running or (to or next(iter(others), None)) not in others:
             seen = ", ".join(map(str, others)) or "none"
             by = "" if to is None else f" by node {to}"
-            text = f"the coordinator of group {self.group_id} cannot be replaced{by}: other replicas in sync are {seen}"
+            text = f"the coordinator of {self._what} cannot be replaced{by}: other replicas in sync are {seen}"
             raise InvalidArgument("to", to, text)
-        old.coordinator.shard(self.group_id, now)
+        self._coordinator_of(old).shard(self._key, now)
         broker_life.become_zombie(cluster, old, partition, to or others[0], for_ms, now)
 
     def _check_alive(self, cluster: "Cluster", to: int) -> None:
         node = known_node(cluster, "to", to)
         if node.is_fenced:
-            raise InvalidArgument("to", to, f"node {to} is {node.state}, and cannot coordinate groups")
+            raise InvalidArgument("to", to, f"node {to} is {node.state}, and cannot coordinate anything")
 
     def _load(self, cluster: "Cluster", now: Instant, for_ms: int) -> None:
         partition = self._partition(cluster)
         node = cluster.nodes.get(partition.leader)
         if node is None or not node.is_running:
-            text = f"{CONSUMER_OFFSETS}-{partition.index} has no leader that could load it"
-            raise InvalidArgument("group_id", self.group_id, text)
-        node.coordinator.load(partition.index, now, for_ms)
+            text = f"{self._topic}-{partition.index} has no leader that could load it"
+            raise InvalidArgument(self._field, self._key, text)
+        self._coordinator_of(node).load(partition.index, now, for_ms)
 
     def _partition(self, cluster: "Cluster") -> "Partition":
-        return cluster.group_partition(self.group_id)
+        return cluster.coordinator_partition(self._topic, self._key)
+
+    @property
+    @abstractmethod
+    def _key(self) -> str:
+        """What is coordinated, by its id."""
+
+    @property
+    @abstractmethod
+    def _what(self) -> str:
+        """The same in words."""
+
+    @abstractmethod
+    def _expected(self, cluster: "Cluster") -> tuple[int, int]:
+        """The partition and its leader, -1 for none. Makes no topic."""
+
+    @abstractmethod
+    def _coordinator_of(self, node: "Node") -> "GroupCoordinator | TransactionCoordinator":
+        """The coordinator of this kind on a node."""
+
+
+class CoordinatorHandle(PartitionLeaderHandle):
+    """The coordinator of a group: the node that leads the group's partition of `__consumer_offsets`."""
+
+    _field = "group_id"
+    _topic = CONSUMER_OFFSETS
+
+    def __init__(self, access: "EngineAccess", group_id: str) -> None:
+        super().__init__(access)
+        self.group_id = group_id
+
+    @property
+    def _key(self) -> str:
+        return self.group_id
+
+    @property
+    def _what(self) -> str:
+        return f"group {self.group_id}"
+
+    def _expected(self, cluster: "Cluster") -> tuple[int, int]:
+        return cluster.expected_coordinator(self.group_id)
+
+    def _coordinator_of(self, node: "Node") -> "GroupCoordinator":
+        return node.coordinator
+
+
+class TransactionCoordinatorHandle(PartitionLeaderHandle):
+    """The coordinator of a transactional id: the node that leads its partition of `__transaction_state`."""
+
+    _field = "transactional_id"
+    _topic = TRANSACTION_STATE
+
+    def __init__(self, access: "EngineAccess", transactional_id: str) -> None:
+        super().__init__(access)
+        self.transactional_id = transactional_id
+
+    @property
+    def _key(self) -> str:
+        return self.transactional_id
+
+    @property
+    def _what(self) -> str:
+        return f"transactional id {self.transactional_id}"
+
+    def _expected(self, cluster: "Cluster") -> tuple[int, int]:
+        return expected_coordinator(cluster, self.transactional_id)
+
+    def _coordinator_of(self, node: "Node") -> "TransactionCoordinator":
+        return node.transactions
 
 
 def duration_ms(field: str, seconds: float) -> int:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fakebroker.engine.engine import Engine
     from fakebroker.engine.server import EngineServer
     from fakebroker.handles.clock import ClockHandle
-    from fakebroker.handles.coordinator import CoordinatorHandle
+    from fakebroker.handles.coordinator import CoordinatorHandle, TransactionCoordinatorHandle
     from fakebroker.handles.fault import FaultHandle, IncomingRequest
     from fakebroker.handles.group import GroupHandle
     from fakebroker.handles.journal import JournalHandle
@@ -107,6 +107,13 @@ class Powers(ABC):
 
         check_text("transactional_id", transactional_id)
         return TransactionHandle(self, transactional_id)
+
+    def transaction_coordinator(self, transactional_id: str) -> "TransactionCoordinatorHandle":
+        """The coordinator of a transactional id."""
+        from fakebroker.handles.coordinator import TransactionCoordinatorHandle
+
+        check_text("transactional_id", transactional_id)
+        return TransactionCoordinatorHandle(self, transactional_id)
 
     @property
     def transactions(self) -> "list[TransactionHandle]":

@@ -8,7 +8,7 @@ from fakebroker.core.events import TransactionTransition
 from fakebroker.core.transactions.explain import TransactionExplanation, explain, shard_of
 from fakebroker.core.transactions.states import ENDING, TransactionState
 from fakebroker.errors import ErrorCode, InvalidArgument, KafkaError
-from fakebroker.handles.finding_transactions import expected_coordinator, find_transaction
+from fakebroker.handles.finding_transactions import find_transaction
 from fakebroker.handles.handle import WAIT_S, Handle
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import TopicPartition
@@ -89,16 +89,6 @@ class TransactionHandle(Handle):
     def due_ms(self) -> int | None:
         """The time of day from which an Ongoing transaction is overdue, and is aborted at the next look (TX-23)."""
         return self._ask(lambda transaction: transaction.due_ms, None)
-
-    @property
-    def state_partition(self) -> int:
-        """The partition of `__transaction_state` that holds the transactional id, or will hold it."""
-        return self._with_cluster(lambda cluster, _: expected_coordinator(cluster, self.transactional_id)[0])
-
-    @property
-    def coordinator_id(self) -> int:
-        """The node that coordinates it, -1 when there is none. Before the first client asks: the one that will."""
-        return self._with_cluster(lambda cluster, _: expected_coordinator(cluster, self.transactional_id)[1])
 
     def explain(self) -> TransactionExplanation:
         """What becomes of it if nobody does anything: when it is aborted, what it waits for, when it is forgotten.

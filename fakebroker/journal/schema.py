@@ -159,10 +159,6 @@ MEANINGS = {
     "members": "how many members it has",
     "subscribed_topics": "the topics that its members subscribe to; null if that cannot be known",
     "state_ms": "`wall_ms` when the group entered its state, -1 if unknown",
-    "transactional_id": "the transactional id",
-    "producer_id": "the id of the producer that may write in transactions of this id",
-    "producer_epoch": "its epoch; producers with a lower one are fenced",
-    "partitions": "how many partitions are in the transaction",
     "error": "the exception's class",
     "message": "the exception's text",
 }  # fmt: skip

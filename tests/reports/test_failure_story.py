@@ -55,3 +55,25 @@ def test_expired_offsets_are_told_with_their_rule(broker: FakeBroker) -> None:
     told = next(line for line in broker.story().splitlines() if "expired" in line)
     assert "simple: offsets expired: orders-0 at 7 (EX-3), orders-1 at 7 (EX-3)" in told
     assert told.endswith("and 3 more")
+
+
+def test_transactions_are_told_apart_and_open_ones_again(broker: FakeBroker) -> None:
+    """Their changes of state have a list of their own; those that are open, and until when, come after it."""
+    a, b = broker.client("a"), broker.client("b")
+    for client, transactional_id in ((a, "tx-1"), (b, "tx-2")):
+        client.find_coordinator(transactional_id, key_type="transaction")
+        client.init_producer_id(transactional_id)
+        client.produce("orders", 3, ["x"], transactional=True)
+    a.abort_transaction()
+    broker.transaction("tx-1").wait("CompleteAbort")
+    lines = broker.story().splitlines()
+    told, still_open = lines.index("transactions:"), lines.index("open transactions:")
+
+    assert lines[told + 1].endswith(
+        "tx-1: Empty -> Empty, producer 0 epoch 0, 0 partitions (InitProducerId gave epoch 0)"
+    )
+    assert lines[still_open - 1].endswith(
+        "tx-1: PrepareAbort -> CompleteAbort, producer 0 epoch 1, 0 partitions (all markers are written)"
+    )
+    assert lines[still_open + 1].startswith("  tx-2: Ongoing, orders-3, overdue 20")
+    assert lines[still_open + 2 :] == []

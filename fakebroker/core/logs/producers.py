@@ -218,12 +218,12 @@ class Producers:
             state.epoch = batch.producer_epoch
             state.batches.clear()
         last_offset = first_offset + batch.last_offset_delta
-        state.batches.append(
-            WrittenBatch(batch.base_sequence, batch.last_sequence, first_offset, last_offset, max_timestamp_ms)
-        )
-        if len(state.batches) > _WINDOW:
-            del state.batches[0]
-        is_earlier = len(state.batches) == 1 or max_timestamp_ms < state.last_timestamp_ms
+        batches = state.batches
+        written = batch.base_sequence, batch.last_sequence, first_offset, last_offset, max_timestamp_ms
+        batches.append(tuple.__new__(WrittenBatch, written))  # as WrittenBatch(*written), in half the time
+        if len(batches) > _WINDOW:
+            del batches[0]
+        is_earlier = len(batches) == 1 or max_timestamp_ms < state.last_timestamp_ms
         state.last_timestamp_ms = max_timestamp_ms
         if batch.is_transactional:
             if self._verifications:
@@ -306,7 +306,10 @@ class Producers:
 
     @staticmethod
     def _repeated(state: ProducerState, batch: BatchHeader) -> WrittenBatch | None:
-        if batch.producer_epoch != state.epoch:
+        batches, first = state.batches, batch.base_sequence
+        if batch.producer_epoch != state.epoch or not batches:
             return None
-        wanted = batch.base_sequence, batch.last_sequence
-        return next((b for b in state.batches if (b.first_sequence, b.last_sequence) == wanted), None)
+        if first == (batches[-1].last_sequence + 1) & _SEQUENCE_MASK:
+            return None  # it goes on, as nearly all do: the few that are remembered never take all sequences
+        wanted = first, batch.last_sequence
+        return next((b for b in batches if (b.first_sequence, b.last_sequence) == wanted), None)

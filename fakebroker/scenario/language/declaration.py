@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_origin
 from fakebroker.client.steps import ClientSteps
 from fakebroker.durations import DURATION, duration_ms
 from fakebroker.handles.clock import ClockHandle
-from fakebroker.handles.coordinator import CoordinatorHandle
+from fakebroker.handles.coordinator import CoordinatorHandle, TransactionCoordinatorHandle
 from fakebroker.handles.fault import FaultHandle
 from fakebroker.handles.group import GroupHandle
 from fakebroker.handles.hold import HoldHandle
@@ -61,6 +61,7 @@ NOT_IN_SCENARIOS: dict[str, str] = {
     "Powers.group": "the word `group`",
     "Powers.coordinator": "the word `coordinator`",
     "Powers.transaction": "the word `transaction`",
+    "Powers.transaction_coordinator": "the word `transaction_coordinator`",
     "Powers.node": "the word `node`",
     "Powers.journal": "the word `journal`",
     "Powers.fault": "the word `fault`",
@@ -121,6 +122,13 @@ _WORDS = (
     Word("group", "a consumer group", GroupHandle, "group", (("group_id", TEXT),)),
     Word("coordinator", "the coordinator of a group", CoordinatorHandle, "coordinator", (("group_id", TEXT),)),
     Word("transaction", "a transactional id", TransactionHandle, "transaction", (("transactional_id", TEXT),)),
+    Word(
+        "transaction_coordinator",
+        "the coordinator of a transactional id",
+        TransactionCoordinatorHandle,
+        "transaction_coordinator",
+        (("transactional_id", TEXT),),
+    ),
     Word("node", "one broker of the cluster", NodeHandle, "node", (("node_id", WHOLE),)),
     Word("fault", "a fault that is set, or was given a name", FaultHandle, "fault", (("", TEXT),), is_saved=True),
     Word("hold", "a hold of a group's joins or syncs", HoldHandle, "hold", (("", TEXT),), is_saved=True),

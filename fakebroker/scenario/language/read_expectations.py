@@ -37,6 +37,7 @@ SUBJECTS: Mapping[str, str] = {
     "partition": "a partition (orders-0)",
     "coordinator": "the coordinator of a group",
     "transaction": "a transactional id",
+    "transaction_coordinator": "the coordinator of a transactional id",
     "node": "a broker by its number",
     "fault": "a fault by the name that `as` gave it",
     "hold": "a hold by the name that `as` gave it",

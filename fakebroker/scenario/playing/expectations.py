@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Json = Any
 LAST_SHOWN = 6
+_OF_POWERS = ("group", "topic", "coordinator", "transaction", "transaction_coordinator", "node")
 _COLUMNS = {"timestamp": "timestamp_ms"}
 
 
@@ -62,7 +63,7 @@ class Expectations:
         if subject == "clock":
             return powers.clock
         find: Callable[..., Any] | None = getattr(powers, subject, None)
-        if subject not in ("group", "topic", "coordinator", "transaction", "node") or find is None:
+        if subject not in _OF_POWERS or find is None:
             raise UnknownThing("expect", subject, f"{self._world.name} cannot be asked about a {subject}")
         return find(*which)
 

@@ -19,10 +19,13 @@ ARGUMENTS = {
     "fetch": {"topic": "orders", "partition": 0, "offset": 0},
     "list_offsets": {"topic": "orders", "partition": 0},
     "offset_for_leader_epoch": {"topic": "orders", "partition": 0, "leader_epoch": 0},
+    "add_partitions_to_txn": {"partitions": [("orders", 0)]},
+    "txn_offset_commit": {"offsets": {"orders-0": 1}, "group_id": "g"},
     "commit": {"offsets": {"orders-0": 1}, "group_id": "g"},
     "describe_topic": {"topic": "orders"},
     "delete_topic": {"topic": "orders"},
     **{verb: {"group_id": "g"} for verb in ("describe_group", "delete_group", "committed")},
+    "add_offsets_to_txn": {"group_id": "g"},
 }
 
 
@@ -31,7 +34,11 @@ def test_a_verb_gives_the_answer_of_its_api(verb: str) -> None:
     """The last request that it sends is of the API that the table has."""
     s = Steps()
     of_member = verb in ("rejoin", "sync", "heartbeat", "leave")
+    of_producer = verb.endswith(("_txn", "_transaction")) or verb == "txn_offset_commit"
     before = [s.join("a")] if of_member or verb == "join" else []
+    if of_producer:
+        before = [s.do("a", "find_coordinator", key="tx-1", key_type="transaction")]
+        before += [s.do("a", "init_producer_id", transactional_id="tx-1", transaction_protocol=1)]
     played = play(*before, *([] if verb == "join" else [s.do("a", verb, **ARGUMENTS.get(verb, {}))]))
 
     assert played.problems == []
