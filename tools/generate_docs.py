@@ -39,6 +39,7 @@ from tools.scenario_differences import fidelity_page
 from tools.scenario_language_page import scenario_language_page
 from tools.scenario_pages import README, scenarios_page
 from tools.tables_page import tables_page
+from tools.transaction_page import transaction_states_page
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -184,6 +185,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "settings.md": settings_page,
     "releases.md": releases_page,
     "groups.md": partial(groups_page, _NOTE),
+    "transaction-states.md": partial(transaction_states_page, _NOTE),
     "openapi.json": openapi_document,
     "fidelity.md": fidelity_page,
     "python-api.md": partial(python_api_page, _NOTE),

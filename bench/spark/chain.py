@@ -11,14 +11,12 @@ from tempfile import mkdtemp
 from typing import Any
 
 from bench.spark.records import parquet_of
-from fakebroker.history.reading import files_of
+from fakebroker.history.decode_on_spark import decoded_on_spark
 from fakebroker.pipeline.build import make_tables
 from fakebroker.pipeline.engines import SparkEngine
 from fakebroker.pipeline.progress import Progress
 from fakebroker.pipeline.publish import staging
 from fakebroker.pipeline.session import spark_session
-from fakebroker.pipeline.sources.history import history_frame
-from fakebroker.pipeline.sources.repeats import known_of
 from fakebroker.pipeline.tables.retention_losses import DAY_MS, WhatifOptions
 
 RETENTIONS = tuple(days * DAY_MS for days in (1, 3, 7, 10, 14))
@@ -34,8 +32,8 @@ def measure(records: int, cores: int = 2) -> tuple[float, float]:
     try:
         with staging(SparkEngine(session), Path(mkdtemp()) / "out", Progress(io.StringIO())) as stage:
             began_s = time.perf_counter()
-            options = known_of(files_of([folder]))
-            frames: dict[str, Any] = {"decoded": history_frame(session, paths=[folder], source="bench")}
+            frames: dict[str, Any] = {}
+            frames["decoded"], _, options = decoded_on_spark(stage, [str(folder)], None, "bench", may_repeat=False)
             make_tables(stage, _DECODED, frames, options)
             make_tables(stage, ["group_states"], frames)
             decoded_s = time.perf_counter()

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from fakebroker.core.topics import TRANSACTION_STATE
-from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.listeners import Address, Listener
 
@@ -98,11 +96,10 @@ class Call:
     def transaction_shard(self, transactional_id: str) -> "TransactionShard":
         """The coordinator's data of the transactional id's partition, on the node that was asked.
 
-        Raises KafkaError COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE or NOT_COORDINATOR as `shard` does;
-        NOT_COORDINATOR also before the first FindCoordinator has made the topic (PI-4).
+        Raises KafkaError COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE or NOT_COORDINATOR, as `shard` does.
+        MOCK: the topic of states is made by any first request, where Kafka answers NOT_COORDINATOR until somebody asked
+        for the coordinator (PI-4).
         """
-        if self.cluster.topics.get(TRANSACTION_STATE) is None:
-            raise KafkaError(ErrorCode.NOT_COORDINATOR, f"there is no {TRANSACTION_STATE}")
         return self.node.transactions.shard(transactional_id, self.now)
 
     def reply(self, response: "Message") -> None:

@@ -96,7 +96,9 @@ def handle(call: Call, request: ProduceRequest) -> ProduceResponse | None:
     batches = [(part.partition, part.batch) for topic in plan.parts for part in topic if part.partition is not None]
     transaction = ProducedTransaction(call, request.transactional_id, batches)
     if transaction.has_several_producers:
-        failure = AppendErrorContent(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "batches of several producers")
+        failure = AppendErrorContent(
+            ErrorCode.INVALID_PRODUCER_ID_MAPPING, "batches of several producers", show_message=True
+        )
         plan = plan.failed(failure)
     steps = _each_partition(call, request, plan, transaction)
     if not transaction.has_several_producers:

@@ -68,12 +68,13 @@ class ProducedTransaction:
 
         def take(codes: Mapping[TopicPartition, ErrorCode]) -> None:
             self._codes, self.is_answered = codes, True
+            self._begin_verifications()  # anew: the marker may have come that was waited for (TX-13)
             if is_late:
                 on_late_answer()
 
-        asked = self._begin_verifications()
-        if not asked:
-            take({})
+        self._begin_verifications()
+        if not self._verifications:
+            self.is_answered = True
             return
         producer = next((header.producer_id, header.producer_epoch) for header in self._headers.values())
         longest_ms = call.node.settings.get_int("add.partitions.to.txn.retry.backoff.max.ms")
@@ -81,7 +82,7 @@ class ProducedTransaction:
             call.node,
             self._transactional_id,
             Producer(*producer),
-            asked,
+            [TopicPartition(partition.topic.name, partition.index) for partition in self._verifications],
             adds=self._is_tv2,
             retry_ms=longest_ms if self._is_tv2 else None,
             answer=take,
@@ -89,9 +90,8 @@ class ProducedTransaction:
         )
         is_late = True
 
-    def _begin_verifications(self) -> list[TopicPartition]:
-        """The partitions to ask for. Those that this broker does not lead are refused later, without a question."""
-        asked = []
+    def _begin_verifications(self) -> None:
+        """For the partitions to ask for. Those that this broker does not lead are refused later, without a question."""
         for partition, header in self._headers.items() if self._is_verifying else ():
             producers = partition.log.producers
             if producers.is_in_transaction(header.producer_id, header.producer_epoch):
@@ -99,8 +99,6 @@ class ProducedTransaction:
             if not partition.error_for_access(self._call.node.id):
                 begun = producers.begin_verification(header, self._call.now.wall_ms, is_tv2=self._is_tv2)
                 self._verifications[partition] = begun
-                asked.append(TopicPartition(partition.topic.name, partition.index))
-        return asked
 
     def error_of(self, partition: "Partition") -> AppendErrorContent | None:
         """Why nothing may be appended to a partition of the request, None if the coordinator has no objection."""

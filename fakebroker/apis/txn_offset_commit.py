@@ -8,6 +8,7 @@ TV2: it adds the partition of `__consumer_offsets` to the transaction, which may
 from collections.abc import Callable, Mapping
 
 from fakebroker.apis.call import Call
+from fakebroker.apis.replicated import when_replicated
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.offsets.commit_rules import error_for_txn_commit
@@ -35,7 +36,7 @@ def handle(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitRespon
     Without a partition that exists no coordinator is asked (TO-6).
     """
     if not any(_exists(call, topic.name, entry) for topic in request.topics for entry in topic.partitions):
-        return _answer(request, lambda _topic, _entry: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return _answer(call, request, lambda _topic, _entry: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if not request.group_id:
         return _refuse(call, request, ErrorCode.INVALID_GROUP_ID)
     try:
@@ -51,6 +52,7 @@ def handle(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitRespon
 def _refuse(call: Call, request: TxnOffsetCommitRequest, code: ErrorCode) -> TxnOffsetCommitResponse:
     """`code` for every partition that exists."""
     return _answer(
+        call,
         request,
         lambda topic, entry: code if _exists(call, topic, entry) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     )
@@ -72,7 +74,9 @@ def _verify(call: Call, request: TxnOffsetCommitRequest, shard: Shard) -> None:
 
     def answer(codes: Mapping[TopicPartition, ErrorCode]) -> None:
         code = codes[partition]
-        call.reply(_refuse(call, request, _as_sent(call, code)) if code else _commit(call, request))
+        response = _refuse(call, request, _as_sent(call, code)) if code else _commit(call, request)
+        if response is not None:
+            call.reply(response)
 
     ask_coordinator(
         call.node,
@@ -99,47 +103,71 @@ def _as_sent(call: Call, code: ErrorCode) -> ErrorCode:
     return code
 
 
-def _commit(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
-    """The group and each partition are checked; what is accepted is stored."""
+def _commit(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse | None:
+    """The group and each partition are checked; what is accepted is stored, and answered when replicas have it."""
     try:
         shard, group = _admit(call, request)
     except KafkaError as error:
         return _refuse(call, request, error.code)
     offsets: list[StoredOffset] = []
-    response = _answer(request, lambda topic, entry: _accept(call, shard, topic, entry, offsets))
-    if offsets:
-        try:
-            shard.commit_pending(group, (request.producer_id, request.producer_epoch), offsets, call.now)
-        except KafkaError as error:
-            _replace_none(response, error.code)
-    return response
+    response = _answer(call, request, lambda topic, entry: _accept(call, shard, topic, entry, offsets))
+    if not offsets:
+        return response
+    try:
+        shard.commit_pending(group, (request.producer_id, request.producer_epoch), offsets, call.now)
+    except KafkaError as error:
+        return _replace_none(response, error.code)
+    return when_replicated(call, shard, response, lambda code: _replace_none(response, code))
 
 
-def _replace_none(response: TxnOffsetCommitResponse, code: ErrorCode) -> None:
+def _replace_none(response: TxnOffsetCommitResponse, code: ErrorCode) -> TxnOffsetCommitResponse:
     """Put `code` on every partition that was accepted: nothing could be stored (OC-14)."""
     for topic in response.topics:
         for entry in topic.partitions:
             entry.error_code = entry.error_code or code
+    return response
 
 
 def _answer(
-    request: TxnOffsetCommitRequest, code_of: Callable[[str, TxnOffsetCommitRequestPartition], ErrorCode]
+    call: Call,
+    request: TxnOffsetCommitRequest,
+    code_of: Callable[[str, TxnOffsetCommitRequestPartition], ErrorCode],
 ) -> TxnOffsetCommitResponse:
-    """Every partition of the request with the code that `code_of(topic name, entry)` gives."""
-    return TxnOffsetCommitResponse(
-        topics=[
-            TxnOffsetCommitResponseTopic(
-                name=topic.name,
-                partitions=[
-                    TxnOffsetCommitResponsePartition(
-                        partition_index=entry.partition_index, error_code=code_of(topic.name, entry)
-                    )
-                    for entry in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
+    """Every partition of the request with the code that `code_of(topic name, entry)` gives.
+
+    A topic that the request names twice is answered once if any partition does not exist, and in 3.9.1 always (OC-15,
+    OC-22).
+    """
+    topics = [
+        TxnOffsetCommitResponseTopic(
+            name=topic.name,
+            partitions=[
+                TxnOffsetCommitResponsePartition(
+                    partition_index=entry.partition_index, error_code=code_of(topic.name, entry)
+                )
+                for entry in topic.partitions
+            ],
+        )
+        for topic in request.topics
+    ]
+    if not call.cluster.behaviours.commits_answer_duplicates or _names_an_unknown(topics):
+        topics = _merged(topics)
+    return TxnOffsetCommitResponse(topics=topics)
+
+
+def _names_an_unknown(topics: list[TxnOffsetCommitResponseTopic]) -> bool:
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return any(entry.error_code == unknown for topic in topics for entry in topic.partitions)
+
+
+def _merged(topics: list[TxnOffsetCommitResponseTopic]) -> list[TxnOffsetCommitResponseTopic]:
+    """One entry for each topic."""
+    by_name: dict[str, TxnOffsetCommitResponseTopic] = {}
+    for topic in topics:
+        known = by_name.setdefault(topic.name, topic)
+        if known is not topic:
+            known.partitions += topic.partitions
+    return list(by_name.values())
 
 
 def _exists(call: Call, topic_name: str, entry: TxnOffsetCommitRequestPartition) -> bool:

@@ -78,7 +78,7 @@ class Partition:
     @property
     def min_isr(self) -> int:
         """How many replicas have to be in sync (`min.insync.replicas`): never more than there are."""
-        return min(self.topic.config.get_int("min.insync.replicas"), len(self.replicas))
+        return min(self.topic.config.log.min_insync_replicas, len(self.replicas))
 
     def forget_log(self) -> None:
         """The topic is deleted: its records go."""

@@ -86,7 +86,7 @@ def _publish(asked: _Asked, *, may_repeat: bool) -> str:
             _store_log_ends(stage, frames, source, bootstrap)
         made = stage.made
         about = {
-            "rows_in": sum(made[name] for name in _FROM_DECODED) if rows_in is None else rows_in,
+            "rows_in": rows_in,
             "rejected": made["rejects"],
             "paths": [bootstrap] if bootstrap else list(paths),
         }
@@ -95,23 +95,14 @@ def _publish(asked: _Asked, *, may_repeat: bool) -> str:
 
 def _decoded(
     stage: "Staging", paths: tuple[str, ...], source: str | None, bootstrap: str | None, *, may_repeat: bool
-) -> "tuple[Any, int | None, DecodedOptions | None]":
-    """The table `decoded`, how many rows it has if that is known, and for Spark what else is known of it."""
+) -> "tuple[Any, int, DecodedOptions | None]":
+    """The rows of `decoded` that tables are to be made of, how many were read, and for Spark what is known of them."""
     if stage.engine.name == "python":
         rows = list(_rows(paths, source, bootstrap))
         return rows, len(rows), None
-    from fakebroker.pipeline.sources.history import history_frame
-    from fakebroker.pipeline.sources.repeats import known_of_paths
-    from fakebroker.pipeline.tables.decoded import DecodedOptions
+    from fakebroker.history.decode_on_spark import decoded_on_spark
 
-    session: Any = stage.engine.session  # type: ignore[attr-defined]
-    options = DecodedOptions(may_repeat=False) if bootstrap else known_of_paths(paths)
-    options = options._replace(may_repeat=options.may_repeat or may_repeat)
-    frame = history_frame(session, paths=paths, bootstrap=bootstrap, source=source)
-    if not options.may_repeat and not options.has_transactions:
-        return frame, None, options  # each table reads what it needs: that is cheaper than to store all rows first
-    kept, rows_in = stage.keep("decoded", frame)
-    return kept, rows_in, options
+    return decoded_on_spark(stage, paths, bootstrap, source, may_repeat=may_repeat)
 
 
 def _rows(paths: tuple[str, ...], source: str | None, bootstrap: str | None) -> Any:

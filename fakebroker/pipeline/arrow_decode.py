@@ -119,6 +119,7 @@ def _commits(
     values: ValueColumns,
 ) -> Any:
     """The rows of plain committed offsets."""
+    raw = raw.select([*_TAKEN_OVER, "at_ms", "is_transactional"])
     if not is_plain.all():
         chosen = np.flatnonzero(is_plain)
         rows = pa.array(chosen)

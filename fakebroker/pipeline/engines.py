@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from fakebroker.pipeline.contract import Check, Table
 from fakebroker.pipeline.rows import Rows, parquet_files, read_rows, write_rows
-from fakebroker.pipeline.spark_failures import SparkFailure
+from fakebroker.pipeline.spark_failures import not_shared
 from fakebroker.pipeline.tables import NAMES, table
 
 if TYPE_CHECKING:
@@ -170,9 +170,7 @@ class SparkEngine:
             if each.suffix != ".parquet":
                 each.unlink()
         if not parquet_files(folder):
-            raise SparkFailure(
-                f"{folder.parent} is not the same folder on all machines of the cluster: write to one that they share"
-            )
+            raise not_shared(folder)
 
     def union(self, frames: Sequence[Frame]) -> Frame:
         """The rows of all, columns matched by their names."""

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from glob import escape
 from pathlib import Path
@@ -110,6 +110,7 @@ class Staging:
         self.folder = target.parent / f".{target.name}.staging-{os.getpid()}"
         self.scratch = target.parent / f".{target.name}.scratch-{os.getpid()}"
         self.made: dict[str, int] = {}  # and how many rows were written
+        self._ahead: dict[str, Path] = {}  # where files of tables are that are stored later
         self._progress = progress
         self._published = Published(target) if (target / MANIFEST).is_file() else None
         self._kept = tuple(self._published.tables) if self._published else ()
@@ -119,6 +120,8 @@ class Staging:
         contract = table(name)
         with self._progress.stage(name) as stage:
             self.engine.store(contract, frame, self.folder / name)
+            if name in self._ahead:
+                _move_files(self._ahead.pop(name), self.folder / name)
             stage.rows = self.made[name] = count_rows(self.folder / name)
         return self.engine.load(contract, self.folder / name)
 
@@ -129,6 +132,17 @@ class Staging:
             self.engine.store(contract, frame, self.scratch / name)
             stage.rows = rows = count_rows(self.scratch / name)
         return self.engine.load(contract, self.scratch / name), rows
+
+    def write_ahead(self, name: str, ahead: str, write: Callable[[Path, Path], int]) -> tuple[Frame, int]:
+        """Let `write` fill two folders, which it makes: with rows of the table `ahead`, and with rows of `name`.
+
+        `ahead` is stored later, and its rows are added then; `name` is kept as by `keep`. Returns the rows of `name`,
+        and how many rows both folders have, which is what `write` returns.
+        """
+        with self._progress.stage(name) as stage:
+            stage.rows = rows = write(self.scratch / ahead, self.scratch / name)
+        self._ahead[ahead] = self.scratch / ahead
+        return self.engine.load(contract_of(name), self.scratch / name), rows
 
     def add(self, name: str, frame: Frame) -> Frame:
         """Add rows to a table: those that are published stay as they are, in the files in which they are."""
@@ -273,6 +287,12 @@ def _link_files(source: Path, target: Path) -> None:
             os.link(file, other)
         except OSError:
             shutil.copy2(file, other)
+
+
+def _move_files(source: Path, target: Path) -> None:
+    """Move the files of a table into the folder of others of the same table; their names are other names."""
+    for file in parquet_files(source):
+        os.rename(file, target / file.name)
 
 
 def _put_in_place(staged: Path, target: Path) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 from fakebroker.errors import FakebrokerError
@@ -20,6 +21,13 @@ _MORE_MEMORY: Final = "Spark ran out of memory: give it more, e.g. --conf spark.
 
 class SparkFailure(FakebrokerError):
     """Something failed in Spark; says what, in a line."""
+
+
+def not_shared(folder: Path) -> SparkFailure:
+    """What to raise when files that workers wrote into a folder are not there."""
+    return SparkFailure(
+        f"{folder.parent} is not the same folder on all machines of the cluster: write to one that they share"
+    )
 
 
 @contextmanager

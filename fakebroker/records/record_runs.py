@@ -47,10 +47,13 @@ def scan_run(data: bytes, at: int, index: int, count: int) -> Run | None:
 
     What costs here is the number of columns, so each is compared in the way that is cheapest for some dozen bytes.
     """
+    step, length = bytes_counted(data, at), data[at]
+    # Unlike records are told from a run by a look at one of them, nearly always.
+    last_needed = at + step * (FEWEST_IN_RUN - 1)
+    if last_needed >= len(data) or data[last_needed] != length:
+        return None
     # As many as there is room for, and of these as many as begin with the same byte of their length.
-    step = bytes_counted(data, at)
     most = min(count - index, (len(data) - at) // step, _MOST_IN_RUN)
-    length = data[at]
     lengths = data[at : at + step * most : step]
     if lengths != _ALONE[length] * most:
         most -= len(lengths.lstrip(_ALONE[length]))

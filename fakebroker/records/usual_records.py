@@ -4,7 +4,7 @@ A record is usual if it has no headers, its length, its deltas and the lengths o
 two bytes, its offset delta is its index in the batch, and everything in it is right. batch_format.py draws a record.
 
 A `Struct` reads all fields up to the length of the value at once, by the widths of the record's length, which its first
-byte tells, and of the deltas: the timestamp delta is taken to be as wide as the one before, and read again if it is not.
+byte tells, and of the deltas: the timestamp delta is taken to be as wide as the last one, and read again if it is not.
 Lengths are looked up in tables by their bytes, since arithmetic with bits costs CPython more: the sum for both bytes is
 how many bytes the varint takes together with what it counts. For bytes that are not right that is more than any batch
 has, so that one comparison finds them. Deltas of two bytes are read as one little-endian number, first + 256 * second,
@@ -15,7 +15,6 @@ where n >= 0 is 2n; of those that are right, of one byte or of two that are need
 from collections.abc import Callable
 from struct import Struct
 from struct import error as TooShort  # noqa: N812
-from typing import NamedTuple
 
 NO_DELTAS = 1 << 65, -1 << 65
 """Lowest and highest timestamp delta of no records: neither is the lowest or highest of anything."""
@@ -44,29 +43,24 @@ def bytes_counted(data: bytes, at: int) -> int:
     return _SINGLE[length] if length < 128 else _FIRST[length] + _SECOND[data[at + 1]]
 
 
-class _Widths(NamedTuple):
-    """How to read records whose timestamp delta and offset delta have certain widths."""
-
-    # Both read the last byte of the length, the deltas, the key's length and the two bytes after it.
-    unpack_short: Callable[[bytes, int], tuple[int, ...]]  # of a record whose length has one byte
-    unpack_long: Callable[[bytes, int], tuple[int, ...]]  # of one whose length has two
-    delta_mask: int
-    delta_bits: int  # what the mask leaves of a raw delta that is right and not negative
-    least_delta: int  # raw, that needs so many bytes
-    to_key: int  # how far what the key's length counts, itself included, is from the first byte if length is short
+_Unpack = Callable[[bytes, int], tuple[int, ...]]
 
 
-def _widths(long_delta: int, long_offset: int) -> _Widths:
+def _widths(long_delta: int, long_offset: int) -> tuple[_Unpack, _Unpack, int, int, int, int]:
+    """How to read records whose timestamp delta and offset delta have certain widths.
+
+    Two functions, for records whose length has one byte and two: they read the last byte of the length, the deltas, the
+    length of the key and the two bytes after it. A mask, and what it leaves of a raw delta that is right and not
+    negative; the least raw delta that needs so many bytes. How far the key's length is from the first byte of a record
+    whose length has one byte.
+    """
     fields = f"x{'BH'[long_delta]}{'BH'[long_offset]}BBB"
-    return _Widths(
-        Struct(f"<B{fields}").unpack_from,
-        Struct(f"<xB{fields}").unpack_from,
-        *((0x8081, 0x80, 0x100) if long_delta else (0x81, 0, 0)),
-        4 + long_delta + long_offset,
-    )
+    mask, bits, least = (0x8081, 0x80, 0x100) if long_delta else (0x81, 0, 0)
+    to_key = 4 + long_delta + long_offset
+    return Struct(f"<B{fields}").unpack_from, Struct(f"<xB{fields}").unpack_from, mask, bits, least, to_key
 
 
-_WIDTHS = [[tuple(_widths(delta, offset)) for offset in (0, 1)] for delta in (0, 1)]
+_WIDTHS = [[_widths(delta, offset) for delta in (0, 1)] for offset in (0, 1)]  # by widths of offset and timestamp delta
 
 
 def scan_usual(data: bytes, at: int, index: int, count: int) -> tuple[int, int, int, int, bool]:
@@ -82,15 +76,15 @@ def scan_usual(data: bytes, at: int, index: int, count: int) -> tuple[int, int, 
         return at, index, *NO_DELTAS, False
     begin, last_delta, low, high, has_null_key = index, -1, 1 << 16, -1, False
     page = index & -_PAGE
+    end = page + _PAGE if count > page + _PAGE else count
     raw = 2 * (index - page) + (4 * page + 128 if page else 0)  # the offset delta of the first record
     single, first, second, to_last_short, to_last_long = _SINGLE, _FIRST, _SECOND, _TO_LAST, _TO_LAST_FIRST
-    long_delta = 0
-    unpack_short, unpack_long, delta_mask, delta_bits, least_delta, to_key = _WIDTHS[0][page > 0]
+    widths, long_delta = _WIDTHS[1 if page else 0], 0
+    unpack_short, unpack_long, delta_mask, delta_bits, least_delta, to_key = widths[long_delta]
     try:
-        for raw_offset in range(raw, raw + 2 * (min(count, page + _PAGE) - index), 2):
+        for raw_offset in range(raw, raw + 2 * (end - index), 2):
             length = data[at]
-            is_short = length < 128
-            if is_short:
+            if length < 128:
                 _, delta, offset, key, value_0, value_1 = unpack_short(data, at)
                 to_last, to_value = to_last_short[length], to_key
             else:
@@ -100,13 +94,12 @@ def scan_usual(data: bytes, at: int, index: int, count: int) -> tuple[int, int, 
                 to_last, to_value = to_last_long[length] + second[length_1], to_key + 1
             if delta != last_delta:
                 if delta & delta_mask != delta_bits:
+                    # Not as wide as the one before, if it is right at all.
                     to_value -= to_key
                     long_delta = 1 - long_delta
-                    unpack_short, unpack_long, delta_mask, delta_bits, least_delta, to_key = _WIDTHS[long_delta][
-                        page > 0
-                    ]
-                    _, delta, offset, key, value_0, value_1 = (unpack_short if is_short else unpack_long)(data, at)
+                    unpack_short, unpack_long, delta_mask, delta_bits, least_delta, to_key = widths[long_delta]
                     to_value += to_key
+                    _, delta, offset, key, value_0, value_1 = (unpack_short if length < 128 else unpack_long)(data, at)
                     if delta & delta_mask != delta_bits:
                         break
                 if delta < least_delta:

@@ -246,17 +246,6 @@ def test_transactional_batches_need_a_transactional_id(make_call: Make) -> None:
     assert lab.log.log_end_offset == 0
 
 
-@pytest.mark.rules("TX-6", "TX-7")
-@pytest.mark.parametrize(("version", "code"), [(3, 48), (10, 48), (11, 120), (12, 49), (13, 49)])
-def test_no_transaction_can_be_open(make_call: Make, version: int, code: int) -> None:
-    """As long as there is no transaction coordinator a transactional batch is refused; plain ones pass beside an id."""
-    lab = LogApis(make_call)
-    transactional = batch(T0, producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
-
-    assert outcome(send(lab, transactional, version, transactional_id="x")) == (code, -1, -1)
-    assert send(lab, batch(T0), version, transactional_id="x").error_code == 0
-
-
 @pytest.mark.rules("PD-26")
 def test_null_records_and_doubles(make_call: Make) -> None:
     """Null records are 87; of a partition that comes twice, also in two entries, only the last batch is appended."""

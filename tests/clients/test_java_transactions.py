@@ -3,11 +3,12 @@
 The same stories are told to a real Kafka (slow), so that what is asked for here is what Kafka does.
 """
 
+import itertools
 import json
 import socket
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -104,22 +105,28 @@ def test_connect_takes_each_line_exactly_once(bootstrap: str, start: Start, tmp_
     source = tmp_path / "lines.txt"
     source.touch()
     connector = {"connector.class": "FileStreamSource", "tasks.max": "1", "file": str(source), "topic": "lines"}
-    connector |= {"exactly.once.support": "required", "transaction.boundary": "poll", "batch.size": "7"}
+    connector |= {"exactly.once.support": "required", "transaction.boundary": "poll"}
+    numbers = itertools.count()
+
+    def some_are_taken() -> bool:
+        write(source, itertools.islice(numbers, 5))
+        return len(committed(bootstrap, "lines")) > 50
 
     killed, url = worker(bootstrap, start, tmp_path)
     killed.wait("the connector is accepted", lambda: put(f"{url}/connectors/lines/config", connector))
-    write(source, range(500))
-    killed.wait("the first lines", lambda: len(committed(bootstrap, "lines")) > 50)
+    killed.wait("the first lines", some_are_taken)
+    write(source, itertools.islice(numbers, 50))
     killed.kill()
-    write(source, range(500, 1000))
+    write(source, itertools.islice(numbers, 500))
     survivor, _ = worker(bootstrap, start, tmp_path)
-    survivor.wait("all lines", lambda: len(committed(bootstrap, "lines")) >= 1000)
+    count = next(numbers)
+    survivor.wait("all lines", lambda: len(committed(bootstrap, "lines")) >= count)
 
     values = [each.value for each in committed(bootstrap, "lines")]
-    assert values == [b"line %d" % number for number in range(1000)]
+    assert values == [b"line %d" % number for number in range(count)]
 
 
-def write(file: Path, numbers: range) -> None:
+def write(file: Path, numbers: Iterable[int]) -> None:
     """Append a line for each number."""
     with file.open("a") as opened:
         opened.writelines(f"line {number}\n" for number in numbers)

@@ -25,10 +25,15 @@ class LogApis:
     """A cluster of up to three brokers with a topic "t" of two partitions, all led by broker 1."""
 
     def __init__(
-        self, make_call: Callable[..., Call], as_release: str = "4.3", nodes: int = 1, **config: object
+        self,
+        make_call: Callable[..., Call],
+        as_release: str = "4.3",
+        nodes: int = 1,
+        settings: dict[str, object] | None = None,
+        **config: object,
     ) -> None:
         self._make_call = make_call
-        self.cluster = make_cluster(as_release=as_release, node_ids=tuple(range(1, nodes + 1)))
+        self.cluster = make_cluster(settings, as_release=as_release, node_ids=tuple(range(1, nodes + 1)))
         own = {name.replace("_", "."): str(value) for name, value in config.items()}
         everywhere = list(range(1, nodes + 1))
         self.topic = self.cluster.topics.create("t", config=own, assignments=[everywhere, everywhere])

@@ -306,7 +306,8 @@ class TransactionHistory:
                 (name, len(indexes)) for name, indexes in topics if name == "__consumer_offsets"
             ]
             start = "now" if each.transaction_start_time_ms > 0 else each.transaction_start_time_ms
-            producer = self._name(each.producer_id), each.producer_epoch
+            is_known = each.error_code == 0
+            producer = (self._name(each.producer_id) if is_known else each.producer_id), each.producer_epoch
             told = (each.error_code, each.transaction_state, each.transaction_timeout_ms, start, producer, topics)
             self._tell(f"DescribeTransactions {each.transactional_id}", told)
         listed = self.client.request("ListTransactions", 0, state_filters=[], producer_id_filters=[])

@@ -234,8 +234,10 @@ class Shard(CoordinatorShard):
     ) -> None:
         """Append and apply the offsets of one TxnOffsetCommit; `producer` is id and epoch (OC-16, CR-14).
 
-        Raises KafkaError as `commit` does.
+        Raises KafkaError as `commit` does, and INVALID_PRODUCER_EPOCH for a producer that was fenced (ID-4).
         """
+        if self.has_too_few_replicas:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "too few replicas are in sync")
         base_offset = self.log.append_records(self._records_of(group, offsets), now, producer=producer)
         self.replay_pending(group, producer[0], offsets, base_offset)
 

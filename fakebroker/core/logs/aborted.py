@@ -62,14 +62,17 @@ class AbortedTransactions:
 
 
 def aborted_in_read(
-    log: "PartitionLog", offset: int, batches: Sequence[bytes], max_bytes: int, end_offset: int
-) -> list[tuple[int, int]]:
+    log: "PartitionLog", offset: int, end_offset: int, batches: Sequence[bytes], max_bytes: int
+) -> list[tuple[int, int]] | None:
     """(producer id, first offset) of the aborted transactions that go with what was read from `offset` on (FT-15).
 
-    `batches` were read with the limits `max_bytes` and `end_offset`. As in Kafka the range ends at the entry of the
+    `batches` were read with the limits `end_offset` and `max_bytes`. As in Kafka the range ends at the entry of the
     segment's index that follows the bytes read, or with the segment: there may be more transactions than needed.
+    None if the first batch was too large for what room there was; without any room there is a list, as seen on 4.3.1.
     """
-    if not batches or not log.aborted.entries:
+    if not batches and offset < end_offset and max_bytes > 0:
+        return None
+    if offset >= end_offset or not log.aborted.entries:
         return []
     at = log.segments.bisect_right(offset) - 1
     segments = log.segments.values()[max(at, 0) :]
@@ -79,7 +82,8 @@ def aborted_in_read(
     range_end = segments[1].base_offset if len(segments) > 1 else log.log_end_offset
     candidates = log.aborted.overlapping(offset, range_end)
     if candidates:
-        indexed = _next_indexed_offset(segment, _end_position(segment, offset, max_bytes, end_offset), log)
+        size_bytes = max(len(batches[0]), max_bytes) if batches else 0
+        indexed = _next_indexed_offset(segment, _end_position(segment, offset, end_offset, size_bytes), log)
         range_end = range_end if indexed is None else indexed
     return [(each.producer_id, each.first_offset) for each in candidates if each.first_offset < range_end]
 
@@ -89,11 +93,11 @@ def _has(segment: Segment, offset: int) -> bool:
     return segment.batch_index_of(offset) < len(segment.batches)
 
 
-def _end_position(segment: Segment, offset: int, max_bytes: int, end_offset: int) -> int:
-    """Up to which byte of the segment Kafka reads: at least a batch, else by the limits, also inside of a batch."""
+def _end_position(segment: Segment, offset: int, end_offset: int, size_bytes: int) -> int:
+    """Up to which byte of the segment Kafka reads: by `size_bytes` it may be in the middle of a batch."""
     first, beyond = segment.batch_index_of(offset), bisect_left(segment.offsets, end_offset)
     start = segment.ends[first - 1] if first else 0
-    return min(max(segment.ends[first], start + max_bytes), segment.ends[beyond - 1])
+    return min(start + size_bytes, segment.ends[beyond - 1])
 
 
 def _next_indexed_offset(segment: Segment, position: int, log: "PartitionLog") -> int | None:

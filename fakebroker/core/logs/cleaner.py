@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from fakebroker.core.logs.cleaned_transactions import CleanedTransactions
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.logs.segment import Segment
 from fakebroker.instant import Instant
@@ -54,6 +55,7 @@ def clean(log: PartitionLog, cleanable: CleanableRange, now: Instant) -> None:
     cleaning = _Cleaning(log, closed, cleanable, now.wall_ms)
     for group in _groups(closed, log.config.segment_bytes):
         log.replace_segments(group, [cleaning.merged(group)], now)
+    log.aborted.clean(closed[-1].last_offset + 1 if closed else 0, cleaning.transactions.retained)
     log.cleaned_until = cleanable.end_offset
 
 
@@ -65,15 +67,17 @@ class _Cleaning:
         self._wall_ms = wall_ms
         self._latest: dict[bytes, int] = {}  # key -> offset of its latest record in the dirty part
         self._end_offset = cleanable.first_dirty_offset  # of what the map covers
+        start = cleanable.first_dirty_offset
+        met = CleanedTransactions(each for each in log.aborted.entries if each.marker_offset >= start)
         for batch in (batch for segment in closed for batch in segment.batches):
             header = parse_header(batch)
             if header.last_offset >= cleanable.first_dirty_offset:
                 self._end_offset = header.last_offset + 1
-                if not header.is_control:
+                is_aborted = met.is_unneeded(batch, header)  # then its records replace nothing (CO-7)
+                if not is_aborted and not header.is_control:
                     self._latest.update((r.key, r.offset) for r in read_records(batch) if r.key is not None)
-        self._last_of_producers = {
-            (state.producer_id, state.batches[-1].last_offset) for state in log.producers if state.batches
-        }
+        self.transactions = CleanedTransactions(log.aborted.entries)
+        self._producers = log.producers
 
     def merged(self, group: list[Segment]) -> Segment:
         """The survivors of neighbouring segments in one."""
@@ -91,14 +95,18 @@ class _Cleaning:
 
     def _cleaned(self, batch: bytes) -> bytes | None:
         header = parse_header(batch)
-        if header.is_control:
-            return batch  # markers go with their transactions
+        is_unneeded = self.transactions.is_unneeded(batch, header)
+        horizon_ms = header.base_timestamp_ms if header.has_delete_horizon else None
         records = list(read_records(batch))
-        kept = [record for record in records if self._is_retained(record, header)]
+        if header.is_control:  # markers stay as long as tombstones do, after the data of their transaction (CO-5)
+            is_over = is_unneeded and horizon_ms is not None and horizon_ms <= self._wall_ms
+            kept = [] if is_over else records
+        else:
+            kept = [] if is_unneeded else [record for record in records if self._is_retained(record, header)]
         if not kept:
             return empty_batch(header) if self._is_retained_empty(header) else None
-        horizon_ms = header.base_timestamp_ms if header.has_delete_horizon else None
-        if horizon_ms is None and any(record.value is None for record in kept):
+        has_tombstones = any(record.value is None for record in kept)
+        if horizon_ms is None and (has_tombstones or (header.is_control and is_unneeded)):
             horizon_ms = self._wall_ms + self._config.delete_retention_ms  # CO-5
         elif len(kept) == len(records):
             return batch
@@ -121,10 +129,15 @@ class _Cleaning:
     def _is_retained_empty(self, header: BatchHeader) -> bool:
         """Whether a batch stays though no record of it does (CO-6).
 
-        A producer's last batch says which sequence comes next, the last batch of all where the cleaned part ends.
+        A producer's last batch says which sequence comes next, or its marker which epoch it has; the last batch of all
+        where the cleaned part ends.
         """
-        if (header.producer_id, header.last_offset) in self._last_of_producers:
-            return True
+        state = self._producers.get(header.producer_id)
+        if state is not None:
+            last = state.batches[-1].last_offset if state.batches else None
+            is_last_marker = last is None and header.is_control and header.producer_epoch == state.epoch
+            if last == header.last_offset or is_last_marker:
+                return True
         return header.last_offset + 1 == self._end_offset
 
 

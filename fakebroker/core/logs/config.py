@@ -21,6 +21,7 @@ class LogConfig:
     timestamp_after_max_ms: int = 3_600_000
     compression_type: str = "producer"
     compression_level: int | None = None  # of the codec that compression_type names
+    min_insync_replicas: int = 1
     compact: bool = False  # cleanup.policy
     delete: bool = True
     retention_ms: int = 604_800_000
@@ -53,6 +54,7 @@ class LogConfig:
             timestamp_after_max_ms=get("message.timestamp.after.max.ms"),
             compression_type=codec,
             compression_level=get(f"compression.{codec}.level") if leveled else None,
+            min_insync_replicas=get("min.insync.replicas"),
             compact="compact" in policy,
             delete="delete" in policy,
             retention_ms=get("retention.ms"),

@@ -170,7 +170,7 @@ def read_partition(
         log.log_start_offset,
         batches,
         diverging,
-        aborted_in_read(log, offset, batches, max_bytes, end) if is_committed and diverging is None else None,
+        aborted_in_read(log, offset, end, batches, max_bytes) if is_committed and diverging is None else None,
         preferred,
     )
 
@@ -189,7 +189,7 @@ def _read_stale(partition: "Partition", fetch: PartitionFetch, params: FetchPara
         seen.last_stable_offset,
         log.log_start_offset,
         batches,
-        aborted=aborted_in_read(log, offset, batches, max_bytes, end) if params.read_committed else None,
+        aborted=aborted_in_read(log, offset, end, batches, max_bytes) if params.read_committed else None,
     )
 
 

@@ -66,7 +66,7 @@ class Segment:
         self, batch: bytes, base_offset: int, max_timestamp_ms: int, wall_ms: int, index_interval_bytes: int
     ) -> None:
         """Take a stored batch at the end. `max_timestamp_ms` is BEFORE_EVERY_TIMESTAMP if no search may find it."""
-        ends, end = self.ends, len(batch)
+        ends, end, maxima = self.ends, len(batch), self.times.maxima
         if self.unindexed_bytes > index_interval_bytes:
             self.index_entries += 1
             self.unindexed_bytes = end
@@ -74,12 +74,14 @@ class Segment:
             self.unindexed_bytes += end
         if ends:
             end += ends[-1]
+            largest_ms = maxima[-1]  # as RunningMaximum.add does, whose call would be a third of this
+            maxima.append(max_timestamp_ms if max_timestamp_ms > largest_ms else largest_ms)
         else:
             self.first_timestamp_ms = max_timestamp_ms
+            maxima.append(max_timestamp_ms)
         self.batches.append(batch)
         self.offsets.append(base_offset)
         ends.append(end)
-        self.times.add(max_timestamp_ms)
         self.modified_ms = wall_ms
 
     def is_full_for(self, size: int, max_timestamp_ms: int, end_offset: int, wall_ms: int, config: LogConfig) -> bool:

@@ -242,16 +242,32 @@ def history_frame(
     return remote.unionByName(_source_frame(session, local, bootstrap, source)) if local else remote
 
 
+def history_parts(
+    session: "SparkSession", paths: Sequence[str | Path], bootstrap: str | None, source: str | None
+) -> Sequence[Part]:
+    """What the tasks of the session are to read of files that Python opens, or of a running Kafka; some for each core.
+
+    Raises FakebrokerError for what cannot be read.
+    """
+    return HistoryReader(read_options(_options(session, paths, bootstrap, source))).partitions()
+
+
 def _source_frame(
     session: "SparkSession", paths: Sequence[str | Path], bootstrap: str | None, source: str | None
 ) -> "DataFrame":
     """What the data source reads: files that Python opens, or a running Kafka."""
     session.dataSource.register(HistoryDataSource)
     session.conf.set(_PUSHDOWN, "true")
-    reader = session.read.format(NAME).option(_FILTERING, "true")
-    reader = reader.option("parallelism", str(session.sparkContext.defaultParallelism))
+    options = _options(session, paths, bootstrap, source)
+    return session.read.format(NAME).options(**options, **{_FILTERING: "true"}).load()
+
+
+def _options(
+    session: "SparkSession", paths: Sequence[str | Path], bootstrap: str | None, source: str | None
+) -> dict[str, str]:
+    options = {"parallelism": str(session.sparkContext.defaultParallelism)}
     if source is not None:
-        reader = reader.option("source", source)
+        options["source"] = source
     if bootstrap is not None:
-        return reader.option("bootstrap", bootstrap).load()
-    return reader.option("paths", json.dumps([str(Path(path).absolute()) for path in paths])).load()
+        return options | {"bootstrap": bootstrap}
+    return options | {"paths": json.dumps([str(Path(path).absolute()) for path in paths])}

@@ -94,13 +94,15 @@ def test_sequences_wrap() -> None:
 
 @pytest.mark.rules("ID-2")
 def test_order_of_checks() -> None:
-    """Faults of the batch come before all; a repetition before the transaction, that before epoch and sequence."""
+    """Faults of the batch come before all; then a repetition, epoch, sequence, and the open transaction last."""
     log = LogsCluster().log(max_message_bytes=200)
     send(log, 0, transactional=True, epoch=3)
 
     assert refused(log, 5, 30, epoch=1) == ErrorCode.MESSAGE_TOO_LARGE
     assert send(log, 0, epoch=3).base_offset == 0
-    assert refused(log, 9, epoch=1) == TRANSACTION
+    assert refused(log, 1, epoch=1) == FENCED
+    assert refused(log, 9, epoch=3) == DUE
+    assert refused(log, 1, epoch=3) == TRANSACTION
     assert refused(log, 9, epoch=1, transactional=True) == FENCED
     assert refused(log, 9, epoch=3, transactional=True) == DUE
 

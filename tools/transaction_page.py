@@ -1,0 +1,52 @@
+"""The page docs/transaction-states.md: the states of transactional ids, drawn from the tables the code runs on."""
+
+from fakebroker.core.transactions.states import TRANSITIONS, TransactionInput, TransactionState
+from fakebroker.core.transactions.table import COLUMNS, HANDLERS
+
+_INPUTS = {
+    TransactionInput.INIT_PRODUCER_ID: "InitProducerId",
+    TransactionInput.ADD_PARTITIONS: "partitions are to be added",
+    TransactionInput.COMMIT: "EndTxn v0-v4, commit",
+    TransactionInput.ABORT: "EndTxn v0-v4, abort",
+    TransactionInput.COMMIT_CURRENT: "EndTxn v5, commit",
+    TransactionInput.COMMIT_EARLIER: "EndTxn v5, commit, with the epoch before",
+    TransactionInput.ABORT_CURRENT: "EndTxn v5, abort",
+    TransactionInput.ABORT_EARLIER: "EndTxn v5, abort, with the epoch before",
+    TransactionInput.OVERDUE: "open for longer than its timeout",
+    TransactionInput.MARKERS_WRITTEN: "all markers are written",
+}
+
+
+def transaction_states_page(note: str) -> str:
+    """The diagram of the states, and what the coordinator does with each input in each state."""
+    names = [state.kafka_name for state in COLUMNS]
+    lines = [
+        "# States of transactional ids",
+        note,
+        "",
+        "The state machine is two tables: `TRANSITIONS` in `fakebroker/core/transactions/states.py` and `HANDLERS` in",
+        "`fakebroker/core/transactions/table.py`; this page is drawn from them.",
+        "",
+        "## States",
+        "",
+        "```mermaid",
+        "stateDiagram-v2",
+        f"    [*] --> {TransactionState.EMPTY.kafka_name}",
+        *[
+            f"    {before.kafka_name} --> {after.kafka_name}: {trigger.value}"
+            for (before, trigger), after in TRANSITIONS.items()
+        ],
+        f"    {TransactionState.DEAD.kafka_name} --> [*]",
+        "```",
+        "",
+        "## What the coordinator does with each input",
+        "",
+        "The functions' names; what is answered in every state alike is answered before. A dash cannot happen.",
+        "",
+        f"| | {' | '.join(names)} |",
+        f"|{'---|' * (len(names) + 1)}",
+    ]
+    for what in TransactionInput:
+        cells = [HANDLERS[state][what].__name__ if what in HANDLERS[state] else "-" for state in COLUMNS]
+        lines.append(f"| {_INPUTS[what]} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
