@@ -24,7 +24,7 @@ def describe(lab: LogApis, *indexes: int, name: str = "t", node_id: int = 1) -> 
 
 @pytest.mark.rules("DP-1")
 def test_what_a_partition_knows(make_call: Make) -> None:
-    """Id, epoch, last sequence and time; where an open transaction began, and whose coordinator wrote the last marker."""
+    """Id, epoch, last sequence and time; where an open transaction began, and which coordinator wrote a marker."""
     lab = LogApis(make_call)
     lab.append(T0, T0 + 5, producer_id=7, producer_epoch=1, base_sequence=0)
     lab.append(T0, producer_id=8, producer_epoch=0, base_sequence=3, transactional=True)
