@@ -135,8 +135,8 @@ def _answer(
 ) -> TxnOffsetCommitResponse:
     """Every partition of the request with the code that `code_of(topic name, entry)` gives.
 
-    A topic that the request names twice is answered once if any partition does not exist, and in 3.9.1 always (OC-15,
-    OC-22).
+    A topic that the request names twice is answered once if any partition does not exist (OC-22); in 3.9.1 so is every
+    topic and partition (OC-15).
     """
     topics = [
         TxnOffsetCommitResponseTopic(
@@ -150,8 +150,12 @@ def _answer(
         )
         for topic in request.topics
     ]
-    if not call.cluster.behaviours.commits_answer_duplicates or _names_an_unknown(topics):
+    once = not call.cluster.behaviours.commits_answer_duplicates
+    if once or _names_an_unknown(topics):
         topics = _merged(topics)
+    if once:
+        for topic in topics:
+            topic.partitions = list({entry.partition_index: entry for entry in topic.partitions}.values())
     return TxnOffsetCommitResponse(topics=topics)
 
 

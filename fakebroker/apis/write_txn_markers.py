@@ -32,9 +32,10 @@ def handle(call: Call, request: WriteTxnMarkersRequest) -> WriteTxnMarkersRespon
     codes: _Codes = {}
     targets: list[ProduceTarget] = []
     for marker in request.markers:
-        topics = codes.setdefault(marker.producer_id, {})
         for topic in marker.topics:
-            results = topics.setdefault(topic.name, {})
+            if not topic.partition_indexes:
+                continue  # what names no partition is not answered
+            results = codes.setdefault(marker.producer_id, {}).setdefault(topic.name, {})
             for index in dict.fromkeys(topic.partition_indexes):
                 partition = call.cluster.topics.partition(topic.name, index)
                 results[index] = _write(call, marker, partition)
@@ -56,6 +57,8 @@ def _write(call: Call, marker: WritableTxnMarker, partition: Partition | None) -
     code = partition.error_for_access(call.node.id)
     if code or call.node.id in partition.stale_views:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if marker.producer_id < 0 or marker.producer_epoch < 0:  # Kafka fails to build such a batch
+        return ErrorCode.UNKNOWN_SERVER_ERROR
     try:
         write_marker(
             call.cluster,

@@ -266,8 +266,10 @@ class TransactionShard(CoordinatorShard):
             self.wait_for_replicas(done, now)
 
     def _apply(self, transaction: Transaction, value: TransactionValue, reason: str, now: Instant) -> None:
-        before, producer = transaction.state, transaction.producer
+        before, producer, start_ms = transaction.state, transaction.producer, transaction.start_ms
         transaction.replay(value)
+        if transaction.state is TransactionState.EMPTY and not self.behaviours.empty_transactions_never_began:
+            transaction.start_ms = start_ms  # the record has none, so it is forgotten at the next load
         if transaction.state is not before or transaction.producer != producer:
             self._emit(transaction, before, transaction.state, reason)
         self.look_at(transaction, now)
