@@ -93,7 +93,7 @@ class KafkaWorld:
         )
 
     def prepare(self, scenario: Scenario) -> None:
-        """Wait until coordinators answer, of transactions if there are any, and for producer ids. Raises WaitTimeout."""
+        """Wait for coordinators, those of transactions only if there are any, and producer ids. Raises WaitTimeout."""
         self.powers.await_groups(scenario.name)
         if _has_transactions(scenario) and _DESCRIBE_TRANSACTIONS in self.versions:
             self.powers.await_transactions(scenario.name)
