@@ -21,8 +21,8 @@ def test_the_next_pass_is_the_first_on_the_grid_that_sees_what_is_due(
     pass_ms = PassGrid(since_ms, interval_ms).next_ms(due_ms, now_ms)
 
     assert (pass_ms - since_ms) % interval_ms == 0
-    assert pass_ms > now_ms and pass_ms >= due_ms and pass_ms > since_ms
-    assert pass_ms - interval_ms <= now_ms or pass_ms - interval_ms < due_ms
+    assert pass_ms >= max(due_ms, now_ms + 1, since_ms + interval_ms)
+    assert pass_ms - interval_ms < max(due_ms, now_ms + 1, since_ms + interval_ms)
 
 
 class Lab(TimeDriven):
