@@ -60,8 +60,8 @@ class FullFetchAgain(_FetchAgain):
         """As `apis.call.Again` says."""
         if values[0] != FINAL_EPOCH or not self.is_still_valid():
             return None
-        for fetch, offset in zip(self.fetches, values[1:], strict=True):
-            fetch.offset = offset  # nobody else has it
+        for at, fetch in enumerate(self.fetches, 1):
+            fetch.offset = values[at]  # nobody else has it
         done = read_all(call.cluster, self._targets, self.params)
         if not self.answers_at_once(done):
             return None

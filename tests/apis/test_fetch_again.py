@@ -382,3 +382,47 @@ def test_templates_of_a_session_are_bounded(twins: Twins, monkeypatch: pytest.Mo
         twins.ask(At(0, offset=2))
     assert len(made) == 1, "beside the one that only lists partition 0"
     assert twins.general == before
+
+
+@pytest.mark.parametrize("has_session", [False, True])
+def test_a_wait_of_a_millisecond_is_a_wait(twins: Twins, has_session: bool) -> None:
+    """Too little is answered when it is over, not at once."""
+    if has_session:
+        twins.open(At(0), At(1, offset=3))
+    warm(twins, At(0), wait=1, min_bytes=200)
+    assert twins.ask(At(0, offset=2), wait=1, min_bytes=200) is None
+    assert listed(twins.wait(1)) == [(0, 100)]
+
+
+def test_a_partition_that_is_not_there_joins_a_session(twins: Twins) -> None:
+    """Requests that were answered without being decoded are decoded from then on: each has to tell the error."""
+    twins.open(At(0), At(1))
+    warm(twins, At(0))
+    twins.ask(At(0), At(1, topic="u"))
+    before = twins.general
+    answer = twins.ask(At(0))
+    assert [data.error_code for entry in answer.responses for data in entry.partitions] == [0, 0, 3]
+    assert twins.general == before + 1
+
+
+def test_partitions_of_one_number_in_two_topics(twins: Twins) -> None:
+    """An answer that lists one of them is no template for the answer that lists the other."""
+    twins.both(lambda broker: broker.sim.cluster.topics.create("u", 1))
+    twins.open(At(0, offset=3), At(0, topic="u"), At(1, offset=3))
+    warm(twins, At(0, offset=2))
+    batch = build_batch([Record(0, T0, None, b"v" * 32)])
+    twins.both(
+        lambda broker: broker.sim.cluster.topics.get("u").partitions[0].log.append(batch, broker.sim.network.now)
+    )
+    answer = twins.ask(At(0, offset=3))
+    assert [entry.topic for entry in answer.responses] == ["u"]
+    assert twins.general == 1 + MADE_OF
+
+
+def test_a_partition_that_was_read_to_its_end_is_read_from_an_earlier_offset(twins: Twins) -> None:
+    """That nothing is new there holds for the offset that the reader had."""
+    twins.open(At(0, offset=3), At(1))
+    warm(twins, At(0, offset=3))
+    before = twins.general
+    assert (0, 300) in listed(twins.ask(At(0, offset=0)))
+    assert twins.general == before
