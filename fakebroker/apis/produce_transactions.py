@@ -98,10 +98,10 @@ class ProducedTransaction:
             return
         for partition, header in list(self._headers.items()):
             producer = partition.log.producers.get(header.producer_id)
-            if producer is not None and header.producer_epoch < producer.epoch:
-                if not partition.error_for_access(self._call.node.id):
-                    del self._headers[partition]
-                    self._fenced[partition] = producer.epoch
+            is_fenced = producer is not None and header.producer_epoch < producer.epoch
+            if producer is not None and is_fenced and not partition.error_for_access(self._call.node.id):
+                del self._headers[partition]
+                self._fenced[partition] = producer.epoch
 
     def _begin_verifications(self) -> None:
         """For the partitions to ask for. Those that this broker does not lead are refused later, without a question."""
