@@ -61,6 +61,15 @@ MIRRORS: dict[int, tuple[Mirror, ...]] = {
     21: (_TOPICS,),  # DeleteRecords
     # OffsetForLeaderEpoch
     23: (Mirror("topics", "topics", _same("topic"), Mirror("partitions", "partitions", _same("partition"))),),
+    # WriteTxnMarkers
+    27: (
+        Mirror(
+            "markers",
+            "markers",
+            _same("producer_id"),
+            _TOPICS._replace(inner=Mirror("partitions", "partition_indexes", {"partition_index": ITSELF})),
+        ),
+    ),
     28: (_TOPICS,),  # TxnOffsetCommit
     32: (Mirror("results", "resources", _RESOURCE),),  # DescribeConfigs
     33: (Mirror("responses", "resources", _RESOURCE),),  # AlterConfigs
@@ -86,6 +95,9 @@ MIRRORS: dict[int, tuple[Mirror, ...]] = {
         ),
     ),
     44: (Mirror("responses", "resources", _RESOURCE),),  # IncrementalAlterConfigs
+    # DescribeProducers
+    61: (_TOPICS._replace(inner=Mirror("partitions", "partition_indexes", {"partition_index": ITSELF})),),
+    65: (Mirror("transaction_states", "transactional_ids", {"transactional_id": ITSELF}),),  # DescribeTransactions
     75: (Mirror("topics", "topics", _same("name")),),  # DescribeTopicPartitions
 }
 
