@@ -18,6 +18,7 @@ _THEMES = {
     "coordinator": "Coordinators that move, load or do not know",
     "offsets": "Committing and reading offsets",
     "log": "Records, times, producers",
+    "transactions": "Transactions",
     "faults": "Answers that are lost, late or wrong",
 }
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from itertools import chain
 from typing import Any, NamedTuple
 
 from fakebroker.arguments import check_whole
 from fakebroker.client.committed_records import committed_records
 from fakebroker.client.requesting import NEWEST_BY_NAME, Flow, Requesting
 from fakebroker.errors import ErrorCode, FakebrokerError, InvalidArgument, nearest
-from fakebroker.records.batch import build_batch, read_records, split_batches
+from fakebroker.records.batch import build_batch
 from fakebroker.records.batch_format import NO_PRODUCER_ID
 from fakebroker.records.record_codec import Record
 from fakebroker.schema import ZERO_UUID
@@ -194,11 +193,6 @@ class RecordSteps(Requesting):
     def _produce_unanswered(self, request: ProduceRequest) -> Flow[None]:
         version = yield from self.version_of(request)
         self.connection.send(request, version, expects_answer=False)
-
-
-def records_in(data: bytes) -> list[Record]:
-    """The records of all complete batches in `data`."""
-    return list(chain.from_iterable(map(read_records, split_batches(data))))
 
 
 def rows_of(records: object, timestamp_ms: int) -> list[Record]:

@@ -17,6 +17,7 @@ from fakebroker.records.batch import build_batch, read_records, split_batches
 from fakebroker.records.consumer_protocol import assigned_partitions, decode_subscription
 from fakebroker.records.offsets_topic import CommittedOffset
 from fakebroker.records.record_codec import Record
+from fakebroker.scenario.on_kafka.kafka_transaction import KafkaTransaction, await_transactions
 from fakebroker.schema import ZERO_UUID
 from fakebroker.schema.jsonable import to_json
 from fakebroker.testclient.driver import Driver
@@ -44,6 +45,9 @@ _FETCH_BYTES = 1 << 24
 MEMBERS: Mapping[str, frozenset[str]] = {
     "group": frozenset({"exists", "state", "protocol", "members", "offsets", "committed", "commit", "delete", "wait"}),
     "topic": frozenset({"exists", "partitions", "end_offsets", "records", "produce", "delete", "advance_log_start"}),
+    "transaction": frozenset(
+        {"exists", "state", "producer_id", "producer_epoch", "partitions", "timeout_ms", "start_ms", "wait"}
+    ),
 }
 
 
@@ -93,6 +97,10 @@ class KafkaPowers:
     def group(self, group_id: str) -> "KafkaGroup":
         """One group."""
         return KafkaGroup(self._asker, group_id)
+
+    def transaction(self, transactional_id: str) -> KafkaTransaction:
+        """One transactional id."""
+        return KafkaTransaction(self._asker, transactional_id)
 
     def topic(self, name: str) -> "KafkaTopic":
         """One topic."""
@@ -146,6 +154,10 @@ class KafkaPowers:
         """Wait until a coordinator answers for the group; the first one ever asked for has a topic to create."""
         self._asker.until("FindCoordinator", 1, _top, key=group_id)
         self._asker.until("OffsetFetch", 2, _top, group_id=group_id, topics=None)
+
+    def await_transactions(self, transactional_id: str) -> None:
+        """Wait until a coordinator answers for transactional ids."""
+        await_transactions(self._asker, transactional_id)
 
     def await_producer_ids(self) -> None:
         """Wait until a producer id is handed out; the first block of them has to be fetched from the controller."""

@@ -25,6 +25,8 @@ SEEN_WITHIN_MS = 2_000
 _WHY = {
     "clock": "a Kafka has the time of its machine, which nobody moves",
     "coordinator": "coordinators move when their brokers fail, not when they are asked to",
+    "transaction_coordinator": "coordinators move when their brokers fail, not when they are asked to",
+    "transaction": "there is no request for it",
     "group": "there is no request for it",
     "topic": "there is no request for it",
     "partition": "replicas are moved by a cluster's own controller, not at once",

@@ -25,6 +25,7 @@ POLL_MS = 100
 _JOINS = frozenset({"join", "rejoin", "consume"})
 _INITIAL_DELAY = "group.initial.rebalance.delay.ms"
 _MIN_SESSION = "group.min.session.timeout.ms"
+_DESCRIBE_TRANSACTIONS = 65  # an API since 3.0
 _SESSION_MS = 45_000  # of a scripted client's join, unless a step says otherwise
 
 
@@ -92,8 +93,10 @@ class KafkaWorld:
         )
 
     def prepare(self, scenario: Scenario) -> None:
-        """Wait until a coordinator answers for groups, and producer ids are to be had. Raises WaitTimeout."""
+        """Wait for coordinators, those of transactions only if there are any, and producer ids. Raises WaitTimeout."""
         self.powers.await_groups(scenario.name)
+        if _has_transactions(scenario) and _DESCRIBE_TRANSACTIONS in self.versions:
+            self.powers.await_transactions(scenario.name)
         self.powers.await_producer_ids()
 
     def close(self) -> None:
@@ -168,6 +171,12 @@ def parsed_address(text: str) -> tuple[str, int]:
 def fresh_suffix() -> str:
     """What makes the names of one play its own: no earlier one on the same Kafka had it."""
     return f".{uuid.uuid4().hex[:8]}"
+
+
+def _has_transactions(scenario: Scenario) -> bool:
+    """Whether an actor becomes a transactional producer."""
+    steps = [step for step in steps_in(scenario.timeline) if isinstance(step, ClientStep)]
+    return any(step.verb == "init_producer_id" and step.arguments.get("transactional_id") for step in steps)
 
 
 def _session_ms(arguments: Mapping[str, Any]) -> int:

@@ -7,9 +7,10 @@ one, the first error found inside; "NONE" if there is none. Subscriptions and as
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from fakebroker.client.record_steps import records_in
 from fakebroker.errors import ErrorCode, FakebrokerError, WireError, error_name
+from fakebroker.records.batch import parse_header, read_records, split_batches
 from fakebroker.records.consumer_protocol import assigned_partitions, decode_subscription
+from fakebroker.records.markers import ControlRecordType, control_record_type
 from fakebroker.records.record_codec import Record
 from fakebroker.schema.jsonable import bytes_to_json, to_json, uuid_to_text
 from fakebroker.schema.message import Declaration, Message, Struct
@@ -54,9 +55,21 @@ def _header_name(name: bytes | str) -> str:
 
 def _records_json(data: bytes) -> Json:
     try:
-        return records_view(records_in(data))
+        return [each for batch in split_batches(data) for each in _batch_view(batch)]
     except FakebrokerError:
         return {"hex": data.hex()}
+
+
+def _batch_view(batch: bytes) -> list[Json]:
+    records = [*read_records(batch)]
+    return [_marker_view(each) for each in records] if parse_header(batch).is_control else records_view(records)
+
+
+def _marker_view(record: Record) -> Json:
+    """A control record: how a transaction ended, by name, or a type that later releases may have brought."""
+    number = control_record_type(record.key)
+    names = {kind.value: kind.name.lower() for kind in ControlRecordType}
+    return {"offset": record.offset, "timestamp_ms": record.timestamp_ms, "marker": names.get(number, str(number))}
 
 
 def _struct(message: Struct, version: int) -> dict[str, Json]:

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 from fakebroker.handles.handle import Handle
+from fakebroker.records.offsets_topic import TopicPartition
 from fakebroker.schema.jsonable import bytes_to_json
 
 Json = Any
@@ -19,7 +20,7 @@ def is_data(value: Any) -> bool:
 
 
 def value_view(value: Any) -> Json:
-    """A value as data. Partitions as keys are "orders-0", bytes are text; a handle is what it says of itself."""
+    """A value as data. Partitions, as keys too, are "orders-0", bytes are text; a handle is what it says of itself."""
     if isinstance(value, Enum):
         return value.value
     if value is None or isinstance(value, bool | int | float | str):
@@ -28,7 +29,7 @@ def value_view(value: Any) -> Json:
         return bytes_to_json(value)
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return str(value) if isinstance(value, Handle) else _collection(value)
+    return str(value) if isinstance(value, Handle | TopicPartition) else _collection(value)
 
 
 def _collection(value: Any) -> Json:
