@@ -74,7 +74,8 @@ def _transactions(request: object) -> str:
         return ""
     names = ", ".join(printable(each) for each in ids[:MOST_GROUPS])
     more = f" and {len(ids) - MOST_GROUPS} more" if len(ids) > MOST_GROUPS else ""
-    ends = {True: " (commit)", False: " (abort)"}.get(getattr(request, "committed", None), "")  # EndTxn
+    committed: bool | None = getattr(request, "committed", None)  # EndTxn
+    ends = "" if committed is None else " (commit)" if committed else " (abort)"
     return f"of transaction{'s' if len(ids) > 1 else ''} {names}{more}{ends}"
 
 
