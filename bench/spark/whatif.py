@@ -1,19 +1,21 @@
 """The retention what-if on Spark: how long it takes, how it grows, one hot group, one core and two.
 
-    python -m bench.spark.whatif 1000000 [even|hot] [cores]
+    python -m bench.spark.whatif 2 1000000:even 10000000:even 10000000:hot
 
-Rows of `commits` and `group_states` are made by Spark and stored once; measured is from there to stored losses.
+The first number is of cores. Rows of `commits` and `group_states` are made by Spark and stored once; measured is from
+there to stored losses, one history after another in one session, so that the first of them also is the warm-up.
 """
 
 import json
 import sys
-import time
 from pathlib import Path
+from shutil import rmtree
 from tempfile import mkdtemp
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
+from bench.spark.measured import took, use_cores
 from fakebroker.pipeline.engines import SparkEngine, make
 from fakebroker.pipeline.session import spark_session
 from fakebroker.pipeline.tables import table
@@ -26,36 +28,34 @@ START_MS = 1_772_000_000_000
 OPTIONS = WhatifOptions(tuple(days * DAY_MS for days in (1, 3, 7, 10, 14)))
 
 
-def main() -> None:
-    """Measure once and print a line of JSON."""
-    rows = int(sys.argv[1])
-    shape = sys.argv[2] if len(sys.argv) > 2 else "even"
-    cores = int(sys.argv[3]) if len(sys.argv) > 3 else 2
-    session = spark_session(f"local[{cores}]", {"spark.driver.memory": "3g"})
-    folder = CACHE / f"whatif-{shape}-{rows}"
-    if not (folder / "_complete").exists():
-        _make(session, rows, shape, folder)
-    engine = SparkEngine(session)
+def main(cores: int, histories: list[str]) -> None:
+    """Measure each history once and print a line of JSON for it."""
+    use_cores(cores)
+    session = spark_session(f"local[{cores}]", {"spark.driver.memory": "4g"})
+    for history in histories:
+        count, _, shape = history.partition(":")
+        folder = CACHE / f"whatif-{shape}-{count}"
+        if not (folder / "_complete").exists():
+            _make(session, int(count), shape, folder)
+        _measure(SparkEngine(session), history, folder)
+    session.stop()
+
+
+def _measure(engine: SparkEngine, history: str, folder: Path) -> None:
+    """Make losses and their summary of stored tables, and tell how long it took."""
     frames = {name: engine.load(table(name), folder / name) for name in ("commits", "group_states")}
-    seconds = []
-    for _ in range(2):
-        out = Path(mkdtemp(prefix="whatif-"))
-        began = time.monotonic()
+    out = Path(mkdtemp(prefix="whatif-"))
+
+    def work() -> None:
         for name in ("retention_losses", "retention_whatif"):
             engine.store(table(name), make(engine, name, frames, OPTIONS), out / name)
             frames[name] = engine.load(table(name), out / name)
-        seconds.append(round(time.monotonic() - began, 1))
-    losses = frames["retention_losses"].count()
-    told = {
-        "rows": rows,
-        "shape": shape,
-        "cores": cores,
-        "first_s": seconds[0],
-        "again_s": seconds[1],
-        "losses": losses,
-    }
+
+    wall_s, cpu_s = took(work)
+    told = {"history": history, "wall_s": wall_s, "cpu_s": cpu_s, "losses": frames["retention_losses"].count()}
     sys.stdout.write(json.dumps(told) + "\n")
-    session.stop()
+    sys.stdout.flush()
+    rmtree(out)
 
 
 def _make(session: SparkSession, rows: int, shape: str, folder: Path) -> None:
@@ -125,4 +125,4 @@ def _store(made: DataFrame, name: str, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]), sys.argv[2:])

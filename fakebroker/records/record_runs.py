@@ -53,7 +53,9 @@ def scan_run(data: bytes, at: int, index: int, count: int) -> Run | None:
     if last_needed >= len(data) or data[last_needed] != length:
         return None
     # As many as there is room for, and of these as many as begin with the same byte of their length.
-    most = min(count - index, (len(data) - at) // step, _MOST_IN_RUN)
+    most = (len(data) - at) // step
+    if most > count - index or most > _MOST_IN_RUN:
+        most = min(count - index, _MOST_IN_RUN)
     lengths = data[at : at + step * most : step]
     if lengths != _ALONE[length] * most:
         most -= len(lengths.lstrip(_ALONE[length]))
@@ -87,7 +89,10 @@ def scan_run(data: bytes, at: int, index: int, count: int) -> Run | None:
         if data[position:end:step] != _ALONE[data[position]] * most:
             return None
     deltas = _deltas(data[delta_at:end:step], data[delta_at + 1 : end : step] if offset_at - delta_at == 2 else None)
-    return deltas and (end, index + most, *deltas, data[key_at] == 1)
+    if deltas is None:
+        return None
+    low_ms, high_ms = deltas
+    return end, index + most, low_ms, high_ms, data[key_at] == 1
 
 
 def _deltas(first: bytes, second: bytes | None) -> tuple[int, int] | None:

@@ -87,16 +87,19 @@ class TransactionsMachine(RuleBasedStateMachine):
     @rule(transactional_id=st.sampled_from(IDS), partition=st.integers(0, PARTITIONS - 1), count=st.integers(1, 3))
     def send(self, transactional_id: str, partition: int, count: int) -> None:
         """A current instance sends; one that was told that it is over is started anew."""
-        self._ready(transactional_id).send(partition, count)
+        if application := self._ready(transactional_id):
+            application.send(partition, count)
 
     @rule(transactional_id=st.sampled_from(IDS))
     def commit_offset(self, transactional_id: str) -> None:
         self.offsets += 1
-        self._ready(transactional_id).commit_offset(self.offsets)
+        if application := self._ready(transactional_id):
+            application.commit_offset(self.offsets)
 
     @rule(transactional_id=st.sampled_from(IDS), commit=st.sampled_from([True, True, False]))
     def end(self, transactional_id: str, commit: bool) -> None:
-        self._ready(transactional_id).end(commit=commit)
+        if application := self._ready(transactional_id):
+            application.end(commit=commit)
 
     @rule(
         transactional_id=st.sampled_from(IDS),
@@ -125,11 +128,12 @@ class TransactionsMachine(RuleBasedStateMachine):
         else:
             zombie.end(commit=what == "commit")
 
-    def _ready(self, transactional_id: str) -> Application:
-        """The current instance of an id, or a new one if it cannot go on."""
+    def _ready(self, transactional_id: str) -> Application | None:
+        """The current instance of an id, or a new one if it cannot go on; None if that could not start."""
         if transactional_id not in self.current or not self.current[transactional_id].is_ready:
             self._start(transactional_id)
-        return self.current[transactional_id]
+        current = self.current[transactional_id]
+        return current if current.is_ready else None
 
     @rule(partition=st.integers(0, PARTITIONS - 1))
     def send_without_transaction(self, partition: int) -> None:

@@ -68,6 +68,34 @@ def test_unusual_records_end_the_scan(record: Record) -> None:
     assert scan_usual(data, len(usual), 1, 2) == (len(usual), 1, *NO_DELTAS, False)
 
 
+@given(st.lists(st.sampled_from([0, 63, 64, 8191]), min_size=2, max_size=70))
+@example([0, 64, 63, 64])
+def test_the_width_of_deltas_may_change(deltas: list[int]) -> None:
+    """From record to record: up to the next page all are scanned in one go."""
+    records = [Record(0, 0, b"k", b"v"), *(Record(n, delta, b"k", b"v") for n, delta in enumerate(deltas, 1))]
+    after = min(len(records), 64)
+    end = len(payload(records[:after]))
+    seen = [record.timestamp_ms for record in records[:after]]
+    assert scan_usual(payload(records), 0, 0, len(records)) == (end, after, min(seen), max(seen), False)
+
+
+def test_a_delta_of_more_bytes_than_it_needs_ends_the_scan() -> None:
+    """Its raw form tells nothing of its size."""
+    usual = payload([Record(0, 63, b"k", b"v")])
+    longer = b"\x12\0\x80\0\x02\x02k\x02v\0"
+    assert decode_record(longer, 0, 1)[1:3] == (0, 1)
+    assert scan_usual(usual + longer, 0, 0, 2) == (len(usual), 1, 0, 0, False)
+
+
+def test_fields_behind_a_length_of_three_bytes_are_not_counted() -> None:
+    """Where that of two bytes would end, attributes stand in the place of the timestamp delta."""
+    usual = payload([Record(0, 0, b"k", b"v")])
+    large = bytearray(encode_record(Record(1, 1, b"k", bytes(9000)), 0, 0))
+    large[3] = 126
+    assert decode_record(bytes(large), 0, 1)[1:3] == (1, 1)
+    assert scan_usual(usual + bytes(large), 0, 0, 2) == (len(usual), 1, 0, 0, False)
+
+
 @given(st.data(), st.sampled_from([None, b"", b"key", bytes(64), bytes(70)]), SIZES, st.integers(0, 8191), DELTAS)
 def test_what_is_usual_is_right(
     data: st.DataObject, key: bytes | None, value_bytes: int, index: int, delta_ms: int

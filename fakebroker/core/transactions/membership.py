@@ -88,6 +88,8 @@ def _coordinator(node: "Node", transactional_id: str) -> "Node":
     if not transactional_id:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "an empty transactional id")
     cluster = node.cluster
+    if TRANSACTION_STATE not in cluster.topics:  # a question makes no internal topic
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "there are no transactional ids")
     leader = cluster.coordinator_partition(TRANSACTION_STATE, transactional_id).seen_by(node.id).leader
     if leader not in cluster.nodes:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"nobody coordinates {transactional_id!r}")

@@ -140,6 +140,14 @@ def test_a_coordinator_that_is_not_there() -> None:
     ]
 
 
+def test_a_question_makes_no_internal_topic() -> None:
+    """As long as nobody looked for a coordinator there is none."""
+    lab = Transactions()
+
+    assert ask(lab, Producer(0, 0)).answer == {T0: ErrorCode.COORDINATOR_NOT_AVAILABLE}
+    assert "__transaction_state" not in lab.cluster.topics
+
+
 def test_an_empty_transactional_id_is_invalid() -> None:
     """No coordinator is asked."""
     lab = Transactions()

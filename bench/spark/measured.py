@@ -1,0 +1,62 @@
+"""What a piece of work takes: seconds by the clock, and seconds of processors, of Java and of Python's workers, too.
+
+On a machine that has other work the latter say more.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+_TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+_TIMES = slice(11, 15)  # user and system, its own and of its children that have ended
+_PARENT = 1
+
+
+class Took(NamedTuple):
+    """Seconds by the clock, and of all processors."""
+
+    wall_s: float
+    cpu_s: float
+
+    def __add__(self, other: object) -> "Took":
+        assert isinstance(other, Took)
+        return Took(self.wall_s + other.wall_s, self.cpu_s + other.cpu_s)
+
+    def __str__(self) -> str:
+        return f"{self.wall_s:.1f} s ({self.cpu_s:.0f})"
+
+
+def took(work: Callable[[], object]) -> Took:
+    """Do the work; how long it took."""
+    began_s, cpu_s = time.perf_counter(), _cpu_s()
+    work()
+    return Took(time.perf_counter() - began_s, _cpu_s() - cpu_s)
+
+
+def use_cores(cores: int) -> None:
+    """Keep this process, and all that it starts, on so many cores: Spark's own threads would use the others, too."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+
+
+def _cpu_s() -> float:
+    """Of this process and all that it started, as far as they or their parents are still there."""
+    children: dict[int, list[int]] = {}
+    ticks: dict[int, int] = {}
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            stat = (folder / "stat").read_text()
+        except OSError:  # it has ended
+            continue
+        fields = stat[stat.rindex(")") + 2 :].split()
+        ticks[int(folder.name)] = sum(map(int, fields[_TIMES]))
+        children.setdefault(int(fields[_PARENT]), []).append(int(folder.name))
+    total, waiting = 0, [os.getpid()]
+    while waiting:
+        process = waiting.pop()
+        total += ticks.get(process, 0)
+        waiting += children.get(process, [])
+    return total / _TICKS_A_SECOND
