@@ -62,6 +62,7 @@ class Behaviours:
     min_isr_is_cluster_default: bool = True  # DC-6: a new cluster holds min.insync.replicas as dynamic cluster default
     transaction_version: int = 2  # TX-10: the transaction protocol of the broker; 3.9.1 knows TV1 only
     empty_transactions_never_began: bool = True  # DX-1: 3.9.1 shows the start of the last one after InitProducerId
+    verification_checks_epoch: bool = True  # TX-6: 3.9.1 asks the coordinator first, also for a fenced producer
     transaction_value_version: int = 1  # TS-2: version of TransactionLogValue; 3.9.1 writes 0
     list_offsets_merges_topics: bool = True  # LO-6, LO-27: 3.9.1 answers each occurrence of a topic, also empty ones
 
@@ -129,6 +130,7 @@ _BEHAVIOURS_3_9 = replace(
     min_isr_is_cluster_default=False,
     transaction_version=0,
     empty_transactions_never_began=False,
+    verification_checks_epoch=False,
     transaction_value_version=0,
     list_offsets_merges_topics=False,
 )

@@ -40,6 +40,14 @@ def handle(call: Call, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxn
     return None
 
 
+def error_response(request: AddPartitionsToTxnRequest, version: int, code: ErrorCode) -> AddPartitionsToTxnResponse:
+    """What a handler that failed is answered with: before v4 every partition has the code (AV-10)."""
+    if version >= _FIRST_OF_BROKERS:
+        return AddPartitionsToTxnResponse(error_code=code)
+    transaction = _only_transaction(request)
+    return _response_to_client(transaction, dict.fromkeys(_partitions(transaction), code))
+
+
 def _only_transaction(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransaction:
     """What v0-v3 say of their one transaction, as v4 does."""
     return AddPartitionsToTxnTransaction(
@@ -72,7 +80,7 @@ def _judge_all(call: Call, transactions: list[AddPartitionsToTxnTransaction]) ->
 
 def _judge(call: Call, transaction: AddPartitionsToTxnTransaction, answer: Callable[[_Codes], None]) -> None:
     """Give `answer` the code of each partition, now or when it is stored."""
-    partitions = [TopicPartition(topic.name, index) for topic in transaction.topics for index in topic.partitions]
+    partitions = _partitions(transaction)
     refused = _refused(call, partitions)
     if refused:  # nothing is added then (TX-8)
         answer({each: refused.get(each, ErrorCode.OPERATION_NOT_ATTEMPTED) for each in partitions})
@@ -97,6 +105,10 @@ def _judge(call: Call, transaction: AddPartitionsToTxnTransaction, answer: Calla
         call.now,
         is_tv2=call.version >= _FIRST_OF_BROKERS,
     )
+
+
+def _partitions(transaction: AddPartitionsToTxnTransaction) -> list[TopicPartition]:
+    return [TopicPartition(topic.name, index) for topic in transaction.topics for index in topic.partitions]
 
 
 def _refused(call: Call, partitions: list[TopicPartition]) -> dict[TopicPartition, ErrorCode]:

@@ -60,12 +60,12 @@ class FullFetchAgain(_FetchAgain):
         """As `apis.call.Again` says."""
         if values[0] != FINAL_EPOCH or not self.is_still_valid():
             return None
-        for fetch, offset in zip(self.fetches, values[1:], strict=True):
-            fetch.offset = offset  # nobody else has it
+        for at, fetch in enumerate(self.fetches, 1):
+            fetch.offset = values[at]  # nobody else has it
         done = read_all(call.cluster, self._targets, self.params)
         if not self.answers_at_once(done):
             return None
-        if self.params.read_committed and _has_aborted(done.reads):
+        if self.params.read_committed and _has_own_lists(done.reads):
             return _encoded(call, list(zip(self.fetches, done.reads, strict=True)))
         return self._template.fill(*_values(done.reads))
 
@@ -110,7 +110,7 @@ class IncrementalFetchAgain(_FetchAgain):
         return read_all(call.cluster, targets, self.params) if len(targets) == len(unread) else None
 
     def _answer(self, call: Call, answers: list[Answer]) -> bytes | list[bytes]:
-        if self.params.read_committed and _has_aborted(read for _, read in answers):
+        if self.params.read_committed and _has_own_lists(read for _, read in answers):
             return _encoded(call, answers, self._session.id)
         listed = tuple([(fetch.topic, fetch.topic_id, fetch.partition) for fetch, _ in answers])
         template = self._templates.get(listed)
@@ -122,9 +122,9 @@ class IncrementalFetchAgain(_FetchAgain):
         return template.fill(*_values(read for _, read in answers))
 
 
-def _has_aborted(reads: Iterable[LogReadResult]) -> bool:
-    """Whether an answer lists aborted transactions, of which there is no place in a template (FT-15)."""
-    return any(read.aborted for read in reads)
+def _has_own_lists(reads: Iterable[LogReadResult]) -> bool:
+    """Whether any list of aborted transactions is not empty, as it is in a template; it may also be null (FT-15)."""
+    return any(read.aborted != [] for read in reads)
 
 
 def _encoded(call: Call, answers: list[Answer], session_id: int = 0) -> list[bytes]:

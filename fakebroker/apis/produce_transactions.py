@@ -49,6 +49,7 @@ class ProducedTransaction:
                 header = parse_header(batch)
                 if header.is_transactional and header.producer_id >= 0:
                     self._headers[partition] = header
+        self._fenced: dict[Partition, int] = {}  # where the producer is too old, and the epoch that the log knows
         self._verifications: dict[Partition, Verification] = {}
         self._codes: Mapping[TopicPartition, ErrorCode] = {}
         self.is_answered = False
@@ -72,6 +73,7 @@ class ProducedTransaction:
             if is_late:
                 on_late_answer()
 
+        self._refuse_fenced()
         self._begin_verifications()
         if not self._verifications:
             self.is_answered = True
@@ -90,6 +92,17 @@ class ProducedTransaction:
         )
         is_late = True
 
+    def _refuse_fenced(self) -> None:
+        """Do not ask for partitions where the producer has written with a higher epoch: they are refused at once."""
+        if not (self._is_verifying and self._call.cluster.behaviours.verification_checks_epoch):
+            return
+        for partition, header in list(self._headers.items()):
+            producer = partition.log.producers.get(header.producer_id)
+            is_fenced = producer is not None and header.producer_epoch < producer.epoch
+            if producer is not None and is_fenced and not partition.error_for_access(self._call.node.id):
+                del self._headers[partition]
+                self._fenced[partition] = producer.epoch
+
     def _begin_verifications(self) -> None:
         """For the partitions to ask for. Those that this broker does not lead are refused later, without a question."""
         for partition, header in self._headers.items() if self._is_verifying else ():
@@ -102,6 +115,9 @@ class ProducedTransaction:
 
     def error_of(self, partition: "Partition") -> AppendErrorContent | None:
         """Why nothing may be appended to a partition of the request, None if the coordinator has no objection."""
+        if partition in self._fenced:
+            text = f"{partition.log.name}: the producer is at epoch {self._fenced[partition]}"
+            return AppendErrorContent(ErrorCode.INVALID_PRODUCER_EPOCH, text)
         code = self._codes.get(TopicPartition(partition.topic.name, partition.index), ErrorCode.NONE)
         return self._told(code) if code else None
 

@@ -17,6 +17,7 @@ CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
 SHARE_GROUP_STATE = "__share_group_state"
 INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE})
+_NONE = ErrorCode.NONE  # each read and write asks for it: read from the class it costs as much as a call
 METADATA_TOPIC = "__cluster_metadata"  # the controller's own log; clients can neither make nor read it (NT-3)
 
 
@@ -146,7 +147,7 @@ class Partition:
             return epoch_error(leader_epoch, seen.leader_epoch)
         if only_leader and node_id != seen.leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return ErrorCode.NONE
+        return _NONE
 
     def wake(self, now: Instant) -> None:
         """Let delayed fetches check again: leader or topic have changed (CLU-55)."""

@@ -33,7 +33,7 @@ from fakebroker.engine.connection_state import (
 from fakebroker.engine.dispatch import Dispatcher, Route
 from fakebroker.engine.driver import NO_DRIVER, ConnectionDriver
 from fakebroker.engine.failed_request import answer_failure, send_error
-from fakebroker.engine.journal import BIG_BYTES, KEPT_OF_BIG_BYTES, Connected, Disconnected, Frame, Peer
+from fakebroker.engine.journal import BIG_BYTES, Connected, Disconnected, Frame, Peer
 from fakebroker.engine.lanes import Lanes
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.engine.unserved import who
@@ -419,17 +419,18 @@ class Connection:
         engine.journal.exchange(self.peer, request, response, self.received, engine.now)
 
     def _send_pieces(self, route: Route, pieces: list[bytes]) -> bytes | Frame:
-        """An answer with records: a large one is not joined before the driver does. Returns what the journal keeps."""
-        pieces.insert(0, self.frame[4:8] + b"\0" if route.has_tagged_answer else self.frame[4:8])
+        """An answer with records: a big one is not joined before the driver does. Returns what the journal keeps."""
+        pieces[0] = self.frame[4:8] + (b"\0" + pieces[0] if route.has_tagged_answer else pieces[0])
         size = sum(map(len, pieces))
         self._out.append(self._large_prefix(size))
+        if size <= BIG_BYTES:
+            response = b"".join(pieces)
+            self._out.append(response)
+            return response
         if size > LARGE_BYTES:
             pieces = flattened(pieces)
-            self._out += pieces
-            return Frame.of(pieces, size)
-        response = b"".join(pieces)
-        self._out.append(response)
-        return response if size <= BIG_BYTES else Frame(response[:KEPT_OF_BIG_BYTES], size)
+        self._out += pieces
+        return Frame.of(pieces, size)
 
     def _large_prefix(self, size: int) -> bytes:
         """The length prefix of a large answer. Much of these ends the turn, so that slow readers cost little."""

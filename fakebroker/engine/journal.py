@@ -106,13 +106,12 @@ class Frame:
     @classmethod
     def of(cls, pieces: list[bytes], size_bytes: int) -> "Frame":
         """The frame that these pieces make."""
-        kept, room = [], KEPT_OF_BIG_BYTES
+        kept = b""
         for piece in pieces:
-            kept.append(piece[:room])
-            room -= len(kept[-1])
-            if not room:
+            kept += piece[: KEPT_OF_BIG_BYTES - len(kept)]
+            if len(kept) == KEPT_OF_BIG_BYTES:
                 break
-        return cls(b"".join(kept), size_bytes)
+        return cls(kept, size_bytes)
 
 
 class Recorded(NamedTuple):
@@ -435,16 +434,15 @@ def _bytes_of(entries: list[ExchangeEntry | EventEntry]) -> int:
     try:
         return sum(map(len, map(_request, frames))) + sum(map(len, map(_response, frames)))
     except (IndexError, TypeError):  # there are events, large frames, or no answers
-        return sum(map(_kept_bytes, entries))
-
-
-def _kept_bytes(entry: ExchangeEntry | EventEntry) -> int:
-    if isinstance(entry, EventEntry):
-        return 0
-    _, request, response, _, _ = entry
-    if type(request) is bytes is type(response):
-        return len(request) + len(response)
-    return len(_kept(request)) + (0 if response is None else len(_kept(response)))
+        pass
+    size_bytes = 0
+    for entry in entries:
+        if not isinstance(entry, EventEntry):
+            _, request, response, _, _ = entry
+            size_bytes += len(request.kept if isinstance(request, Frame) else request)
+            if response is not None:
+                size_bytes += len(response.kept if isinstance(response, Frame) else response)
+    return size_bytes
 
 
 def _kept(frame: _Bytes) -> bytes:

@@ -139,15 +139,16 @@ class AnswerTemplate:
         pieces: list[bytes] = []
         at = 0
         for segment in self._segments:
-            end = at + segment.count
             if segment.is_compact:
+                end = at + segment.count
                 data = values[end]
-                pieces += (segment.fill(values[at:end]) + _compact_length(len(data)), data)
-                at = end + 1
+                pieces.append(segment.fill(values[at:end]) + _compact_length(len(data)))
             else:  # the length is the segment's last number, in the place of the bytes
-                data = values[end - 1]
-                pieces += (segment.fill((*values[at : end - 1], len(data))), data)
-                at = end
+                end = at + segment.count - 1
+                data = values[end]
+                pieces.append(segment.fill((*values[at:end], len(data))))
+            pieces.append(data)
+            at = end + 1
         if self._constant_rest:
             pieces.append(self._constant_rest)
         elif self._rest.size_bytes:

@@ -12,7 +12,7 @@ from fakebroker.engine.dispatch import versions_served
 from fakebroker.errors import ErrorCode
 from fakebroker.release import release
 from fakebroker.settings import Settings
-from fakebroker.wire.messages.api_versions import ApiVersionsRequest
+from fakebroker.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
 
 def listed(make_call: Callable[..., Call], as_release: str, version: int = 3) -> dict[int, tuple[int, int]]:
@@ -44,13 +44,32 @@ def test_every_version_lists_the_same(make_call: Callable[..., Call], version: i
     assert listed(make_call, "4.3", version) == listed(make_call, "4.3", 0)
 
 
-@pytest.mark.rules("AV-9", "TX-10")
-def test_no_features_are_shown(make_call: Callable[..., Call]) -> None:
-    """Features stay out: transaction.version above all would change how producers behave."""
-    call = make_call(Cluster(Settings(), release()), 4)
+def features(make_call: Callable[..., Call], as_release: str, version: int) -> ApiVersionsResponse:
+    call = make_call(Cluster(Settings(), release(as_release)), version)
     response = api_versions.handle(call, ApiVersionsRequest(client_software_name="a", client_software_version="1"))
-    assert response.supported_features == []
-    assert response.finalized_features == []
+    return ApiVersionsResponse.decode(response.encode(version), version)[0]
+
+
+@pytest.mark.rules("AV-9", "TX-10")
+def test_the_transaction_protocol_is_a_feature(make_call: Callable[..., Call]) -> None:
+    """transaction.version is finalized at 2 from v3 on, and since v4, which knows minimum 0, shown as supported."""
+    for version, supported in ((3, []), (4, [("transaction.version", 0, 2)])):
+        response = features(make_call, "4.3", version)
+        assert [(each.name, each.min_version, each.max_version) for each in response.supported_features] == supported
+        (finalized,) = response.finalized_features
+        assert finalized.name == "transaction.version"
+        assert (finalized.min_version_level, finalized.max_version_level) == (2, 2)
+        assert response.finalized_features_epoch >= 0
+
+
+@pytest.mark.rules("AV-9", "TX-10")
+@pytest.mark.parametrize(("as_release", "version"), [("4.3", 0), ("4.3", 2), ("3.9", 3), ("3.9", 4), ("2.1", 2)])
+def test_other_versions_and_releases_show_no_features(
+    make_call: Callable[..., Call], as_release: str, version: int
+) -> None:
+    """Without the feature clients speak the first transaction protocol."""
+    response = features(make_call, as_release, version)
+    assert response.supported_features == response.finalized_features == []
     assert response.finalized_features_epoch == -1
 
 

@@ -41,6 +41,12 @@ class Broker:
         for _ in range(count):
             self.topic.partitions[partition].log.append(batch, self.sim.network.now)
 
+    def abort(self, partition: int) -> None:
+        log, now = self.topic.partitions[partition].log, self.sim.network.now
+        own = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
+        log.append(build_batch([Record(0, T0, None, b"v" * 32)], **own), now)
+        log.append_marker(7, 0, now, commit=False, coordinator_epoch=0)
+
     def send(self, request: FetchRequest, version: int) -> list[bytes]:
         """What comes at once."""
         self.client.socket.send(with_length(encode_request(request, version, 1, "test")))
@@ -77,10 +83,14 @@ class Twins:
     def produce(self, partition: int = 0, count: int = 1, size: int = 100) -> None:
         self.both(lambda broker: broker.produce(partition, count, size))
 
-    def open(self, *asked: At) -> None:
+    def abort(self, partition: int) -> None:
+        """A transaction of one batch."""
+        self.both(lambda broker: broker.abort(partition))
+
+    def open(self, *asked: At, **fields: Any) -> None:
         """Begin a session; the requests from now on are in it."""
         self.session, self.epoch = 0, 0
-        self.session, self.epoch = self.ask(*asked).session_id, 1
+        self.session, self.epoch = self.ask(*asked, **fields).session_id, 1
 
     def ask(self, *asked: At, epoch: int | None = None, **fields: Any) -> Any:
         """The answer, None if there is none yet. In a session the epoch goes on by itself unless it is given."""
@@ -154,6 +164,29 @@ def test_in_a_session(monkeypatch: pytest.MonkeyPatch, version: int) -> None:
     assert listed(twins.ask(At(1, offset=3))) == [(0, 100), (1, 100), (2, 300)]
     assert listed(twins.ask(At(1, offset=4))) == [(0, 100), (2, 300)]
     assert twins.general == before
+
+
+@pytest.mark.rules("FT-15", "FT-7")
+@pytest.mark.parametrize("has_session", [False, True])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_aborted_transactions(monkeypatch: pytest.MonkeyPatch, version: int, has_session: bool) -> None:
+    """Lists that are not empty, or null for want of room, are in answers to requests that are not decoded, too."""
+    twins = Twins(monkeypatch, version)
+    if has_session:
+        twins.open(At(0, offset=3), At(1), committed=True)
+    for _ in range(MADE_OF):
+        twins.ask(At(0, offset=3), At(1), committed=True)
+    before = twins.general
+    twins.abort(0)
+    for offset, aborted in ((3, [(7, 3)]), (4, [(7, 3)]), (5, [])):
+        answer = twins.ask(At(0, offset=offset), At(1), committed=True)
+        lists = {data.partition_index: data.aborted_transactions for e in answer.responses for data in e.partitions}
+        assert [(each.producer_id, each.first_offset) for each in lists.get(0, [])] == aborted
+        assert lists[1] == []
+    assert twins.general == before
+    for max_bytes in (100, 150, 350):
+        for _ in range(MADE_OF + 2):
+            twins.ask(At(1), At(0, offset=3), committed=True, max_bytes=max_bytes)
 
 
 def test_a_session_of_unknown_offsets_is_not_touched_by_a_step_back(twins: Twins) -> None:
@@ -349,3 +382,56 @@ def test_templates_of_a_session_are_bounded(twins: Twins, monkeypatch: pytest.Mo
         twins.ask(At(0, offset=2))
     assert len(made) == 1, "beside the one that only lists partition 0"
     assert twins.general == before
+
+
+@pytest.mark.parametrize("has_session", [False, True])
+def test_a_wait_of_a_millisecond_is_a_wait(twins: Twins, has_session: bool) -> None:
+    """Too little is answered when it is over, not at once."""
+    if has_session:
+        twins.open(At(0), At(1, offset=3))
+    warm(twins, At(0), wait=1, min_bytes=200)
+    assert twins.ask(At(0, offset=2), wait=1, min_bytes=200) is None
+    assert listed(twins.wait(1)) == [(0, 100)]
+
+
+def test_a_partition_that_is_not_there_joins_a_session(twins: Twins) -> None:
+    """Requests that were answered without being decoded are decoded from then on: each has to tell the error."""
+    twins.open(At(0), At(1))
+    warm(twins, At(0))
+    twins.ask(At(0), At(1, topic="u"))
+    before = twins.general
+    answer = twins.ask(At(0))
+    assert [data.error_code for entry in answer.responses for data in entry.partitions] == [0, 0, 3]
+    assert twins.general == before + 1
+
+
+def test_partitions_of_one_number_in_two_topics(twins: Twins) -> None:
+    """An answer that lists one of them is no template for the answer that lists the other."""
+    twins.both(lambda broker: broker.sim.cluster.topics.create("u", 1))
+    twins.open(At(0, offset=3), At(0, topic="u"), At(1, offset=3))
+    warm(twins, At(0, offset=2))
+    batch = build_batch([Record(0, T0, None, b"v" * 32)])
+    twins.both(
+        lambda broker: broker.sim.cluster.topics.get("u").partitions[0].log.append(batch, broker.sim.network.now)
+    )
+    answer = twins.ask(At(0, offset=3))
+    assert [entry.topic for entry in answer.responses] == ["u"]
+    assert twins.general == 1 + MADE_OF
+
+
+def test_a_partition_that_was_read_to_its_end_is_read_from_an_earlier_offset(twins: Twins) -> None:
+    """That nothing is new there holds for the offset that the reader had."""
+    twins.open(At(0, offset=3), At(1))
+    warm(twins, At(0, offset=3))
+    before = twins.general
+    assert (0, 300) in listed(twins.ask(At(0, offset=0)))
+    assert twins.general == before
+
+
+def test_an_answer_without_a_template(twins: Twins, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the same byte by byte, and of the same session."""
+    monkeypatch.setattr(fetch_again, "MOST_TEMPLATES", 0)
+    twins.open(At(0), At(1))
+    warm(twins, At(0))
+    assert twins.ask(At(0)).session_id == twins.session
+    assert twins.general == 1 + MADE_OF

@@ -27,7 +27,7 @@ ROWS = st.lists(st.tuples(TOPICS, INDEXES, INT64, INT32, METADATA), max_size=6)
 
 STEPS = st.one_of(
     st.tuples(st.just("commit"), st.integers(1, 10), GROUPS, WHO, ROWS, st.just(-1) | INT64),
-    st.tuples(st.just("txn"), st.integers(0, 5), GROUPS, WHO, ROWS),
+    st.tuples(st.just("txn"), st.integers(0, 4), GROUPS, WHO, ROWS),
     st.tuples(st.just("fetch"), st.integers(1, 10), GROUPS, st.none() | ROWS, st.booleans()),
     st.tuples(st.just("delete"), GROUPS, ROWS),
     st.tuples(st.just("join"), st.sampled_from([(), ("t",), ("t", "u")])),
@@ -160,7 +160,7 @@ def take(lab: OffsetsCluster, step: tuple[Any, ...]) -> None:
 @given(st.lists(STEPS, max_size=20))
 def test_any_history_of_requests(history: list[tuple[Any, ...]]) -> None:
     """Nothing breaks, every row that was asked is answered, and a reader of the log finds what OffsetFetch tells."""
-    lab = OffsetsCluster()
+    lab = OffsetsCluster(settings={"transaction.partition.verification.enable": False})
     for step in history:
         take(lab, step)
     for group_id in ("g", "", "ünïcode \U0001f600"):

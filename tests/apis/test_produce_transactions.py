@@ -277,6 +277,22 @@ def test_a_transactional_batch_without_a_producer(make_call: Make) -> None:
     assert lab.log.last_stable_offset == 1
 
 
+@pytest.mark.rules("TX-6", "TX-7")
+@pytest.mark.parametrize(("as_release", "told"), [("4.3", (47, -1, -1)), ("3.9", (120, -1, -1))])
+def test_a_producer_that_wrote_with_a_higher_epoch(make_call: Make, as_release: str, told: tuple[int, ...]) -> None:
+    """4.3 refuses the older epoch without asking, and adds nothing; 3.9 asks first."""
+    lab = Transactions(make_call, as_release=as_release)
+    later = lab.producer._replace(epoch=3)
+    assert lab.send(lab.batch(producer=later, transactional=False)) == [(0, 0, 0)]
+
+    assert lab.send(lab.batch(), version=11) == [told]
+    if as_release == "4.3":
+        assert lab.send(lab.batch(), version=12) == [told]
+    known = lab.shard.transaction("x")
+    assert known is not None
+    assert not known.partitions
+
+
 @pytest.mark.rules("ID-10")
 def test_a_plain_batch_inside_the_transaction(make_call: Make) -> None:
     """Its own producer may not write one before the end."""

@@ -7,12 +7,14 @@ import pytest
 
 from fakebroker.engine import unserved
 from fakebroker.engine.dispatch import versions_served
+from fakebroker.engine.journal import Peer
 from fakebroker.release import release
 from fakebroker.reports.failure_story import story
 from fakebroker.wire.registry import APIS
 from tests.support.engine import Client, SimEngine
 from tests.support.frames import framed, request
 
+PEER = Peer(1, "/127.0.0.1", 1)
 PAGE = ". See docs/not-implemented.md"
 IN_TRANSACTION = {"transactional_id": "tx", "transaction_timeout_ms": 60_000}
 
@@ -40,19 +42,16 @@ def look_for_the_new_protocol(lab: SimEngine) -> Client:
     return main
 
 
-def test_a_transactional_producer_is_told_once_per_api(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_client_is_told_once_per_api(caplog: pytest.LogCaptureFixture) -> None:
     """However often it tries again; another client gets lines of its own."""
     lab = SimEngine()
     for client_id in ("svc-1", "svc-1", "svc-2"):
-        send(lab, "FindCoordinator", 2, client_id, key="tx", key_type=1)
-        send(lab, "InitProducerId", 4, client_id, **IN_TRANSACTION)
-    found = "FindCoordinator of a transactional id: transactions are not served yet; a transactional producer retries "
-    found += "until it gives up"
-    initiated = "InitProducerId with a transactional id: transactions are not served yet; it retries until it gives up"
+        lab.engine.unserved.warn(client_id, PEER, 68, "this: no")
+        lab.engine.unserved.warn(client_id, PEER, 76, "that: no")
     assert caplog.messages == [
-        f'client "{client_id}" (127.0.0.1) asked for {what}{PAGE}'
+        f'client "{client_id}" (127.0.0.1) asked for {what}: no{PAGE}'
         for client_id in ("svc-1", "svc-2")
-        for what in (found, initiated)
+        for what in ("this", "that")
     ]
     assert [record.levelname for record in caplog.records] == ["WARNING"] * 4
 
@@ -61,26 +60,28 @@ def test_the_warnings_are_bounded(caplog: pytest.LogCaptureFixture) -> None:
     """A thousand client ids do not fill the log."""
     lab = SimEngine()
     for number in range(unserved.MOST_WARNINGS + 50):
-        send(lab, "InitProducerId", 4, f"svc-{number}", **IN_TRANSACTION)
+        lab.engine.unserved.warn(f"svc-{number}", PEER, 68, "this: no")
     assert len(caplog.messages) == len(lab.engine.unserved.lines) == unserved.MOST_WARNINGS
 
 
-def test_an_idempotent_producer_is_not_warned(caplog: pytest.LogCaptureFixture) -> None:
-    """It gets its id; so does a consumer its coordinator."""
+def test_producers_and_consumers_are_not_warned(caplog: pytest.LogCaptureFixture) -> None:
+    """They get their ids and coordinators, with a transactional id and without."""
     lab = SimEngine()
     send(lab, "InitProducerId", 4, transactional_id=None, transaction_timeout_ms=60_000)
     send(lab, "FindCoordinator", 2, key="g", key_type=0)
+    send(lab, "FindCoordinator", 2, key="tx", key_type=1)
+    send(lab, "InitProducerId", 4, **IN_TRANSACTION)
     assert caplog.messages == []
 
 
 def test_the_story_of_a_failed_test_begins_with_what_is_missing() -> None:
     """Also for a connection that was closed because of the API."""
     lab = SimEngine()
-    send(lab, "InitProducerId", 4, **IN_TRANSACTION)
+    lab.engine.unserved.warn("svc-1", PEER, 76, "ShareGroupHeartbeat: no")
     lab.client().socket.send(framed(pack(">hhih", 68, 0, 1, 5) + b"svc-1"))
     first, *lines = story(lab.engine).splitlines()
     assert first == "asked for in vain:"
-    assert lines[0].startswith('  client "svc-1" (127.0.0.1) asked for InitProducerId with a transactional id')
+    assert lines[0].startswith('  client "svc-1" (127.0.0.1) asked for ShareGroupHeartbeat: no')
     assert lines[1].startswith('  client "svc-1" (127.0.0.1): ConsumerGroupHeartbeat (68) is not served here: ')
 
 

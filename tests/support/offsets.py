@@ -31,6 +31,15 @@ PartitionKey = tuple[str, int]  # topic and index
 Pair = tuple[bytes | None, bytes | None]
 
 
+class _Client:
+    """A client that keeps the one answer it got by `Call.reply`."""
+
+    reply: Any = None
+
+    def answer(self, _call: Call, response: Any) -> None:
+        self.reply = response
+
+
 class OffsetsCluster(TimeDriven):
     """A cluster with topics "t" and "u" of 4 partitions. `ms` counts from 0; the defaults are Kafka's."""
 
@@ -149,8 +158,8 @@ class OffsetsCluster(TimeDriven):
     # -- requests ----------------------------------------------------------------------------------------------------
 
     def call(self, version: int, node: int = 1) -> Call:
-        listener, nobody = Listener(node, "127.0.0.1", 9092), cast(Any, None)
-        call = Call(self.cluster, self.cluster.nodes[node], listener, nobody, "/127.0.0.1")
+        listener, client = Listener(node, "127.0.0.1", 9092), cast(Any, _Client())
+        call = Call(self.cluster, self.cluster.nodes[node], listener, client, "/127.0.0.1")
         call.version, call.client_id, call.now = version, "c", self.now
         return call
 
@@ -158,7 +167,8 @@ class OffsetsCluster(TimeDriven):
         """Have the handler of an API answer; the request and the answer go through bytes of that version."""
         wire = api(name)
         decoded, _ = wire.request.decode(wire.request(**request).encode(version), version)
-        answer = handler(wire.key).handle(self.call(version, node), decoded)
+        call = self.call(version, node)
+        answer = handler(wire.key).handle(call, decoded) or cast(Any, call.connection).reply
         return wire.response.decode(answer.encode(version), version)[0]
 
     def commit(

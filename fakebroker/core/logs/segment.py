@@ -119,10 +119,10 @@ class Segment:
         start = ends[first - 1] if first else 0
         # Most read up to the end: a comparison tells them.
         beyond = len(offsets) if not offsets or end > offsets[-1] else bisect_left(offsets, end)
-        fitting = bisect_right(ends, start + max_bytes, first)
-        if fitting <= first and at_least_one:
+        fitting = bisect_right(ends, start + max_bytes, first, beyond)
+        if fitting <= first < beyond and at_least_one:
             fitting = first + 1
-        return self.batches[first : min(beyond, fitting)]
+        return self.batches[first:fitting]
 
     def bytes_between(self, offset: int, end: int) -> int:
         """Bytes of the batches that a read of [offset, end) without a limit gives."""

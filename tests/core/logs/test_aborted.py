@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from fakebroker.core.logs.fetching import FetchParams, LogReadResult, PartitionFetch, read_partition
 from fakebroker.core.logs.log import PartitionLog
+from fakebroker.core.stale_view import StaleView
 from fakebroker.records.batch import parse_header, read_records
 from fakebroker.records.markers import ControlRecordType, control_record_type
 from tests.support.logs import NOW, LogsCluster, batch
@@ -62,7 +63,7 @@ def test_only_what_is_stable_is_listed() -> None:
     assert read(log, 0).aborted == [(1, 0)]
 
 
-# As 4.3.1 answered in tests/data/dialogues/transactions/aborted_list_by_index.jsonl.
+# As 4.3.1 answered; some of it is in tests/data/dialogues/transactions-more/aborted_list_by_index.jsonl.
 _BY_INDEX = {
     (0, 1): [0, 2],
     (0, 6300): [0, 2, 4, 6],
@@ -174,3 +175,21 @@ def committed(result: LogReadResult) -> list[int]:
         elif header.producer_id not in aborting:
             found += [record.offset for record in read_records(stored)]
     return found
+
+
+@pytest.mark.rules("FT-14", "FT-15")
+def test_a_broker_that_was_replaced() -> None:
+    """A zombie goes by the last stable offset that it knows; others by the present one."""
+    lab = LogsCluster()
+    log = lab.log()
+    transaction(log, 1, commit=False)
+    write(log, 2)
+    partition = log.partition
+    partition.stale_views[partition.leader] = StaleView(partition)
+    log.append_marker(2, 0, NOW, commit=True, coordinator_epoch=0)
+
+    result = read(log, 0)
+    assert (result.high_watermark, result.last_stable_offset, len(result.batches)) == (3, 2, 2)
+    assert result.aborted == [(1, 0)]
+    partition.stale_views.clear()
+    assert read(log, 0).last_stable_offset == 4
