@@ -83,6 +83,7 @@ class TransactionHistory:
         for topic in self.topics:
             made = self.client.create_topic(topic, PARTITIONS, config={"retention.ms": -1})
             assert made.topics[0].error_code == 0, made
+        self._await_producer_ids()
         for producer in self.producers:
             self._await_coordinator(producer)
         for group_id in self.groups:
@@ -233,6 +234,7 @@ class TransactionHistory:
         self._pass(SHORT_MS + 4 * CLEANUP_MS + 500)
         self._settle()
         self._describe()
+        self._ask_init(producer, (-1, -1), TIMEOUT_MS)
 
     # -- groups --------------------------------------------------------------------------------------------------------
 
@@ -409,6 +411,14 @@ class TransactionHistory:
                 return
             self._pass(50)
         raise AssertionError("there is no coordinator of transactions")
+
+    def _await_producer_ids(self) -> None:
+        """Until the broker has some to give away (PI-2)."""
+        for _ in range(400):
+            if self.client.request("InitProducerId", 4, transactional_id=None).error_code == 0:
+                return
+            self._pass(50)
+        raise AssertionError("there are no producer ids")
 
     def _await_group(self, group_id: str) -> None:
         for _ in range(400):
