@@ -88,7 +88,7 @@ def whatif(
     options = WhatifOptions(retentions, recorded_retention, check_interval, policy=policy)
     with chosen_engine(choice) as (engine, progress):
         from fakebroker.errors import FakebrokerError
-        from fakebroker.pipeline.engines import contract_of, make, tables_needed
+        from fakebroker.pipeline.engines import contract_of, tables_needed
         from fakebroker.pipeline.publish import Published, staging
         from fakebroker.pipeline.summary import summary
 
@@ -103,7 +103,7 @@ def whatif(
                 if published.has(name)
             }
             for name in ("retention_losses", "retention_whatif"):
-                frames[name] = stage.store(name, make(engine, name, frames, options))
+                frames[name] = stage.make(name, frames, options)
             rows_in = {name: published.tables[name]["rows"] for name in ("commits", "group_states")}
             manifest = stage.publish({"of": folder, "options": options._asdict()})
         for line in _without_times(published.folder_of("commits")):

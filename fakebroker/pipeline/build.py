@@ -18,7 +18,7 @@ def make_tables(stage: Staging, names: Iterable[str], frames: dict[str, Frame], 
         for needed in tables_needed(stage.engine, name):
             if needed not in frames:
                 frames[needed] = _known(stage, needed)
-        frames[name] = stage.store(name, make(stage.engine, name, frames, options))
+        frames[name] = stage.make(name, frames, options)
 
 
 def build(stage: Staging) -> None:

@@ -70,7 +70,7 @@ def chosen_engine(choice: EngineChoice) -> Iterator[tuple[Any, Progress]]:
     Whatever of our own, or of files, goes wrong inside becomes a line on standard error and exit code 1.
     """
     try:
-        need_extra("history")
+        need_extra("history" if choice.engine == "python" else "spark")
         from fakebroker.pipeline.storage_failures import storage_failures_told
 
         with storage_failures_told():

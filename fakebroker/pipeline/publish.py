@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from fakebroker.errors import FakebrokerError
 from fakebroker.pipeline.contract import Check, Table
-from fakebroker.pipeline.engines import Engine, Frame, contract_of, tables_in
+from fakebroker.pipeline.engines import Engine, Frame, contract_of, make, tables_in
 from fakebroker.pipeline.progress import Progress
 from fakebroker.pipeline.rows import Rows, count_rows, parquet_files
 from fakebroker.pipeline.tables import NAMES, table
@@ -117,9 +117,19 @@ class Staging:
 
     def store(self, name: str, frame: Frame) -> Frame:
         """Write a table; returns it as it was stored, so that what is made of it does not make it again."""
+        return self._stored(name, lambda: frame)
+
+    def make(self, name: str, frames: Mapping[str, Frame], options: Any = None) -> Frame:
+        """Make a table of others and write it; returns it as it was stored.
+
+        Both are one stage: much of the work may be done while it is made.
+        """
+        return self._stored(name, lambda: make(self.engine, name, frames, options))
+
+    def _stored(self, name: str, made: Callable[[], Frame]) -> Frame:
         contract = table(name)
         with self._progress.stage(name) as stage:
-            self.engine.store(contract, frame, self.folder / name)
+            self.engine.store(contract, made(), self.folder / name)
             if name in self._ahead:
                 _move_files(self._ahead.pop(name), self.folder / name)
             stage.rows = self.made[name] = count_rows(self.folder / name)

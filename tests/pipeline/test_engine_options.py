@@ -59,6 +59,15 @@ def test_a_missing_extra_is_one_line_that_says_what_to_install(monkeypatch: pyte
         pass
 
 
+def test_without_any_library_the_engine_that_was_chosen_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who follows the line is not told of more by the next run."""
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)  # noqa: ARG005 - of no name
+
+    for choice, extra in ((EngineChoice(), r"\[spark\]"), (EngineChoice("python"), r"\[history\]")):
+        with pytest.raises(click.ClickException, match=f"pip install 'fakebroker{extra}'"), chosen_engine(choice):
+            pass
+
+
 @pytest.mark.parametrize(
     ("error", "told"),
     [

@@ -17,7 +17,7 @@ from fakebroker.pipeline.command import pipeline
 from fakebroker.pipeline.engines import Engine, PythonEngine, SparkEngine
 from fakebroker.pipeline.progress import Progress
 from fakebroker.pipeline.publish import ChecksFailed, Published, check_tables, staging
-from fakebroker.pipeline.rows import read_rows
+from fakebroker.pipeline.rows import read_rows, write_rows
 from fakebroker.pipeline.spark_failures import SparkFailure
 from fakebroker.pipeline.tables import table
 
@@ -86,6 +86,25 @@ def test_tables_that_are_not_made_anew_are_kept(engine: Engine, tmp_path: Path) 
     assert {name: about["rows"] for name, about in published.tables.items()} == {"expiries": 2, "log_ends": 0}
     rows = read_rows(EXPIRIES, published.folder_of("expiries"))
     assert sorted((row["seq"], row["due_at"]) for row in rows) == [(1, 5), (2, 5)]
+
+
+def test_rows_that_were_written_ahead_are_of_the_table(engine: Engine, tmp_path: Path) -> None:
+    """They stand beside those that the table is stored with; its number of rows is that of both."""
+
+    def write(ahead: Path, left: Path) -> int:
+        return write_rows(EXPIRIES, [expiry(1), expiry(2)], ahead) + write_rows(ENDS, [], left)
+
+    with staging(engine, tmp_path / "out", Progress(io.StringIO())) as stage:
+        left, rows = stage.write_ahead("log_ends", "expiries", write)
+        stage.store("expiries", engine.frame(EXPIRIES, [expiry(3)]))
+        assert rows == 2
+        assert len(left if isinstance(left, list) else left.collect()) == 0
+        assert stage.made["expiries"] == 3
+        stage.publish({})
+
+    published = Published(tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+    assert sorted(row["seq"] for row in read_rows(EXPIRIES, published.folder_of("expiries"))) == [1, 2, 3]
 
 
 def test_an_error_in_between_leaves_things_as_they_were(tmp_path: Path) -> None:
