@@ -15,6 +15,7 @@ from pathlib import Path
 from bench.driver import median_and_spread
 from bench.rows import line, section
 from bench.targets import Target, fakebroker, rdkafka_mock
+from bench.transactions import confluent_transactions, transactions
 
 JARS = Path(__file__).resolve().parents[1] / ".java" / "lib"
 VALUE = b"v" * 1024
@@ -142,6 +143,8 @@ MEASURES: list[tuple[str, str, Callable[[str], float], bool]] = [
     ("confluent-kafka, consume", "msg/s", confluent_consume, False),  # the mock keeps 5 MB of a log
     ("confluent-kafka, subscribe to first message", "ms", first_message_ms, True),
     ("confluent-kafka, synchronous commits", "/s", synchronous_commits, True),
+    ("confluent-kafka, transactions of 10 records", "/s", confluent_transactions, False),  # the mock does not end them
+    ("8 bare producers, transactions of 10 records", "/s", transactions, False),
     ("kafka-python, produce", "msg/s", kafka_python_produce, False),  # cannot bootstrap from the mock
 ]
 

@@ -7,6 +7,7 @@ from itertools import count, islice
 from typing import NamedTuple
 
 from bench import requests as r
+from bench import transactions
 from bench.scale import World
 from fakebroker.schema import Message
 
@@ -121,6 +122,17 @@ def idempotent_produces(world: World) -> Requests:
         yield r.produce(TOPIC, data, acks=-1), r.PRODUCE
 
 
+def transactional(world: World) -> Requests:
+    """Of a producer that writes ten records and commits them, again and again: Produce and EndTxn in turn."""
+    world.broker.create_topic(TOPIC)
+    world.ask(transactions.find_coordinator(GROUP), transactions.FIND_COORDINATOR)
+    producer = world.ask(transactions.init_producer_id(GROUP), transactions.INIT_PRODUCER_ID)
+    assert producer.error_code == 0, producer
+    for epoch in count(producer.producer_epoch):
+        yield transactions.produce(TOPIC, GROUP, producer.producer_id, epoch), transactions.PRODUCE
+        yield transactions.commit(GROUP, producer.producer_id, epoch), transactions.END_TXN
+
+
 def fetches(world: World) -> Requests:
     """Of a consumer without a session that reads a batch at a time."""
     limit_bytes = fill(world, partitions=1)
@@ -157,6 +169,7 @@ CASES = [
     Case("Produce 16 KiB, 16 records alike", 16, 12, produces(alike)),
     Case("Produce 16 KiB, 16 records unlike", 16, 12, produces(unlike)),
     Case("Produce 16 KiB, 16 records unlike, idempotent, acks=all", 16, 12, idempotent_produces),
+    Case("Transaction of 10 records, half of it", 2, 48, transactional),
     Case("Fetch 16 KiB", 16, 16, fetches),
     Case("Fetch, session of 100, one with news", 8, 6, session_fetches),
 ]

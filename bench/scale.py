@@ -11,6 +11,7 @@ from fakebroker.cli import tune_garbage_collector
 from fakebroker.core.groups.classic_group import ClassicGroup
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.instant import Instant
+from fakebroker.listeners import Address
 from fakebroker.records.offsets_topic import GroupValue, MemberValue
 from fakebroker.schema import Message
 from fakebroker.wire.frame import decode_response
@@ -29,7 +30,7 @@ class World:
         self.connection = self.connect()
 
     def connect(self):
-        address = ("127.0.0.1", 9092)
+        address = Address("127.0.0.1", 9092)
         return self.engine.connect(self.broker.listeners[0], "/127.0.0.1", address, self.now)
 
     def ask(self, request: Message, version: int) -> Any:

@@ -120,7 +120,7 @@ def _name(name: str, is_required: bool) -> str:
 
 
 def _word(word: Word) -> list[str]:
-    which = {"": "", "name": " TOPIC", "group_id": " GROUP", "node_id": " NODE"}[
+    which = {"": "", "name": " TOPIC", "group_id": " GROUP", "transactional_id": " ID", "node_id": " NODE"}[
         word.identity[0][0] if word.identity else ""
     ]
     which = {"partition": " TOPIC-NUMBER", "fault": " NAME", "hold": " NAME"}.get(word.name, which)

@@ -8,6 +8,7 @@ mirrors which, and what is repeated of each entry. As in Kafka's `getErrorRespon
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from fakebroker.engine.subjects import ERROR_CODES
 from fakebroker.errors import ErrorCode
 from fakebroker.schema.message import made
 from fakebroker.schema.types import ArrayOf, Primitive
@@ -29,6 +30,7 @@ def _same(*names: str) -> dict[str, str]:
 
 
 _TOPICS = Mirror("topics", "topics", _same("name"), Mirror("partitions", "partitions", _same("partition_index")))
+_INDEXES = _TOPICS._replace(inner=Mirror("partitions", "partition_indexes", {"partition_index": ITSELF}))
 _RESOURCE = _same("resource_type", "resource_name")
 
 # By API key; where there are two, the versions have the one or the other.
@@ -47,7 +49,7 @@ MIRRORS: dict[int, tuple[Mirror, ...]] = {
     8: (_TOPICS._replace(repeated=_same("name", "topic_id")),),  # OffsetCommit
     # OffsetFetch
     9: (
-        _TOPICS._replace(inner=Mirror("partitions", "partition_indexes", {"partition_index": ITSELF})),
+        _INDEXES,
         Mirror("groups", "groups", _same("group_id")),
     ),
     10: (Mirror("coordinators", "coordinator_keys", {"key": ITSELF}),),  # FindCoordinator
@@ -61,15 +63,17 @@ MIRRORS: dict[int, tuple[Mirror, ...]] = {
     21: (_TOPICS,),  # DeleteRecords
     # OffsetForLeaderEpoch
     23: (Mirror("topics", "topics", _same("topic"), Mirror("partitions", "partitions", _same("partition"))),),
-    # WriteTxnMarkers
-    27: (
+    # AddPartitionsToTxn v0 to v3
+    24: (
         Mirror(
-            "markers",
-            "markers",
-            _same("producer_id"),
-            _TOPICS._replace(inner=Mirror("partitions", "partition_indexes", {"partition_index": ITSELF})),
+            "results_by_topic_v3_and_below",
+            "v3_and_below_topics",
+            _same("name"),
+            Mirror("results_by_partition", "partitions", {"partition_index": ITSELF}),
         ),
     ),
+    # WriteTxnMarkers
+    27: (Mirror("markers", "markers", _same("producer_id"), _INDEXES),),
     28: (_TOPICS,),  # TxnOffsetCommit
     32: (Mirror("results", "resources", _RESOURCE),),  # DescribeConfigs
     33: (Mirror("responses", "resources", _RESOURCE),),  # AlterConfigs
@@ -95,8 +99,7 @@ MIRRORS: dict[int, tuple[Mirror, ...]] = {
         ),
     ),
     44: (Mirror("responses", "resources", _RESOURCE),),  # IncrementalAlterConfigs
-    # DescribeProducers
-    61: (_TOPICS._replace(inner=Mirror("partitions", "partition_indexes", {"partition_index": ITSELF})),),
+    61: (_INDEXES,),  # DescribeProducers
     65: (Mirror("transaction_states", "transactional_ids", {"transactional_id": ITSELF}),),  # DescribeTransactions
     75: (Mirror("topics", "topics", _same("name")),),  # DescribeTopicPartitions
 }
@@ -135,7 +138,13 @@ def error_entries(mirror: Mirror, response: Any, request: Any, version: int, cod
 
 def has_code(declaration: Any, version: int) -> bool:
     """Whether a message, or an entry of a list, has an error code in that version."""
-    return any(spec.name == "error_code" and spec.versions.includes(version) for spec in declaration.fields)
+    return _code_field(declaration, version) is not None
+
+
+def _code_field(declaration: Any, version: int) -> str | None:
+    """The name of the field with the error code."""
+    there = (spec.name for spec in declaration.fields if spec.versions.includes(version))
+    return next((name for name in there if name in ERROR_CODES), None)
 
 
 def _mirrored(
@@ -150,8 +159,8 @@ def _mirrored(
     for entry in parents:
         values = {field: value_of(request, entry, name) for field, name in mirror.repeated.items()}
         values = {field: value for field, value in values.items() if value is not None}
-        if not mirror.inner and has_code(element, version):
-            values["error_code"] = int(code)
+        if not mirror.inner and (code_field := _code_field(element, version)):
+            values[code_field] = int(code)
         if mirror.inner:
             values[mirror.inner.answered] = _mirrored(mirror.inner, element, request, [entry], version, code)
         entries.append(made(element, values))

@@ -12,6 +12,9 @@ from fakebroker.schema import Message
 from fakebroker.schema.jsonable import uuid_to_text
 from fakebroker.schema.types import ZERO_UUID, ArrayOf
 
+ERROR_CODES = ("error_code", "partition_error_code")
+"""The fields with error codes; the latter in AddPartitionsToTxn."""
+
 TopicName = Callable[[bytes], str | None]
 
 _GROUP_LISTS = ("groups", "groups_names")
@@ -83,7 +86,7 @@ def _errors_in(specs: Any, values: Any, topic: str | None, topic_name: TopicName
     topic = _named_topic(by_name, topic_name) or topic
     partition = next((by_name[name] for name in _INDEXES if name in by_name), None)
     for spec, value in zip(specs, values, strict=True):
-        if spec.name == "error_code":
+        if spec.name in ERROR_CODES:
             if value:
                 yield FoundError(value, topic, partition)
         elif isinstance(spec.type, ArrayOf) and value and hasattr(spec.type.element, "fields"):

@@ -6,6 +6,7 @@ errors stand alone.
 
 from collections.abc import Iterable, Mapping
 
+from fakebroker.engine.faults.naming import transactional_ids_of
 from fakebroker.engine.journal import Exchange
 from fakebroker.engine.printable import printable
 from fakebroker.engine.subjects import FoundError
@@ -38,6 +39,7 @@ STEPS: Mapping[tuple[str, str], str] = {
     ("Fetch", "FETCH_SESSION_ID_NOT_FOUND"): _NEW_SESSION,
     ("Fetch", "INVALID_FETCH_SESSION_EPOCH"): _NEW_SESSION,
     ("Metadata", "LEADER_NOT_AVAILABLE"): "to ask again, the topic is being made",
+    ("", "CONCURRENT_TRANSACTIONS"): "to try again, the transaction before it is still ending",
     ("ApiVersions", "UNSUPPORTED_VERSION"): "which versions are served",
 }
 
@@ -53,8 +55,8 @@ def asked_text(exchange: Exchange) -> str:
     request = exchange.request
     parts = [f"{exchange.api} v{exchange.version}"]
     if request is not None:
-        groups = _groups(exchange.group_ids)
-        parts += [text for text in (groups, topics_text(exchange.topics)) if text]
+        about = (_groups(exchange.group_ids), _transactions(request), topics_text(exchange.topics))
+        parts += [text for text in about if text]
     return ", ".join(parts).replace(f"v{exchange.version}, of", f"v{exchange.version} of", 1)
 
 
@@ -64,6 +66,17 @@ def _groups(group_ids: tuple[str, ...]) -> str:
     names = ", ".join(printable(group_id) for group_id in group_ids[:MOST_GROUPS])
     more = f" and {len(group_ids) - MOST_GROUPS} more" if len(group_ids) > MOST_GROUPS else ""
     return f"of group{'s' if len(group_ids) > 1 else ''} {names}{more}"
+
+
+def _transactions(request: object) -> str:
+    ids = transactional_ids_of(request)
+    if not ids:
+        return ""
+    names = ", ".join(printable(each) for each in ids[:MOST_GROUPS])
+    more = f" and {len(ids) - MOST_GROUPS} more" if len(ids) > MOST_GROUPS else ""
+    by_result: dict[object, str] = {True: " (commit)", False: " (abort)"}
+    ends = by_result.get(getattr(request, "committed", None), "")  # EndTxn
+    return f"of transaction{'s' if len(ids) > 1 else ''} {names}{more}{ends}"
 
 
 def topics_text(topics: Mapping[str, list[int]]) -> str:

@@ -426,3 +426,12 @@ def test_a_partition_that_was_read_to_its_end_is_read_from_an_earlier_offset(twi
     before = twins.general
     assert (0, 300) in listed(twins.ask(At(0, offset=0)))
     assert twins.general == before
+
+
+def test_an_answer_without_a_template(twins: Twins, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the same byte by byte, and of the same session."""
+    monkeypatch.setattr(fetch_again, "MOST_TEMPLATES", 0)
+    twins.open(At(0), At(1))
+    warm(twins, At(0))
+    assert twins.ask(At(0)).session_id == twins.session
+    assert twins.general == 1 + MADE_OF

@@ -1,6 +1,6 @@
 """Kafka's console tools in a fixed order, and what they print; the same text is wanted from Kafka and from us.
 
-python -m tests.clients.console HOST:PORT > tests/data/console/TOOLS.txt     (against a fresh Kafka, to record it)
+python -m tests.clients.console HOST:PORT TOOLS > tests/data/console/TOOLS.txt     (against a fresh Kafka, to record it)
 """
 
 import re
@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
+from fakebroker.testclient.tcp_driver import TcpDriver
+
 ROOT = Path(__file__).resolve().parents[2]
 JARS = ROOT / ".java" / "lib"
 
@@ -19,6 +22,7 @@ TOPICS = "org.apache.kafka.tools.TopicCommand"
 CONFIGS = "kafka.admin.ConfigCommand"
 OFFSETS = "org.apache.kafka.tools.GetOffsetShell"
 DELETE_RECORDS = "org.apache.kafka.tools.DeleteRecordsCommand"
+TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
 PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
 CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 
@@ -32,6 +36,7 @@ class Step(NamedTuple):
 
 
 KEYED = " --reader-property parse.key=true --reader-property key.separator=:"
+LONGEST_TRANSACTION_MS = 900_000  # as long as the tools need
 ONE_DELETED = '{"partitions":[{"topic":"t","partition":0,"offset":1}],"version":1}'
 
 
@@ -83,6 +88,54 @@ TOPIC_STEPS = [
     Step(TOPICS, "--list --exclude-internal"),
 ]
 
+TRANSACTION_STEPS = [
+    Step(TRANSACTIONS, "list"),
+    Step(TRANSACTIONS, "list --duration-filter 100000000"),
+    Step(TRANSACTIONS, "list --transactional-id-pattern pay.*"),
+    Step(TRANSACTIONS, "describe --transactional-id payments"),
+    Step(TRANSACTIONS, "describe --transactional-id invoices"),
+    Step(TRANSACTIONS, "describe --transactional-id idle"),
+    Step(TRANSACTIONS, "describe --transactional-id nobody"),
+    Step(TRANSACTIONS, "describe-producers --topic orders --partition 0"),
+    Step(TRANSACTIONS, "describe-producers --topic orders --partition 1"),
+    Step(TRANSACTIONS, "find-hanging --broker-id 1"),
+    Step(OFFSETS, "--topic orders --time latest"),
+    Step(TRANSACTIONS, "abort --topic orders --partition 1 --start-offset 0"),
+    Step(TRANSACTIONS, "describe-producers --topic orders --partition 1"),
+    Step(OFFSETS, "--topic orders --time latest"),
+    Step(TRANSACTIONS, "abort --topic orders --partition 1 --start-offset 0"),
+    Step(TRANSACTIONS, "forceTerminateTransaction --transactionalId refunds"),
+    Step(TRANSACTIONS, "describe --transactional-id refunds"),
+    Step(TRANSACTIONS, "forceTerminateTransaction --transactionalId nobody"),
+]
+
+
+def begin_transactions(bootstrap: str) -> None:
+    """Transactions for the tools to see: two that are open, one that was committed, and an id that did nothing yet."""
+    host, port = bootstrap.rsplit(":", 1)
+    clients = ScriptedClients(TcpDriver(host, int(port)))
+    admin = clients.client("admin")
+    admin.create_topic("orders", 2)
+    while admin.find_coordinator("payments", key_type="transaction").coordinators[0].error_code:
+        clients.driver.pass_time(100)
+    for name, partitions in {"payments": [0, 1], "invoices": [0], "refunds": [0], "idle": []}.items():
+        client = clients.client(name)
+        while client.init_producer_id(name, transaction_timeout_ms=LONGEST_TRANSACTION_MS).error_code:
+            clients.driver.pass_time(100)
+        for partition in partitions:
+            client.produce("orders", partition, [f"of {name}"], transactional=True)
+        if name == "invoices":
+            client.commit_transaction()
+    while "Complete" not in described_state(admin, "invoices"):
+        clients.driver.pass_time(20)
+    clients.close()
+
+
+def described_state(client: ScriptedClient, transactional_id: str) -> str:
+    """The state that DescribeTransactions tells."""
+    answer = client.request("DescribeTransactions", transactional_ids=[transactional_id])
+    return str(answer.transaction_states[0].transaction_state)
+
 
 def run(step: Step, bootstrap: str) -> str:
     """What one tool prints, both streams, made independent of the run."""
@@ -111,6 +164,10 @@ def steady(text: str, bootstrap: str) -> str:
     text = re.sub(r"(Exception:|command :) .*", r"\1 ...", text, flags=re.M)
     lines = [re.sub(r"[ \t]+", " ", line).strip() for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith(("at ", "... ", "Caused by:"))]
+    lines = [re.sub(r"\b1[0-9]{12} \d+\b", "TIME DURATION", line) for line in lines]
+    lines = [re.sub(r"\b1[0-9]{12}\b", "TIME", line) for line in lines]
+    if lines and lines[0].startswith("TransactionalId Coordinator"):
+        lines[1:] = sorted(lines[1:])
     records = sorted(line for line in lines if re.fullmatch(r"v\d+", line))
     return "\n".join([*records, *(line for line in lines if line not in records)])
 
@@ -121,5 +178,8 @@ def transcript(steps: list[Step], bootstrap: str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    for part in transcript({"groups": GROUP_STEPS, "topics": TOPIC_STEPS}[sys.argv[2]], sys.argv[1]):
+    if sys.argv[2] == "transactions":
+        begin_transactions(sys.argv[1])
+    steps = {"groups": GROUP_STEPS, "topics": TOPIC_STEPS, "transactions": TRANSACTION_STEPS}[sys.argv[2]]
+    for part in transcript(steps, sys.argv[1]):
         print(part, flush=True)

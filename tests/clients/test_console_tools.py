@@ -11,7 +11,16 @@ import sys
 import pytest
 
 from fakebroker import FakeBroker
-from tests.clients.console import GROUP_STEPS, JARS, ROOT, TOPIC_STEPS, Step, transcript
+from tests.clients.console import (
+    GROUP_STEPS,
+    JARS,
+    ROOT,
+    TOPIC_STEPS,
+    TRANSACTION_STEPS,
+    Step,
+    begin_transactions,
+    transcript,
+)
 
 pytestmark = [
     pytest.mark.clients,
@@ -32,6 +41,16 @@ def test_the_tools_print_what_they_print_against_kafka(fakebroker_factory, name:
     expected = (ROOT / "tests" / "data" / "console" / f"{name}.txt").read_text()
 
     assert "".join(part + "\n" for part in transcript(steps, broker.bootstrap)) == expected
+
+
+@pytest.mark.rules("DX-1", "DX-2", "DX-3", "DP-1", "WM-4")
+def test_the_tool_for_transactions_prints_what_it_prints_against_kafka(fakebroker_factory) -> None:
+    """Listing, describing, producers, hanging ones, aborting by marker and by the coordinator: the same words."""
+    broker: FakeBroker = fakebroker_factory()
+    begin_transactions(broker.bootstrap)
+    expected = (ROOT / "tests" / "data" / "console" / "transactions.txt").read_text()
+
+    assert "".join(part + "\n" for part in transcript(TRANSACTION_STEPS, broker.bootstrap)) == expected
 
 
 def test_kafkas_formatter_reads_our_offsets_topic(fakebroker: FakeBroker) -> None:

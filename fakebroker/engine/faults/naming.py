@@ -18,9 +18,19 @@ _GROUP_KEY, _TRANSACTION_KEY = 0, 1  # FindCoordinator's key types
 _TOPIC_RESOURCE, _GROUP_RESOURCE = 2, 32
 
 _GROUP_LISTS = ("groups", "groups_names", "coordinator_keys")
-_TOPIC_LISTS = ("topics", "topic_data", "topic_partitions", "topic_names")
+_TOPIC_LISTS = ("topics", "topic_data", "topic_partitions", "topic_names", "v3_and_below_topics")
 _PARTITION_LISTS = ("partitions", "partition_data", "partition_indexes")
-_LISTS = (*_GROUP_LISTS, *_TOPIC_LISTS, *_PARTITION_LISTS, "dirs", "resources")
+# The fields that hold transactional ids: one, a list, or structures that have one each (AddPartitionsToTxn, v4).
+_TRANSACTIONAL_IDS = ("transactional_id", "v3_and_below_transactional_id", "transactional_ids", "transactions")
+_LISTS = (
+    *_GROUP_LISTS,
+    *_TOPIC_LISTS,
+    *_PARTITION_LISTS,
+    "dirs",
+    "resources",
+    "transactional_ids",
+    "markers",
+)
 
 
 class Named(NamedTuple):
@@ -54,7 +64,7 @@ def nameable(declaration: Any) -> Names:
         topic=any(name in _TOPIC_LISTS for path in paths for name in path)
         or any(path[0] == "resources" for path in paths),
         partition=any(name in _PARTITION_LISTS for path in paths for name in path),
-        transactional_id=("transactional_id",) in paths,
+        transactional_id=any(path[0] in _TRANSACTIONAL_IDS for path in paths),
     )
 
 
@@ -88,8 +98,13 @@ def transactional_ids_of(request: Any) -> list[str]:
     if type(request).api_key == FIND_COORDINATOR:
         keys = [request.key, *request.coordinator_keys] if request.key_type == _TRANSACTION_KEY else []
         return [key for key in keys if key]
-    transactional_id = getattr(request, "transactional_id", None)
-    return [transactional_id] if transactional_id else []
+    found = [getattr(request, name, None) or [] for name in _TRANSACTIONAL_IDS]
+    return [each for one in found for each in ([one] if isinstance(one, str) else map(_transactional_id, one))]
+
+
+def _transactional_id(entry: Any) -> str:
+    """Of an entry of a list: the id itself, or a transaction of AddPartitionsToTxn v4 and later."""
+    return entry if isinstance(entry, str) else str(entry.transactional_id)
 
 
 def _walk(declaration: Any, entry: Any, named: Named, topics: "Topics") -> Iterator[Named]:

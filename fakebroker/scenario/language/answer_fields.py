@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from fakebroker.engine.subjects import ERROR_CODES
 from fakebroker.schema.message import Declaration
 from fakebroker.schema.types import ArrayOf, Primitive
 from fakebroker.wire.registry import APIS
@@ -78,6 +79,6 @@ def _form(message: type[Declaration]) -> str:
         inner = "" if isinstance(element, Primitive) else f"{{{_form(element)}}}"
         if isinstance(spec.type, ArrayOf):
             inner = f"[{inner}]"
-        name = "error" if spec.name == "error_code" else spec.name
+        name = "error" if spec.name in ERROR_CODES else spec.name
         parts.append(f"{name}: {inner}" if inner else name)
     return ", ".join(parts)

@@ -1,12 +1,13 @@
 """Answers as a scenario speaks of them: fields in snake_case, errors by their names, bytes as what they say.
 
-Beside every `error_code` stands `error`, its name. At the top `error` is that of the answer, or, for an answer without
+Beside every error code stands `error`, its name. At the top `error` is that of the answer, or, for an answer without
 one, the first error found inside; "NONE" if there is none. Subscriptions and assignments of consumers are read.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from fakebroker.engine.subjects import ERROR_CODES
 from fakebroker.errors import ErrorCode, FakebrokerError, WireError, error_name
 from fakebroker.records.batch import parse_header, read_records, split_batches
 from fakebroker.records.consumer_protocol import assigned_partitions, decode_subscription
@@ -81,7 +82,7 @@ def _fields(specs: Sequence[FieldSpec], values: Sequence[Any], version: int) -> 
     for spec, value in zip(specs, values, strict=True):
         if spec.versions.includes(version):
             view[spec.name] = _value(spec, value, version)
-            if spec.name == "error_code":
+            if spec.name in ERROR_CODES:
                 view["error"] = error_name(value)
     return view
 
@@ -136,7 +137,7 @@ def _errors(view: Json) -> Iterator[str]:
     for each in inner:
         if isinstance(each, dict):
             name = each.get("error", NONE)
-            if name != NONE and "error_code" in each:
+            if name != NONE and any(code in each for code in ERROR_CODES):
                 yield name
             inner += each.values()
         elif isinstance(each, list):

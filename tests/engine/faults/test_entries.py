@@ -9,6 +9,7 @@ from fakebroker.apis.handlers import MODULES
 from fakebroker.engine.error_response import ENTRIES, MIRRORS, Mirror, element_of, value_of
 from fakebroker.engine.faults.entries import Parts, merge, mirrors_of
 from fakebroker.engine.faults.naming import FETCH, Named, names_of
+from fakebroker.engine.subjects import ERROR_CODES
 from fakebroker.errors import ErrorCode
 from fakebroker.schema.types import UUID, ArrayOf, Primitive
 from fakebroker.wire.registry import APIS, Api
@@ -51,7 +52,8 @@ def codes(declaration: Any, answer: Any, mirror: Mirror) -> list[int]:
     element = element_of(declaration, mirror.answered)
     entries = value_of(declaration, answer, mirror.answered)
     if mirror.inner is None:
-        return [value_of(element, entry, "error_code") for entry in entries]
+        [code_field] = [spec.name for spec in element.fields if spec.name in ERROR_CODES]
+        return [value_of(element, entry, code_field) for entry in entries]
     return [code for entry in entries for code in codes(element, entry, mirror.inner)]
 
 
