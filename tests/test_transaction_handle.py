@@ -256,6 +256,116 @@ def test_a_wait_in_a_loop() -> None:
     assert asyncio.run(wait_in_a_loop()) == 1
 
 
+# -- its coordinator ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rules("TX-25")
+def test_an_open_transaction_moves_with_its_coordinator() -> None:
+    """The new coordinator has it from the log, and its timeout counts from the same moment."""
+    with VirtualBroker(nodes=2) as broker:
+        producer = a_producer(broker)
+        broker.create_topic("orders")
+        producer.client.add_partitions_to_txn([("orders", 0)])
+        transaction, coordinator = broker.transaction("tx-1"), broker.transaction_coordinator("tx-1")
+        before = (transaction.state, transaction.partitions, transaction.due_ms)
+        old = coordinator.node_id
+        coordinator.move(to=3 - old)
+
+        assert coordinator.node_id == 3 - old
+        assert (transaction.state, transaction.partitions, transaction.due_ms) == before
+        assert before[0] == "Ongoing"
+        assert producer.client.commit_transaction().error_code == ErrorCode.NOT_COORDINATOR
+
+
+@pytest.mark.rules("PI-4")
+def test_a_coordinator_that_loads(broker: VirtualBroker, producer: ScriptedClient) -> None:
+    """Requests are told to come again, the handle knows nothing meanwhile, and nothing is lost."""
+    producer.produce("orders", 0, ["a"], transactional=True)
+    broker.transaction_coordinator("tx-1").load(for_s=5)
+
+    assert producer.commit_transaction().error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert broker.transaction("tx-1").state == "Dead"
+    with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
+        broker.transaction("tx-1").explain()
+    broker.transaction("tx-1").wait("Ongoing", partitions=1)
+    assert producer.commit_transaction().error_code == 0
+
+
+def test_a_coordinator_that_does_not_know_that_it_was_replaced() -> None:
+    """It calls itself coordinator for a while; what it decides is lost, and the new one goes on with what there was."""
+    with VirtualBroker(nodes=2) as broker:
+        broker.create_topic("orders")
+        producer = a_producer(broker)
+        coordinator = broker.transaction_coordinator("tx-1")
+        old = coordinator.node_id
+        coordinator.zombie(for_s=8)
+
+        told = {
+            node_id: broker.client("any", node_id=node_id)
+            .find_coordinator("tx-1", key_type="transaction")
+            .coordinators[0]
+            .node_id
+            for node_id in (1, 2)
+        }
+        assert told == {1: 1, 2: 2}
+        answer = producer.client.init_producer_id("tx-1")
+        assert answer.error_code in (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
+        assert (coordinator.node_id, broker.transaction("tx-1").producer_epoch) == (3 - old, 0)
+
+
+def test_coordinators_are_moved_to_brokers_that_are_there(broker: VirtualBroker) -> None:
+    """As those of groups."""
+    with pytest.raises(
+        InvalidArgument, match="transactional id tx-1 cannot be replaced: other replicas in sync are none"
+    ):
+        broker.transaction_coordinator("tx-1").zombie(for_s=1)
+    with pytest.raises(InvalidArgument, match="for_s"):
+        broker.transaction_coordinator("tx-1").load(for_s=-1)
+
+
+# -- snapshots ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rules("TX-25")
+def test_a_snapshot_has_what_was_open(broker: VirtualBroker, producer: ScriptedClient) -> None:
+    """It comes from the log: what was ended since is open again, and times out by the clock."""
+    producer.produce("orders", 0, ["a"], transactional=True)
+    transaction = broker.transaction("tx-1")
+    before = (transaction.state, transaction.producer_epoch, transaction.partitions, transaction.due_ms)
+    snapshot = broker.snapshot()
+    producer.commit_transaction()
+    broker.clock.advance(days=30)
+    assert not transaction.exists
+
+    broker.restore(snapshot)
+    assert (transaction.state, transaction.producer_epoch, transaction.partitions, transaction.due_ms) == before
+    broker.clock.advance(minutes=2)
+    assert transaction.state == "CompleteAbort"
+    assert broker.client("reader").fetch("orders", 0, 0, isolation_level=1) == []
+
+
+# -- faults ------------------------------------------------------------------------------------------------------------
+
+
+def test_faults_mean_transactions_by_their_ids(broker: VirtualBroker, producer: ScriptedClient) -> None:
+    """Whatever field the request has the id in; the error stands where the API has it."""
+    fault = broker.fault(transactional_id="tx-*", error="COORDINATOR_NOT_AVAILABLE")
+    producer.steps.newest["EndTxn"] = 4
+
+    added = producer.add_partitions_to_txn([("orders", 0), ("orders", 1)])
+    [topic] = added.results_by_topic_v3_and_below
+    assert [(each.partition_index, each.partition_error_code) for each in topic.results_by_partition] == [
+        (0, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (1, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+    ]
+    assert producer.commit_transaction().error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    [described] = producer.request("DescribeTransactions", transactional_ids=["tx-1"]).transaction_states
+    assert (described.transactional_id, described.error_code) == ("tx-1", ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    assert fault.hits == 3
+    other = broker.client("other")
+    assert other.init_producer_id("another").error_code == 0
+
+
 class _Producer:
     """A producer of "tx-1" in a cluster: a client of its coordinator, and one of each leader."""
 

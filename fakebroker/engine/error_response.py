@@ -63,15 +63,6 @@ MIRRORS: dict[int, tuple[Mirror, ...]] = {
     21: (_TOPICS,),  # DeleteRecords
     # OffsetForLeaderEpoch
     23: (Mirror("topics", "topics", _same("topic"), Mirror("partitions", "partitions", _same("partition"))),),
-    # AddPartitionsToTxn v0 to v3
-    24: (
-        Mirror(
-            "results_by_topic_v3_and_below",
-            "v3_and_below_topics",
-            _same("name"),
-            Mirror("results_by_partition", "partitions", {"partition_index": ITSELF}),
-        ),
-    ),
     # WriteTxnMarkers
     27: (Mirror("markers", "markers", _same("producer_id"), _INDEXES),),
     28: (_TOPICS,),  # TxnOffsetCommit

@@ -23,6 +23,7 @@ MOST_PRODUCED_BYTES = 4 << 20  # more than that is no scenario, whatever is in i
 PARKED_MS = 50  # an answer that took longer was held up
 _LIBRARY = frozenset({"ApiVersions", "FindCoordinator", "ConsumerGroupDescribe", "PushTelemetry"})
 _HELD_UP = frozenset({"JoinGroup", "SyncGroup"})
+_OF_PRODUCERS = frozenset({"InitProducerId", "TxnOffsetCommit"})  # left out: scenarios of sessions play no transactions
 
 
 @dataclass
@@ -119,7 +120,7 @@ def _exchange(number: int, line: Line, broker: int | None) -> Exchange | None:
     if line["api"] in _LIBRARY or line["api_key"] not in APIS:
         return None
     message = message_in(line)
-    if message is None or (line["api"] == "InitProducerId" and is_of_transaction(line["api"], message)):
+    if message is None or (line["api"] in _OF_PRODUCERS and is_of_transaction(line["api"], message)):
         return None
     return Exchange(
         number, line["connection"], line["client"], broker, line["api"], line["version"], message, line["at_ms"]

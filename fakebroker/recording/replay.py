@@ -188,7 +188,8 @@ class Replay:
             del self._sent[key]
 
     def _is_of_transaction(self, line: Line, message: Json) -> bool:
-        return is_of_transaction(line["api"], message) and not self._target.is_served(*ADD_PARTITIONS)
+        can_take_part = self._target.is_served(*ADD_PARTITIONS) and not self._survey.lacks_transactions
+        return not can_take_part and is_of_transaction(line["api"], message)
 
     def _can_send(self, line: Line) -> bool:
         return (

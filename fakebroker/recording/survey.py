@@ -122,6 +122,7 @@ class Survey:
         self.groups_before: dict[str, None] = {}  # groups that were there before the first client came
         self.outages = Outages()
         self.transactional: dict[Place, None] = {}  # partitions with records of transactions
+        self.lacks_transactions = False  # requests of transactions are there without what they said
         self.bases: dict[int, dict[Place, int]] = {}  # line of a Produce -> where its records went
         self._answered = 0  # the line of the request whose answer is taken in
         self.lines = 0
@@ -185,6 +186,7 @@ class Survey:
                 self._asked[line["connection"], line["correlation_id"]] = asked
                 if line["api"] == "Produce" and asked.message is not None:
                     self._take_produced(asked)
+                self.lacks_transactions |= line["api"] == "AddPartitionsToTxn" and asked.message is None
             case "answer":
                 self.outages.answered(line)
                 self._take_answer(line)

@@ -1,4 +1,4 @@
-"""Requests of transactions, which fakebroker does not serve yet: they are in sessions, and not sent in a replay."""
+"""Requests of transactions: not sent in a replay by sessions that lack some of them, or to brokers that serve none."""
 
 from typing import Any
 
@@ -17,6 +17,8 @@ def is_of_transaction(api: str, request: Json) -> bool:
             return request.get("TransactionalId") is not None
         case "FindCoordinator":
             return bool(request.get("KeyType") == _TRANSACTION_KEY)
+        case "TxnOffsetCommit":
+            return True
         case "Produce":
             data = [bytes_of(each["Records"]) for topic in request["TopicData"] for each in topic["PartitionData"]]
             return any(is_transactional(each) for each in data)

@@ -10,6 +10,7 @@ from fakebroker.engine.faults.naming import transactional_ids_of
 from fakebroker.engine.journal import Exchange
 from fakebroker.engine.printable import printable
 from fakebroker.engine.subjects import FoundError
+from fakebroker.wire.messages.end_txn import EndTxnRequest
 
 MOST_TOPICS = 3
 MOST_PARTITIONS = 6
@@ -74,9 +75,10 @@ def _transactions(request: object) -> str:
         return ""
     names = ", ".join(printable(each) for each in ids[:MOST_GROUPS])
     more = f" and {len(ids) - MOST_GROUPS} more" if len(ids) > MOST_GROUPS else ""
-    by_result: dict[object, str] = {True: " (commit)", False: " (abort)"}
-    ends = by_result.get(getattr(request, "committed", None), "")  # EndTxn
-    return f"of transaction{'s' if len(ids) > 1 else ''} {names}{more}{ends}"
+    end = ""
+    if isinstance(request, EndTxnRequest):
+        end = " (commit)" if request.committed else " (abort)"
+    return f"of transaction{'s' if len(ids) > 1 else ''} {names}{more}{end}"
 
 
 def topics_text(topics: Mapping[str, list[int]]) -> str:

@@ -10,7 +10,8 @@ from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.reports.event_wording import event_text
 from fakebroker.reports.request_log import line_of
-from fakebroker.reports.wording import STEPS, request_text, topics_text
+from fakebroker.reports.wording import STEPS, asked_text, request_text, topics_text
+from fakebroker.wire.messages.add_partitions_to_txn import AddPartitionsToTxnTopic
 from fakebroker.wire.messages.fetch import FetchTopic
 from fakebroker.wire.messages.heartbeat import HeartbeatResponse
 from fakebroker.wire.messages.metadata import MetadataRequestTopic
@@ -134,3 +135,15 @@ class Seen(NamedTuple):
 def test_events_are_told_in_words(event: Any, text: str) -> None:
     """No class of ours is named; an event without words is told by its fields."""
     assert event_text(event) == text
+
+
+def test_requests_of_a_transaction_are_told_with_its_id() -> None:
+    """Whatever field the version has it in; an EndTxn says which end is meant."""
+    end = exchange("EndTxn", 5, None, transactional_id="tx-1", committed=False)
+    added = [AddPartitionsToTxnTopic(name="orders", partitions=[0, 1])]
+    add = exchange("AddPartitionsToTxn", 3, None, v3_and_below_transactional_id="tx-1", v3_and_below_topics=added)
+    described = exchange("DescribeTransactions", 0, None, transactional_ids=["a", "b", "c", "d"])
+
+    assert asked_text(end) == "EndTxn v5 of transaction tx-1 (abort)"
+    assert asked_text(add) == "AddPartitionsToTxn v3 of transaction tx-1, orders-0,1"
+    assert asked_text(described) == "DescribeTransactions v0 of transactions a, b, c and 1 more"
