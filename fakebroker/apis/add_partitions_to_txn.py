@@ -40,6 +40,14 @@ def handle(call: Call, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxn
     return None
 
 
+def error_response(request: AddPartitionsToTxnRequest, version: int, code: ErrorCode) -> AddPartitionsToTxnResponse:
+    """What a handler that failed is answered with: before v4 every partition has the code (AV-10)."""
+    if version >= _FIRST_OF_BROKERS:
+        return AddPartitionsToTxnResponse(error_code=code)
+    transaction = _only_transaction(request)
+    return _response_to_client(transaction, dict.fromkeys(_partitions(transaction), code))
+
+
 def _only_transaction(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransaction:
     """What v0-v3 say of their one transaction, as v4 does."""
     return AddPartitionsToTxnTransaction(
