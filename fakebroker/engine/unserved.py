@@ -1,10 +1,9 @@
 """What clients ask for in vain: a warning for each client and API, so that nobody waits for ever without a hint.
 
 Most clients read ApiVersions and raise an error of their own for an API that is not listed (the Java client does for
-KIP-848 and share groups, librdkafka's admin client for ACLs). These do not:
-- every transactional producer finds its coordinator, is refused a producer id, and begins again;
-- a librdkafka consumer with group.protocol=consumer finds its coordinator, drops the new connection when it sees no
-  ConsumerGroupHeartbeat in ApiVersions, connects once more and then says nothing, to nobody.
+KIP-848 and share groups, librdkafka's admin client for ACLs). One does not: a
+librdkafka consumer with group.protocol=consumer finds its coordinator, drops the new connection when it sees no
+ConsumerGroupHeartbeat in ApiVersions, connects once more and then says nothing, to nobody.
 """
 
 import logging

@@ -17,7 +17,7 @@ Json = Any
 MOST_WAITING = 200_000  # records, of both sides together; the oldest are forgotten
 CUT = "an answer carries what is there when the broker looks; the same records come in other answers"
 NAMED = "an incremental answer names a partition only when something changed since the one before"
-TRANSACTIONS = "transactions are not served: which of them are open or aborted is not known here"
+TRANSACTIONS = "transactions are not played: which of them are open or aborted is not known here"
 GOING = "a topic is deleted one partition after another"
 MOVING = "a producer wrote meanwhile"
 
