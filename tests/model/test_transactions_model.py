@@ -30,6 +30,8 @@ IDS = ("a", "b", "c")
 DAY_MS = 86_400_000
 UNSTABLE_OFFSET_COMMIT = 88
 
+PLACES = st.sampled_from([(STATE_TOPIC, 2), (STATE_TOPIC, 2), (OFFSETS_TOPIC, 2), (TOPIC, PARTITIONS)])
+
 requests_sent = 0
 
 
@@ -164,18 +166,26 @@ class TransactionsMachine(RuleBasedStateMachine):
     def clock_goes_back(self, ms: int) -> None:
         self.world.step_back(ms)
 
-    @rule(
-        place=st.sampled_from([(STATE_TOPIC, 2), (STATE_TOPIC, 2), (OFFSETS_TOPIC, 2), (TOPIC, PARTITIONS)]),
-        index=st.integers(0, 1),
-        to=st.sampled_from(NODES),
-    )
+    @rule(place=PLACES, index=st.integers(0, 1), to=st.sampled_from(NODES))
     def leader_moves(self, place: tuple[str, int], index: int, to: int) -> None:
         """Either coordinator, or a partition."""
         self.world.move(place[0], index % place[1], to)
 
-    @rule(node_id=st.sampled_from(NODES), power=st.sampled_from(["stop", "kill", "freeze", "start", "start", "thaw"]))
+    @rule(place=PLACES, index=st.integers(0, 1), for_ms=st.sampled_from([200, 3000]))
+    def leader_becomes_a_zombie(self, place: tuple[str, int], index: int, for_ms: int) -> None:
+        """It is replaced, and goes on by what it knew."""
+        self.world.become_zombie(place[0], index % place[1], for_ms)
+
+    @rule(
+        node_id=st.sampled_from(NODES),
+        power=st.sampled_from(["stop", "kill", "freeze", "isolate", "start", "start", "thaw", "heal"]),
+    )
     def node_changes(self, node_id: int, power: str) -> None:
         self.world.change_node(node_id, power)
+
+    @rule(transactional_id=st.sampled_from(IDS))
+    def operator_aborts(self, transactional_id: str) -> None:
+        self.world.abort(transactional_id)
 
     # -- what must be --------------------------------------------------------------------------------------------------
 

@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
+from fakebroker.core.broker_life import become_zombie
 from fakebroker.errors import FakebrokerError
 from fakebroker.records.batch import parse_header, read_records, split_batches
 from fakebroker.schema.building import built
@@ -121,10 +123,35 @@ class World:
             self.note("move the leader", partition=f"{topic}-{index}", to=to)
             partition.move_leader(to)
 
+    def become_zombie(self, topic: str, index: int, for_ms: int) -> None:
+        """Another replica leads a partition, and the old leader does not know it for a while."""
+        if not self.has(topic):
+            return
+        partition = self.broker.topic(topic).partition(index)
+        others = [node_id for node_id in partition.in_sync if node_id in self.alive and node_id != partition.leader]
+        if others and partition.leader in self.alive:
+            self.note("the old leader is a zombie", partition=f"{topic}-{index}", to=others[0], for_ms=for_ms)
+            self.broker.call(lambda: self._become_zombie(topic, index, others[0], for_ms))
+
+    def _become_zombie(self, topic: str, index: int, to: int, for_ms: int) -> None:
+        engine = self.broker.engine
+        partition = engine.cluster.topics.get(topic).partitions[index]
+        now = self.broker.broker_clock.now()
+        become_zombie(engine.cluster, engine.cluster.nodes[partition.leader], partition, to, for_ms, now)
+
+    def abort(self, transactional_id: str) -> None:
+        """An operator aborts the transaction of an id, if it is open."""
+        transaction = self.broker.transaction(transactional_id)
+        if transaction.state == "Ongoing":
+            self.note("abort", transactional_id=transactional_id)
+            with suppress(FakebrokerError):  # its coordinator cannot write now
+                transaction.abort()
+
     def change_node(self, node_id: int, power: str) -> None:
-        """Stop, kill, start, freeze or thaw a node, if that is possible."""
+        """Stop, kill, start, freeze, thaw, isolate or heal a node, if that is possible."""
         node = self.broker.node(node_id)
-        allowed = {"running": ("stop", "kill", "freeze"), "frozen": ("thaw", "kill")}.get(node.state, ("start",))
+        running = ("stop", "kill", "freeze", "heal" if node.network else "isolate")
+        allowed = {"running": running, "frozen": ("thaw", "kill")}.get(node.state, ("start",))
         if power in allowed:
             self.note(f"{power} node {node_id}")
             getattr(node, power)()
@@ -135,7 +162,7 @@ class World:
     def heal(self) -> None:
         """Every node runs and serves, and replicas have caught up."""
         for node_id in NODES:
-            for power in ("thaw", "start"):
+            for power in ("thaw", "start", "heal"):
                 self.change_node(node_id, power)
         self.sleep(60_000)
 
