@@ -54,7 +54,7 @@ ROWS = (
     Setting("quota.window.size.seconds", INT, 1, Range(1), READ_ONLY,
             "window in which client quotas are measured"),
     Setting("request.timeout.ms", INT, 30000, None, READ_ONLY,
-            "how long a broker waits for another's answer"),
+            "how long a broker waits for another's answer", has_effect=True),
     Setting("socket.connection.setup.timeout.max.ms", LONG, 30000, None, READ_ONLY,
             "how long a broker's own connection may take at most"),
     Setting("socket.connection.setup.timeout.ms", LONG, 10000, None, READ_ONLY,
