@@ -9,6 +9,7 @@ from fakebroker.records.consumer_protocol import ConsumerProtocolSubscription, e
 from fakebroker.release import release
 from fakebroker.testclient.scripted_client import PendingStep, ScriptedClient
 from fakebroker.virtual_broker import VirtualBroker
+from fakebroker.wire.registry import api as find_api
 
 SESSION_MS, REBALANCE_MS = 10_000, 20_000
 MINUTE_MS = 60_000
@@ -57,7 +58,7 @@ class HistoryPlayer:
         self.topics = [f"topic-{number}" for number in range(options.topics)]
         self.groups = [f"group-{number}" for number in range(options.groups)]
         self.members: list[_Member] = []
-        self.producers: list[tuple[str, int]] = []  # open transactions: group, producer id
+        self.producers: list[tuple[str, int]] = []  # open transactions: transactional id, producer id
         self._clients = 0
         lowest, highest = release(broker.engine.cluster.release.name).versions[8]
         self._commit_versions = range(max(lowest, 1), min(highest, 9) + 1)
@@ -333,35 +334,42 @@ class HistoryPlayer:
         return self.broker.clock.now_ms + self.chance.randint(-2 * DAY_MS, DAY_MS)
 
     def _transaction(self) -> None:
-        """Offsets of a transaction, or its end. Nothing in the broker ends transactions, so the marker is put there."""
+        """Offsets of a transaction, which stays open, or the end of one that was left open."""
         if self.producers and self.chance.random() < 0.6:
-            group_id, producer_id = self.producers.pop(self.chance.randrange(len(self.producers)))
-            is_commit = self.chance.random() < 0.7
-            self.broker.call(lambda: self._end_transaction(group_id, producer_id, is_commit))
+            transactional_id, producer_id = self.producers.pop(self.chance.randrange(len(self.producers)))
+            self._ask_transactions(
+                transactional_id, "EndTxn", producer_id=producer_id, producer_epoch=0,
+                committed=self.chance.random() < 0.7,
+            )  # fmt: skip
             return
-        group_id, producer_id = self.chance.choice([*self.groups, "simple-1"]), 1000 + self._clients
+        group_id, transactional_id = self.chance.choice([*self.groups, "simple-1"]), f"copier-{self._clients}"
+        timeout_ms = self.broker.engine.cluster.settings.get_int("transaction.max.timeout.ms")
+        begun = self._ask_transactions(transactional_id, "InitProducerId", transaction_timeout_ms=timeout_ms)
+        producer = {"producer_id": begun.producer_id, "producer_epoch": begun.producer_epoch}
+        self._ask_transactions(transactional_id, "AddOffsetsToTxn", group_id=group_id, **producer)
         client = self._client(group_id, "transactional")
         by_topic: dict[str, list[dict[str, object]]] = {}
         for topic, index in self._partitions(self.topics):
             place = {"partition_index": index, "committed_offset": self.chance.randint(0, 60), "committed_metadata": ""}
             by_topic.setdefault(topic, []).append(place)
-        version = min(3, self.broker.engine.cluster.release.versions[28][1])
-        answer = client.request(
-            "TxnOffsetCommit", version, transactional_id="t", group_id=group_id, producer_id=producer_id,
-            producer_epoch=0, member_id="",
-            topics=[{"name": name, "partitions": each} for name, each in by_topic.items()],
+        client.request(
+            "TxnOffsetCommit", self._newest("TxnOffsetCommit", 3), transactional_id=transactional_id, group_id=group_id,
+            member_id="", topics=[{"name": name, "partitions": each} for name, each in by_topic.items()], **producer,
         )  # fmt: skip
         client.close()
-        if any(not each.error_code for topic in answer.topics for each in topic.partitions):
-            self.producers.append((group_id, producer_id))
+        self.producers.append((transactional_id, begun.producer_id))
 
-    def _end_transaction(self, group_id: str, producer_id: int, is_commit: bool) -> None:
-        engine = self.broker.engine
-        cluster, now = engine.cluster, self.broker.broker_clock.now()
-        partition = cluster.group_partition(group_id)
-        partition.log.append_marker(producer_id, 0, now, commit=is_commit, coordinator_epoch=0)
-        shard = cluster.nodes[partition.leader].coordinator.shard(group_id, now)
-        shard.replay_end_transaction_marker(producer_id, is_commit, now)
+    def _ask_transactions(self, transactional_id: str, api: str, **fields: Any) -> Any:
+        """Ask the coordinator of a transactional id, in the first transaction protocol."""
+        node_id = self.broker.transaction_coordinator(transactional_id).node_id
+        client = self.broker.client("transactional", node_id=node_id)
+        answer = client.request(api, self._newest(api, 3), transactional_id=transactional_id, **fields)
+        client.close()
+        return answer
+
+    def _newest(self, api: str, version: int) -> int:
+        """`version`, or the highest that the release serves."""
+        return min(version, self.broker.engine.cluster.release.versions[find_api(api).key][1])
 
     # -- administration, coordinators, time ---------------------------------------------------------------------------
 
