@@ -5,7 +5,7 @@
 # make soak    clients that come and go for MINUTES=10
 # make spark   the data pipeline from end to end, on data that the broker makes; make bench-spark  its speed
 # make docs    the generated pages
-# make setup-java, setup-node, setup-go   the clients of other languages, for their tests; setup-java also a whole Kafka;
+# make setup-java, setup-node, setup-go   the clients of other languages, for their tests; setup-java also two whole Kafkas;
 #              setup-spark-kafka   the jars of Spark's own Kafka source
 #
 # fuzz, model and random print the seed of their run: make random FAKEBROKER_SEED=123 repeats it.

@@ -126,8 +126,8 @@ def begin_transactions(bootstrap: str) -> None:
             client.produce("orders", partition, [f"of {name}"], transactional=True)
         if name == "invoices":
             client.commit_transaction()
-    while "Complete" not in described_state(admin, "invoices"):
-        clients.driver.pass_time(20)
+            while "Complete" not in described_state(admin, name):  # the marker comes before the next one's records
+                clients.driver.pass_time(20)
     clients.close()
 
 

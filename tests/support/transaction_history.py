@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from fakebroker.records.batch import build_batch, parse_header, read_records, split_batches
 from fakebroker.records.record_codec import Record
 from fakebroker.testclient.scripted_client import ScriptedClients
+from tests.support.odd_transaction_requests import send_odd_request
 
 FIRST_MS = 1_700_000_000_000  # times of records; whatever is later is the broker's own
 LAST_MS = FIRST_MS + 1_000_000
@@ -110,16 +111,17 @@ class TransactionHistory:
             (self._time_out, 0.5),
             (self._look, 2),
             (self._describe, 3),
+            (lambda: send_odd_request(self), 6),
         ]
 
     # -- producers -----------------------------------------------------------------------------------------------------
 
     def _init(self) -> None:
         """InitProducerId: mostly a client that starts, or one that knows who it is (KIP-360)."""
-        producer = self._some_producer()
+        producer = self.some_producer()
         expected = (-1, -1)
         if self.chance.random() < 0.5:
-            expected = self._claimed(producer)
+            expected = self.claimed(producer)
         timeout_ms = self.chance.choices([TIMEOUT_MS, 0, 10**9], [20, 1, 1])[0]
         self._ask_init(producer, expected, timeout_ms)
 
@@ -129,9 +131,9 @@ class TransactionHistory:
                 "InitProducerId", 5 if producer.is_tv2 else 4, transactional_id=producer.name,
                 transaction_timeout_ms=timeout_ms, producer_id=expected[0], producer_epoch=expected[1],
             )  # fmt: skip
-            told = (answer.error_code, self._name(answer.producer_id), answer.producer_epoch)
-            self._tell(f"InitProducerId {producer.name} {self._named(expected)} {timeout_ms}", told)
-            self._settle()
+            told = (answer.error_code, self.name_of(answer.producer_id), answer.producer_epoch)
+            self.tell(f"InitProducerId {producer.name} {self.named(expected)} {timeout_ms}", told)
+            self.settle()
             if answer.error_code != CONCURRENT_TRANSACTIONS:
                 break
         if answer.error_code == 0:
@@ -139,8 +141,8 @@ class TransactionHistory:
 
     def _add(self) -> None:
         """AddPartitionsToTxn, as clients of the older protocol send it; the newer ones need none."""
-        producer = self._some_producer()
-        claimed = self._claimed(producer)
+        producer = self.some_producer()
+        claimed = self.claimed(producer)
         partitions = self._some_partitions()
         if self.chance.random() < 0.05:
             partitions.append((f"{self.topics[0]}-missing", 0))
@@ -157,12 +159,12 @@ class TransactionHistory:
             for topic in answer.results_by_topic_v3_and_below
             for each in topic.results_by_partition
         )
-        self._tell(f"AddPartitionsToTxn {producer.name} {self._named(claimed)} {partitions}", told)
+        self.tell(f"AddPartitionsToTxn {producer.name} {self.named(claimed)} {partitions}", told)
 
     def _produce(self) -> None:
         """A transactional batch, mostly the one that is next; sometimes an old one, or one that is not its turn."""
-        producer = self._some_producer()
-        claimed = self._claimed(producer)
+        producer = self.some_producer()
+        claimed = self.claimed(producer)
         place = self.chance.choice(self.partitions)
         count = self.chance.randint(1, 3)
         sequence = producer.sequences.get(place, 0)
@@ -195,32 +197,30 @@ class TransactionHistory:
             topic_data=[{"name": topic, "partition_data": [{"index": index, "records": data}]}],
         )  # fmt: skip
         (result,) = answer.responses[0].partition_responses
-        what = f"{name} {self._named(claimed)} {topic}-{index} {count} from {sequence}"
+        what = f"{name} {self.named(claimed)} {topic}-{index} {count} from {sequence}"
         told = (result.error_code, result.base_offset, result.log_start_offset, result.error_message)
-        self._tell(f"Produce v{version}{' transactional' if is_transactional else ''} {what}", told)
+        self.tell(f"Produce v{version}{' transactional' if is_transactional else ''} {what}", told)
         return int(result.error_code)
 
     def _end(self) -> None:
         """EndTxn, after which the history goes on when the markers are written."""
-        producer = self._some_producer()
-        claimed = self._claimed(producer)
+        producer = self.some_producer()
+        claimed = self.claimed(producer)
         is_commit = self.chance.random() < 0.6
         version = 5 if producer.is_tv2 else self.chance.choice([4, 3, 1])
         answer = self.client.request(
             "EndTxn", version, transactional_id=producer.name, producer_id=claimed[0], producer_epoch=claimed[1],
             committed=is_commit,
         )  # fmt: skip
-        told = (answer.error_code, self._name(answer.producer_id), answer.producer_epoch)
-        self._tell(
-            f"EndTxn v{version} {producer.name} {self._named(claimed)} {'commit' if is_commit else 'abort'}", told
-        )
+        told = (answer.error_code, self.name_of(answer.producer_id), answer.producer_epoch)
+        self.tell(f"EndTxn v{version} {producer.name} {self.named(claimed)} {'commit' if is_commit else 'abort'}", told)
         if version == 5 and answer.error_code == 0:
             producer.learn(answer.producer_id, answer.producer_epoch)
-        self._settle()
+        self.settle()
 
     def _time_out(self) -> None:
         """A producer begins with a short timeout, and nobody ends its transaction."""
-        producer = self._some_producer()
+        producer = self.some_producer()
         self._ask_init(producer, (-1, -1), SHORT_MS)
         place = self.chance.choice(self.partitions)
         if not producer.is_tv2:
@@ -232,26 +232,26 @@ class TransactionHistory:
         claimed = producer.producer_id, producer.epoch
         self._send(place, 1, 12 if producer.is_tv2 else 11, producer.name, claimed, 0, True)
         self._pass(SHORT_MS + 4 * CLEANUP_MS + 500)
-        self._settle()
+        self.settle()
         self._describe()
         self._ask_init(producer, (-1, -1), TIMEOUT_MS)
 
     # -- groups --------------------------------------------------------------------------------------------------------
 
     def _add_offsets(self) -> None:
-        producer = self._some_producer()
-        claimed = self._claimed(producer)
+        producer = self.some_producer()
+        claimed = self.claimed(producer)
         group_id = self.chance.choice(self.groups)
         answer = self.client.request(
             "AddOffsetsToTxn", self.chance.choice([3, 1]), transactional_id=producer.name, producer_id=claimed[0],
             producer_epoch=claimed[1], group_id=group_id,
         )  # fmt: skip
-        self._tell(f"AddOffsetsToTxn {producer.name} {self._named(claimed)} {group_id}", answer.error_code)
+        self.tell(f"AddOffsetsToTxn {producer.name} {self.named(claimed)} {group_id}", answer.error_code)
 
     def _commit_offsets(self) -> None:
         """TxnOffsetCommit of some partitions."""
-        producer = self._some_producer()
-        claimed = self._claimed(producer)
+        producer = self.some_producer()
+        claimed = self.claimed(producer)
         group_id = self.chance.choice(self.groups)
         version = 5 if producer.is_tv2 else self.chance.choice([4, 3])
         answer = self.client.request(
@@ -261,7 +261,7 @@ class TransactionHistory:
         told = sorted(
             (topic.name, each.partition_index, each.error_code) for topic in answer.topics for each in topic.partitions
         )
-        self._tell(f"TxnOffsetCommit v{version} {producer.name} {self._named(claimed)} {group_id}", told)
+        self.tell(f"TxnOffsetCommit v{version} {producer.name} {self.named(claimed)} {group_id}", told)
 
     def _commit_plain(self) -> None:
         """OffsetCommit from outside of the group."""
@@ -274,7 +274,7 @@ class TransactionHistory:
             ],
         )  # fmt: skip
         told = sorted((topic.name, *each) for topic in answer.topics for each in topic.partitions)
-        self._tell(f"OffsetCommit {group_id}", told)
+        self.tell(f"OffsetCommit {group_id}", told)
 
     def _some_offsets(self) -> list[dict[str, Any]]:
         place = self.chance.choice(self.partitions)
@@ -309,17 +309,17 @@ class TransactionHistory:
             ]
             start = "now" if each.transaction_start_time_ms > 0 else each.transaction_start_time_ms
             is_known = each.error_code == 0
-            producer = (self._name(each.producer_id) if is_known else each.producer_id), each.producer_epoch
+            producer = (self.name_of(each.producer_id) if is_known else each.producer_id), each.producer_epoch
             told = (each.error_code, each.transaction_state, each.transaction_timeout_ms, start, producer, topics)
-            self._tell(f"DescribeTransactions {each.transactional_id}", told)
+            self.tell(f"DescribeTransactions {each.transactional_id}", told)
         listed = self.client.request("ListTransactions", 0, state_filters=[], producer_id_filters=[])
         mine = {producer.name for producer in self.producers}
         told_of = sorted(
-            (each.transactional_id, self._name(each.producer_id), each.transaction_state)
+            (each.transactional_id, self.name_of(each.producer_id), each.transaction_state)
             for each in listed.transaction_states
             if each.transactional_id in mine
         )
-        self._tell("ListTransactions", (listed.error_code, told_of))
+        self.tell("ListTransactions", (listed.error_code, told_of))
 
     def _fetch(self, place: Partition, isolation_level: int) -> None:
         topic, index = place
@@ -333,14 +333,14 @@ class TransactionHistory:
         batches = [self._batch(each) for each in split_batches(found.records or b"")]
         aborted = found.aborted_transactions
         if aborted is not None:
-            aborted = sorted((self._name(each.producer_id), each.first_offset) for each in aborted)
+            aborted = sorted((self.name_of(each.producer_id), each.first_offset) for each in aborted)
         told = (found.error_code, found.high_watermark, found.last_stable_offset, aborted, batches)
-        self._tell(f"Fetch {topic}-{index} from {offset}, isolation level {isolation_level}", told)
+        self.tell(f"Fetch {topic}-{index} from {offset}, isolation level {isolation_level}", told)
 
     def _batch(self, data: bytes) -> tuple[Any, ...]:
         header = parse_header(data)
         rows = [(each.offset, each.key, each.value) for each in read_records(data)]
-        producer = (self._name(header.producer_id), header.producer_epoch, header.base_sequence)
+        producer = (self.name_of(header.producer_id), header.producer_epoch, header.base_sequence)
         return (header.base_offset, header.attributes, producer, rows)
 
     def _describe_producers(self, place: Partition) -> None:
@@ -349,16 +349,16 @@ class TransactionHistory:
         (found,) = answer.topics[0].partitions
         told = sorted(
             (
-                self._name(each.producer_id),
+                self.name_of(each.producer_id),
                 each.producer_epoch,
                 each.last_sequence,
-                "now" if each.last_timestamp > LAST_MS else each.last_timestamp,
+                self.time_of(each.last_timestamp),
                 each.coordinator_epoch,
                 each.current_txn_start_offset,
             )
             for each in found.active_producers
         )
-        self._tell(f"DescribeProducers {topic}-{index}", (found.error_code, told))
+        self.tell(f"DescribeProducers {topic}-{index}", (found.error_code, told))
 
     def _fetch_offsets(self, group_id: str, require_stable: bool) -> None:
         answer = self.client.request(
@@ -368,17 +368,17 @@ class TransactionHistory:
         told = sorted(
             (topic.name, *row[:2], *row[3:]) for topic in answer.topics for row in map(tuple, topic.partitions)
         )
-        self._tell(f"OffsetFetch {group_id}{' stable' if require_stable else ''}", (answer.error_code, told))
+        self.tell(f"OffsetFetch {group_id}{' stable' if require_stable else ''}", (answer.error_code, told))
 
     # -- how it is asked -----------------------------------------------------------------------------------------------
 
-    def _some_producer(self) -> Producer:
+    def some_producer(self) -> Producer:
         return self.chance.choice(self.producers)
 
     def _some_partitions(self) -> list[Partition]:
         return sorted(self.chance.sample(self.partitions, self.chance.randint(1, 3)))
 
-    def _claimed(self, producer: Producer) -> tuple[int, int]:
+    def claimed(self, producer: Producer) -> tuple[int, int]:
         """Who the producer says that it is: mostly the truth, sometimes who it was before, or somebody else."""
         chance = self.chance.random()
         if chance < 0.88 or producer.producer_id < 0:
@@ -387,10 +387,10 @@ class TransactionHistory:
             return producer.before if producer.before[0] >= 0 else (producer.producer_id, producer.epoch + 1)
         if chance < 0.97:
             return producer.producer_id, max(0, producer.epoch + self.chance.choice([-1, 1]))
-        other = self._some_producer()
+        other = self.some_producer()
         return other.producer_id, max(0, other.epoch)
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Wait until no transaction is between its end and the last of its markers."""
         for _ in range(400):
             self._pass(20)
@@ -432,13 +432,21 @@ class TransactionHistory:
     def _pass(self, ms: int) -> None:
         self.clients.driver.pass_time(ms, lambda: False)
 
-    def _tell(self, asked: str, answer: Any) -> None:
+    def tell(self, asked: str, answer: Any) -> None:
         self.told.append(Told(asked, answer))
 
-    def _named(self, producer: tuple[int, int]) -> str:
-        return f"{self._name(producer[0])}/{producer[1]}"
+    def a_time_ms(self) -> int:
+        """A time of some record."""
+        return FIRST_MS + self.chance.randint(0, max(1, self._records))
 
-    def _name(self, producer_id: int) -> str:
+    def time_of(self, timestamp_ms: int) -> int | str:
+        """A time of records as it is, one of the broker as "now"."""
+        return "now" if timestamp_ms > LAST_MS else timestamp_ms
+
+    def named(self, producer: tuple[int, int]) -> str:
+        return f"{self.name_of(producer[0])}/{producer[1]}"
+
+    def name_of(self, producer_id: int) -> str:
         """The id by the order of its appearance."""
         return "none" if producer_id < 0 else self._names.setdefault(producer_id, f"p{len(self._names)}")
 
