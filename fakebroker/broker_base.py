@@ -201,17 +201,26 @@ class BrokerBase(Powers):
         self._engine.drain()
 
     def _run(self, function: Callable[[], T]) -> T:
-        """Run something on the engine's thread, then send the answers and set the timers that it led to."""
+        """Run something on the engine's thread, then send the answers and set the timers that it led to.
+
+        What it caused in the core is in the journal when this returns, with the time at which it happened.
+        """
         if not self.is_running:
             try:
                 return function()
             finally:
+                self._note_events()
                 self._ring.end()  # perhaps nothing else is ever told
         self._engine.tick(self._server.clock.now())
         try:
             return function()
         finally:
+            self._note_events()
             self._server.flush()
+
+    def _note_events(self) -> None:
+        if self._engine.outbox:
+            self._engine.drain()
 
     def _restart_nodes(self) -> None:
         broker_life.restart_all(self._engine.cluster, self._server.clock.now())

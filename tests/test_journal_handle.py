@@ -250,3 +250,15 @@ def test_the_capture_can_be_written_while_the_broker_runs(broker: FakeBroker, tm
     """The handle writes what is in memory."""
     live(broker)
     assert broker.journal.export_pcap(tmp_path / "run.pcap") > 10
+
+
+def test_what_a_power_causes_is_in_the_journal_when_it_returns(broker: FakeBroker) -> None:
+    """Also without a request afterwards, and while the broker is stopped."""
+    broker.client("a").join("billing")
+    broker.coordinator("billing").load()
+    moves = broker.journal.events("coordinator_moved")
+    assert [each.event.what for each in moves][-3:] == ["unloaded", "loading", "loaded"]  # type: ignore[union-attr]
+
+    broker.stop()
+    broker.coordinator("billing").load()
+    assert len(broker.journal.events("coordinator_moved")) > len(moves)

@@ -188,6 +188,7 @@ def test_what_cannot_be_aborted_is_refused() -> None:
     ("wanted", "message"),
     [
         ({"state": "Committed"}, "is no state of a transaction; those are Empty, Ongoing, PrepareCommit"),
+        ({"state": "PrepareEpochFence"}, "those are .*, CompleteAbort, Dead$"),
         ({"partitions": -1}, "partitions"),
         ({"epoch": "one"}, "epoch"),
     ],

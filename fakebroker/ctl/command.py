@@ -44,7 +44,8 @@ def _shown(node: Node, values: Mapping[str, str]) -> dict[str, Any]:
     """The settings of a place that shows what is there when no word follows."""
     row = node.operations.get("GET")
     if row is None:
-        return {}
+        one = node.beyond.operations.get("GET") if node.beyond is not None else None
+        return {"help": _about(one)} if one is not None else {}
 
     @click.pass_context
     def show_it(ctx: click.Context, /) -> None:

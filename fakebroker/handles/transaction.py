@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LAST_TRANSITIONS = 5
-STATE_NAMES = tuple(state.kafka_name for state in TransactionState)
+STATE_NAMES = tuple(state.kafka_name for state in TransactionState if state is not TransactionState.PREPARE_EPOCH_FENCE)
+"""Those that a transactional id may be seen in: Kafka has a name more, and never comes to that state."""
 
 
 class TransactionHandle(Handle):

@@ -4,7 +4,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from fakebroker.core.dates import date_text
-from fakebroker.core.events import TransactionTransition
+from fakebroker.core.events import CoordinatorMoved, TransactionTransition
+from fakebroker.core.topics import TRANSACTION_STATE
 from fakebroker.core.transactions.states import ENDING, TransactionState
 from fakebroker.engine.journal import UNTOLD, Exchange, Recorded
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
@@ -68,15 +69,21 @@ def _request_line(exchange: Exchange, start_ms: int) -> str:
 
 
 def _events(engine: "Engine", start_ms: int) -> str:
-    untold = (*UNTOLD, TransactionTransition)
-    told = [r for r in engine.journal.events() if not isinstance(r.event, untold)]
+    told = [r for r in engine.journal.events() if not isinstance(r.event, UNTOLD) and not _is_of_transactions(r)]
     return "\n".join(["groups and offsets:", *_event_lines(told, start_ms)]) if told else ""
 
 
 def _transactions(engine: "Engine", start_ms: int) -> str:
     """Apart from groups, whose events would be lost among them: each transaction has three."""
-    told = [*engine.journal.events(TransactionTransition)]
+    told = [r for r in engine.journal.events() if _is_of_transactions(r)]
     return "\n".join(["transactions:", *_event_lines(told, start_ms)]) if told else ""
+
+
+def _is_of_transactions(recorded: Recorded) -> bool:
+    """Whether an event is a transition of a transactional id, or a move of what coordinates some."""
+    event = recorded.event
+    is_move = isinstance(event, CoordinatorMoved) and event.topic == TRANSACTION_STATE
+    return is_move or isinstance(event, TransactionTransition)
 
 
 def _event_lines(told: list[Recorded], start_ms: int) -> list[str]:
@@ -89,7 +96,7 @@ def _open_transactions(engine: "Engine") -> str:
     for each in engine.cluster.transactions(engine.now):
         if each.state is TransactionState.ONGOING or each.state in ENDING:
             partitions = ", ".join(map(str, each.partitions))
-            overdue = "" if each.due_ms is None else f", overdue {date_text(each.due_ms)} by the broker's clock"
+            overdue = "" if each.due_ms is None else f", overdue from {date_text(each.due_ms)} on by the broker's clock"
             lines.append(f"  {printable(each.transactional_id)}: {each.state.kafka_name}, {partitions}{overdue}")
     return "\n".join(["open transactions:", *lines]) if lines else ""
 

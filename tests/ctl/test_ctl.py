@@ -75,6 +75,13 @@ def test_every_row_is_a_command(ctl: Ctl) -> None:
         assert (shown.exit_code, shown.output.startswith("Usage: ")) == (0, True), words
 
 
+def test_words_that_only_go_on_tell_what_follows(ctl: Ctl) -> None:
+    """`coordinators` alone does nothing; its help is that of one coordinator."""
+    shown = ctl("--help").output
+    assert "coordinators              The coordinator of a group." in shown
+    assert "transaction_coordinators  The coordinator of a transactional id." in shown
+
+
 def test_completion_knows_the_words() -> None:
     """As click's completion asks for them."""
     environment = {

@@ -75,5 +75,19 @@ def test_transactions_are_told_apart_and_open_ones_again(broker: FakeBroker) -> 
     assert lines[still_open - 1].endswith(
         "tx-1: PrepareAbort -> CompleteAbort, producer 0 epoch 1, 0 partitions (all markers are written)"
     )
-    assert lines[still_open + 1].startswith("  tx-2: Ongoing, orders-3, overdue 20")
+    assert lines[still_open + 1].startswith("  tx-2: Ongoing, orders-3, overdue from 20")
     assert lines[still_open + 2 :] == []
+
+
+def test_moves_of_transaction_coordinators_are_told_with_transactions(broker: FakeBroker) -> None:
+    """They explain what happens to transactions, and are no news of groups."""
+    client = broker.client("a")
+    client.find_coordinator("tx-1", key_type="transaction")
+    client.init_producer_id("tx-1")
+    broker.transaction_coordinator("tx-1").load()
+    lines = broker.story().splitlines()
+    told = lines.index("transactions:")
+
+    moves = [number for number, line in enumerate(lines) if "__transaction_state" in line]
+    assert moves
+    assert min(moves) > told
