@@ -180,6 +180,7 @@ def test_aborted_transactions(monkeypatch: pytest.MonkeyPatch, version: int, has
     twins.abort(0)
     for offset, aborted in ((3, [(7, 3)]), (4, [(7, 3)]), (5, [])):
         answer = twins.ask(At(0, offset=offset), At(1), committed=True)
+        assert answer.session_id == twins.session
         lists = {data.partition_index: data.aborted_transactions for e in answer.responses for data in e.partitions}
         assert [(each.producer_id, each.first_offset) for each in lists.get(0, [])] == aborted
         assert lists[1] == []

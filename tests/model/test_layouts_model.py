@@ -1,7 +1,8 @@
 """With layouts and without, a broker does the same: hypothesis makes up what clients send and what happens meanwhile.
 
 Requests come in rows that differ in a few numbers, as those of clients do, so that many are answered by layouts; the
-versions are all that are served. Answers, deadlines, journals and logs are compared byte by byte.
+versions are all that are served, and some of it is in transactions. Answers, deadlines, journals and logs are
+compared byte by byte.
 """
 
 from collections.abc import Iterator
@@ -27,6 +28,18 @@ from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.wire.messages.produce import PartitionProduceData, TopicProduceData
 from fakebroker.wire.messages.sync_group import SyncGroupRequestAssignment
 from fakebroker.wire.registry import api
+from tests.model.transactional_rows import (
+    ENDS,
+    IDS,
+    NEW_PRODUCE,
+    OLD_PRODUCE,
+    PROTOCOLS,
+    ROW,
+    TRANSACTION_EVENTS,
+    WRITES,
+    TransactionalRows,
+    is_of_new_protocol,
+)
 from tests.model.twins import Twins
 from tests.support.chance import MINUTES, model_settings, run_model
 from tests.support.engine import SimEngine
@@ -36,9 +49,11 @@ from tests.support.time import T0
 CONNECTIONS = 3
 CLIENTS = st.sampled_from([0, 0, 0, 1])  # connections; the last is for what is done to topics
 GROUPS, TOPICS = st.sampled_from("gggh"), st.sampled_from("tttu")
-ROWS = st.sampled_from([2, 15, 15, 40])  # requests of a kind
+LIKELY_TOPICS = st.sampled_from("ttttu")
+ROWS, LONG_ROWS = st.sampled_from([2, 15, 15, 40]), st.sampled_from([15, 40])  # requests of a kind
 CUTS = st.sampled_from([0, 0, 0, 1, 77, 1000])
 CLIENT_IDS = st.sampled_from(["c"] * 9 + ["", None, "another"])
+ISOLATION = st.sampled_from([0, 1, 1])
 # How the number that changes goes on from request to request.
 STEPS = st.sampled_from([1, 1, 3, 0, -1, 2**33])
 LIKELY_MEMBERS = st.sampled_from(["member"] * 8 + ["simple", "stale", "unknown"])
@@ -75,6 +90,7 @@ EVENTS = st.none() | st.one_of(
     st.tuples(st.just("join"), GROUPS, st.just(2)),
     st.tuples(st.just("leave"), GROUPS),
     st.tuples(st.just("offset_fetch"), GROUPS),
+    TRANSACTION_EVENTS,
 )  # fmt: skip
 """What may happen between two requests: the name of a method and its arguments; None: nothing."""
 
@@ -97,12 +113,13 @@ def batch(kind: str, number: int) -> bytes | None:
 BATCHES = st.sampled_from(["unlike"] * 5 + ["alike", "compressed", "idempotent", "broken", "two", "null"])
 
 
-class LayoutsMachine(RuleBasedStateMachine):
-    """Clients on a few connections, with two groups and two topics."""
+class LayoutsMachine(TransactionalRows, RuleBasedStateMachine):
+    """Clients on a few connections, with two groups, two topics and three transactional ids."""
 
     @initialize(partitions=st.integers(1, 3), as_release=st.sampled_from(["4.3", "4.3", "3.9", "2.0"]),
                 node_ids=st.sampled_from([(1,), (1,), (1, 2)]), spoken=st.tuples(versions(), versions()),
-                unread_bytes=st.sampled_from([4_000, 1 << 26]))  # fmt: skip
+                unread_bytes=st.sampled_from([4_000, 1 << 26]),
+                markers_delay_ms=st.sampled_from([0, 0, 50]))  # fmt: skip
     def begin(
         self,
         partitions: int,
@@ -110,9 +127,15 @@ class LayoutsMachine(RuleBasedStateMachine):
         node_ids: tuple[int, ...],
         spoken: tuple[dict[str, int], ...],
         unread_bytes: int,
+        markers_delay_ms: int,
     ) -> None:
         self.versions = spoken  # of each connection that sends rows
-        settings = {"offsets.topic.num.partitions": 3, "fakebroker.unread.writes.max.bytes": unread_bytes}
+        settings = {
+            "offsets.topic.num.partitions": 3,
+            "transaction.state.log.num.partitions": 3,
+            "fakebroker.unread.writes.max.bytes": unread_bytes,
+            "fakebroker.transaction.markers.delay.ms": markers_delay_ms,
+        }
         self.twins = Twins(CONNECTIONS, settings, as_release, node_ids)
         self.members: dict[str, tuple[int, str]] = {}  # generation and id of each group's latest member
         self.sessions: dict[int, tuple[int, int]] = {}  # id and next epoch of each connection's fetch session
@@ -121,11 +144,17 @@ class LayoutsMachine(RuleBasedStateMachine):
         self.join("g", 0)
 
     def _row(
-        self, connection: int, name: str, each: Iterator[dict[str, Any]], event: tuple[Any, ...] | None, **how: Any
+        self,
+        connection: int,
+        name: str,
+        each: Iterator[dict[str, Any]],
+        event: tuple[Any, ...] | None,
+        version: int | None = None,
+        **how: Any,
     ) -> None:
         """Send requests that differ in a few numbers; in the middle something happens."""
-        version = self.versions[connection][name]
-        self.twins.send(connection, name, version, islice(each, 7), **how)
+        version = self.versions[connection][name] if version is None else version
+        self.twins.send(connection, name, version, islice(each, ROW), **how)
         self.happen(event)
         self.twins.send(connection, name, version, each, **how)
 
@@ -218,45 +247,114 @@ class LayoutsMachine(RuleBasedStateMachine):
     @rule(connection=CLIENTS, topic=TOPICS, event=EVENTS, rows=ROWS, cut=CUTS, step=st.integers(0, 3),
           first=st.sampled_from([0, 0, 0, 2, -1, 50]), partitions=st.integers(1, 3),
           wait_ms=st.sampled_from([0, 0, 100]), max_bytes=st.sampled_from([1, 200, 1 << 20]),
-          min_bytes=st.sampled_from([0, 1, 300]))  # fmt: skip
+          min_bytes=st.sampled_from([0, 1, 300]), isolation=ISOLATION)  # fmt: skip
     def fetches(
         self, connection: int, topic: str, rows: int, first: int, step: int, partitions: int,
-        wait_ms: int, max_bytes: int, min_bytes: int, **how: Any,
+        wait_ms: int, max_bytes: int, min_bytes: int, isolation: int, **how: Any,
     ) -> None:  # fmt: skip
         def each() -> Iterator[dict[str, Any]]:
             for number in range(rows):
-                terms = {"max_wait_ms": wait_ms, "min_bytes": min_bytes}
+                terms = {"max_wait_ms": wait_ms, "min_bytes": min_bytes, "isolation_level": isolation}
                 yield {**terms, "topics": self._asked(topic, range(partitions), first + step * number, max_bytes)}
 
         self._row(connection, "Fetch", each(), **how)
 
-    @rule(connection=CLIENTS, topic=TOPICS, partitions=st.integers(1, 3))
-    def begin_session(self, connection: int, topic: str, partitions: int) -> None:
+    @rule(connection=CLIENTS, topic=TOPICS, partitions=st.integers(1, 3), isolation=ISOLATION)
+    def begin_session(self, connection: int, topic: str, partitions: int, isolation: int) -> None:
         asked = self._asked(topic, range(partitions), 0, 1 << 20)
         version = self.versions[connection]["Fetch"]
-        self.twins.send(connection, "Fetch", version, [{"session_epoch": 0, "topics": asked}])
+        self.twins.send(
+            connection, "Fetch", version, [{"session_epoch": 0, "isolation_level": isolation, "topics": asked}]
+        )
         for name, answer in self.twins.answers.values():
             if name == "Fetch":
                 self.sessions[connection] = answer.session_id, 1
 
     @precondition(lambda self: self.sessions)
     @rule(data=st.data(), topic=TOPICS, event=EVENTS, rows=ROWS, cut=CUTS, step=st.integers(0, 2),
-          index=st.sampled_from([None, 0, 0, 1, 2]), min_bytes=st.sampled_from([0, 0, 1]))  # fmt: skip
+          index=st.sampled_from([None, 0, 0, 1, 2]), min_bytes=st.sampled_from([0, 0, 1]),
+          isolation=ISOLATION)  # fmt: skip
     def fetches_of_a_session(
         self, data: st.DataObject, topic: str, rows: int, index: int | None, step: int, min_bytes: int,
-        **how: Any,
+        isolation: int, **how: Any,
     ) -> None:  # fmt: skip
         connection = data.draw(st.sampled_from(sorted(self.sessions)))
+        self._reads_in_session(connection, topic, rows, index, step, min_bytes, isolation, **how)
 
+    def _reads_in_session(
+        self, connection: int, topic: str, rows: int, index: int | None, step: int, min_bytes: int, isolation: int,
+        **how: Any,
+    ) -> None:  # fmt: skip
         def each() -> Iterator[dict[str, Any]]:
             for number in range(rows):
                 session_id, epoch = self.sessions[connection]
                 self.sessions[connection] = session_id, epoch + 1
                 asked = [] if index is None else self._asked(topic, [index], step * number, 1 << 20)
-                session = {"session_id": session_id, "session_epoch": epoch}
+                session = {"session_id": session_id, "session_epoch": epoch, "isolation_level": isolation}
                 yield {**session, "min_bytes": min_bytes, "max_wait_ms": 50, "topics": asked}
 
         self._row(connection, "Fetch", each(), **how)
+
+    # Transactions
+
+    @rule(data=st.data(), transactional_id=IDS, connection=CLIENTS, topic=LIKELY_TOPICS,
+          index=st.sampled_from([0, 0, 1]), rows=ROWS, kind=WRITES, acks=st.sampled_from([-1] * 8 + [1, 0]),
+          speaks=PROTOCOLS, commit=ENDS, event=EVENTS, cut=CUTS, client_id=CLIENT_IDS)  # fmt: skip
+    def produces_in_a_transaction(
+        self, data: st.DataObject, transactional_id: str, connection: int, topic: str, index: int, rows: int,
+        kind: str, acks: int, speaks: str, commit: bool | None, **how: Any,
+    ) -> None:  # fmt: skip
+        is_new = is_of_new_protocol(transactional_id, speaks)
+        version = data.draw(NEW_PRODUCE if is_new else OLD_PRODUCE)
+        each = self.transactional_batches(transactional_id, topic, index, rows, kind, acks, is_new=is_new)
+        self._row(connection, "Produce", each, version=version, **how)
+        if commit is not None:
+            self.end(transactional_id, commit, 5 if is_new else 3)
+
+    @rule(transactional_id=IDS, group=GROUPS, connection=CLIENTS, likely=LIKELY_MEMBERS, rows=st.sampled_from([1, 9]),
+          version=st.sampled_from([0, 2, 3, 4, 5, 5]), commit=ENDS, event=EVENTS, cut=CUTS,
+          client_id=CLIENT_IDS)  # fmt: skip
+    def commits_in_a_transaction(
+        self, transactional_id: str, group: str, connection: int, likely: str, rows: int, version: int,
+        commit: bool | None, **how: Any,
+    ) -> None:  # fmt: skip
+        each = self.transactional_commits(transactional_id, group, likely, rows, version)
+        self._row(connection, "TxnOffsetCommit", each, version=version, **how)
+        if commit is not None:
+            self.end(transactional_id, commit, 5 if version >= 5 else 3)
+
+    @rule(data=st.data(), transactional_id=IDS, topic=LIKELY_TOPICS, count=st.integers(1, 5), commit=st.booleans(),
+          likely=st.sampled_from([True, True, True, False]), in_session=st.booleans(), rows=LONG_ROWS,
+          cut=CUTS)  # fmt: skip
+    def reads_while_a_transaction_ends(
+        self, data: st.DataObject, transactional_id: str, topic: str, count: int, commit: bool,
+        likely: bool, in_session: bool, **how: Any,
+    ) -> None:  # fmt: skip
+        """A reader, most often of what is committed, has lists of aborted transactions in the middle of its row."""
+        is_new = is_of_new_protocol(transactional_id, "its own")
+        each = self.transactional_batches(transactional_id, topic, 0, count, "good", -1, is_new=is_new)
+        self._row(1, "Produce", each, None, version=data.draw(NEW_PRODUCE if is_new else OLD_PRODUCE))
+        how |= {
+            "topic": topic,
+            "step": 0,
+            "isolation": int(likely),
+            "event": ("end", transactional_id, commit, 5 if is_new else 3),
+        }
+        if in_session:
+            self.begin_session(0, topic, 2, int(likely))
+            index = data.draw(st.sampled_from([0, 0, None]))
+            if 0 in self.sessions:
+                self._reads_in_session(0, index=index, min_bytes=0, **how)
+        else:
+            self.fetches(
+                0,
+                first=0,
+                partitions=1,
+                wait_ms=0,
+                max_bytes=data.draw(st.sampled_from([200, 1 << 20])),
+                min_bytes=0,
+                **how,
+            )
 
     def _asked(self, topic: str, indexes: Any, offset: int, max_bytes: int) -> list[FetchTopic]:
         rows = [(index, -1, offset, -1, -1, max_bytes, bytes(16), 2**63 - 1) for index in indexes]

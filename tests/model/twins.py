@@ -69,6 +69,12 @@ class Twins:
             broker.network.advance(ms)
         self._compare()
 
+    def move_wall(self, ms: int) -> None:
+        """Let the time of day jump; timers of live clients go on as they were."""
+        for broker in self.brokers:
+            broker.network.move_wall(ms)
+        self._compare()
+
     # What is compared
 
     def topic(self, name: str) -> Topic | None:
@@ -110,7 +116,11 @@ class Twins:
 
 def _logs(topic: Topic) -> Any:
     return topic.name, [
-        (log.log_start_offset, log.log_end_offset, log.high_watermark, list(log.batches()))
+        (
+            (log.log_start_offset, log.last_stable_offset, log.high_watermark, log.log_end_offset),
+            list(log.aborted.entries),
+            list(log.batches()),
+        )
         for log in [partition.log for partition in topic.partitions if partition.has_log]
     ]
 

@@ -80,12 +80,12 @@ def aborted_in_read(
         segments = segments[1:]
     segment: Segment = segments[0]
     range_end = segments[1].base_offset if len(segments) > 1 else log.log_end_offset
-    candidates = log.aborted.overlapping(offset, range_end)
-    if candidates:
+    overlapping = log.aborted.overlapping(offset, range_end)
+    if overlapping:
         size_bytes = max(len(batches[0]), max_bytes) if batches else 0
         indexed = _next_indexed_offset(segment, _end_position(segment, offset, end_offset, size_bytes), log)
         range_end = range_end if indexed is None else indexed
-    return [(each.producer_id, each.first_offset) for each in candidates if each.first_offset < range_end]
+    return [(each.producer_id, each.first_offset) for each in overlapping if each.first_offset < range_end]
 
 
 def _has(segment: Segment, offset: int) -> bool:
