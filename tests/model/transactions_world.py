@@ -119,7 +119,7 @@ class World:
         if not self.has(topic):
             return
         partition = self.broker.topic(topic).partition(index)
-        if to in partition.in_sync and to in self.alive and to != partition.leader:
+        if to in partition.in_sync and not self.broker.node(to).is_fenced and to != partition.leader:
             self.note("move the leader", partition=f"{topic}-{index}", to=to)
             partition.move_leader(to)
 
@@ -128,7 +128,8 @@ class World:
         if not self.has(topic):
             return
         partition = self.broker.topic(topic).partition(index)
-        others = [node_id for node_id in partition.in_sync if node_id in self.alive and node_id != partition.leader]
+        fit = [node_id for node_id in partition.in_sync if not self.broker.node(node_id).is_fenced]
+        others = [node_id for node_id in fit if node_id != partition.leader]
         if others and partition.leader in self.alive:
             self.note("the old leader is a zombie", partition=f"{topic}-{index}", to=others[0], for_ms=for_ms)
             self.broker.call(lambda: self._become_zombie(topic, index, others[0], for_ms))
