@@ -25,6 +25,7 @@ from fakebroker.wire.layout import AnswerTemplate
 from fakebroker.wire.messages.fetch import FetchResponse
 
 MOST_TEMPLATES = 4  # of a session, whose answers list now these partitions, now those
+MOST_LISTED = 250  # partitions of a template, which takes 0.8 KB for each
 
 Answer = tuple[PartitionFetch, LogReadResult]
 
@@ -54,7 +55,7 @@ class FullFetchAgain(_FetchAgain):
     def __init__(self, call: Call, params: FetchParams, targets: list[FetchTarget]) -> None:
         super().__init__(call, params, [fetch for fetch, _ in targets])
         self._targets = targets
-        self._template = _template(call, self.fetches, params)
+        self._template = _template(call, self.fetches, params) if len(self.fetches) <= MOST_LISTED else None
 
     def __call__(self, call: Call, values: tuple[Any, ...]) -> bytes | list[bytes] | None:
         """As `apis.call.Again` says."""
@@ -65,7 +66,7 @@ class FullFetchAgain(_FetchAgain):
         done = read_all(call.cluster, self._targets, self.params)
         if not self.answers_at_once(done):
             return None
-        if self.params.read_committed and _has_own_lists(done.reads):
+        if self._template is None or (self.params.read_committed and _has_own_lists(done.reads)):
             return _encoded(call, list(zip(self.fetches, done.reads, strict=True)))
         return self._template.fill(*_values(done.reads))
 
@@ -115,7 +116,7 @@ class IncrementalFetchAgain(_FetchAgain):
         listed = tuple([(fetch.topic, fetch.topic_id, fetch.partition) for fetch, _ in answers])
         template = self._templates.get(listed)
         if template is None:
-            if len(self._templates) >= MOST_TEMPLATES:
+            if len(self._templates) >= MOST_TEMPLATES or len(listed) > MOST_LISTED:
                 return _encoded(call, answers, self._session.id)
             template = _template(call, [fetch for fetch, _ in answers], self.params, self._session.id)
             self._templates[listed] = template

@@ -7,11 +7,10 @@ MOCK: ids are listed by partition, then in the order in which they became known;
 """
 
 from collections.abc import Callable
-from re import Pattern
 
 from fakebroker.apis.call import Call, Steps
 from fakebroker.apis.pace import Pace
-from fakebroker.apis.re2_pattern import InvalidPattern, compile_pattern
+from fakebroker.apis.re2_pattern import InvalidPattern, Pattern, compile_pattern
 from fakebroker.core.transactions.states import TransactionState as State
 from fakebroker.core.transactions.transaction import Transaction
 from fakebroker.errors import ErrorCode
@@ -21,7 +20,7 @@ from fakebroker.wire.messages.list_transactions import (
     TransactionState,
 )
 
-TRANSACTIONS_PER_STEP = 5_000
+TRANSACTIONS_PER_STEP = 5_000  # and states of a pattern that were looked at
 
 
 def handle(call: Call, request: ListTransactionsRequest) -> ListTransactionsResponse | None:
@@ -39,16 +38,22 @@ def handle(call: Call, request: ListTransactionsRequest) -> ListTransactionsResp
     unknown = [name for name in dict.fromkeys(request.state_filters) if State.of_name(name) is None]
     transactions = [each for shard in shards for each in shard.transactions.values()]
     response = ListTransactionsResponse(unknown_state_filters=unknown)
-    return call.work(_in_steps(response, transactions, _passes(call, request, pattern)))
+    return call.work(_in_steps(response, transactions, _passes(call, request), pattern))
 
 
 def _in_steps(
-    response: ListTransactionsResponse, transactions: list[Transaction], passes: Callable[[Transaction], bool]
+    response: ListTransactionsResponse,
+    transactions: list[Transaction],
+    passes: Callable[[Transaction], bool],
+    pattern: Pattern | None,
 ) -> Steps[ListTransactionsResponse]:
     """The ids are those of the moment of the request, each as it is when its turn comes."""
     pace = Pace(TRANSACTIONS_PER_STEP)
     for transaction in transactions:
-        if passes(transaction):
+        is_listed = passes(transaction)
+        if is_listed and pattern is not None:
+            is_listed = yield from pattern.fullmatch(transaction.transactional_id, pace)
+        if is_listed:
             response.transaction_states.append(
                 TransactionState(
                     transactional_id=transaction.transactional_id,
@@ -61,10 +66,8 @@ def _in_steps(
     return response
 
 
-def _passes(
-    call: Call, request: ListTransactionsRequest, pattern: Pattern[str] | None
-) -> Callable[[Transaction], bool]:
-    """The filters of a request: what is empty, or negative, lets all pass.
+def _passes(call: Call, request: ListTransactionsRequest) -> Callable[[Transaction], bool]:
+    """The filters of a request but for the pattern: what is empty, or negative, lets all pass.
 
     In state Empty no transaction has begun, and its start time of -1 makes it older than any (DX-3).
     """
@@ -78,8 +81,6 @@ def _passes(
             return False
         if producer_ids and transaction.producer.id not in producer_ids:
             return False
-        if duration_ms >= 0 and now_ms - transaction.start_ms <= duration_ms:
-            return False
-        return pattern is None or pattern.fullmatch(transaction.transactional_id) is not None
+        return duration_ms < 0 or now_ms - transaction.start_ms > duration_ms
 
     return passes

@@ -139,9 +139,9 @@ class Lanes(dict[Route, Lane]):
         """Let the lanes go that were made first, as long as all layouts together take too much memory.
 
         What their functions keep to answer with is not counted, since it is in proportion. For each partition of the
-        request a layout takes 0.2 KB, a commit keeps 0.1 KB and a Fetch a template of 0.8 KB; a Produce has only one.
-        A session's Fetch names few partitions and may list them all: it keeps at most 4 such templates, some 3 KB for
-        each partition of the session, which clients bound by the partitions that they ask for.
+        request a layout takes 0.2 KB, a commit keeps 0.1 KB; a Produce has only one. A Fetch keeps a template of 0.8 KB
+        for each partition that is listed in the answer, but none of more than 250 partitions: so 0.2 MB without a
+        session, and at most 4 such templates with one, whose requests may name few partitions and list all.
         """
         while sum([lane.layout.memory_bytes for lane in self.values() if lane.layout is not None]) > MOST_LAYOUT_BYTES:
             del self[next(iter(self))]

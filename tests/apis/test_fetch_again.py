@@ -386,6 +386,23 @@ def test_templates_of_a_session_are_bounded(twins: Twins, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("has_session", [False, True])
+def test_no_template_of_too_many_partitions(twins: Twins, monkeypatch: pytest.MonkeyPatch, has_session: bool) -> None:
+    """It would take too much memory; requests are answered all the same without being decoded."""
+    monkeypatch.setattr(fetch_again, "MOST_LISTED", 1)
+    made = []
+    template = fetch_again._template
+    monkeypatch.setattr(fetch_again, "_template", lambda *args: made.append(args) or template(*args))
+    if has_session:
+        twins.open(At(0), At(1))
+    asked = [At(0)] if has_session else [At(0), At(1)]
+    warm(twins, *asked)
+    before = twins.general
+    assert {partition for partition, _ in listed(twins.ask(*asked))} == {0, 1}
+    assert made == []
+    assert twins.general == before
+
+
+@pytest.mark.parametrize("has_session", [False, True])
 def test_a_wait_of_a_millisecond_is_a_wait(twins: Twins, has_session: bool) -> None:
     """Too little is answered when it is over, not at once."""
     if has_session:

@@ -99,8 +99,16 @@ def _coordinator(node: "Node", transactional_id: str) -> "Node":
 
 
 def _answered(question: _Question, codes: Codes, now: Instant) -> None:
-    """The coordinator has answered: ask again in a while, or pass it on."""
+    """The coordinator has answered: ask again in a while, or pass it on.
+
+    It may have waited for its replicas, and the broker that asked may be gone by now, or stand still.
+    """
     node = question.node
+    if node.incarnation != question.incarnation:
+        return
+    if not node.is_running:
+        node.run_when_thawed(Deadline(lambda now: _answered(question, codes, now), owner=node), now)
+        return
     backoff_ms = node.settings.get_int("add.partitions.to.txn.retry.backoff.ms")
     is_concurrent = any(code is ErrorCode.CONCURRENT_TRANSACTIONS for code in codes.values())
     if is_concurrent and question.until_ms is not None and now.mono_ms + backoff_ms <= question.until_ms:

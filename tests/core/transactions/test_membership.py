@@ -178,3 +178,27 @@ def test_a_node_that_stands_still_asks_again_when_it_goes_on(ends: bool) -> None
 
     assert frozen
     assert asked.answer == (None if ends else {T0: OK})
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_an_answer_that_comes_late_finds_the_node_as_it_is(ends: bool) -> None:
+    """A process that ended is not told, also if the next one runs already; one that stands still is when it goes on."""
+    lab, producer, other = two()
+    log = lab.state_partition().log
+    log.limit_high_watermark(log.high_watermark, lab.now)
+    asked = ask(lab, producer, node=other)
+
+    if ends:
+        lab.cluster.kill_node(other, lab.now)
+        lab.cluster.start_node(other, lab.now)
+    else:
+        lab.cluster.freeze_node(other, lab.now)
+    log.limit_high_watermark(None, lab.now)
+    was_parked = asked.is_parked
+    if not ends:
+        lab.cluster.thaw_node(other, lab.now)
+    lab.wait(0)
+
+    assert was_parked
+    assert lab.state() == ONGOING
+    assert asked.answer == (None if ends else {T0: OK})
