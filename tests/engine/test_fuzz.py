@@ -11,18 +11,16 @@ from typing import Any
 import pytest
 
 from fakebroker.apis.handlers import MODULES
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
 from fakebroker.schema.types import BYTES, RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
 from fakebroker.wire.registry import APIS
 from tests.support.chance import IS_FUZZING, SEED
 from tests.support.engine import SimEngine
 from tests.support.frames import framed, request
+from tests.support.fuzzing import BATCH, TRANSACTIONAL_BATCH, broker_to_fuzz
 
 MUTANTS = 3_000_000 if IS_FUZZING else 100_000
 PER_BROKER = 500
 NUMBERS = (b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\0\0\0\2", b"\0\2ab")
-BATCH = build_batch([Record(0, 1_700_000_000_000, b"k", b"v", ())])
 SHARDS = 8
 
 
@@ -54,7 +52,7 @@ def value_of(spec: FieldSpec, version: int, random: Random) -> Any:
 def element(kind: Any, version: int, random: Random) -> Any:
     if isinstance(kind, Primitive):
         if kind is RECORDS or kind is BYTES:
-            return random.choice((BATCH, b"", b"\0\0"))
+            return random.choice((BATCH, TRANSACTIONAL_BATCH, b"", b"\0\0"))
         if kind is UUID:
             return bytes(16)
         return random.choice(("ab", "g", "m", "")) if kind is STRING else kind.zero.__class__(random.choice((0, 0, 1)))
@@ -94,8 +92,7 @@ def test_mutated_frames_are_answered_or_close_their_connection(shard: int, caplo
     random = Random(SEED * SHARDS + shard)
     seeds = valid_frames(random)
     for _ in range(MUTANTS // SHARDS // PER_BROKER):
-        lab = SimEngine(seed=shard)
-        lab.cluster.topics.create("ab", 2)
+        lab = broker_to_fuzz(seed=shard)
         bystander = lab.client()
         client = lab.client()
         for _ in range(PER_BROKER):

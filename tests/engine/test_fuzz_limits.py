@@ -18,13 +18,11 @@ from typing import Any
 import pytest
 
 from fakebroker.apis.handlers import MODULES
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
 from fakebroker.schema.types import BYTES, RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
 from fakebroker.wire.registry import APIS, Api
 from tests.support.chance import IS_FUZZING, SEED
-from tests.support.engine import SimEngine
 from tests.support.frames import request
+from tests.support.fuzzing import BATCH, TRANSACTIONAL_BATCH, broker_to_fuzz
 
 ROUNDS = 40 if IS_FUZZING else 2
 FRAMES_PER_BROKER = 100
@@ -35,7 +33,6 @@ ADDRESS_SPACE_BYTES = 2 << 30
 WIDTHS = {"b": 8, "h": 16, "i": 32, "q": 64}
 CANCELLING = (20_000, 300_000, 2**31 - 1)
 YEAR_MS = 365 * 86_400_000
-BATCH = build_batch([Record(0, 1_700_000_000_000, b"k", b"v", ())])
 
 Number = tuple[int, FieldSpec]  # its width in bits, and the field
 
@@ -78,7 +75,7 @@ class Sampler:
         if kind.char in WIDTHS:
             return self.number(WIDTHS[kind.char], spec)
         if kind is RECORDS or kind is BYTES:
-            return self._random.choice((BATCH, b""))
+            return self._random.choice((BATCH, TRANSACTIONAL_BATCH, b""))
         if kind is UUID:
             return bytes(16)
         if kind is STRING:
@@ -131,7 +128,7 @@ class Judge:
 
     def __init__(self) -> None:
         self.sent = 0
-        self.lab = SimEngine()
+        self.lab = broker_to_fuzz()
 
     def send(self, frame: bytes) -> None:
         if self.sent % FRAMES_PER_BROKER == 0:
@@ -153,8 +150,7 @@ class Judge:
         self.lab.engine.advance_to(self.lab.network.now.plus(YEAR_MS))
         self.lab.network.flush()
         assert not self.lab.engine.errors
-        self.lab = SimEngine()
-        self.lab.cluster.topics.create("ab", 2)
+        self.lab = broker_to_fuzz()
 
 
 @pytest.mark.random

@@ -14,6 +14,7 @@ from tests.engine.test_fuzz import sample
 from tests.support.chance import IS_FUZZING, SEED
 from tests.support.engine import Client, SimEngine
 from tests.support.frames import framed
+from tests.support.fuzzing import broker_to_fuzz
 
 ROUNDS = 4000 if IS_FUZZING else 150
 REQUESTS = 12
@@ -82,8 +83,7 @@ def test_random_faults_harm_only_whom_they_mean(shard: int) -> None:
     random = Random(f"faults {SEED} {shard}")
     hits = 0
     for _ in range(ROUNDS // 4):
-        sim = SimEngine(seed=random.randrange(1000))
-        sim.cluster.topics.create("ab", 2)
+        sim = broker_to_fuzz(seed=random.randrange(1000))
         bystander, victim = sim.client(), sim.client()
         versions = sim.engine.listeners[0].versions
         served = [APIS[key] for key in sorted(versions)]
