@@ -165,8 +165,8 @@ class LogJobs:
         expiration_ms = self._cluster.settings.get_int("producer.id.expiration.ms")
         last: list[int] = []
         for log in self._logs:
-            log.producers.expire(now.wall_ms, expiration_ms)
-            last += [state.last_timestamp_ms for state in log.producers if state.current_transaction_offset is None]
+            oldest_ms = log.producers.expire(now.wall_ms, expiration_ms)
+            last += [] if oldest_ms is None else [oldest_ms]
         return min(last) + expiration_ms if last else None
 
     def _forget(self, topic: "Topic", _now: Instant) -> None:
