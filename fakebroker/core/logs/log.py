@@ -179,7 +179,7 @@ class PartitionLog:
         self, producer_id: int, epoch: int, sequence: int, now: Instant, *, is_tv2: bool
     ) -> Verification:
         """As `Producers.begin_verification`; it is forgotten like a producer if nothing comes of it (ID-11)."""
-        self._jobs.producer_wrote(now.wall_ms, now.wall_ms)
+        self._jobs.verification_began(self, now.wall_ms)
         return self.producers.begin_verification(producer_id, epoch, sequence, now.wall_ms, is_tv2=is_tv2)
 
     def materialize_pending(self) -> None:
