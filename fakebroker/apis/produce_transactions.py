@@ -107,11 +107,13 @@ class ProducedTransaction:
         """For the partitions to ask for. Those that this broker does not lead are refused later, without a question."""
         for partition, header in self._headers.items() if self._is_verifying else ():
             producers = partition.log.producers
-            if producers.is_in_transaction(header.producer_id, header.producer_epoch):
+            producer = header.producer_id, header.producer_epoch
+            if producers.is_in_transaction(*producer):
                 continue
             if not partition.error_for_access(self._call.node.id):
-                begun = producers.begin_verification(header, self._call.now.wall_ms, is_tv2=self._is_tv2)
-                self._verifications[partition] = begun
+                self._verifications[partition] = partition.log.begin_verification(
+                    *producer, header.base_sequence, self._call.now, is_tv2=self._is_tv2
+                )
 
     def error_of(self, partition: "Partition") -> AppendErrorContent | None:
         """Why nothing may be appended to a partition of the request, None if the coordinator has no objection."""
@@ -129,7 +131,8 @@ class ProducedTransaction:
         header = self._headers.get(partition)
         if header is None or not self._is_verifying:
             return
-        if not partition.log.producers.is_verified(header, self._verifications.get(partition)):
+        producer = header.producer_id, header.producer_epoch
+        if not partition.log.producers.is_verified(*producer, self._verifications.get(partition)):
             raise AppendError(
                 ErrorCode.INVALID_TXN_STATE, f"{partition.log.name}: the transaction of the batch has ended meanwhile"
             )

@@ -7,10 +7,11 @@ TV2: it adds the partition of `__consumer_offsets` to the transaction, which may
 
 from collections.abc import Callable, Mapping
 
-from fakebroker.apis.call import Call
+from fakebroker.apis.call import Call, Steps
 from fakebroker.apis.replicated import when_replicated
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.logs.producers import Verification
 from fakebroker.core.offsets.commit_rules import error_for_txn_commit
 from fakebroker.core.offsets.commit_validator import is_metadata_too_large
 from fakebroker.core.transactions.membership import ask_coordinator
@@ -69,25 +70,45 @@ def _needs_no_verification(call: Call, request: TxnOffsetCommitRequest, shard: S
 
 
 def _verify(call: Call, request: TxnOffsetCommitRequest, shard: Shard) -> None:
-    """Ask the transaction coordinator whether the offsets belong to a transaction; under TV2 they do from then on."""
+    """Ask the transaction coordinator whether the offsets belong to a transaction; under TV2 they do from then on.
+
+    If the answer is late, offsets are stored with the time of then, and also if the client has gone: they may be in the
+    transaction already.
+    """
     partition = TopicPartition(shard.partition.topic.name, shard.partition.index)
+    producer = Producer(request.producer_id, request.producer_epoch)
+    is_tv2 = call.version >= _FIRST_TV2_VERSION
+    verification = shard.partition.log.begin_verification(*producer, 0, call.now, is_tv2=is_tv2)
+    is_late = False
 
     def answer(codes: Mapping[TopicPartition, ErrorCode]) -> None:
-        code = codes[partition]
-        response = _refuse(call, request, _as_sent(call, code)) if code else _commit(call, request)
+        steps = _steps_when_verified(call, request, codes[partition], verification)
+        if is_late:
+            call.connection.work(call, steps, must_finish=True)
+            return
+        response = call.work(steps)
         if response is not None:
             call.reply(response)
 
     ask_coordinator(
         call.node,
         request.transactional_id,
-        Producer(request.producer_id, request.producer_epoch),
+        producer,
         [partition],
-        adds=call.version >= _FIRST_TV2_VERSION,
+        adds=is_tv2,
         retry_ms=None,
         answer=answer,
         now=call.now,
     )
+    is_late = True
+
+
+def _steps_when_verified(
+    call: Call, request: TxnOffsetCommitRequest, code: ErrorCode, verification: Verification
+) -> Steps[TxnOffsetCommitResponse]:
+    """What is left to do with the coordinator's answer, in one step."""
+    yield from ()
+    return _refuse(call, request, _as_sent(call, code)) if code else _commit(call, request, verification)
 
 
 def _as_sent(call: Call, code: ErrorCode) -> ErrorCode:
@@ -103,8 +124,14 @@ def _as_sent(call: Call, code: ErrorCode) -> ErrorCode:
     return code
 
 
-def _commit(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse | None:
-    """The group and each partition are checked; what is accepted is stored, and answered when replicas have it."""
+def _commit(
+    call: Call, request: TxnOffsetCommitRequest, verification: Verification | None = None
+) -> TxnOffsetCommitResponse | None:
+    """The group and each partition are checked; what is accepted is stored, and answered when replicas have it.
+
+    A marker may have ended the transaction since the coordinator was asked with `verification`: then nothing is stored
+    that no marker would end. None: it was not asked.
+    """
     try:
         shard, group = _admit(call, request)
     except KafkaError as error:
@@ -113,6 +140,10 @@ def _commit(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitRespo
     response = _answer(call, request, lambda topic, entry: _accept(call, shard, topic, entry, offsets))
     if not offsets:
         return response
+    if verification is not None and not shard.partition.log.producers.is_verified(
+        request.producer_id, request.producer_epoch, verification
+    ):
+        return _replace_none(response, ErrorCode.INVALID_TXN_STATE)
     try:
         shard.commit_pending(group, (request.producer_id, request.producer_epoch), offsets, call.now)
     except KafkaError as error:

@@ -255,6 +255,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
         {
             "_cluster": _KNOWN,
             "_logs": "those that have batches",
+            "_unwritten": "verifications are not saved: their requests are gone",
             "retention": "`retention_ms`",
             "cleaner": "`cleaner_ms`",
             "expiry": "`expiry_ms`",

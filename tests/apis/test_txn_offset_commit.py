@@ -1,15 +1,17 @@
 """TxnOffsetCommit, as far as groups are concerned: who may commit in a transaction, and that it stays pending."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
+from fakebroker.apis.call import Call
 from fakebroker.core.groups.states import State
 from fakebroker.records.batch import parse_header
 from fakebroker.records.offsets_codec import read_entry
 from fakebroker.records.offsets_topic import OffsetEntry
 from fakebroker.wire.messages.txn_offset_commit import TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic
+from tests.support.group_apis import GroupApis
 from tests.support.offsets import NO_ID, OffsetsCluster
 
 OK, NO_PARTITION, TOO_LARGE, LOADING, NOT_AVAILABLE, NOT_HERE = 0, 3, 12, 14, 15, 16
@@ -218,3 +220,37 @@ def test_more_than_a_batch_holds() -> None:
 
     assert set(commit(lab, {("wide", n): n for n in range(300)}, metadata="x" * 4096)) == {-1}
     assert not lab.group().offsets.pending
+
+
+@pytest.mark.rules("TX-6", "TX-11")
+@pytest.mark.parametrize("is_ended", [False, True])
+def test_what_was_verified_before_a_marker_is_not_stored_after_it(
+    make_call: Callable[..., Call], is_ended: bool
+) -> None:
+    """48, else no marker would ever end what is pending; also if the answer of the coordinator came late."""
+    lab = GroupApis(make_call)
+    lab.cluster.topics.create("t", 1)
+    who = lab.ask("InitProducerId", 4, transactional_id="tx", transaction_timeout_ms=60_000)
+    producer = who.producer_id, who.producer_epoch
+    states = lab.cluster.coordinator_partition("__transaction_state", "tx").log
+    offsets = lab.cluster.group_partition("g").log
+    states.limit_high_watermark(states.high_watermark, lab.now)
+    partition = TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=5, committed_metadata="")
+    sent = lab.send(
+        "TxnOffsetCommit",
+        5,
+        transactional_id="tx",
+        group_id="g",
+        producer_id=producer[0],
+        producer_epoch=producer[1],
+        topics=[TxnOffsetCommitRequestTopic(name="t", partitions=[partition])],
+    )
+    was_parked = sent.is_parked
+    if is_ended:
+        offsets.append_marker(*producer, lab.now, commit=False, coordinator_epoch=0)
+
+    states.limit_high_watermark(None, lab.now)
+
+    assert was_parked
+    assert sent.topics[0].partitions[0].error_code == (48 if is_ended else OK)
+    assert offsets.producers.is_in_transaction(*producer) is not is_ended

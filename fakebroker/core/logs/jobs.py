@@ -77,6 +77,7 @@ class LogJobs:
     def __init__(self, cluster: "Cluster") -> None:
         self._cluster = cluster
         self._logs: dict[PartitionLog, None] = {}
+        self._unwritten: dict[PartitionLog, None] = {}  # a verification began there (TX-6), nothing was written yet
         settings = cluster.settings
         self.retention = Job(
             cluster,
@@ -106,6 +107,12 @@ class LogJobs:
         """A producer's last batch has this timestamp now, which may be earlier than before (ID-11)."""
         expiration_ms = self._cluster.settings.get_int("producer.id.expiration.ms")
         self.expiry.wake(timestamp_ms + expiration_ms, wall_ms)
+
+    def verification_began(self, log: "PartitionLog", wall_ms: int) -> None:
+        """The transaction coordinator is asked about a producer; if nothing comes of it, it expires like a producer."""
+        if log not in self._logs:
+            self._unwritten[log] = None
+        self.producer_wrote(wall_ms, wall_ms)
 
     def settings_changed(self, now: Instant) -> None:
         """Broker or topic settings were altered: look at everything at the next tick."""
@@ -164,13 +171,17 @@ class LogJobs:
     def _expire(self, now: Instant) -> int | None:
         expiration_ms = self._cluster.settings.get_int("producer.id.expiration.ms")
         last: list[int] = []
-        for log in self._logs:
-            log.producers.expire(now.wall_ms, expiration_ms)
-            last += [state.last_timestamp_ms for state in log.producers if state.current_transaction_offset is None]
+        for log in [*self._logs, *self._unwritten]:
+            oldest_ms = log.producers.expire(now.wall_ms, expiration_ms)
+            if oldest_ms is not None:
+                last.append(oldest_ms)
+            if oldest_ms is None or log in self._logs:
+                self._unwritten.pop(log, None)
         return min(last) + expiration_ms if last else None
 
     def _forget(self, topic: "Topic", _now: Instant) -> None:
         for partition in topic.partitions:
             if partition.has_log:
                 self._logs.pop(partition.log, None)
+                self._unwritten.pop(partition.log, None)
                 partition.log.discard_pending()

@@ -17,7 +17,7 @@ from fakebroker.core.logs.leader_epochs import LeaderEpochs
 from fakebroker.core.logs.log_time_index import LogTimeIndex
 from fakebroker.core.logs.log_time_search import FoundOffset, search_batch, search_from
 from fakebroker.core.logs.pending_batches import DeferredBatch, DeferredRecords, PendingBatches
-from fakebroker.core.logs.producers import Producers
+from fakebroker.core.logs.producers import Producers, Verification
 from fakebroker.core.logs.segment import Segment
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
@@ -174,6 +174,13 @@ class PartitionLog:
         self._jobs.producer_wrote(now.wall_ms, now.wall_ms)
         self._moved(now)
         return offset
+
+    def begin_verification(
+        self, producer_id: int, epoch: int, sequence: int, now: Instant, *, is_tv2: bool
+    ) -> Verification:
+        """As `Producers.begin_verification`; it is forgotten like a producer if nothing comes of it (ID-11)."""
+        self._jobs.verification_began(self, now.wall_ms)
+        return self.producers.begin_verification(producer_id, epoch, sequence, now.wall_ms, is_tv2=is_tv2)
 
     def materialize_pending(self) -> None:
         """Build and store the bytes of all pending batches, exactly as if they had been stored when appended.

@@ -166,27 +166,31 @@ class Producers:
         state = self._states.get(producer_id)
         return state is not None and state.current_transaction_offset is not None and state.epoch == epoch
 
-    def begin_verification(self, batch: BatchHeader, now_ms: int, *, is_tv2: bool) -> Verification:
-        """The transaction coordinator is about to be asked for the transaction of `batch`; `now_ms` is wall time."""
-        epoch, sequence = batch.producer_epoch, batch.base_sequence
-        known = self._verifications.get(batch.producer_id)
+    def begin_verification(
+        self, producer_id: int, epoch: int, sequence: int, now_ms: int, *, is_tv2: bool
+    ) -> Verification:
+        """The transaction coordinator is about to be asked for the transaction of a batch that begins with `sequence`.
+
+        `now_ms` is wall time. See `PartitionLog.begin_verification`.
+        """
+        known = self._verifications.get(producer_id)
         if known is None:
             known = Verification(epoch, sequence, is_tv2=is_tv2, since_ms=now_ms)
-            self._verifications[batch.producer_id] = known
+            self._verifications[producer_id] = known
         elif epoch > known.epoch:
             known.epoch, known.lowest_sequence = epoch, sequence
         elif epoch == known.epoch:
             known.lowest_sequence = min(known.lowest_sequence, sequence)
         return known
 
-    def is_verified(self, batch: BatchHeader, verification: Verification | None) -> bool:
-        """Whether `batch` still belongs to a transaction, after the coordinator has said yes to `verification`.
+    def is_verified(self, producer_id: int, epoch: int, verification: Verification | None) -> bool:
+        """Whether a batch still belongs to a transaction, after the coordinator has said yes to `verification`.
 
         None: it was not asked, as the transaction was open here.
         """
-        if verification is not None and self._verifications.get(batch.producer_id) is verification:
+        if verification is not None and self._verifications.get(producer_id) is verification:
             return True
-        return self.is_in_transaction(batch.producer_id, batch.producer_epoch)
+        return self.is_in_transaction(producer_id, epoch)
 
     def _check_verified_sequence(self, batch: BatchHeader, *, has_batches: bool) -> None:
         """Raise KafkaError(OUT_OF_ORDER_SEQUENCE_NUMBER) for a batch that overtakes another of its transaction.
@@ -264,8 +268,11 @@ class Producers:
             self._update_first_unstable()
         return self.first_unstable_offset
 
-    def expire(self, now_ms: int, expiration_ms: int) -> int:
-        """Forget producers whose last batch is too old by its own timestamp (ID-11); returns how many went."""
+    def expire(self, now_ms: int, expiration_ms: int) -> int | None:
+        """Forget producers whose last batch is too old by its own timestamp (ID-11), and old verifications.
+
+        Returns the time from which the oldest of those that stay counts, None if nothing is left that may expire.
+        """
         old = [
             state.producer_id
             for state in self._states.values()
@@ -276,7 +283,9 @@ class Producers:
         for producer_id, verification in list(self._verifications.items()):
             if now_ms - verification.since_ms >= expiration_ms:
                 del self._verifications[producer_id]
-        return len(old)
+        last = [each.last_timestamp_ms for each in self if each.current_transaction_offset is None]
+        last += [each.since_ms for each in self._verifications.values()]
+        return min(last, default=None)
 
     def reload(self, batches: Iterable[bytes]) -> None:
         """Forget everything, and read it again from all stored batches, given in their order.

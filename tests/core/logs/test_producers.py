@@ -175,3 +175,21 @@ def test_a_rebuilt_memory_is_the_same() -> None:
 
     assert send(log, 1) == Appended(1, T0, 0)
     assert send(log, 2).base_offset == 2
+
+
+@pytest.mark.rules("ID-11", "TX-6")
+@pytest.mark.parametrize("was_written", [False, True])
+def test_a_verification_that_came_to_nothing_expires(was_written: bool) -> None:
+    """As a producer does, also where no producer ever wrote: else each refused one would be remembered for ever."""
+    lab = LogsCluster({"producer.id.expiration.ms": 1000})
+    log = lab.log()
+    if was_written:
+        send(log, 0)
+        log.producers.reload([])
+    verification = log.begin_verification(7, 0, 0, lab.now, is_tv2=True)
+    is_known = log.producers.is_verified(7, 0, verification)
+
+    lab.wait(20 * 60_000)
+
+    assert is_known
+    assert not log.producers.is_verified(7, 0, verification)
