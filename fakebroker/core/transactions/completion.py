@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 RETRY_MS = 100
 """How soon a partition that could not be written to is tried again, monotonic time."""
 _GIVES_UP = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED)
+"""Somebody else has fenced the producer or this coordinator (WM-2, WM-3): another try would end alike. As in Kafka the
+transaction stays in its Prepare state until a coordinator loads it."""
 
 
 class _Sent(NamedTuple):
