@@ -129,7 +129,6 @@ class LayoutsMachine(TransactionalRows, RuleBasedStateMachine):
         unread_bytes: int,
         markers_delay_ms: int,
     ) -> None:
-        self.versions = spoken  # of each connection that sends rows
         settings = {
             "offsets.topic.num.partitions": 3,
             "transaction.state.log.num.partitions": 3,
@@ -137,6 +136,9 @@ class LayoutsMachine(TransactionalRows, RuleBasedStateMachine):
             "fakebroker.transaction.markers.delay.ms": markers_delay_ms,
         }
         self.twins = Twins(CONNECTIONS, settings, as_release, node_ids)
+        self.versions = [  # of each connection that sends rows
+            {name: self.twins.served(name, version) for name, version in each.items()} for each in spoken
+        ]
         self.members: dict[str, tuple[int, str]] = {}  # generation and id of each group's latest member
         self.sessions: dict[int, tuple[int, int]] = {}  # id and next epoch of each connection's fetch session
         self.numbers = count(1)
@@ -305,7 +307,9 @@ class LayoutsMachine(TransactionalRows, RuleBasedStateMachine):
         kind: str, acks: int, speaks: str, commit: bool | None, **how: Any,
     ) -> None:  # fmt: skip
         is_new = is_of_new_protocol(transactional_id, speaks)
-        version = data.draw(NEW_PRODUCE if is_new else OLD_PRODUCE)
+        version = self.twins.served("Produce", data.draw(NEW_PRODUCE if is_new else OLD_PRODUCE))
+        end = ("end", transactional_id, bool(commit), 5 if is_new else 3)
+        how["event"] = end if data.draw(st.sampled_from([True, False, False])) else how["event"]
         each = self.transactional_batches(transactional_id, topic, index, rows, kind, acks, is_new=is_new)
         self._row(connection, "Produce", each, version=version, **how)
         if commit is not None:
@@ -318,6 +322,7 @@ class LayoutsMachine(TransactionalRows, RuleBasedStateMachine):
         self, transactional_id: str, group: str, connection: int, likely: str, rows: int, version: int,
         commit: bool | None, **how: Any,
     ) -> None:  # fmt: skip
+        version = self.twins.served("TxnOffsetCommit", version)
         each = self.transactional_commits(transactional_id, group, likely, rows, version)
         self._row(connection, "TxnOffsetCommit", each, version=version, **how)
         if commit is not None:
@@ -333,7 +338,8 @@ class LayoutsMachine(TransactionalRows, RuleBasedStateMachine):
         """A reader, most often of what is committed, has lists of aborted transactions in the middle of its row."""
         is_new = is_of_new_protocol(transactional_id, "its own")
         each = self.transactional_batches(transactional_id, topic, 0, count, "good", -1, is_new=is_new)
-        self._row(1, "Produce", each, None, version=data.draw(NEW_PRODUCE if is_new else OLD_PRODUCE))
+        version = self.twins.served("Produce", data.draw(NEW_PRODUCE if is_new else OLD_PRODUCE))
+        self._row(1, "Produce", each, None, version=version)
         how |= {
             "topic": topic,
             "step": 0,

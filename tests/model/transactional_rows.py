@@ -72,6 +72,7 @@ class TransactionalRows:
 
     def initialize(self, transactional_id: str, version: int, knows_itself: bool) -> None:
         """An instance starts; with `knows_itself` it is the one before, which goes on with the next epoch."""
+        version = self.twins.served("InitProducerId", version)
         fields: dict[str, Any] = {"transactional_id": transactional_id, "transaction_timeout_ms": TIMEOUT_MS}
         if knows_itself and version >= 3:
             fields["producer_id"], fields["producer_epoch"] = self.producers.get(transactional_id, (-1, -1))
@@ -80,12 +81,14 @@ class TransactionalRows:
 
     def end(self, transactional_id: str, commit: bool, version: int) -> None:
         """The transaction of an id ends, if it has one; by version 5 its producer gets another epoch."""
+        version = self.twins.served("EndTxn", version)
         self.twins.send(ADMIN, "EndTxn", version, [{**self._producer(transactional_id), "committed": commit}])
         if version >= 5:
             self._learn(transactional_id, "EndTxn")
 
     def add(self, transactional_id: str, topic: str, index: int, version: int) -> None:
         """A partition joins the transaction; by versions from 4 on it is asked whether it has, as brokers do."""
+        version = self.twins.served("AddPartitionsToTxn", version)
         producer = self._producer(transactional_id)
         topics = [AddPartitionsToTxnTopic(name=topic, partitions=[index])]
         if version >= 4:
@@ -106,6 +109,7 @@ class TransactionalRows:
             coordinator_epoch=next(self.numbers) % 3,
             transaction_version=2 if version == 2 else 0,
         )
+        version = self.twins.served("WriteTxnMarkers", version)
         self.twins.send(ADMIN, "WriteTxnMarkers", version, [{"markers": [marker]}])
 
     def describe(self, transactional_id: str) -> None:
@@ -168,7 +172,7 @@ class TransactionalRows:
         self._begin(transactional_id, is_new=is_new)
         if not is_new:
             fields = {**self._producer(transactional_id), "group_id": group}
-            self.twins.send(ADMIN, "AddOffsetsToTxn", 3, [fields])
+            self.twins.send(ADMIN, "AddOffsetsToTxn", self.twins.served("AddOffsetsToTxn", 3), [fields])
         for number in islice(self.numbers, rows):
             partition = TxnOffsetCommitRequestPartition(
                 partition_index=number % 2, committed_offset=number, committed_metadata="m" * (number % 3)

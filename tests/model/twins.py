@@ -27,6 +27,11 @@ class Twins:
     def _connected(self) -> tuple[Client, ...]:
         return tuple(broker.client() for broker in self.brokers)
 
+    def served(self, name: str, version: int) -> int:
+        """This version of an API, or the newest below it that the release serves."""
+        versions = self.brokers[0].engine.listeners[0].versions
+        return min(version, versions.get(api(name).key, (0, version))[1])
+
     # What both are told
 
     def send(
