@@ -83,7 +83,8 @@ class Pattern:
 
     def _reached(self, point: _Point, after: str) -> set[int]:
         """The states that are reached without a character; `after` is the next one, empty at the end of the text."""
-        program, reached, left = self._program, set(point.states), list(point.states)
+        program, reached = self._program, set(point.states)
+        left = sorted(point.states)  # in whatever order: the result is a set, but a run is to repeat step by step
         while left:
             state = left.pop()
             if state in program.characters:

@@ -90,7 +90,8 @@ def _lines(name: str, file: BinaryIO, on_cut: Callable[[str], None], most_line_b
     limit = min(_MOST_HEAD_BYTES, most_line_bytes)
     while raw := file.readline(limit + 1):
         number += 1
-        if not raw.endswith(b"\n"):
+        is_last = not raw.endswith(b"\n")
+        if is_last:
             if len(raw) > limit:
                 raise SessionError(f"{name}:{number}: a line of more than {limit} bytes")
             if number == 1 and not _is_line(raw):
@@ -102,6 +103,8 @@ def _lines(name: str, file: BinaryIO, on_cut: Callable[[str], None], most_line_b
         _check(name, number, line)
         limit = most_line_bytes
         yield line
+        if is_last:
+            return  # a session that is being recorded may go on here: its end of line, and more
     if not number:
         raise SessionError(f"{name}:1: the file is empty; a session begins with a line of the kind session")
 

@@ -158,6 +158,19 @@ def test_a_whole_last_line_without_its_end_is_read(tmp_path: Path) -> None:
     assert list(read_session(path)) == [HEAD, CONNECT]
 
 
+def test_a_line_that_is_being_written_ends_the_session_for_now(tmp_path: Path) -> None:
+    """Its end may come right after it was read: that is no empty line."""
+    path = saved(tmp_path / "s", HEAD, CONNECT)
+    path.write_text(path.read_text().rstrip("\n"))
+
+    lines = read_session(path)
+    assert [next(lines), next(lines)] == [HEAD, CONNECT]
+    with path.open("a") as file:
+        file.write("\n")
+    assert list(lines) == []
+    assert list(read_session(path)) == [HEAD, CONNECT]
+
+
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
