@@ -69,8 +69,8 @@ class ProducedTransaction:
 
         def take(codes: Mapping[TopicPartition, ErrorCode]) -> None:
             self._codes, self.is_answered = codes, True
-            self._begin_verifications()  # anew: the marker may have come that was waited for (TX-13)
             if is_late:
+                self._begin_verifications()  # anew: the marker may have come that was waited for (TX-13)
                 on_late_answer()
 
         self._refuse_fenced()
