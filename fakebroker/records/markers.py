@@ -4,11 +4,13 @@ The key is a `ControlRecordTypeSchema`, the value an `EndTxnMarker`; each begins
 """
 
 from enum import IntEnum
+from functools import lru_cache
 from struct import Struct
 
 from fakebroker.errors import WireError
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
+from fakebroker.records.batch import BatchHeader, assemble
+from fakebroker.records.batch_format import CONTROL_BIT, TRANSACTIONAL_BIT
+from fakebroker.records.record_codec import Record, encode_record
 from fakebroker.schema import Int16, Int32, Message, field
 
 _VERSION = 0
@@ -38,17 +40,33 @@ def build_marker(
     producer_id: int, producer_epoch: int, *, commit: bool, coordinator_epoch: int, timestamp_ms: int
 ) -> bytes:
     """The control batch that ends a producer's transaction on a partition."""
-    prefix = _VERSION_PREFIX.pack(_VERSION)
-    kind = ControlRecordType.COMMIT if commit else ControlRecordType.ABORT
-    key = prefix + ControlRecordTypeSchema(type=kind).encode(_VERSION)
-    value = prefix + EndTxnMarker(coordinator_epoch=coordinator_epoch).encode(_VERSION)
-    return build_batch(
-        [Record(0, timestamp_ms, key, value)],
-        transactional=True,
-        control=True,
+    header = BatchHeader(
+        base_offset=0,
+        length=0,
+        leader_epoch=0,
+        magic=2,
+        crc=0,
+        attributes=TRANSACTIONAL_BIT | CONTROL_BIT,
+        last_offset_delta=0,
+        base_timestamp_ms=timestamp_ms,
+        max_timestamp_ms=timestamp_ms,
         producer_id=producer_id,
         producer_epoch=producer_epoch,
+        base_sequence=-1,
+        records_count=1,
     )
+    return assemble(
+        header, _marker_record(ControlRecordType.COMMIT if commit else ControlRecordType.ABORT, coordinator_epoch)
+    )
+
+
+@lru_cache(maxsize=64)
+def _marker_record(kind: ControlRecordType, coordinator_epoch: int) -> bytes:
+    """The record of a marker: as its offset and time are those of its batch, it is the same in all transactions."""
+    prefix = _VERSION_PREFIX.pack(_VERSION)
+    key = prefix + ControlRecordTypeSchema(type=kind).encode(_VERSION)
+    value = prefix + EndTxnMarker(coordinator_epoch=coordinator_epoch).encode(_VERSION)
+    return encode_record(Record(0, 0, key, value), 0, 0)
 
 
 def control_record_type(key: bytes | None) -> int:

@@ -109,13 +109,13 @@ def _answered(question: _Question, codes: Codes, now: Instant) -> None:
     if not node.is_running:
         node.run_when_thawed(Deadline(lambda now: _answered(question, codes, now), owner=node), now)
         return
-    backoff_ms = node.settings.get_int("add.partitions.to.txn.retry.backoff.ms")
-    is_concurrent = any(code is ErrorCode.CONCURRENT_TRANSACTIONS for code in codes.values())
-    if is_concurrent and question.until_ms is not None and now.mono_ms + backoff_ms <= question.until_ms:
-        deadline = Deadline(partial(_ask_again, question), owner=node)
-        node.cluster.timers.mono.arm(deadline, now.mono_ms + backoff_ms)
-    else:
-        question.answer(codes)
+    if ErrorCode.CONCURRENT_TRANSACTIONS in codes.values() and question.until_ms is not None:
+        backoff_ms = node.settings.get_int("add.partitions.to.txn.retry.backoff.ms")
+        if now.mono_ms + backoff_ms <= question.until_ms:
+            deadline = Deadline(partial(_ask_again, question), owner=node)
+            node.cluster.timers.mono.arm(deadline, now.mono_ms + backoff_ms)
+            return
+    question.answer(codes)
 
 
 def _ask_again(question: _Question, now: Instant) -> None:

@@ -14,7 +14,7 @@ from fakebroker.core.transactions.initialization import NO_EPOCH, is_known
 from fakebroker.core.transactions.producer import HIGHEST_EPOCH, NO_PRODUCER, Producer
 from fakebroker.core.transactions.records import TransactionRecord
 from fakebroker.core.transactions.requests import AddRequest, CodeAnswer, EndRequest, InitRequest, ProducerAnswer
-from fakebroker.core.transactions.states import ENDING, TransactionInput, TransactionState
+from fakebroker.core.transactions.states import ENDING, STATES, TransactionInput, TransactionState
 from fakebroker.core.transactions.table import HANDLERS
 from fakebroker.core.transactions.timeouts import Expiry, Timeouts
 from fakebroker.core.transactions.transaction import Transaction
@@ -239,7 +239,7 @@ class TransactionShard(CoordinatorShard):
         if record.is_larger_than(log.config.max_message_bytes):
             done(ErrorCode.UNKNOWN_SERVER_ERROR, now)
             return
-        transaction.pending = TransactionState(value.status)
+        transaction.pending = STATES[value.status]
 
         def appended(code: ErrorCode, now: Instant) -> None:
             transaction.pending = None

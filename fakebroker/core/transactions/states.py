@@ -31,6 +31,8 @@ class TransactionState(IntEnum):
 
 _NAMES = {state: state.name.title().replace("_", "") for state in TransactionState}
 _BY_NAME = {name: state for state, name in _NAMES.items()}
+STATES = tuple(sorted(TransactionState))
+"""By their numbers."""
 
 ENDED = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 """The last transaction is over, with all its markers."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fakebroker.core.transactions.producer import NO_PRODUCER, Producer
-from fakebroker.core.transactions.states import TransactionState
+from fakebroker.core.transactions.states import STATES, TransactionState
 from fakebroker.records.offsets_topic import TopicPartition
 from fakebroker.records.transaction_log import TransactionValue
 
@@ -67,19 +67,19 @@ class Transaction:
 
     def to_value(self, **changes: Any) -> TransactionValue:
         """What is stored of it (TS-3), with some fields of the record changed."""
-        value = TransactionValue(
-            self.producer.id,
-            self.producer.epoch,
-            self.timeout_ms,
-            self.state,
-            tuple(self.partitions),
-            self.last_update_ms,
-            self.start_ms,
-            self.producer.id,
-            self.next_producer_id,
-            client_transaction_version=self.client_transaction_version,
-        )
-        return value._replace(**changes) if changes else value
+        fields: dict[str, Any] = {
+            "producer_id": self.producer.id,
+            "producer_epoch": self.producer.epoch,
+            "timeout_ms": self.timeout_ms,
+            "status": self.state,
+            "partitions": tuple(self.partitions),
+            "last_update_ms": self.last_update_ms,
+            "start_ms": self.start_ms,
+            "previous_producer_id": self.producer.id,
+            "next_producer_id": self.next_producer_id,
+            "client_transaction_version": self.client_transaction_version,
+        }
+        return TransactionValue(**fields | changes)
 
     def replay(self, value: TransactionValue) -> None:
         """Become what a record says. `last_epoch` stays: no record has it."""
@@ -87,7 +87,7 @@ class Transaction:
         self.previous_producer_id = value.previous_producer_id
         self.next_producer_id = value.next_producer_id
         self.timeout_ms = value.timeout_ms
-        self.state = TransactionState(value.status)
+        self.state = STATES[value.status]
         self.partitions = dict.fromkeys(value.partitions)
         self.start_ms = value.start_ms
         self.last_update_ms = value.last_update_ms
