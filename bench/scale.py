@@ -8,7 +8,7 @@ from typing import Any
 from bench import requests as r
 from fakebroker import FakeBroker
 from fakebroker.cli import tune_garbage_collector
-from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.instant import Instant
 from fakebroker.listeners import Address

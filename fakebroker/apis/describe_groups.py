@@ -8,8 +8,8 @@ MOCK: groups are answered in request order, members in the order in which they j
 
 from fakebroker.apis.call import Call, Steps
 from fakebroker.apis.pace import Pace
-from fakebroker.core.groups.classic_group import ClassicGroup
-from fakebroker.core.groups.states import State
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.core.groups.classic.states import State
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.describe_groups import (
     DescribedGroup,

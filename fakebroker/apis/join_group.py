@@ -8,8 +8,8 @@ The answer usually comes later: the request is parked until the join phase is ov
 """
 
 from fakebroker.apis.call import Call
-from fakebroker.core.groups.classic_group import ClassicGroup
-from fakebroker.core.groups.messages import JoinAnswer, JoinRequest
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.core.groups.classic.messages import JoinAnswer, JoinRequest
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 

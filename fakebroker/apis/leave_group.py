@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.apis.call import Call
 from fakebroker.apis.replicated import when_replicated
-from fakebroker.core.groups.messages import Leaver
+from fakebroker.core.groups.classic.messages import Leaver
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse

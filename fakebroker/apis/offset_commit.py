@@ -13,8 +13,8 @@ from typing import Any, Final
 from fakebroker.apis.call import Again, Call
 from fakebroker.apis.replicated import when_replicated
 from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.groups.classic_group import ClassicGroup
-from fakebroker.core.groups.states import State
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.core.groups.classic.states import State
 from fakebroker.core.offsets.commit_rules import error_for_commit
 from fakebroker.core.offsets.commit_validator import CommitRejection, CommitRow, CommitValidator
 from fakebroker.core.topics import Topic

@@ -6,7 +6,7 @@ An error of the group is the top-level error, and then no partition is listed (O
 from fakebroker.apis.call import Call
 from fakebroker.apis.replicated import when_replicated
 from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.offsets.commit_rules import error_for_offset_delete, is_subscribed
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.offsets_topic import TopicPartition

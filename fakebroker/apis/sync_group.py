@@ -7,7 +7,7 @@ The request is parked until the leader's assignments are stored.
 """
 
 from fakebroker.apis.call import Call
-from fakebroker.core.groups.messages import SyncAnswer, SyncRequest
+from fakebroker.core.groups.classic.messages import SyncAnswer, SyncRequest
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 

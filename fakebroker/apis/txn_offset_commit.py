@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from fakebroker.apis.call import Call, Steps
 from fakebroker.apis.replicated import when_replicated
 from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.logs.producers import Verification
 from fakebroker.core.offsets.commit_rules import error_for_txn_commit
 from fakebroker.core.offsets.commit_validator import is_metadata_too_large

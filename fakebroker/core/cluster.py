@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fakebroker.core import broker_life
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import CoreEvent, NodeChanged
-from fakebroker.core.groups.holds import GroupHolds, Hold, Phase
+from fakebroker.core.groups.classic.holds import GroupHolds, Hold, Phase
 from fakebroker.core.java_hash import partition_of
 from fakebroker.core.logs.jobs import LogJobs
 from fakebroker.core.logs.pending_batches import PendingBatchMemory

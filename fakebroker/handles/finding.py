@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakebroker.core.groups.holds import find_member
+from fakebroker.core.groups.classic.holds import find_member
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.errors import ErrorCode, KafkaError, UnknownThing, WireError
 from fakebroker.instant import Instant
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fakebroker.core.cluster import Cluster
-    from fakebroker.core.groups.classic_group import ClassicGroup
-    from fakebroker.core.groups.members import Member
+    from fakebroker.core.groups.classic.classic_group import ClassicGroup
+    from fakebroker.core.groups.classic.members import Member
     from fakebroker.core.node import Node
 
 

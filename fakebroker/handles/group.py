@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fakebroker.core.events import Transition
-from fakebroker.core.groups.holds import Phase
-from fakebroker.core.groups.states import State
+from fakebroker.core.groups.classic.holds import Phase
+from fakebroker.core.groups.classic.states import State
 from fakebroker.core.offsets.expiry_policies import EXPIRY_POLICIES
 from fakebroker.core.offsets.explain import GroupExplanation, explain, side_by_side
 from fakebroker.errors import ErrorCode, InvalidArgument, KafkaError, UnknownThing
@@ -19,7 +19,7 @@ from fakebroker.records.offsets_topic import CommittedOffset
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
-    from fakebroker.core.groups.classic_group import ClassicGroup
+    from fakebroker.core.groups.classic.classic_group import ClassicGroup
     from fakebroker.handles.access import EngineAccess
 
 T = TypeVar("T")

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.arguments import check_offsets, check_text, check_whole
-from fakebroker.core.groups.states import State
+from fakebroker.core.groups.classic.states import State
 from fakebroker.handles.finding import view_of
 
 if TYPE_CHECKING:
     from fakebroker.core.events import Transition
-    from fakebroker.core.groups.classic_group import ClassicGroup
-    from fakebroker.core.groups.holds import GroupHolds
-    from fakebroker.core.groups.members import Member
+    from fakebroker.core.groups.classic.classic_group import ClassicGroup
+    from fakebroker.core.groups.classic.holds import GroupHolds
+    from fakebroker.core.groups.classic.members import Member
 
 LAST_TRANSITIONS = 5
 

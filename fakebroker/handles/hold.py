@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from fakebroker.core.groups.holds import Hold, Phase, waiting_members
-from fakebroker.core.groups.states import State
+from fakebroker.core.groups.classic.holds import Hold, Phase, waiting_members
+from fakebroker.core.groups.classic.states import State
 from fakebroker.errors import InvalidArgument
 from fakebroker.handles.finding import MemberView, find_group, member_named, view_of
 from fakebroker.handles.handle import WAIT_S, EndsWithBlock, Handle
@@ -13,8 +13,8 @@ from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
-    from fakebroker.core.groups.classic_group import ClassicGroup
-    from fakebroker.core.groups.members import Member
+    from fakebroker.core.groups.classic.classic_group import ClassicGroup
+    from fakebroker.core.groups.classic.members import Member
     from fakebroker.handles.access import EngineAccess
 
 _STATES = {Phase.JOIN: State.PREPARING, Phase.SYNC: State.COMPLETING}

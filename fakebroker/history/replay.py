@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.groups.classic_group import ClassicGroup
-from fakebroker.core.groups.states import State
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.core.groups.classic.states import State
 from fakebroker.core.offsets.expiry import due_ms
 from fakebroker.core.offsets.expiry_policies import policy_named
 from fakebroker.core.offsets.group_offsets import NEVER

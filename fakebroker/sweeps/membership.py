@@ -5,8 +5,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fakebroker.core.groups.classic_group import ClassicGroup
-    from fakebroker.core.groups.members import Member
+    from fakebroker.core.groups.classic.classic_group import ClassicGroup
+    from fakebroker.core.groups.classic.members import Member
     from fakebroker.handles.powers import Powers
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from fakebroker.apis.call import Call
 from fakebroker.apis.offset_commit import handle
-from fakebroker.core.groups.states import State
+from fakebroker.core.groups.classic.states import State
 from fakebroker.errors import WireError
 from fakebroker.records.offsets_topic import CommittedOffset
 from fakebroker.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.apis.call import Call
-from fakebroker.core.groups.states import State
+from fakebroker.core.groups.classic.states import State
 from fakebroker.records.batch import parse_header
 from fakebroker.records.offsets_codec import read_entry
 from fakebroker.records.offsets_topic import OffsetEntry

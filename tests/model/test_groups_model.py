@@ -19,10 +19,10 @@ from hypothesis.stateful import (
 )
 
 from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.groups import holds
-from fakebroker.core.groups.classic_group import ClassicGroup
-from fakebroker.core.groups.members import Member
-from fakebroker.core.groups.states import State
+from fakebroker.core.groups.classic import holds
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.core.groups.classic.members import Member
+from fakebroker.core.groups.classic.states import State
 from tests.model.world import GROUP, TOPIC, Request, World
 from tests.support.chance import MINUTES, model_settings, run_model
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from fakebroker.client.connection import ClientConnection, Pending
 from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.groups.classic_group import ClassicGroup
-from fakebroker.core.groups.holds import Hold, Phase
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.core.groups.classic.holds import Hold, Phase
 from fakebroker.errors import KafkaError
 from fakebroker.instant import Instant
 from fakebroker.schema.jsonable import from_json, to_json

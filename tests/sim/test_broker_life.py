@@ -8,7 +8,7 @@ import pytest
 from fakebroker.core import broker_life
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.elections import move_leader, set_in_sync
-from fakebroker.core.groups.members import Member
+from fakebroker.core.groups.classic.members import Member
 from fakebroker.core.node import Node
 from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import build_batch

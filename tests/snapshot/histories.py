@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fakebroker import FakeBroker, KafkaError
-from fakebroker.core.groups.messages import JoinRequest, SyncRequest
+from fakebroker.core.groups.classic.messages import JoinRequest, SyncRequest
 from fakebroker.instant import Instant
 from fakebroker.records.batch import build_batch
 from fakebroker.records.offsets_topic import stored_offset

@@ -5,9 +5,9 @@ from typing import Any
 
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import CoreEvent, Transition
-from fakebroker.core.groups.classic_group import ClassicGroup
-from fakebroker.core.groups.holds import GroupHolds, Hold, Phase
-from fakebroker.core.groups.messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.core.groups.classic.holds import GroupHolds, Hold, Phase
+from fakebroker.core.groups.classic.messages import JoinAnswer, JoinRequest, Leaver, SyncAnswer, SyncRequest
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import GroupValue

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.core.coordinator.shard import stored_group
 from fakebroker.core.events import GroupsLoaded, GroupStored
-from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.errors import WireError
 from fakebroker.instant import Instant

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fakebroker.core.coordinator.coordinator_shard import CoordinatorShard
 from fakebroker.core.events import CoreEvent, GroupStored, OffsetsDeleted, Transition
-from fakebroker.core.groups.classic_group import MOVED, ClassicGroup
-from fakebroker.core.groups.states import State
+from fakebroker.core.groups.classic.classic_group import MOVED, ClassicGroup
+from fakebroker.core.groups.classic.states import State
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.offsets.cleanup import Cleanup
 from fakebroker.core.offsets.commit_validator import CommitValidator

@@ -1,1 +1,1 @@
-"""Classic groups: the state machine and what it works on."""
+"""Groups: what every kind of group has, and a folder for each kind."""

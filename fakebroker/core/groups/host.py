@@ -4,7 +4,7 @@ from typing import Protocol
 
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import CoreEvent
-from fakebroker.core.groups.holds import GroupHolds
+from fakebroker.core.groups.classic.holds import GroupHolds
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import GroupValue

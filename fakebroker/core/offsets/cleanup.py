@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakebroker.core.coordinator.passes import PassGrid
 from fakebroker.core.deadlines import Deadline
-from fakebroker.core.groups.states import State
+from fakebroker.core.groups.classic.states import State
 from fakebroker.core.offsets.expirations import OffsetsExpired
 from fakebroker.core.offsets.expiry import Aging, due_ms, earliest_due_ms
 from fakebroker.core.offsets.expiry_policies import configured_policy, policy_named
@@ -22,7 +22,7 @@ from fakebroker.records.offsets_topic import PARTITION, TOPIC, StoredOffset
 
 if TYPE_CHECKING:
     from fakebroker.core.coordinator.shard import Shard
-    from fakebroker.core.groups.classic_group import ClassicGroup
+    from fakebroker.core.groups.classic.classic_group import ClassicGroup
 
     _Entry = tuple[int, int, ClassicGroup]  # when to look, a ticket that keeps the order at equal times, at what
 

@@ -3,8 +3,8 @@
 Kafka: `ClassicGroup.validateOffsetCommit`, `validateOffsetDelete`, `isSubscribedToTopic`.
 """
 
-from fakebroker.core.groups.classic_group import PROTOCOL_TYPE_CONSUMER, ClassicGroup
-from fakebroker.core.groups.states import State
+from fakebroker.core.groups.classic.classic_group import PROTOCOL_TYPE_CONSUMER, ClassicGroup
+from fakebroker.core.groups.classic.states import State
 from fakebroker.errors import ErrorCode
 
 # Read from the class at each commit, these would cost as much as a call (until Python 3.12).

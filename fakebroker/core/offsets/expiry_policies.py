@@ -12,14 +12,14 @@ kip-211  the text of the proposal: an Empty group expires as a whole; such topic
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fakebroker.core.groups.states import State
+from fakebroker.core.groups.classic.states import State
 from fakebroker.core.offsets.expiry import Aging
 from fakebroker.errors import InvalidArgument, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fakebroker.core.groups.classic_group import ClassicGroup
+    from fakebroker.core.groups.classic.classic_group import ClassicGroup
     from fakebroker.release import Behaviours
     from fakebroker.settings import Settings
 

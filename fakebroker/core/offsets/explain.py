@@ -18,7 +18,7 @@ from fakebroker.records.offsets_topic import CommittedOffset
 
 if TYPE_CHECKING:
     from fakebroker.core.coordinator.shard import Shard
-    from fakebroker.core.groups.classic_group import ClassicGroup
+    from fakebroker.core.groups.classic.classic_group import ClassicGroup
     from fakebroker.core.node import Node
     from fakebroker.core.offsets.expirations import OffsetsExpired
     from fakebroker.instant import Instant

@@ -10,7 +10,7 @@ from fakebroker.records.offsets_topic import OFFSET
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
-    from fakebroker.core.groups.classic_group import ClassicGroup
+    from fakebroker.core.groups.classic.classic_group import ClassicGroup
     from fakebroker.core.transactions.transaction import Transaction
     from fakebroker.instant import Instant
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from fakebroker.core.groups.states import State
+from fakebroker.core.groups.classic.states import State
 from fakebroker.errors import WHERE_ERRORS, ErrorCode, InvalidArgument, nearest
 from fakebroker.handles.expectation import RequestPattern
 from fakebroker.handles.transaction import STATE_NAMES

@@ -12,7 +12,7 @@ from fakebroker.core.cluster import Cluster
 from fakebroker.core.coordinator.loading import load_groups
 from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.events import CoordinatorMoved
-from fakebroker.core.groups.states import State
+from fakebroker.core.groups.classic.states import State
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.batch import parse_header
 from fakebroker.records.offsets_codec import Format, group_key, group_value, offset_key, offset_value, read_entry

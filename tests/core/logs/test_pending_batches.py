@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.core.groups.states import State
+from fakebroker.core.groups.classic.states import State
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from tests.support.logs import NOW, LogsCluster, Pairs

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.offsets.commit_rules import (
     error_for_commit,
     error_for_offset_delete,

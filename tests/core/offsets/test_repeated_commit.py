@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.groups.classic_group import ClassicGroup
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.offsets.repeated_commit import CommitTemplate, RepeatedCommit
 from fakebroker.records.offsets_topic import StoredOffset, stored_offset
 from tests.support.offsets import PASS, OffsetsCluster, state_of

@@ -3,7 +3,7 @@
 import pytest
 
 from fakebroker.core.deadlines import DeadlineQueue
-from fakebroker.core.groups.pending_join_members import PendingJoinMembers
+from fakebroker.core.groups.classic.pending_join_members import PendingJoinMembers
 from fakebroker.instant import Instant
 
 

@@ -6,11 +6,11 @@ requests under the old member id are fenced. Kafka: `ClassicGroup.replaceStaticM
 
 from typing import NamedTuple
 
-from fakebroker.core.groups import rebalance
-from fakebroker.core.groups.group_metadata import GroupMetadata
-from fakebroker.core.groups.joins import with_reason
-from fakebroker.core.groups.members import Member
-from fakebroker.core.groups.messages import AnswerJoin, JoinAnswer, JoinRequest, Protocols, SyncAnswer
+from fakebroker.core.groups.classic import rebalance
+from fakebroker.core.groups.classic.group_metadata import GroupMetadata
+from fakebroker.core.groups.classic.joins import with_reason
+from fakebroker.core.groups.classic.members import Member
+from fakebroker.core.groups.classic.messages import AnswerJoin, JoinAnswer, JoinRequest, Protocols, SyncAnswer
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from fakebroker.core.groups.members import Member
+from fakebroker.core.groups.classic.members import Member
 
 
 class Phase(StrEnum):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fakebroker.core.groups.messages import Leaver
+from fakebroker.core.groups.classic.messages import Leaver
 from fakebroker.errors import ErrorCode
 from tests.support.groups import COMPLETING, EMPTY, PREPARING, STABLE, OneGroup
 

@@ -8,11 +8,11 @@ before a group is found (`core/coordinator`). Kafka: `GroupMetadataManager`, bef
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fakebroker.core.groups import rebalance
-from fakebroker.core.groups.group_metadata import PROTOCOL_TYPE_CONSUMER, GroupMetadata
-from fakebroker.core.groups.holds import Hold, Phase
-from fakebroker.core.groups.members import Member
-from fakebroker.core.groups.messages import (
+from fakebroker.core.groups.classic import rebalance
+from fakebroker.core.groups.classic.group_metadata import PROTOCOL_TYPE_CONSUMER, GroupMetadata
+from fakebroker.core.groups.classic.holds import Hold, Phase
+from fakebroker.core.groups.classic.members import Member
+from fakebroker.core.groups.classic.messages import (
     AnswerJoin,
     AnswerSync,
     JoinAnswer,
@@ -21,8 +21,8 @@ from fakebroker.core.groups.messages import (
     SyncAnswer,
     SyncRequest,
 )
-from fakebroker.core.groups.states import GroupInput, State, Trigger
-from fakebroker.core.groups.table import HANDLERS
+from fakebroker.core.groups.classic.states import GroupInput, State, Trigger
+from fakebroker.core.groups.classic.table import HANDLERS
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import GroupValue

@@ -8,8 +8,15 @@ request that is rejected in every state alike. All functions take the group firs
 from collections.abc import Callable
 from typing import Any
 
-from fakebroker.core.groups.joins import add, add_and_start, rejoin, rejoin_completing, rejoin_stable, require_member_id
-from fakebroker.core.groups.rebalance import (
+from fakebroker.core.groups.classic.joins import (
+    add,
+    add_and_start,
+    rejoin,
+    rejoin_completing,
+    rejoin_stable,
+    require_member_id,
+)
+from fakebroker.core.groups.classic.rebalance import (
     ignore,
     on_join_hold_released,
     on_join_timeout,
@@ -19,9 +26,9 @@ from fakebroker.core.groups.rebalance import (
     on_sync_timeout,
     start,
 )
-from fakebroker.core.groups.states import GroupInput, State
-from fakebroker.core.groups.static_rejoin import replace_and_rebalance, replace_in_stable, replace_static_member
-from fakebroker.core.groups.syncs import (
+from fakebroker.core.groups.classic.states import GroupInput, State
+from fakebroker.core.groups.classic.static_rejoin import replace_and_rebalance, replace_in_stable, replace_static_member
+from fakebroker.core.groups.classic.syncs import (
     answer_sync,
     heartbeat,
     heartbeat_rejoin,

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.core.groups.members import Member, Members
+from fakebroker.core.groups.classic.members import Member, Members
 from fakebroker.instant import Instant
 
 names = st.sampled_from("abcd")

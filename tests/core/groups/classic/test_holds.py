@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from fakebroker.core.groups.holds import Phase
-from fakebroker.core.groups.messages import JoinAnswer, Leaver
+from fakebroker.core.groups.classic.holds import Phase
+from fakebroker.core.groups.classic.messages import JoinAnswer, Leaver
 from fakebroker.errors import ErrorCode
 from tests.support.groups import COMPLETING, EMPTY, PREPARING, STABLE, OneGroup
 from tests.support.parked import Parked

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from fakebroker.core.groups import rebalance
-from fakebroker.core.groups.group_metadata import GroupMetadata
-from fakebroker.core.groups.holds import Phase
-from fakebroker.core.groups.members import Member
-from fakebroker.core.groups.messages import AnswerSync, SyncAnswer, SyncRequest
-from fakebroker.core.groups.states import Trigger
+from fakebroker.core.groups.classic import rebalance
+from fakebroker.core.groups.classic.group_metadata import GroupMetadata
+from fakebroker.core.groups.classic.holds import Phase
+from fakebroker.core.groups.classic.members import Member
+from fakebroker.core.groups.classic.messages import AnswerSync, SyncAnswer, SyncRequest
+from fakebroker.core.groups.classic.states import Trigger
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fakebroker.core.groups.states import TRANSITIONS, GroupInput, State, Trigger
-from fakebroker.core.groups.table import HANDLERS
+from fakebroker.core.groups.classic.states import TRANSITIONS, GroupInput, State, Trigger
+from fakebroker.core.groups.classic.table import HANDLERS
 from fakebroker.errors import ErrorCode
 from tests.support.groups import COMPLETING, EMPTY, PREPARING, STABLE, OneGroup
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from fakebroker.core.deadlines import Deadline
-from fakebroker.core.groups.messages import AnswerJoin, AnswerSync, Protocols
+from fakebroker.core.groups.classic.messages import AnswerJoin, AnswerSync, Protocols
 from fakebroker.instant import Instant
 
 K = TypeVar("K")

@@ -6,11 +6,11 @@ Every function takes the group it works on; the timers live on the group. Kafka:
 DelayedJoin/InitialDelayedJoin, completeClassicGroupJoin, DelayedSync in `GroupMetadataManager` (`GroupCoordinator`).
 """
 
-from fakebroker.core.groups.group_metadata import GroupMetadata
-from fakebroker.core.groups.holds import Hold, Phase, find_member, waiting_members
-from fakebroker.core.groups.members import Member
-from fakebroker.core.groups.messages import JoinAnswer, JoinedMember, SyncAnswer
-from fakebroker.core.groups.states import State, Trigger
+from fakebroker.core.groups.classic.group_metadata import GroupMetadata
+from fakebroker.core.groups.classic.holds import Hold, Phase, find_member, waiting_members
+from fakebroker.core.groups.classic.members import Member
+from fakebroker.core.groups.classic.messages import JoinAnswer, JoinedMember, SyncAnswer
+from fakebroker.core.groups.classic.states import State, Trigger
 from fakebroker.core.java_hash import hash_map_order, hash_trie_order
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant

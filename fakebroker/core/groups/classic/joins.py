@@ -1,9 +1,9 @@
 """What a group does with a JoinGroup that passed the common checks, state by state (JG-14..JG-21, JG-26)."""
 
-from fakebroker.core.groups import rebalance
-from fakebroker.core.groups.group_metadata import GroupMetadata
-from fakebroker.core.groups.members import Member
-from fakebroker.core.groups.messages import AnswerJoin, JoinAnswer, JoinRequest
+from fakebroker.core.groups.classic import rebalance
+from fakebroker.core.groups.classic.group_metadata import GroupMetadata
+from fakebroker.core.groups.classic.members import Member
+from fakebroker.core.groups.classic.messages import AnswerJoin, JoinAnswer, JoinRequest
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.events import Transition
-from fakebroker.core.groups.holds import GroupHolds, Hold, Phase, waiting_members
+from fakebroker.core.groups.classic.holds import GroupHolds, Hold, Phase, waiting_members
+from fakebroker.core.groups.classic.members import Member, Members
+from fakebroker.core.groups.classic.messages import JoinAnswer, SyncAnswer, SyncRequest
+from fakebroker.core.groups.classic.pending_join_members import PendingJoinMembers
+from fakebroker.core.groups.classic.states import TRANSITIONS, GroupInput, State, Trigger
 from fakebroker.core.groups.host import GroupHost
-from fakebroker.core.groups.members import Member, Members
-from fakebroker.core.groups.messages import JoinAnswer, SyncAnswer, SyncRequest
-from fakebroker.core.groups.pending_join_members import PendingJoinMembers
-from fakebroker.core.groups.states import TRANSITIONS, GroupInput, State, Trigger
 from fakebroker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant

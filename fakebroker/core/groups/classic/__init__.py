@@ -1,0 +1,1 @@
+"""Classic groups: the state machine and what it works on."""
