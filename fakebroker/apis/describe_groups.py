@@ -47,7 +47,7 @@ def describe(call: Call, group_id: str) -> DescribedGroup:
         group = call.shard(group_id).group(group_id)
     except KafkaError as error:
         return DescribedGroup(group_id=group_id, error_code=error.code)
-    return _described(call, group) if group is not None else _not_found(call, group_id)
+    return _described(call, group) if isinstance(group, ClassicGroup) else _not_found(call, group_id)
 
 
 def _not_found(call: Call, group_id: str) -> DescribedGroup:

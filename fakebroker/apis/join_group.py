@@ -8,8 +8,8 @@ The answer usually comes later: the request is parked until the join phase is ov
 """
 
 from fakebroker.apis.call import Call
-from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.messages import JoinAnswer, JoinRequest
+from fakebroker.core.groups.group import Group
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 
@@ -26,7 +26,7 @@ def handle(call: Call, request: JoinGroupRequest) -> JoinGroupResponse | None:
     return None
 
 
-def _group(call: Call, request: JoinGroupRequest) -> ClassicGroup:
+def _group(call: Call, request: JoinGroupRequest) -> Group:
     """The group, created if a client without member id names an unknown one (JG-1..JG-6, ST-1).
 
     Raises KafkaError: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, UNKNOWN_MEMBER_ID, or as `Call.shard` does. Up to
@@ -42,9 +42,10 @@ def _group(call: Call, request: JoinGroupRequest) -> ClassicGroup:
     if group is None:
         if request.member_id:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-        group = shard.create_group(request.group_id, call.now)
+        created = shard.create_group(request.group_id, call.now)
         if call.cluster.behaviours.join_stores_new_group:
-            group.store(call.now)
+            created.store(call.now)
+        return created
     return group
 
 

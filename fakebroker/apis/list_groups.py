@@ -7,12 +7,9 @@ MOCK: groups are listed by partition, then in the order in which they were made 
 
 from fakebroker.apis.call import Call, Steps
 from fakebroker.apis.pace import Pace
-from fakebroker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.core.groups.group import Group
 from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
-
-_TYPE = "classic"
-
 
 GROUPS_PER_STEP = 5_000
 
@@ -24,14 +21,19 @@ def handle(call: Call, request: ListGroupsRequest) -> ListGroupsResponse | None:
     code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if coordinator.is_loading else ErrorCode.NONE
     types = {name.lower() for name in request.types_filter}
     hidden = code and not call.cluster.behaviours.list_shows_loaded_while_loading
-    if hidden or (types and _TYPE not in types):
+    if hidden:
         return ListGroupsResponse(error_code=code)
     states = _state_filter(call, request.states_filter)
-    groups = [group for shard in shards for group in shard if not states or group.state.lower() in states]
+    groups = [
+        group
+        for shard in shards
+        for group in shard
+        if (not types or group.kind in types) and (not states or group.state.lower() in states)
+    ]
     return call.work(_in_steps(ListGroupsResponse(error_code=code), groups))
 
 
-def _in_steps(response: ListGroupsResponse, groups: list[ClassicGroup]) -> Steps[ListGroupsResponse]:
+def _in_steps(response: ListGroupsResponse, groups: list[Group]) -> Steps[ListGroupsResponse]:
     """The groups are those of the moment of the request, each as it is when its turn comes."""
     pace = Pace(GROUPS_PER_STEP)
     for group in groups:
@@ -48,10 +50,10 @@ def _state_filter(call: Call, names: list[str]) -> set[str]:
     return {name.lower() for name in names}
 
 
-def _entry(group: ClassicGroup) -> ListedGroup:
+def _entry(group: Group) -> ListedGroup:
     return ListedGroup(
         group_id=group.group_id,
         protocol_type=group.protocol_type or "",
         group_state=group.state,
-        group_type=_TYPE,
+        group_type=group.kind,
     )

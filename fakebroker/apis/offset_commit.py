@@ -13,9 +13,8 @@ from typing import Any, Final
 from fakebroker.apis.call import Again, Call
 from fakebroker.apis.replicated import when_replicated
 from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.states import State
-from fakebroker.core.offsets.commit_rules import error_for_commit
+from fakebroker.core.groups.group import Group
 from fakebroker.core.offsets.commit_validator import CommitRejection, CommitRow, CommitValidator
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, KafkaError
@@ -31,7 +30,7 @@ _ZOOKEEPER_VERSION = 0
 _COMMIT_TIMESTAMP_VERSION = 1
 _UNKNOWN_GROUP_VERSION = 9
 _TOPIC_ID_VERSION = 10
-_EMPTY = State.EMPTY  # as in commit_rules.py
+_EMPTY = State.EMPTY  # read from the class at each commit, it would cost as much as a call (until Python 3.12)
 _NONE = int(ErrorCode.NONE)
 _NO_PARTITION = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 _NO_TOPIC_ID = int(ErrorCode.UNKNOWN_TOPIC_ID)
@@ -190,7 +189,7 @@ def again(call: Call, request: OffsetCommitRequest, response: OffsetCommitRespon
         return None
     template = shard.template_of(group, stored, _retention_ms(request))
     group_id, member_id, instance_id = request.group_id, request.member_id, request.group_instance_id
-    generation = request.generation_id_or_member_epoch
+    generation, version = request.generation_id_or_member_epoch, call.version
     topics, changes = call.cluster.topics, call.cluster.topics.changes
     commit_again = shard.commit_again
     accepted = response.encode(call.version)
@@ -198,7 +197,7 @@ def again(call: Call, request: OffsetCommitRequest, response: OffsetCommitRespon
     def answer(call: Call, offsets: tuple[Any, ...]) -> bytes | None:
         if topics.changes != changes or shard.groups.get(group_id) is not group:
             return None
-        if error_for_commit(group, member_id, instance_id, generation):
+        if group.error_for_commit(member_id, instance_id, generation, version):
             return None
         now = call.now
         if not commit_again(group, template, offsets, now):
@@ -229,7 +228,7 @@ def _stored_as_sent(
 # -- the group ---------------------------------------------------------------------------------------------------------
 
 
-def _admit(call: Call, request: OffsetCommitRequest) -> tuple[Shard, ClassicGroup]:
+def _admit(call: Call, request: OffsetCommitRequest) -> tuple[Shard, Group]:
     """The group that accepts the commit, created if need be; a member's session restarts (OC-5..OC-8, TM-1).
 
     Raises KafkaError with the error for all partitions.
@@ -242,7 +241,7 @@ def _admit(call: Call, request: OffsetCommitRequest) -> tuple[Shard, ClassicGrou
             reports = call.version >= _UNKNOWN_GROUP_VERSION and shard.behaviours.commit_v9_reports_unknown_group
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND if reports else ErrorCode.ILLEGAL_GENERATION)
         return shard, shard.create_group(group_id, now, for_commit=True)
-    code = error_for_commit(group, request.member_id, request.group_instance_id, generation)
+    code = group.error_for_commit(request.member_id, request.group_instance_id, generation, call.version)
     if code:
         raise KafkaError(code)
     if group.state is not _EMPTY:

@@ -6,8 +6,7 @@ An error of the group is the top-level error, and then no partition is listed (O
 from fakebroker.apis.call import Call
 from fakebroker.apis.replicated import when_replicated
 from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.groups.classic.classic_group import ClassicGroup
-from fakebroker.core.offsets.commit_rules import error_for_offset_delete, is_subscribed
+from fakebroker.core.groups.group import Group
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.offsets_topic import TopicPartition
 from fakebroker.wire.messages.offset_delete import (
@@ -30,14 +29,14 @@ def handle(call: Call, request: OffsetDeleteRequest) -> OffsetDeleteResponse | N
     except KafkaError as error:
         return OffsetDeleteResponse(error_code=error.code)
     group = shard.group(request.group_id)
-    code = ErrorCode.GROUP_ID_NOT_FOUND if group is None else error_for_offset_delete(group)
+    code = ErrorCode.GROUP_ID_NOT_FOUND if group is None else group.error_for_offset_delete()
     if group is None or code:
         return OffsetDeleteResponse(error_code=code)
     response = _delete(call, request, shard, group)
     return when_replicated(call, shard, response, lambda code: OffsetDeleteResponse(error_code=code))
 
 
-def _delete(call: Call, request: OffsetDeleteRequest, shard: Shard, group: ClassicGroup) -> OffsetDeleteResponse:
+def _delete(call: Call, request: OffsetDeleteRequest, shard: Shard, group: Group) -> OffsetDeleteResponse:
     topics = [
         (topic.name, [(i, _code_of(call, group, topic.name, i)) for i in _indexes(topic)]) for topic in request.topics
     ]
@@ -79,8 +78,8 @@ def _is_unknown(partition: tuple[int, ErrorCode]) -> bool:
     return partition[1] is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _code_of(call: Call, group: ClassicGroup, topic_name: str, index: int) -> ErrorCode:
+def _code_of(call: Call, group: Group, topic_name: str, index: int) -> ErrorCode:
     """The code of one partition: it must exist (OD-1, OD-3), and no member may subscribe to the topic (OD-4)."""
     if call.cluster.topics.partition(topic_name, index) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if is_subscribed(group, topic_name) else ErrorCode.NONE
+    return ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if group.is_subscribed(topic_name) else ErrorCode.NONE

@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 from fakebroker.apis.call import Call, Steps
 from fakebroker.apis.replicated import when_replicated
 from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.core.groups.group import Group
 from fakebroker.core.logs.producers import Verification
-from fakebroker.core.offsets.commit_rules import error_for_txn_commit
 from fakebroker.core.offsets.commit_validator import is_metadata_too_large
 from fakebroker.core.transactions.membership import ask_coordinator
 from fakebroker.core.transactions.producer import Producer
@@ -209,7 +208,7 @@ def _exists(call: Call, topic_name: str, entry: TxnOffsetCommitRequestPartition)
     return call.cluster.topics.partition(topic_name, entry.partition_index) is not None
 
 
-def _admit(call: Call, request: TxnOffsetCommitRequest) -> tuple[Shard, ClassicGroup]:
+def _admit(call: Call, request: TxnOffsetCommitRequest) -> tuple[Shard, Group]:
     """The group that accepts the commit, created if need be. Raises KafkaError with the error for all partitions."""
     shard = _shard(call, request.group_id)
     group = shard.group(request.group_id)
@@ -217,7 +216,7 @@ def _admit(call: Call, request: TxnOffsetCommitRequest) -> tuple[Shard, ClassicG
         if request.generation_id >= 0 and not shard.behaviours.txn_commit_creates_group:
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
         group = shard.create_group(request.group_id, call.now)
-    code = error_for_txn_commit(group, request.member_id, request.group_instance_id, request.generation_id)
+    code = group.error_for_txn_commit(request.member_id, request.group_instance_id, request.generation_id)
     if code:
         raise KafkaError(code)
     return shard, group

@@ -240,8 +240,7 @@ def _stop_timers(cluster: "Cluster", node: "Node") -> None:
     for shard in node.coordinator.shards.values():
         owners[id(shard)] = None
         for group in shard:
-            owners[id(group)] = None
-            owners.update((id(member), None) for member in group.members.values())
+            owners.update((id(owner), None) for owner in group.timer_owners())
     for queue in (cluster.timers.mono, cluster.timers.wall):
         for deadline in sorted(queue.armed(), key=lambda each: each.due_ms or 0):
             if id(deadline.owner) in owners:

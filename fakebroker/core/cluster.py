@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fakebroker.core import broker_life
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import CoreEvent, NodeChanged
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.holds import GroupHolds, Hold, Phase
 from fakebroker.core.java_hash import partition_of
 from fakebroker.core.logs.jobs import LogJobs
@@ -156,7 +157,7 @@ class Cluster:
         holds = self.holds.setdefault(group_id, {})
         for node in self.nodes.values():
             for shard in node.coordinator.shards.values():
-                group = shard.group(group_id)
+                group = shard.group_of(ClassicGroup, group_id)
                 if group is not None:
                     group.holds = holds
         self._hold_count += 1

@@ -11,12 +11,15 @@ from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
 from fakebroker.records.offsets_topic import TopicPartition
 
 __all__ = [
+    "AssignmentComputed",
     "ClockMoved",
     "CoordinatorMoved",
     "CoreEvent",
     "FaultHit",
+    "GroupEpochBumped",
     "GroupStored",
     "GroupsLoaded",
+    "MemberTransition",
     "NodeChanged",
     "OffsetDeleted",
     "OffsetExpired",
@@ -34,6 +37,37 @@ class Transition(NamedTuple):
     before: str
     after: str
     generation: int
+    reason: str
+
+
+class GroupEpochBumped(NamedTuple):
+    """A consumer, share or streams group wants another assignment: its group epoch is `epoch` now, and why."""
+
+    group_id: str
+    epoch: int
+    reason: str
+
+
+class AssignmentComputed(NamedTuple):
+    """A target assignment was computed for group epoch `epoch`: by which assignor, for how many members."""
+
+    group_id: str
+    epoch: int
+    assignor: str
+    members: int
+
+
+class MemberTransition(NamedTuple):
+    """A member of a consumer or streams group is in another state of its reconciliation, or has another epoch, and why.
+
+    States are spelled as Kafka's sources spell them, e.g. "UnrevokedPartitions"; `epoch` is the member epoch.
+    """
+
+    group_id: str
+    member_id: str
+    before: str
+    after: str
+    epoch: int
     reason: str
 
 
@@ -156,6 +190,9 @@ class FaultHit(NamedTuple):
 
 CoreEvent = (
     Transition
+    | GroupEpochBumped
+    | AssignmentComputed
+    | MemberTransition
     | GroupStored
     | GroupsLoaded
     | OffsetsExpired

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.holds import find_member
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.errors import ErrorCode, KafkaError, UnknownThing, WireError
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fakebroker.core.cluster import Cluster
-    from fakebroker.core.groups.classic.classic_group import ClassicGroup
     from fakebroker.core.groups.classic.members import Member
     from fakebroker.core.node import Node
 
@@ -49,7 +49,7 @@ def find_group(cluster: "Cluster", group_id: str, now: Instant) -> "ClassicGroup
         return None
     node = cluster.nodes.get(partition.leader)
     try:
-        return None if node is None else node.coordinator.shard(group_id, now).group(group_id)
+        return None if node is None else node.coordinator.shard(group_id, now).group_of(ClassicGroup, group_id)
     except KafkaError:
         return None
 

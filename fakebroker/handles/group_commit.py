@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fakebroker.arguments import check_offsets, check_text
-from fakebroker.core.offsets.commit_rules import error_for_commit
 from fakebroker.errors import ErrorCode, InvalidArgument, KafkaError
 from fakebroker.handles.finding import find_coordinator
 from fakebroker.instant import Instant
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
 _NO_EPOCH = -1
 _NO_GENERATION = -1
+_VERSION = 9  # of an OffsetCommit that says the same
 
 
 def commit_as_admin(
@@ -28,7 +28,7 @@ def commit_as_admin(
     _check(offsets, metadata)
     shard = find_coordinator(cluster, group_id).coordinator.shard(group_id, now)
     group = shard.group(group_id)
-    if group is not None and (code := error_for_commit(group, "", None, _NO_GENERATION)):
+    if group is not None and (code := group.error_for_commit("", None, _NO_GENERATION, _VERSION)):
         raise KafkaError(code, f"group {group_id!r} is {group.state}: only its members may commit")
     validator = shard.commit_validator(now, None)
     for (topic, partition), offset in offsets.items():

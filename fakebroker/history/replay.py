@@ -12,7 +12,7 @@ from fakebroker.core.coordinator.shard import Shard
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.states import State
 from fakebroker.core.offsets.expiry import due_ms
-from fakebroker.core.offsets.expiry_policies import policy_named
+from fakebroker.core.offsets.expiry_policies import aging_of, policy_named
 from fakebroker.core.offsets.group_offsets import NEVER
 from fakebroker.instant import Instant
 from fakebroker.journal.rows import Row, rows_of
@@ -179,7 +179,7 @@ class _Replay:
         stored = None if group is None else group.offsets.topics.get(topic, {}).get(partition)
         if group is None or stored is None or group.offsets.is_pending(*deleted.partition):
             return False
-        return due_ms(policy_named(policy)(group, retention_ms), stored) <= self._now().wall_ms
+        return due_ms(aging_of(group, policy_named(policy), retention_ms), stored) <= self._now().wall_ms
 
     def is_empty(self, group_id: str) -> bool:
         """Whether the group has no members, or is not there."""
@@ -227,7 +227,7 @@ class _Replay:
 
 def _replaced(shard: Shard, group_id: str, now: Instant) -> ClassicGroup:
     """A new group in place of the one of that id, with its offsets."""
-    before = shard.groups.get(group_id)
+    before = shard.group_of(ClassicGroup, group_id)
     group = ClassicGroup(group_id, shard, now)
     if before is not None:
         group.offsets = before.offsets

@@ -72,7 +72,7 @@ def group_value(value: GroupValue, record_format: Format) -> bytes:
     ).encode(version)
 
 
-def read_entry(key: bytes | None, value: bytes | None) -> Entry | None:
+def read_entry(key: bytes | None, value: bytes | None) -> "Entry | None":
     """What a record says; None for a key of a type unknown here. Raises WireError if unreadable (LD-5)."""
     if key is None:
         raise WireError("a record of __consumer_offsets without a key")
@@ -84,7 +84,9 @@ def read_entry(key: bytes | None, value: bytes | None) -> Entry | None:
     if key_version == _GROUP_KEY:
         group_id = GroupMetadataKey.decode(key, 0, 2)[0].group
         return GroupEntry(group_id, None if value is None else _read_group(value))
-    return None
+    from fakebroker.records.group_records import read_group_record  # layouts that most logs have no use for
+
+    return read_group_record(key, value)
 
 
 def _read_offset(topic: str, partition: int, data: bytes) -> StoredOffset:

@@ -4,10 +4,13 @@ The coordinator works with these values; `offsets_codec` turns them into bytes a
 `OffsetCommitKey`, `OffsetCommitValue`, `GroupMetadataKey`, `GroupMetadataValue`.
 """
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from fakebroker.records.batch_format import NO_TIMESTAMP
 from fakebroker.schema import ZERO_UUID
+
+if TYPE_CHECKING:
+    from fakebroker.records.group_records import GroupRecord
 
 NO_EPOCH: Final = -1
 NO_TOPIC_ID: Final = ZERO_UUID
@@ -106,4 +109,4 @@ class GroupEntry(NamedTuple):
     value: GroupValue | None
 
 
-Entry = OffsetEntry | GroupEntry
+Entry: TypeAlias = "OffsetEntry | GroupEntry | GroupRecord"

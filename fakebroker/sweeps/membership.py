@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
+
 if TYPE_CHECKING:
-    from fakebroker.core.groups.classic.classic_group import ClassicGroup
     from fakebroker.core.groups.classic.members import Member
     from fakebroker.handles.powers import Powers
 
@@ -15,6 +16,8 @@ def members_of(broker: "Powers", client_id: str) -> "Iterator[tuple[ClassicGroup
     for node in broker.engine.cluster.nodes.values():
         for shard in node.coordinator.shards.values():
             for group in shard:
+                if not isinstance(group, ClassicGroup):
+                    continue
                 for member in group.members.values():
                     if member.client_id == client_id:
                         yield group, member

@@ -19,6 +19,8 @@ from fakebroker.records.offsets_topic import Entry, GroupEntry, GroupValue, Offs
 
 if TYPE_CHECKING:
     from fakebroker.core.coordinator.shard import Shard
+    from fakebroker.core.groups.modern.modern_group import ModernGroup
+    from fakebroker.records.group_records import GroupRecord
 
 
 class DecodedBatch(NamedTuple):
@@ -32,8 +34,10 @@ class DecodedBatch(NamedTuple):
 class _Replay:
     """The groups and offsets as of the records read so far."""
 
-    def __init__(self) -> None:
-        self.groups: dict[str, GroupValue] = {}
+    def __init__(self, shard: "Shard", now: Instant) -> None:
+        self.shard = shard
+        self.now = now
+        self.groups: dict[str, GroupValue | ModernGroup] = {}
         self.offsets: dict[str, GroupOffsets] = {}
 
     def apply_batch(self, batch: DecodedBatch) -> None:
@@ -44,14 +48,29 @@ class _Replay:
         for entry, log_offset in batch.entries:
             self.apply(entry, log_offset, producer_id)
 
-    def apply(self, entry: OffsetEntry | GroupEntry, log_offset: int, producer_id: int | None) -> None:
+    def apply(self, entry: Entry, log_offset: int, producer_id: int | None) -> None:
         """Apply one record at `log_offset`; `producer_id` is that of its transaction, None if it is in none."""
         if isinstance(entry, OffsetEntry):
             self._apply_offset(entry, log_offset, producer_id)
-        elif entry.value is not None:
-            self.groups[entry.group_id] = entry.value
+        elif isinstance(entry, GroupEntry):
+            self._keep(entry.group_id, entry.value)
         else:
-            self.groups.pop(entry.group_id, None)
+            self._apply_record(entry)
+
+    def _keep(self, group_id: str, group: "GroupValue | ModernGroup | None") -> None:
+        if group is None:
+            self.groups.pop(group_id, None)
+        else:
+            self.groups[group_id] = group
+
+    def _apply_record(self, record: "GroupRecord") -> None:
+        from fakebroker.core.groups.modern.replaying import kind_of_record, replay_record
+
+        before = self.groups.get(record.group_id)
+        group = None if isinstance(before, GroupValue) else before
+        if record.value is None and (group is None or group.kind is not kind_of_record(record)):
+            return  # a tombstone of what is not there any more
+        self._keep(record.group_id, replay_record(group, record, self.shard, self.now))
 
     def _apply_offset(self, entry: OffsetEntry, log_offset: int, producer_id: int | None) -> None:
         offsets = self.offsets.setdefault(entry.group_id, GroupOffsets())
@@ -70,7 +89,7 @@ class _Replay:
 
 def load_groups(shard: "Shard", now: Instant) -> None:
     """Fill the shard from its log. Raises WireError naming the record that cannot be read (LD-5)."""
-    replay = _Replay()
+    replay = _Replay(shard, now)
     for batch in shard.partition.log.batches():
         try:
             replay.apply_batch(_decoded(batch, shard.cluster.decoded_batches))
@@ -80,10 +99,15 @@ def load_groups(shard: "Shard", now: Instant) -> None:
             ) from error
     loaded: list[GroupStored] = []
     for group_id in replay.groups | {name: None for name, offsets in replay.offsets.items() if not offsets.is_empty()}:
-        offsets, value = replay.offsets.get(group_id, GroupOffsets()), replay.groups.get(group_id)
-        group = _group(shard, group_id, value, offsets, now)
-        shard.adopt(group, now)
-        loaded.append(stored_group(group, value or group.to_value(), "loaded"))
+        offsets, found = replay.offsets.get(group_id, GroupOffsets()), replay.groups.get(group_id)
+        if found is None or isinstance(found, GroupValue):
+            group = _group(shard, group_id, found, offsets, now)
+            shard.adopt(group, now)
+            loaded.append(stored_group(group, found or group.to_value(), "loaded"))
+        else:
+            found.offsets = offsets
+            shard.adopt(found, now)
+            found.loaded(now)
     if loaded:
         shard.emit(GroupsLoaded(loaded))
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 from fakebroker.core.coordinator.coordinator_shard import CoordinatorShard
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.events import CoordinatorMoved
-from fakebroker.core.groups.classic.classic_group import MOVED
+from fakebroker.core.groups.group import MOVED
 from fakebroker.core.java_hash import partition_of
 from fakebroker.errors import ErrorCode, KafkaError, WireError
 from fakebroker.instant import Instant

@@ -10,25 +10,29 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fakebroker.core.coordinator.coordinator_shard import CoordinatorShard
 from fakebroker.core.events import CoreEvent, GroupStored, OffsetsDeleted, Transition
-from fakebroker.core.groups.classic.classic_group import MOVED, ClassicGroup
-from fakebroker.core.groups.classic.states import State
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
+from fakebroker.core.groups.group import MOVED, Group
+from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.offsets.cleanup import Cleanup
 from fakebroker.core.offsets.commit_validator import CommitValidator
-from fakebroker.core.offsets.records import GroupRecord, OffsetCommits, Several, Tombstones
+from fakebroker.core.offsets.group_offsets import NEVER
+from fakebroker.core.offsets.records import ClassicGroupRecord, GroupRecords, OffsetCommits, Several, Tombstones
 from fakebroker.core.offsets.repeated_commit import CommitTemplate, RepeatedCommit
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_codec import Format
-from fakebroker.records.offsets_topic import COMMIT_MS, EXPIRE_MS, GroupValue, StoredOffset, TopicPartition
+from fakebroker.records.offsets_topic import COMMIT_MS, EXPIRE_MS, GroupEntry, GroupValue, StoredOffset, TopicPartition
 
 if TYPE_CHECKING:
     from fakebroker.core.logs.pending_batches import DeferredRecords
     from fakebroker.core.node import Node
-    from fakebroker.core.topics import Partition
+    from fakebroker.core.topics import Partition, Topics
     from fakebroker.core.transactions.producer import Producer
+    from fakebroker.records.group_records import GroupRecord
 
 T = TypeVar("T")
+GroupT = TypeVar("GroupT", bound=Group)
 _GROUPS_PER_STEP = 1_000  # in which the offsets of a deleted topic are looked for
 _SURELY_FIT = 16  # so many offsets with the longest metadata fit even into the smallest batch that may be configured
 
@@ -42,7 +46,7 @@ class Shard(CoordinatorShard):
         """`since` is when the node became the coordinator: cleanups run at whole intervals from there (EX-1)."""
         super().__init__(node, partition)
         self.holds = self.cluster.holds
-        self.groups: dict[str, ClassicGroup] = {}
+        self.groups: dict[str, Group] = {}
         self.open_transactions: dict[int, dict[str, None]] = {}  # producer id -> groups with pending offsets
         self.cleanup = Cleanup(self, since.wall_ms)
         self.metadata_max_bytes = self.settings.get_int("offset.metadata.max.bytes")  # read-only in Kafka
@@ -67,9 +71,7 @@ class Shard(CoordinatorShard):
         is_checked = self.behaviours.coordinator_checks_min_isr
         return is_checked and len(self.partition.isr) < self.partition.min_isr
 
-    def _replay_late(
-        self, group: ClassicGroup, offsets: Sequence[StoredOffset], base_offset: int, now: Instant
-    ) -> None:
+    def _replay_late(self, group: Group, offsets: Sequence[StoredOffset], base_offset: int, now: Instant) -> None:
         group.offsets.replay(offsets, base_offset)
         self.look_at(group, now)
 
@@ -87,9 +89,14 @@ class Shard(CoordinatorShard):
 
     # -- groups --------------------------------------------------------------------------------------------------
 
-    def group(self, group_id: str) -> ClassicGroup | None:
+    def group(self, group_id: str) -> Group | None:
         """The group of that id, or None."""
         return self.groups.get(group_id)
+
+    def group_of(self, kind: type[GroupT], group_id: str) -> GroupT | None:
+        """The group of that id if it is one of that class, else None."""
+        group = self.groups.get(group_id)
+        return group if isinstance(group, kind) else None
 
     def create_group(self, group_id: str, now: Instant, *, for_commit: bool = False) -> ClassicGroup:
         """Make a new Empty group (ST-1, ST-2). Nothing is written; that is up to the caller (CR-12).
@@ -120,7 +127,7 @@ class Shard(CoordinatorShard):
         self.forget(group, now, "deleted")
         return ErrorCode.NONE
 
-    def adopt(self, group: ClassicGroup, now: Instant) -> None:
+    def adopt(self, group: Group, now: Instant) -> None:
         """Add a group that a load found in the log."""
         self.groups[group.group_id] = group
         for producer_id in group.offsets.pending.producer_ids() if group.offsets.pending else ():
@@ -142,15 +149,15 @@ class Shard(CoordinatorShard):
         """The time of day was set back by `by_ms` to `now`: cleanups come as soon as they would have."""
         self.cleanup.wall_time_went_back(by_ms, now.wall_ms)
 
-    def look_at(self, group: ClassicGroup, now: Instant) -> None:
+    def look_at(self, group: Group, now: Instant) -> None:
         """Let the next cleanup look at the group: something about it changed."""
         self.cleanup.touch(group, now.wall_ms, now.wall_ms)
 
-    def needs_tombstone(self, group: ClassicGroup) -> bool:
+    def needs_tombstone(self, group: Group) -> bool:
         """Whether removing the group writes a tombstone for the group itself (EX-10)."""
-        return self.behaviours.tombstone_for_every_group or group.generation > 0
+        return self.behaviours.tombstone_for_every_group or group.epoch > 0
 
-    def forget(self, group: ClassicGroup, now: Instant, reason: str) -> None:
+    def forget(self, group: Group, now: Instant, reason: str) -> None:
         """Remove the group from the cache and let it become Dead, after its tombstones. `reason` is for the journal."""
         del self.groups[group.group_id]
         group.die(now, reason)
@@ -180,7 +187,7 @@ class Shard(CoordinatorShard):
         return retention_time_ms
 
     def commit(
-        self, group: ClassicGroup, offsets: Sequence[StoredOffset], now: Instant, *, client_timestamps: bool = False
+        self, group: Group, offsets: Sequence[StoredOffset], now: Instant, *, client_timestamps: bool = False
     ) -> None:
         """Append and apply the offsets of one OffsetCommit: one batch, all or nothing (OC-13, CR-14).
 
@@ -201,7 +208,7 @@ class Shard(CoordinatorShard):
             self.cleanup.committed(group, first[COMMIT_MS], first[EXPIRE_MS], now.wall_ms)
 
     def template_of(
-        self, group: ClassicGroup, offsets: Sequence[StoredOffset], retention_time_ms: int | None
+        self, group: Group, offsets: Sequence[StoredOffset], retention_time_ms: int | None
     ) -> CommitTemplate:
         """What repetitions of a commit of `offsets`, which was accepted, have in common.
 
@@ -212,7 +219,7 @@ class Shard(CoordinatorShard):
             CommitTemplate(group.group_id, offsets, retention_ms, self._format, group.offsets)
         )
 
-    def commit_again(self, group: ClassicGroup, template: CommitTemplate, offsets: Sequence[int], now: Instant) -> bool:
+    def commit_again(self, group: Group, template: CommitTemplate, offsets: Sequence[int], now: Instant) -> bool:
         """As `commit`, for a repetition of an earlier commit: `offsets` has one for each row of the template.
 
         Returns False, and changes nothing, if it is refused or has to wait for replicas: then `commit` has to see to
@@ -230,7 +237,7 @@ class Shard(CoordinatorShard):
         return True
 
     def commit_pending(
-        self, group: ClassicGroup, producer: tuple[int, int], offsets: Sequence[StoredOffset], now: Instant
+        self, group: Group, producer: tuple[int, int], offsets: Sequence[StoredOffset], now: Instant
     ) -> None:
         """Append and apply the offsets of one TxnOffsetCommit; `producer` is id and epoch (OC-16, CR-14).
 
@@ -241,15 +248,13 @@ class Shard(CoordinatorShard):
         base_offset = self.log.append_records(self._records_of(group, offsets), now, producer=producer)
         self.replay_pending(group, producer[0], offsets, base_offset)
 
-    def _records_of(self, group: ClassicGroup, offsets: Sequence[StoredOffset]) -> OffsetCommits:
+    def _records_of(self, group: Group, offsets: Sequence[StoredOffset]) -> OffsetCommits:
         records = OffsetCommits(group.group_id, offsets, self._format, group.offsets)
         if len(offsets) > _SURELY_FIT and records.is_larger_than(self.log.config.max_message_bytes):
             raise KafkaError(self.behaviours.large_commit_error, "the offsets do not fit into a batch")
         return records
 
-    def replay_pending(
-        self, group: ClassicGroup, producer_id: int, offsets: Sequence[StoredOffset], base_offset: int
-    ) -> None:
+    def replay_pending(self, group: Group, producer_id: int, offsets: Sequence[StoredOffset], base_offset: int) -> None:
         """Apply records of a transaction: they wait for its end marker (LD-2)."""
         group.offsets.replay_pending(producer_id, offsets, base_offset)
         self.open_transactions.setdefault(producer_id, {})[group.group_id] = None
@@ -286,7 +291,7 @@ class Shard(CoordinatorShard):
                 group.offsets.replay_end_transaction_marker(producer_id, commit)
                 self.look_at(group, now)
 
-    def delete_offsets(self, group: ClassicGroup, partitions: Iterable[TopicPartition], now: Instant) -> None:
+    def delete_offsets(self, group: Group, partitions: Iterable[TopicPartition], now: Instant) -> None:
         """Remove the offsets of these partitions, each given once (KIP-496, OD-8).
 
         Tombstones are written only for partitions of which an offset is stored or pending.
@@ -306,11 +311,9 @@ class Shard(CoordinatorShard):
             self._delete(requested, now, "its topic was deleted")
             yield len(some)
 
-    def _delete(
-        self, requested: Iterable[tuple[ClassicGroup, Iterable[TopicPartition]]], now: Instant, reason: str
-    ) -> None:
+    def _delete(self, requested: Iterable[tuple[Group, Iterable[TopicPartition]]], now: Instant, reason: str) -> None:
         """Delete what there is of the requested partitions; remove groups that are emptied, if the release does so."""
-        deletions: list[tuple[ClassicGroup, list[TopicPartition], bool]] = []
+        deletions: list[tuple[Group, list[TopicPartition], bool]] = []
         for group, partitions in requested:
             deleted = [each for each in partitions if group.offsets.has(*each)]
             deletions.append((group, deleted, self._is_removed_with(group, deleted)))
@@ -327,19 +330,19 @@ class Shard(CoordinatorShard):
                 elif deleted:
                     self.look_at(group, now)
 
-    def _tell_deleted(self, group: ClassicGroup, deleted: Sequence[TopicPartition], reason: str) -> None:
+    def _tell_deleted(self, group: Group, deleted: Sequence[TopicPartition], reason: str) -> None:
         if deleted:
             self.emit(OffsetsDeleted(group.group_id, deleted, reason))
 
-    def _is_removed_with(self, group: ClassicGroup, deleted: Sequence[TopicPartition]) -> bool:
+    def _is_removed_with(self, group: Group, deleted: Sequence[TopicPartition]) -> bool:
         """Whether the group goes together with these offsets: up to 3.9.1, if none is left (OD-6, EX-12)."""
-        if not self.behaviours.deletes_emptied_group_at_once or group.state is not State.EMPTY:
+        if not self.behaviours.deletes_emptied_group_at_once or not group.is_empty:
             return False
         return len(group.offsets.partitions()) == len(deleted)
 
     def tombstones(
-        self, group: ClassicGroup, deleted: Sequence[TopicPartition | StoredOffset], whole_group: bool = False
-    ) -> Tombstones:
+        self, group: Group, deleted: Sequence[TopicPartition | StoredOffset], whole_group: bool = False
+    ) -> "DeferredRecords":
         """The tombstones of these offsets, and with `whole_group` of the group; to be appended before any other write.
 
         While they are pending (`core/logs/pending_batches.py`) the log may drop them once everything is stored again
@@ -348,7 +351,12 @@ class Shard(CoordinatorShard):
         """
         if whole_group:
             self._latest.pop(group.group_id, None)
-        return Tombstones(group.group_id, deleted, whole_group, None if self.open_transactions else self)
+        is_classic = group.kind is GroupKind.CLASSIC
+        latest = None if self.open_transactions else self
+        tombstones = Tombstones(group.group_id, deleted, whole_group and is_classic, latest)
+        if is_classic or not whole_group:
+            return tombstones
+        return Several([tombstones, GroupRecords(group.tombstones(), self._format)])
 
     def has_offset(self, group_id: str, topic: str, partition: int) -> bool:
         """Whether the group has a committed offset for the partition."""
@@ -384,7 +392,7 @@ class Shard(CoordinatorShard):
         The metadata and assignments of all members together may be too large for one record. Nothing else can fail:
         the node leads the partition, and the append does not wait for other replicas.
         """
-        record = GroupRecord(group_id, value, self._format, self.log.log_end_offset, self._latest)
+        record = ClassicGroupRecord(group_id, value, self._format, self.log.log_end_offset, self._latest)
         if record.is_larger_than(self.log.config.max_message_bytes):
             return ErrorCode.MESSAGE_TOO_LARGE
         if self.has_too_few_replicas:
@@ -395,8 +403,58 @@ class Shard(CoordinatorShard):
             self._latest.pop(group_id, None)
             self.log.materialize_pending()
             return ErrorCode.NOT_ENOUGH_REPLICAS
-        self.emit(stored_group(self.groups[group_id], value, "written"))
+        group = self.groups[group_id]
+        assert isinstance(group, ClassicGroup)
+        self.emit(stored_group(group, value, "written"))
         return ErrorCode.NONE
+
+    @property
+    def group_configs(self) -> dict[str, dict[str, str]]:
+        """The groups' own configs, by group id."""
+        return self.cluster.group_configs
+
+    @property
+    def topics(self) -> "Topics":
+        """The topics of the cluster."""
+        return self.cluster.topics
+
+    def write_records(self, group_id: str, records: "Sequence[GroupRecord | GroupEntry]", now: Instant) -> ErrorCode:
+        """Append records of one group as one batch, and apply them; see `GroupHost.write_records`.
+
+        A group that changes its kind keeps its committed offsets (CGO-11).
+        """
+        batch = GroupRecords(records, self._format)
+        before = self.groups.get(group_id)
+        self.append(batch, now)
+        for record in records:
+            self._apply(record, now)
+        after = self.groups.get(group_id)
+        if after is not None and after is not before:
+            if before is not None:
+                after.offsets = before.offsets
+                after.offsets.check_ms = NEVER
+            self.look_at(after, now)
+        return ErrorCode.NONE
+
+    def _apply(self, record: "GroupRecord | GroupEntry", now: Instant) -> None:
+        from fakebroker.core.groups.modern.replaying import kind_of_record, replay_record
+
+        group_id = record.group_id
+        group = self.groups.get(group_id)
+        if isinstance(record, GroupEntry):
+            after: Group | None = None
+            if record.value is not None:
+                after = restored(self, group_id, record.value, now)
+        elif record.value is None and (group is None or group.kind is not kind_of_record(record)):
+            return  # a tombstone of what is not there
+        else:
+            after = replay_record(group, record, self, now)
+        if group is not None and after is not group:
+            group.die(now, "it became a group of another kind")
+        if after is None:
+            self.groups.pop(group_id, None)
+        else:
+            self.groups[group_id] = after
 
     def emit(self, event: CoreEvent) -> None:
         """Pass an event on to the journal. A group in another state ages differently, so the cleanup looks at it."""
@@ -406,8 +464,15 @@ class Shard(CoordinatorShard):
             if group is not None:
                 self.cleanup.touch(group, group.state_ms, group.state_ms)
 
-    def __iter__(self) -> Iterator[ClassicGroup]:
+    def __iter__(self) -> Iterator[Group]:
         return iter(self.groups.values())
+
+
+def restored(shard: "Shard", group_id: str, value: GroupValue, now: Instant) -> ClassicGroup:
+    """A classic group as its record says."""
+    group = ClassicGroup(group_id, shard, now)
+    group.restore(value, now)
+    return group
 
 
 def stored_group(group: ClassicGroup, value: GroupValue, how: str) -> GroupStored:

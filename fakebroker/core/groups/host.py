@@ -1,6 +1,7 @@
-"""What a classic group needs of its surroundings. `Shard` implements it; the group tests implement it small."""
+"""What a group needs of its surroundings. `Shard` implements it; the group tests implement it small."""
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import CoreEvent
@@ -10,6 +11,11 @@ from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import GroupValue
 from fakebroker.release import Behaviours
 from fakebroker.settings import Settings
+
+if TYPE_CHECKING:
+    from fakebroker.core.topics import Topics
+    from fakebroker.records.group_records import GroupRecord
+    from fakebroker.records.offsets_topic import GroupEntry
 
 
 class GroupHost(Protocol):
@@ -36,6 +42,21 @@ class GroupHost(Protocol):
 
         Returns NONE, or the append's own error, not yet mapped to what members are answered
         (`rebalance.error_of_failed_write`). The append does not wait for other replicas.
+        """
+
+    @property
+    def group_configs(self) -> dict[str, dict[str, str]]:
+        """The groups' own configs, by group id; those that were never set are absent."""
+
+    @property
+    def topics(self) -> "Topics":
+        """The topics of the cluster."""
+
+    def write_records(self, group_id: str, records: "Sequence[GroupRecord | GroupEntry]", now: Instant) -> ErrorCode:
+        """Append records of one group as one batch, then apply each (`ModernGroup.replay`).
+
+        A GroupEntry is a classic group's record, for a group that changes its kind. Returns NONE, or the append's own
+        error as `write_group` does; then nothing has changed.
         """
 
     def emit(self, event: CoreEvent) -> None:

@@ -14,17 +14,18 @@ from fakebroker.core.deadlines import Deadline
 from fakebroker.core.groups.classic.states import State
 from fakebroker.core.offsets.expirations import OffsetsExpired
 from fakebroker.core.offsets.expiry import Aging, due_ms, earliest_due_ms
-from fakebroker.core.offsets.expiry_policies import configured_policy, policy_named
+from fakebroker.core.offsets.expiry_policies import aging_of, configured_policy, policy_named
 from fakebroker.core.offsets.group_offsets import NEVER
-from fakebroker.core.offsets.records import Several, Tombstones
+from fakebroker.core.offsets.records import Several
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import PARTITION, TOPIC, StoredOffset
 
 if TYPE_CHECKING:
     from fakebroker.core.coordinator.shard import Shard
-    from fakebroker.core.groups.classic.classic_group import ClassicGroup
+    from fakebroker.core.groups.group import Group
+    from fakebroker.core.logs.pending_batches import DeferredRecords
 
-    _Entry = tuple[int, int, ClassicGroup]  # when to look, a ticket that keeps the order at equal times, at what
+    _Entry = tuple[int, int, Group]  # when to look, a ticket that keeps the order at equal times, at what
 
 _EMPTY: Final = State.EMPTY  # read from the class at each commit, it would cost as much as a call (until Python 3.12)
 _SLACK: Final = 1000  # stale entries in the queue that are too few to be worth a pass over it
@@ -33,7 +34,7 @@ _SLACK: Final = 1000  # stale entries in the queue that are too few to be worth 
 class _Plan(NamedTuple):
     """What one pass does with one group."""
 
-    group: "ClassicGroup"
+    group: "Group"
     aging: Aging
     expired: list[StoredOffset]
     next_ms: int  # when the next of its other offsets is due
@@ -57,7 +58,7 @@ class Cleanup:
         self._tickets = 0
         self._deadline = Deadline(self.run, owner=shard)
 
-    def touch(self, group: "ClassicGroup", due_ms: int, now_ms: int) -> None:
+    def touch(self, group: "Group", due_ms: int, now_ms: int) -> None:
         """Look at the group at the first pass that sees what is due at `due_ms`, or at the next pass if that is past.
 
         Does nothing if the group is queued for an earlier time; that is what a commit to a live group costs here. A
@@ -71,7 +72,7 @@ class Cleanup:
             if len(self._queue) > 2 * len(self._shard.groups) + _SLACK:
                 self._drop_stale_entries()
 
-    def committed(self, group: "ClassicGroup", commit_ms: int, expire_ms: int, now_ms: int) -> None:
+    def committed(self, group: "Group", commit_ms: int, expire_ms: int, now_ms: int) -> None:
         """Look at the group when offsets with these timestamps, just stored, may be due."""
         empty_since_ms = group.state_ms if group.state is _EMPTY and group.protocol_type else None
         due_ms = earliest_due_ms(commit_ms, expire_ms, self.retention_ms, empty_since_ms)
@@ -94,9 +95,9 @@ class Cleanup:
             group.offsets.check_ms = NEVER
             self.touch(group, now_ms, now_ms)
 
-    def aging(self, group: "ClassicGroup") -> Aging:
+    def aging(self, group: "Group") -> Aging:
         """How the group's offsets age as long as it stays as it is."""
-        return self._policy(group, self.retention_ms)
+        return aging_of(group, self._policy, self.retention_ms)
 
     def stop(self) -> None:
         """Forget everything: the shard is unloaded."""
@@ -123,7 +124,7 @@ class Cleanup:
         self._queue = [entry for entry in self._queue if _is_live(entry)]
         heapify(self._queue)
 
-    def _due_groups(self, now_ms: int) -> list["ClassicGroup"]:
+    def _due_groups(self, now_ms: int) -> list["Group"]:
         groups = []
         while self._queue and self._queue[0][0] <= now_ms:
             entry = heappop(self._queue)
@@ -133,7 +134,7 @@ class Cleanup:
                 groups.append(group)
         return groups
 
-    def _plan(self, group: "ClassicGroup", now_ms: int) -> "_Plan":
+    def _plan(self, group: "Group", now_ms: int) -> "_Plan":
         """Decide which of the group's offsets expire now, and whether the group goes; changes nothing."""
         aging, offsets = self.aging(group), group.offsets
         expired: list[StoredOffset] = []
@@ -146,10 +147,10 @@ class Cleanup:
                 next_ms = now_ms + 1  # at the next pass, if the transaction is over by then (EX-4)
             else:
                 expired.append(offset)
-        is_left_empty = group.state is State.EMPTY and len(expired) == len(offsets) and not offsets.pending
+        is_left_empty = group.is_empty and group.expires and len(expired) == len(offsets) and not offsets.pending
         return _Plan(group, aging, expired, next_ms, is_left_empty)
 
-    def _tombstones(self, plan: "_Plan") -> Tombstones:
+    def _tombstones(self, plan: "_Plan") -> "DeferredRecords":
         whole_group = plan.removes_group and self._shard.needs_tombstone(plan.group)
         return self._shard.tombstones(plan.group, plan.expired, whole_group)
 
@@ -173,4 +174,4 @@ class Cleanup:
 
 def _is_live(entry: "_Entry") -> bool:
     due_ms, _, group = entry
-    return group.offsets.check_ms == due_ms and group.state is not State.DEAD
+    return group.offsets.check_ms == due_ms and not group.is_dead

@@ -1,6 +1,8 @@
 """What of an OffsetCommit can be stored, partition by partition, and with which timestamps (OC-2, OC-4, OC-10..OC-12).
 
-Who may commit to a group at all is decided before (`commit_rules.py`). Kafka: `OffsetMetadataManager.commitOffset`.
+Who may commit to a group at all is decided before (`Group.error_for_commit`).
+
+Kafka: `OffsetMetadataManager.commitOffset`.
 """
 
 from collections.abc import Sequence

@@ -12,6 +12,7 @@ kip-211  the text of the proposal: an Empty group expires as a whole; such topic
 from functools import cache
 from typing import TYPE_CHECKING
 
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.states import State
 from fakebroker.core.offsets.expiry import Aging
 from fakebroker.errors import InvalidArgument, nearest
@@ -19,7 +20,7 @@ from fakebroker.errors import InvalidArgument, nearest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fakebroker.core.groups.classic.classic_group import ClassicGroup
+    from fakebroker.core.groups.group import Group
     from fakebroker.release import Behaviours
     from fakebroker.settings import Settings
 
@@ -78,6 +79,18 @@ def _kip_211_as_written(group: "ClassicGroup", retention_ms: int) -> Aging:
         return Aging("EX-14", why, retention_ms, kept=True)
     why = f"{group.state}: topics that a member reads are kept, others count from their commits"
     return Aging("EX-14", why, retention_ms, kept_topics=topics)
+
+
+def aging_of(group: "Group", policy: "Policy", retention_ms: int) -> Aging:
+    """How the offsets of a group of any kind age: a classic group's as `policy` says.
+
+    In a consumer or streams group the state does not matter, nor when it became Empty: offsets of topics that no
+    member reads age, each from its own commit (CGO-10).
+    """
+    if isinstance(group, ClassicGroup):
+        return policy(group, retention_ms)
+    why = f"a {group.kind} group: topics that a member reads are kept, others count from their commits"
+    return Aging("CGO-10", why, retention_ms, kept_topics=group.subscribed_topics or frozenset())
 
 
 EXPIRY_POLICIES: "dict[str, Policy]" = {

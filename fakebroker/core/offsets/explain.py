@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.core.dates import date_text
 from fakebroker.core.offsets.expiry import Aging, evaluate
-from fakebroker.core.offsets.expiry_policies import configured_policy, policy_named
+from fakebroker.core.offsets.expiry_policies import aging_of, configured_policy, policy_named
 from fakebroker.core.offsets.explain_pending import PendingExplanation, explain_pending
 from fakebroker.core.offsets.group_offsets import NEVER
 from fakebroker.core.topics import CONSUMER_OFFSETS
@@ -18,7 +18,7 @@ from fakebroker.records.offsets_topic import CommittedOffset
 
 if TYPE_CHECKING:
     from fakebroker.core.coordinator.shard import Shard
-    from fakebroker.core.groups.classic.classic_group import ClassicGroup
+    from fakebroker.core.groups.group import Group
     from fakebroker.core.node import Node
     from fakebroker.core.offsets.expirations import OffsetsExpired
     from fakebroker.instant import Instant
@@ -91,7 +91,7 @@ def explain(node: "Node", group_id: str, now: "Instant", policy_name: str | None
     expirations = shard.cluster.expirations.of(group_id)
     if group is None:
         return _explain_missing_group(group_id, expirations, chosen, cleanup.retention_ms)
-    aging = policy(group, cleanup.retention_ms)
+    aging = aging_of(group, policy, cleanup.retention_ms)
     offsets = [*_expired(expirations, group), *_kept(shard, group, aging, now)]
     return GroupExplanation(
         group_id,
@@ -129,7 +129,7 @@ def _by_partition(explanation: OffsetExplanation) -> tuple[str, int]:
     return explanation.topic, explanation.partition
 
 
-def _kept(shard: "Shard", group: "ClassicGroup", aging: Aging, now: "Instant") -> Iterator[OffsetExplanation]:
+def _kept(shard: "Shard", group: "Group", aging: Aging, now: "Instant") -> Iterator[OffsetExplanation]:
     """The offsets that are there now. An open transaction defers an expiry until it has ended (EX-4)."""
     for stored in group.offsets:
         offset = CommittedOffset._make(stored)
@@ -149,7 +149,7 @@ def _kept(shard: "Shard", group: "ClassicGroup", aging: Aging, now: "Instant") -
         )
 
 
-def _expired(expirations: "list[OffsetsExpired]", group: "ClassicGroup | None") -> Iterator[OffsetExplanation]:
+def _expired(expirations: "list[OffsetsExpired]", group: "Group | None") -> Iterator[OffsetExplanation]:
     """The last expired offset of each partition that has no committed offset now."""
     last: dict[tuple[str, int], OffsetExplanation] = {}
     for expiration in expirations:

@@ -10,7 +10,7 @@ from fakebroker.records.offsets_topic import OFFSET
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
-    from fakebroker.core.groups.classic.classic_group import ClassicGroup
+    from fakebroker.core.groups.group import Group
     from fakebroker.core.transactions.transaction import Transaction
     from fakebroker.instant import Instant
 
@@ -43,7 +43,7 @@ class PendingExplanation(NamedTuple):
         return f"{held}, the marker is on its way"
 
 
-def explain_pending(cluster: "Cluster", group: "ClassicGroup", now: "Instant") -> Iterator[PendingExplanation]:
+def explain_pending(cluster: "Cluster", group: "Group", now: "Instant") -> Iterator[PendingExplanation]:
     """Every pending offset of a group, oldest transaction first."""
     if not group.offsets.pending:
         return

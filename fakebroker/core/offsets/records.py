@@ -5,13 +5,25 @@ when it needs bytes; the tuples inside are those of the cache, so a committed of
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
+from fakebroker.core.logs.pending_batches import DeferredRecords
 from fakebroker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.records.batch import build_batch
 from fakebroker.records.offsets_codec import Format, group_key, group_value, offset_key, offset_value
-from fakebroker.records.offsets_topic import METADATA, PARTITION, TOPIC, GroupValue, MemberValue, StoredOffset
+from fakebroker.records.offsets_topic import (
+    METADATA,
+    PARTITION,
+    TOPIC,
+    GroupEntry,
+    GroupValue,
+    MemberValue,
+    StoredOffset,
+)
 from fakebroker.records.record_codec import Record
+
+if TYPE_CHECKING:
+    from fakebroker.records.group_records import GroupRecord
 
 _NOTHING: Final[dict[int, StoredOffset]] = {}
 Pair = tuple[bytes | None, bytes | None]
@@ -22,6 +34,7 @@ _WRITE_BYTES = 380
 _OFFSET_BYTES = 170
 _PARTITION_BYTES = 70
 _MEMBER_BYTES = 320
+_RECORD_BYTES = 1_000
 
 
 class LatestRecords(Protocol):
@@ -107,7 +120,7 @@ class OffsetCommits:
         return True
 
 
-class GroupRecord:
+class ClassicGroupRecord:
     """The record of one group. `latest` says at which offset of the log each group's latest record is."""
 
     __slots__ = ("_format", "_latest", "group_id", "offset", "value")
@@ -187,12 +200,42 @@ class Tombstones:
         return all(latest.has_offset(self.group_id, each[TOPIC], each[PARTITION]) for each in self.deleted)
 
 
+class GroupRecords:
+    """Records of one step of a consumer, share or streams group, and of a classic group that becomes one of those."""
+
+    __slots__ = ("_format", "entries")
+
+    def __init__(self, entries: "Sequence[GroupRecord | GroupEntry]", record_format: Format) -> None:
+        self.entries = entries
+        self._format = record_format
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def records(self) -> list[Pair]:
+        """Keys and values as bytes."""
+        return [self._pair(entry) for entry in self.entries]
+
+    def _pair(self, entry: "GroupRecord | GroupEntry") -> Pair:
+        if not isinstance(entry, GroupEntry):
+            return entry.encode()
+        return group_key(entry.group_id), None if entry.value is None else group_value(entry.value, self._format)
+
+    def memory_bytes(self) -> int:
+        """Roughly the memory that they take."""
+        return _WRITE_BYTES + _RECORD_BYTES * len(self.entries)
+
+    def all_overwritten(self) -> bool:
+        """Nobody keeps count of these: they stay until the log is compacted."""
+        return False
+
+
 class Several:
     """Writes that go into one batch together: a cleanup's."""
 
     __slots__ = ("_count", "writes")
 
-    def __init__(self, writes: Sequence[Tombstones]) -> None:
+    def __init__(self, writes: Sequence[DeferredRecords]) -> None:
         self.writes = writes
         self._count = sum(map(len, writes))
 

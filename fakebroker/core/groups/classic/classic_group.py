@@ -6,7 +6,7 @@ before a group is found (`core/coordinator`). Kafka: `GroupMetadataManager`, bef
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fakebroker.core.groups.classic import rebalance
 from fakebroker.core.groups.classic.group_metadata import PROTOCOL_TYPE_CONSUMER, GroupMetadata
@@ -23,14 +23,18 @@ from fakebroker.core.groups.classic.messages import (
 )
 from fakebroker.core.groups.classic.states import GroupInput, State, Trigger
 from fakebroker.core.groups.classic.table import HANDLERS
+from fakebroker.core.groups.group import MOVED
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import GroupValue
 
+if TYPE_CHECKING:
+    from fakebroker.records.group_records import GroupRecord
+
 __all__ = ["PROTOCOL_TYPE_CONSUMER", "ClassicGroup"]
 
-MOVED = "its coordinator moved away"
-_NONE, _DEAD = ErrorCode.NONE, State.DEAD  # each commit asks for them: read from the class they cost as much as a call
+# Each commit asks for these: read from the class they cost as much as a call (until Python 3.12).
+_NONE, _DEAD, _EMPTY, _COMPLETING = ErrorCode.NONE, State.DEAD, State.EMPTY, State.COMPLETING
 
 
 class ClassicGroup(GroupMetadata):
@@ -242,6 +246,61 @@ class ClassicGroup(GroupMetadata):
             self.remove(self.members[member_id])
         return code
 
+    # -- offsets -------------------------------------------------------------------------------------------------------
+
+    def error_for_commit(
+        self,
+        member_id: str,
+        instance_id: str | None,
+        generation: int,
+        version: int = 0,  # noqa: ARG002
+    ) -> ErrorCode:
+        """The error that an OffsetCommit to the group is answered with (OC-7, OC-8), or NONE.
+
+        A commit with generation -1 is accepted by an Empty group only, with any member id; others must come from a
+        member of the current generation, and not while it waits for its assignment.
+        """
+        state = self.state
+        if generation < 0 and state is _EMPTY:
+            return _NONE
+        code = self.error_for_member(member_id, instance_id, generation)
+        if not code and state is _COMPLETING:
+            return ErrorCode.REBALANCE_IN_PROGRESS
+        return code
+
+    def error_for_txn_commit(self, member_id: str, instance_id: str | None, generation: int) -> ErrorCode:
+        """The error that a TxnOffsetCommit to the group is answered with (KIP-447, OC-16), or NONE.
+
+        Unlike OffsetCommit it need not name a member, and a rebalance is no obstacle.
+        """
+        if self.state is State.DEAD:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        if not names_a_member(member_id, instance_id, generation) or (generation < 0 and self.state is State.EMPTY):
+            return ErrorCode.NONE
+        return self.error_for_member(member_id, instance_id, generation)
+
+    def error_for_offset_fetch(self, member_id: str | None, epoch: int) -> ErrorCode:  # noqa: ARG002
+        """Anybody may read the offsets of a classic group."""
+        return ErrorCode.NONE
+
+    def error_for_offset_delete(self) -> ErrorCode:
+        """The error that a whole OffsetDelete is answered with (OD-2, OD-5), or NONE.
+
+        In a group of consumers with members offsets can be deleted, partition by partition (`is_subscribed`); in a
+        group of another protocol type the broker cannot know what its members read.
+        """
+        if self.state is State.DEAD:
+            return ErrorCode.GROUP_ID_NOT_FOUND
+        if self.state is State.EMPTY or self.protocol_type == PROTOCOL_TYPE_CONSUMER:
+            return ErrorCode.NONE
+        return ErrorCode.NON_EMPTY_GROUP
+
+    def is_subscribed(self, topic: str) -> bool:
+        """Whether a member subscribes to the topic (OD-4); true if the subscriptions are unknown."""
+        if self.state is State.EMPTY:
+            return False
+        return self.subscribed_topics is None or topic in self.subscribed_topics
+
     # -- state ---------------------------------------------------------------------------------------------------------
 
     def _set_state(self, state: State) -> None:
@@ -256,6 +315,10 @@ class ClassicGroup(GroupMetadata):
             return self._handlers[group_input]
         except KeyError:
             raise AssertionError(f"{self!r} cannot meet {group_input.name}") from None
+
+    def tombstones(self) -> "list[GroupRecord]":
+        """None of the kind: the tombstone of a classic group is made with those of its offsets (`Shard.tombstones`)."""
+        return []
 
     # -- loading and the end -------------------------------------------------------------------------------------------
 
@@ -298,6 +361,11 @@ class ClassicGroup(GroupMetadata):
         for member in members:
             self.answer_join(member, JoinAnswer(code, member.member_id))
             self.answer_sync(member, SyncAnswer(code))
+
+
+def names_a_member(member_id: str, instance_id: str | None, generation: int) -> bool:
+    """Whether a commit claims to come from a member. One of a simple consumer (`assign`) does not."""
+    return generation >= 0 or bool(member_id) or instance_id is not None
 
 
 def _no_heartbeat(group: ClassicGroup, member: Member, now: Instant) -> ErrorCode:

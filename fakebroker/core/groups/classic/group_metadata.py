@@ -8,7 +8,7 @@ What the group does with a request is in `classic_group.py` (checks) and `table.
 Kafka: `GroupMetadata`, later `ClassicGroup`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fakebroker.core.deadlines import Deadline
@@ -18,8 +18,9 @@ from fakebroker.core.groups.classic.members import Member, Members
 from fakebroker.core.groups.classic.messages import JoinAnswer, SyncAnswer, SyncRequest
 from fakebroker.core.groups.classic.pending_join_members import PendingJoinMembers
 from fakebroker.core.groups.classic.states import TRANSITIONS, GroupInput, State, Trigger
+from fakebroker.core.groups.group import Group
 from fakebroker.core.groups.host import GroupHost
-from fakebroker.core.offsets.group_offsets import GroupOffsets
+from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.consumer_protocol import subscribed_topics
@@ -28,12 +29,15 @@ from fakebroker.records.offsets_topic import GroupValue, MemberValue
 PROTOCOL_TYPE_CONSUMER = "consumer"
 
 
-class GroupMetadata:
+class GroupMetadata(Group):
     """One group. `subscribed_topics` None means unknown (EX-7).
 
     Timers and pending members are made when they are first needed: simple groups, of which there may be many, never
     need them.
     """
+
+    kind = GroupKind.CLASSIC
+    state: State
 
     # What a test holds (`holds.py`); in the class, because nearly every group has none.
     holds: GroupHolds | None = None
@@ -41,16 +45,12 @@ class GroupMetadata:
     held_assignment: SyncRequest | None = None  # the leader's, which the hold keeps from being stored
 
     def __init__(self, group_id: str, host: GroupHost, now: Instant) -> None:
-        self.group_id = group_id
-        self.host = host
-        self.offsets = GroupOffsets()
+        super().__init__(group_id, host, now)
         self.generation = 0
         self.protocol_type: str | None = None
         self.protocol: str | None = None
         self.leader: str | None = None
         self.subscribed_topics: frozenset[str] | None = None
-        self.state_ms = now.wall_ms  # when it entered its state; -1 unknown (ST-4)
-        self.state_reason = ""  # why it entered its state, one English clause
         self.mono = host.timers.mono
         self.members = Members()
         self._pending_join_members: PendingJoinMembers | None = None
@@ -80,6 +80,20 @@ class GroupMetadata:
     def is_empty(self) -> bool:
         """Whether the group is in the state Empty: no members, no rebalance."""
         return self.state is State.EMPTY
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether the state is Dead."""
+        return self.state is State.DEAD
+
+    @property
+    def epoch(self) -> int:
+        """The generation."""
+        return self.generation
+
+    def member_ids(self) -> Iterable[str]:
+        """The ids of its members, in the order in which they were added."""
+        return self.members
 
     def transition(self, trigger: Trigger, now: Instant, reason: str) -> None:
         """Change the state; every change goes through here (ST-4). `reason` is one English clause for the journal."""
@@ -186,6 +200,10 @@ class GroupMetadata:
 
     def _on_pending_member_timeout(self, member_id: str, now: Instant) -> None:
         self.handler_of(GroupInput.PENDING_MEMBER_TIMED_OUT)(self, now, f"{member_id} never joined")
+
+    def timer_owners(self) -> Iterable[object]:
+        """The group, and its members, whose sessions are theirs."""
+        return (self, *self.members.values())
 
     def end_timers(self) -> None:
         """Disarm every timer of the group and its members for good, and let go of what they refer to."""

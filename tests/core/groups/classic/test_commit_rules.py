@@ -3,11 +3,6 @@
 import pytest
 
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
-from fakebroker.core.offsets.commit_rules import (
-    error_for_commit,
-    error_for_offset_delete,
-    error_for_txn_commit,
-)
 from fakebroker.errors import ErrorCode
 from tests.support.offsets import OffsetsCluster
 
@@ -26,7 +21,7 @@ def dead_group() -> ClassicGroup:
 @pytest.mark.parametrize(("member_id", "generation"), [("", -1), ("m", -1), ("m", 1)])
 def test_a_dead_group_takes_no_commit(dead_group: ClassicGroup, member_id: str, generation: int) -> None:
     """15, whoever commits: the client shall look for the coordinator again."""
-    refusal = error_for_commit(dead_group, member_id, None, generation)
+    refusal = dead_group.error_for_commit(member_id, None, generation)
 
     assert refusal is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
@@ -37,7 +32,7 @@ def test_a_dead_group_takes_no_commit_in_a_transaction(
     dead_group: ClassicGroup, member_id: str, generation: int
 ) -> None:
     """15, also for who names neither member nor generation."""
-    refusal = error_for_txn_commit(dead_group, member_id, None, generation)
+    refusal = dead_group.error_for_txn_commit(member_id, None, generation)
 
     assert refusal is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
@@ -45,4 +40,4 @@ def test_a_dead_group_takes_no_commit_in_a_transaction(
 @pytest.mark.rules("OD-2")
 def test_a_dead_group_has_no_offsets_to_delete(dead_group: ClassicGroup) -> None:
     """It counts as one that does not exist: 69."""
-    assert error_for_offset_delete(dead_group) is ErrorCode.GROUP_ID_NOT_FOUND
+    assert dead_group.error_for_offset_delete() is ErrorCode.GROUP_ID_NOT_FOUND

@@ -1,0 +1,1 @@
+"""What consumer, share and streams groups have in common: members with epochs, a target assignment, records."""

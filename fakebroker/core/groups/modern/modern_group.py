@@ -1,0 +1,144 @@
+"""What consumer, share and streams groups have in common (Kafka: `ModernGroup`, and what `StreamsGroup` repeats of it).
+
+The log comes first: a step of a group makes the records that say what changes, `GroupHost.write_records` appends them
+as one batch and applies them one by one with `replay`, which is also how a group is loaded. So nothing that is stored
+changes in any other way. What Kafka keeps in memory only, timers first of all, is set by the step after that.
+
+A group begins with the replay of its first record and ends with the tombstone of its metadata record.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from fakebroker.core.deadlines import Deadline
+from fakebroker.core.events import GroupEpochBumped, Transition
+from fakebroker.core.groups.group import MOVED, Group
+from fakebroker.core.groups.host import GroupHost
+from fakebroker.errors import ErrorCode
+from fakebroker.instant import Instant
+
+if TYPE_CHECKING:
+    from fakebroker.records.group_records import GroupRecord
+
+DEAD = "Dead"
+
+
+class ModernGroup(Group):
+    """One group with epochs.
+
+    `group_epoch` is what the group wants, `assignment_epoch` the group epoch for which the target assignment was
+    computed, at `assignment_ms` (wall time, -1: never). `metadata_hash` is that of the topics it reads (CGB-4).
+    `seen_changes` is `Topics.changes` when that was last compared; -1 makes the next heartbeat look (CGE-6).
+    """
+
+    def __init__(self, group_id: str, host: GroupHost, now: Instant) -> None:
+        super().__init__(group_id, host, now)
+        self.group_epoch = 0
+        self.assignment_epoch = 0
+        self.assignment_ms = -1
+        self.metadata_hash = 0
+        self.seen_changes = -1
+        self._is_dead = False
+        self.mono = host.timers.mono
+        self._session_timers: dict[str, Deadline] = {}  # by member id
+
+    @property
+    def epoch(self) -> int:
+        """The group epoch."""
+        return self.group_epoch
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether it was unloaded, deleted or expired."""
+        return self._is_dead
+
+    # -- what each kind does -------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def replay(self, record: "GroupRecord", now: Instant) -> bool:
+        """Apply one record. Returns False if it was the tombstone that ends the group."""
+
+    @abstractmethod
+    def present_state(self) -> StrEnum:
+        """The state that follows from members and epochs (CGE-20, SGH-15, STG-1)."""
+
+    @abstractmethod
+    def loaded(self, now: Instant) -> None:
+        """All records of a load were replayed: start the timers (CGT-4)."""
+
+    @abstractmethod
+    def on_session_timeout(self, member_id: str, now: Instant) -> None:
+        """The session timer of a member ran out: remove it (CGT-2)."""
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def write(self, records: Sequence["GroupRecord"], now: Instant, reason: str) -> ErrorCode:
+        """Append and apply the records of one step, and tell the journal what became of the group.
+
+        Returns NONE, or the error of the append; then nothing has changed. `reason` is one English clause: what the
+        step was, e.g. "member a joined".
+        """
+        epoch = self.group_epoch
+        if records:
+            code = self.host.write_records(self.group_id, records, now)
+            if code:
+                return code
+        if self.group_epoch != epoch:
+            self.host.emit(GroupEpochBumped(self.group_id, self.group_epoch, reason))
+        self.tell_state(now, reason)
+        return ErrorCode.NONE
+
+    def tell_state(self, now: Instant, reason: str) -> None:
+        """Tell the journal if the group is in another state than before (ST-4)."""
+        before, state = self.state, self.present_state()
+        if state != before and not self.is_dead:
+            self.state, self.state_ms, self.state_reason = state, now.wall_ms, reason
+            self.host.emit(Transition(self.group_id, before, state, self.group_epoch, reason))
+
+    # -- sessions ------------------------------------------------------------------------------------------------------
+
+    def restart_session(self, member_id: str, timeout_ms: int, now: Instant) -> None:
+        """Let the member's session end `timeout_ms` from now unless it is heard of before (CGT-1)."""
+        timer = self._session_timers.get(member_id)
+        if timer is None:
+            timer = Deadline(lambda now: self.on_session_timeout(member_id, now), self)
+            self._session_timers[member_id] = timer
+        self.mono.arm(timer, now.mono_ms + timeout_ms)
+
+    def end_session(self, member_id: str) -> None:
+        """The member is gone: its session timer goes with it."""
+        timer = self._session_timers.pop(member_id, None)
+        if timer is not None:
+            timer.end()
+
+    def session_ends_ms(self, member_id: str) -> int | None:
+        """When the member's session ends by the monotonic clock, None if it has no timer."""
+        timer = self._session_timers.get(member_id)
+        return None if timer is None else timer.due_ms
+
+    # -- the end -------------------------------------------------------------------------------------------------------
+
+    def unload(self, now: Instant, reason: str = MOVED) -> None:
+        """Become Dead here; see `Group.unload`."""
+        self._end(now, reason)
+
+    def die(self, now: Instant, reason: str = "it was deleted or expired") -> None:
+        """Become Dead for good; see `Group.die`."""
+        self._end(now, reason)
+
+    def end_timers(self) -> None:
+        """Disarm every timer for good; kinds with further timers extend it."""
+        for timer in self._session_timers.values():
+            timer.end()
+        self._session_timers.clear()
+
+    def _end(self, now: Instant, reason: str) -> None:
+        if self.is_dead:
+            return
+        self._is_dead = True
+        self.end_timers()
+        self.offsets.forget_repeated()
+        self.state_ms, self.state_reason = now.wall_ms, reason
+        self.host.emit(Transition(self.group_id, self.state, DEAD, self.group_epoch, reason))
