@@ -203,9 +203,9 @@ def test_tombstones() -> None:
 
 
 @pytest.mark.rules("CR-2", "LD-5", "CR-13")
-@pytest.mark.parametrize("key_version", [3, 8, 9, 15, 99])
+@pytest.mark.parametrize("key_version", [9, 18, 24, 99])
 def test_other_record_types_are_skipped(key_version: int) -> None:
-    """Key versions that mean something we do not keep are no error, whatever their value."""
+    """Key versions that no release uses are no error, whatever their value (9 and 18 were used before a release)."""
     assert read_entry(pack(">h", key_version) + b"?", b"?") is None
 
 

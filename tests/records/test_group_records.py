@@ -1,0 +1,39 @@
+"""Records of consumer, share and streams groups: every type is read back as it was written."""
+
+import pytest
+
+from fakebroker.errors import WireError
+from fakebroker.records.group_records import GroupRecord, read_group_record
+from fakebroker.records.record_types import GROUP_METADATA, RECORD_TYPES
+
+TYPES = [number for number in RECORD_TYPES if number > GROUP_METADATA]
+
+
+@pytest.mark.parametrize("number", TYPES)
+def test_every_type_is_read_back(number: int) -> None:
+    """Key and value of a record that is encoded are those that reading it gives."""
+    layout = RECORD_TYPES[number]
+    record = GroupRecord(number, layout.key(group_id="g"), layout.value())
+
+    key, value = record.encode()
+
+    assert read_group_record(key, value) == record
+    assert record.group_id == "g"
+
+
+@pytest.mark.parametrize("number", TYPES)
+def test_a_tombstone_has_no_value(number: int) -> None:
+    """A null value is read as a record without value."""
+    record = GroupRecord(number, RECORD_TYPES[number].key(group_id="g"), None)
+
+    assert record.encode()[1] is None
+    assert read_group_record(record.encode()[0], None) == record
+
+
+@pytest.mark.rules("LD-5")
+def test_a_value_of_another_version_cannot_be_read() -> None:
+    """Version 0 is the only one there is."""
+    key, _ = GroupRecord(3, RECORD_TYPES[3].key(group_id="g"), None).encode()
+
+    with pytest.raises(WireError, match="version 7"):
+        read_group_record(key, b"\x00\x07")
