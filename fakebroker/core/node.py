@@ -1,7 +1,7 @@
 """One broker of the cluster."""
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fakebroker.core.coordinator.coordinator import GroupCoordinator
 from fakebroker.core.deadlines import Deadline
@@ -11,7 +11,9 @@ from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
+    from fakebroker.core.coordinator.partition_coordinator import PartitionCoordinator
     from fakebroker.core.logs.fetch_sessions import FetchSessions
+    from fakebroker.core.share_state.coordinator import ShareCoordinator
     from fakebroker.core.topics import Partition
 
 
@@ -36,6 +38,7 @@ class Node:
 
     __slots__ = (
         "_fetch_sessions",
+        "_share_coordinator",
         "cluster",
         "coordinator",
         "id",
@@ -67,6 +70,7 @@ class Node:
         self.log_ends: dict[Partition, int] = {}
         self.coordinator = GroupCoordinator(cluster, self)
         self.transactions = TransactionCoordinator(cluster, self)
+        self._share_coordinator: ShareCoordinator | None = None
         self._fetch_sessions: FetchSessions | None = None
 
     @property
@@ -106,9 +110,20 @@ class Node:
         self.stopped_timers.append((False, now.mono_ms, deadline))
 
     @property
-    def coordinators(self) -> "tuple[GroupCoordinator, TransactionCoordinator]":
-        """Both coordinators: of groups and of transactions."""
-        return self.coordinator, self.transactions
+    def coordinators(self) -> "tuple[PartitionCoordinator[Any], ...]":
+        """The coordinators of groups and of transactions, and that of share partitions once it was asked for."""
+        if self._share_coordinator is None:
+            return self.coordinator, self.transactions
+        return self.coordinator, self.transactions, self._share_coordinator
+
+    @property
+    def share_coordinator(self) -> "ShareCoordinator":
+        """The coordinator of share partitions (KIP-932), made when it is first asked for."""
+        if self._share_coordinator is None:
+            from fakebroker.core.share_state.coordinator import ShareCoordinator
+
+            self._share_coordinator = ShareCoordinator(self.cluster, self)
+        return self._share_coordinator
 
     @property
     def fetch_sessions(self) -> "FetchSessions":

@@ -82,6 +82,16 @@ _TABLE = (
     Api(66, "ListTransactions", "list_transactions", 2, 0),
     Api(74, "ListConfigResources", "list_config_resources", 1, 0),
     Api(75, "DescribeTopicPartitions", "describe_topic_partitions", 0, 0),
+    Api(76, "ShareGroupHeartbeat", "share_group_heartbeat", 1, 0),
+    Api(77, "ShareGroupDescribe", "share_group_describe", 1, 0),
+    Api(83, "InitializeShareGroupState", "initialize_share_group_state", 0, 0),
+    Api(84, "ReadShareGroupState", "read_share_group_state", 0, 0),
+    Api(85, "WriteShareGroupState", "write_share_group_state", 1, 0),
+    Api(86, "DeleteShareGroupState", "delete_share_group_state", 0, 0),
+    Api(87, "ReadShareGroupStateSummary", "read_share_group_state_summary", 1, 0),
+    Api(90, "DescribeShareGroupOffsets", "describe_share_group_offsets", 1, 0),
+    Api(91, "AlterShareGroupOffsets", "alter_share_group_offsets", 0, 0),
+    Api(92, "DeleteShareGroupOffsets", "delete_share_group_offsets", 0, 0),
 )
 
 APIS = {entry.key: entry for entry in _TABLE}

@@ -1,0 +1,53 @@
+"""Putting what a leader writes together with what is stored: of two states of a record the later counts.
+
+Kafka: `PersisterStateBatchCombiner`.
+"""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+from fakebroker.core.share_state.states import StateBatch
+
+
+def combined(stored: Iterable[StateBatch], written: Iterable[StateBatch], start_offset: int) -> tuple[StateBatch, ...]:
+    """The batches of every record from `start_offset` on, ascending, without overlaps.
+
+    Of an offset that several batches cover the one with the highest delivery count counts, of these the one with the
+    highest delivery state. Batches that touch and have the same state and count become one. Negative start offsets
+    cut nothing; batches whose last offset comes before their first say nothing.
+    """
+    batches = [
+        batch._replace(first_offset=max(batch.first_offset, start_offset))
+        for batch in (*stored, *written)
+        if batch.last_offset >= max(batch.first_offset, start_offset)
+    ]
+    if all(one.last_offset < next_.first_offset for one, next_ in pairwise(batches)):
+        return _joined(batches)
+    return _joined(_without_overlaps(batches))
+
+
+def _without_overlaps(batches: list[StateBatch]) -> list[StateBatch]:
+    """Cut the batches at each other's borders and keep, of pieces with the same offsets, the one that counts."""
+    borders = sorted({border for batch in batches for border in (batch.first_offset, batch.last_offset + 1)})
+    waiting = sorted(batches, key=lambda batch: batch.first_offset, reverse=True)  # the next one is the last
+    covering: list[StateBatch] = []
+    pieces = []
+    for first, end in pairwise(borders):
+        while waiting and waiting[-1].first_offset <= first:
+            covering.append(waiting.pop())
+        covering = [batch for batch in covering if batch.last_offset >= first]
+        if covering:
+            latest = max(covering, key=lambda batch: (batch.delivery_count, batch.delivery_state))
+            pieces.append(latest._replace(first_offset=first, last_offset=end - 1))
+    return pieces
+
+
+def _joined(batches: Iterable[StateBatch]) -> tuple[StateBatch, ...]:
+    joined: list[StateBatch] = []
+    for batch in batches:
+        before = joined[-1] if joined else None
+        if before is not None and before.last_offset + 1 == batch.first_offset and before[2:] == batch[2:]:
+            joined[-1] = before._replace(last_offset=batch.last_offset)
+        else:
+            joined.append(batch)
+    return tuple(joined)

@@ -1,0 +1,36 @@
+"""Which share partitions a broker coordinates: those of the partitions of `__share_group_state` that it leads."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from fakebroker.core.coordinator.partition_coordinator import PartitionCoordinator
+from fakebroker.core.share_state.loading import load_states
+from fakebroker.core.share_state.shard import ShareStateShard
+from fakebroker.core.topics import SHARE_GROUP_STATE
+from fakebroker.instant import Instant
+
+if TYPE_CHECKING:
+    from fakebroker.core.node import Node
+    from fakebroker.core.topics import Partition, Topic
+
+
+class ShareCoordinator(PartitionCoordinator[ShareStateShard]):
+    """The share coordinator of one broker: a shard for each partition that it leads and has been asked for."""
+
+    topic_name = SHARE_GROUP_STATE
+
+    def _of(self, node: "Node") -> "ShareCoordinator":
+        return node.share_coordinator
+
+    def _new_shard(self, partition: "Partition", since: Instant) -> ShareStateShard:  # noqa: ARG002
+        return ShareStateShard(self.node, partition)
+
+    def _fill(self, shard: ShareStateShard, now: Instant) -> None:  # noqa: ARG002
+        load_states(shard)
+
+    def _forget_topic(self, topic: "Topic", now: Instant) -> Iterator[int]:
+        """Forget the states of a deleted topic, in steps."""
+        for index, shard in list(self.shards.items()):
+            if self.shards.get(index) is shard:  # it may have been moved away between two steps
+                shard.delete_topic(topic.id, now)
+                yield 1
