@@ -82,6 +82,8 @@ _TABLE = (
     Api(66, "ListTransactions", "list_transactions", 2, 0),
     Api(74, "ListConfigResources", "list_config_resources", 1, 0),
     Api(75, "DescribeTopicPartitions", "describe_topic_partitions", 0, 0),
+    Api(78, "ShareFetch", "share_fetch", 2, 0),
+    Api(79, "ShareAcknowledge", "share_acknowledge", 2, 0),
 )
 
 APIS = {entry.key: entry for entry in _TABLE}
