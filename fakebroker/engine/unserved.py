@@ -81,8 +81,6 @@ MISSING: dict[int, tuple[str, str]] = {
     73: ("AssignReplicasToDirs", _INTERNAL),
     76: ("ShareGroupHeartbeat", _SHARE_GROUPS),
     77: ("ShareGroupDescribe", _SHARE_GROUPS),
-    78: ("ShareFetch", _SHARE_GROUPS),
-    79: ("ShareAcknowledge", _SHARE_GROUPS),
     80: ("AddRaftVoter", _INTERNAL),
     81: ("RemoveRaftVoter", _INTERNAL),
     82: ("UpdateRaftVoter", _INTERNAL),

@@ -84,6 +84,8 @@ _TABLE = (
     Api(75, "DescribeTopicPartitions", "describe_topic_partitions", 0, 0),
     Api(76, "ShareGroupHeartbeat", "share_group_heartbeat", 1, 0),
     Api(77, "ShareGroupDescribe", "share_group_describe", 1, 0),
+    Api(78, "ShareFetch", "share_fetch", 2, 0),
+    Api(79, "ShareAcknowledge", "share_acknowledge", 2, 0),
     Api(83, "InitializeShareGroupState", "initialize_share_group_state", 0, 0),
     Api(84, "ReadShareGroupState", "read_share_group_state", 0, 0),
     Api(85, "WriteShareGroupState", "write_share_group_state", 1, 0),
