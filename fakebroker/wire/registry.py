@@ -82,6 +82,8 @@ _TABLE = (
     Api(66, "ListTransactions", "list_transactions", 2, 0),
     Api(74, "ListConfigResources", "list_config_resources", 1, 0),
     Api(75, "DescribeTopicPartitions", "describe_topic_partitions", 0, 0),
+    Api(88, "StreamsGroupHeartbeat", "streams_group_heartbeat", 0, 0),
+    Api(89, "StreamsGroupDescribe", "streams_group_describe", 0, 0),
 )
 
 APIS = {entry.key: entry for entry in _TABLE}
