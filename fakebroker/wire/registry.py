@@ -91,6 +91,8 @@ _TABLE = (
     Api(85, "WriteShareGroupState", "write_share_group_state", 1, 0),
     Api(86, "DeleteShareGroupState", "delete_share_group_state", 0, 0),
     Api(87, "ReadShareGroupStateSummary", "read_share_group_state_summary", 1, 0),
+    Api(88, "StreamsGroupHeartbeat", "streams_group_heartbeat", 0, 0),
+    Api(89, "StreamsGroupDescribe", "streams_group_describe", 0, 0),
     Api(90, "DescribeShareGroupOffsets", "describe_share_group_offsets", 1, 0),
     Api(91, "AlterShareGroupOffsets", "alter_share_group_offsets", 0, 0),
     Api(92, "DeleteShareGroupOffsets", "delete_share_group_offsets", 0, 0),
