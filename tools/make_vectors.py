@@ -60,7 +60,7 @@ class Maker:
 
     def number(self, kind: str) -> int:
         if self.case == "full":
-            return self.serial
+            return self.serial % 2 ** (BITS[kind] - 1)
         unsigned = kind.startswith("u")
         return (
             2 ** BITS[kind] - 1
