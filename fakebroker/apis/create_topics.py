@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping
 from typing import NamedTuple
 
 from fakebroker.apis.call import Call, Steps
-from fakebroker.apis.pace import Pace
+from fakebroker.core.pace import Pace
 from fakebroker.core.topic_config import TopicConfig
 from fakebroker.core.topic_rules import LARGEST_CHANGE, check_total, too_large_change
 from fakebroker.core.topics import Topic

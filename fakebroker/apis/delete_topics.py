@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from fakebroker.apis.call import Call, Steps
-from fakebroker.apis.pace import Pace
+from fakebroker.core.pace import Pace
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, shown
 from fakebroker.schema import ZERO_UUID

@@ -6,8 +6,8 @@ Kafka 4 serves v1 on. The documentation is this project's own.
 """
 
 from fakebroker.apis.call import Call, Steps
-from fakebroker.apis.pace import Pace
 from fakebroker.core.config_resources import RESOURCE_TYPES, ConfigEntry, resource
+from fakebroker.core.pace import Pace
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.settings import Source
 from fakebroker.wire.messages.describe_configs import (

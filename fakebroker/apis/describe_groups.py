@@ -7,9 +7,9 @@ MOCK: groups are answered in request order, members in the order in which they j
 """
 
 from fakebroker.apis.call import Call, Steps
-from fakebroker.apis.pace import Pace
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.states import State
+from fakebroker.core.pace import Pace
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.describe_groups import (
     DescribedGroup,

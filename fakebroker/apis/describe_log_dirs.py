@@ -10,7 +10,7 @@ nothing is compressed away: sizes are what Kafka would have on disk.
 from collections.abc import Iterator, Sequence
 
 from fakebroker.apis.call import Call, Steps
-from fakebroker.apis.pace import Pace
+from fakebroker.core.pace import Pace
 from fakebroker.core.topics import Topic
 from fakebroker.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,

@@ -1,7 +1,7 @@
 """DescribeTransactions, key 65, v0: what the coordinator knows of transactional ids (KIP-664, DX-1, DX-2)."""
 
 from fakebroker.apis.call import Call, Steps
-from fakebroker.apis.pace import Pace
+from fakebroker.core.pace import Pace
 from fakebroker.core.transactions.states import TransactionState as State
 from fakebroker.core.transactions.transaction import Transaction
 from fakebroker.errors import ErrorCode, KafkaError

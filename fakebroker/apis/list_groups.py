@@ -6,8 +6,8 @@ MOCK: groups are listed by partition, then in the order in which they were made 
 """
 
 from fakebroker.apis.call import Call, Steps
-from fakebroker.apis.pace import Pace
 from fakebroker.core.groups.group import Group
+from fakebroker.core.pace import Pace
 from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 

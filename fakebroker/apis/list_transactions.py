@@ -9,8 +9,8 @@ MOCK: ids are listed by partition, then in the order in which they became known;
 from collections.abc import Callable
 
 from fakebroker.apis.call import Call, Steps
-from fakebroker.apis.pace import Pace
-from fakebroker.apis.re2_pattern import InvalidPattern, Pattern, compile_pattern
+from fakebroker.core.pace import Pace
+from fakebroker.core.re2.pattern import InvalidPattern, Pattern, compile_pattern
 from fakebroker.core.transactions.states import TransactionState as State
 from fakebroker.core.transactions.transaction import Transaction
 from fakebroker.errors import ErrorCode

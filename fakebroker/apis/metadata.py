@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from fakebroker.apis import operations
 from fakebroker.apis.call import Call, Steps
-from fakebroker.apis.pace import Pace
+from fakebroker.core.pace import Pace
 from fakebroker.core.topic_rules import check_name
 from fakebroker.core.topics import INTERNAL_TOPICS, Partition, Topic
 from fakebroker.errors import ErrorCode, KafkaError

@@ -8,10 +8,10 @@ was found for a set of states is remembered, so that most characters cost one lo
 from collections.abc import Generator
 from typing import Final, NamedTuple
 
-from fakebroker.apis.pace import Pace
-from fakebroker.apis.re2_characters import Characters
-from fakebroker.apis.re2_program import Program, assemble
-from fakebroker.apis.re2_syntax import InvalidPattern, Place, parse
+from fakebroker.core.pace import Pace
+from fakebroker.core.re2.characters import Characters
+from fakebroker.core.re2.program import Program, assemble
+from fakebroker.core.re2.syntax import InvalidPattern, Place, parse
 
 __all__ = ["InvalidPattern", "Pattern", "compile_pattern"]
 

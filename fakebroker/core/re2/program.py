@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Final
 
-from fakebroker.apis.re2_characters import Characters
-from fakebroker.apis.re2_syntax import Choice, InvalidPattern, Node, Place, Repeat, Sequence
+from fakebroker.core.re2.characters import Characters
+from fakebroker.core.re2.syntax import Choice, InvalidPattern, Node, Place, Repeat, Sequence
 
 MOST_STATES: Final = 10_000
 

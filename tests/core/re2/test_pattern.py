@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.apis.pace import Pace
-from fakebroker.apis.re2_pattern import MOST_REMEMBERED, InvalidPattern, Pattern, compile_pattern
-from fakebroker.apis.re2_syntax import MOST_NESTED
+from fakebroker.core.pace import Pace
+from fakebroker.core.re2.pattern import MOST_REMEMBERED, InvalidPattern, Pattern, compile_pattern
+from fakebroker.core.re2.syntax import MOST_NESTED
 
 
 def steps_and_match(pattern: Pattern, text: str, states_per_step: int = 5_000) -> tuple[int, bool]:

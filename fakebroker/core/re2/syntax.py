@@ -8,7 +8,7 @@ import re
 from enum import Enum
 from typing import Final, NamedTuple
 
-from fakebroker.apis.re2_characters import CATEGORIES, PERL, POSIX, Characters, Test, between, of_category, without
+from fakebroker.core.re2.characters import CATEGORIES, PERL, POSIX, Characters, Test, between, of_category, without
 
 MOST_REPETITIONS: Final = 1000
 MOST_NESTED: Final = 100

@@ -1,0 +1,1 @@
+"""Regular expressions in the syntax of RE2, matched in a time that the pattern bounds."""
