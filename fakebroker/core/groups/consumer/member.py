@@ -24,8 +24,10 @@ class ClassicMetadata(NamedTuple):
 
 
 class MemberMetadata(NamedTuple):
-    """What a member told of itself. `topic_names` are sorted and have no duplicates; `classic` is None for a member of
-    the consumer protocol.
+    """What a member told of itself.
+
+    `topic_names` are sorted and have no duplicates; an empty `pattern` is none. `classic` is None for a member of the
+    consumer protocol.
     """
 
     instance_id: str | None = None
@@ -33,7 +35,7 @@ class MemberMetadata(NamedTuple):
     client_id: str = ""
     client_host: str = ""
     topic_names: tuple[str, ...] = ()
-    pattern: str | None = None
+    pattern: str = ""
     rebalance_timeout_ms: int = -1
     assignor: str | None = None
     classic: ClassicMetadata | None = None
@@ -43,7 +45,7 @@ class CurrentAssignment(NamedTuple):
     """What a member has: it may own `assigned`, and must give up `pending` (CGR-1)."""
 
     epoch: int = 0
-    previous_epoch: int = -1
+    previous_epoch: int = 0
     state: MemberState = MemberState.STABLE
     assigned: StampedPartitions = {}
     pending: StampedPartitions = {}
