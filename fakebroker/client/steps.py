@@ -12,7 +12,12 @@ from typing import Any
 
 from fakebroker.arguments import check_partitions, check_whole
 from fakebroker.client.admin_steps import AdminSteps
+from fakebroker.client.consumer_group_steps import ConsumerGroupSteps
+from fakebroker.client.group_admin_steps import GroupAdminSteps
+from fakebroker.client.group_membership import GroupMembership
 from fakebroker.client.requesting import Flow, Offsets, by_topic
+from fakebroker.client.share_group_steps import ShareGroupSteps
+from fakebroker.client.streams_group_steps import StreamsGroupSteps
 from fakebroker.client.transaction_steps import TransactionSteps
 from fakebroker.errors import ErrorCode, FakebrokerError, InvalidArgument
 from fakebroker.records.consumer_protocol import (
@@ -48,11 +53,19 @@ class Membership:
         return bool(self.member_id) and self.leader == self.member_id
 
 
-class ClientSteps(TransactionSteps, AdminSteps):
-    """One client on one connection. `versions` pins APIs to versions, e.g. {"JoinGroup": 4}."""
+class ClientSteps(
+    TransactionSteps, ConsumerGroupSteps, ShareGroupSteps, StreamsGroupSteps, AdminSteps, GroupAdminSteps
+):
+    """One client on one connection. `versions` pins APIs to versions, e.g. {"JoinGroup": 4}.
 
-    def __init__(self, client_id: str | None = "consumer", versions: Mapping[str, int] | None = None) -> None:
+    It is a member of at most one group: by `membership` of the classic protocol, by `group_membership` of another.
+    """
+
+    def __init__(
+        self, client_id: str | None = "consumer", versions: Mapping[str, int] | None = None, number: int = 0
+    ) -> None:
         super().__init__(client_id, versions)
+        self.number = number
         self.membership: Membership | None = None
 
     def join(
@@ -78,7 +91,7 @@ class ClientSteps(TransactionSteps, AdminSteps):
             protocol_type=protocol_type,
             protocols=[JoinGroupRequestProtocol(name=name, metadata=data) for name in protocols],
         )
-        self.membership = Membership(join_request)
+        self.membership, self.group_membership = Membership(join_request), None
         return (yield from self.rejoin())
 
     def rejoin(self) -> Flow[JoinGroupResponse]:
@@ -151,16 +164,7 @@ class ClientSteps(TransactionSteps, AdminSteps):
         ]
         if group_id is not None:
             return self.ask(OffsetCommitRequest(group_id=group_id, topics=topics))
-        membership = self._membership()
-        return self.ask(
-            OffsetCommitRequest(
-                group_id=membership.join_request.group_id,
-                generation_id_or_member_epoch=membership.generation_id,
-                member_id=membership.member_id,
-                group_instance_id=membership.join_request.group_instance_id,
-                topics=topics,
-            )
-        )
+        return self.ask(OffsetCommitRequest(**self._committer(), topics=topics))
 
     def committed(self, group_id: str, partitions: Sequence[tuple[str, int]] | None = None) -> Flow[Any]:
         """The OffsetFetch answer for these partitions, or for everything the group has committed.
@@ -189,6 +193,28 @@ class ClientSteps(TransactionSteps, AdminSteps):
             membership.leader = answer.leader
             membership.members = {member.member_id: member.metadata for member in answer.members}
         return answer
+
+    def _committer(self) -> dict[str, Any]:
+        """The fields of an OffsetCommit that say who commits: of a member of any kind of group."""
+        modern = self.group_membership
+        if modern is not None:
+            return {
+                "group_id": modern.group_id,
+                "generation_id_or_member_epoch": modern.member_epoch,
+                "member_id": modern.member_id,
+                "group_instance_id": modern.instance_id,
+            }
+        membership = self._membership()
+        return {
+            "group_id": membership.join_request.group_id,
+            "generation_id_or_member_epoch": membership.generation_id,
+            "member_id": membership.member_id,
+            "group_instance_id": membership.join_request.group_instance_id,
+        }
+
+    def _membership_from(self, kind: str, group_id: str, member_id: str | None) -> GroupMembership:
+        self.membership = None
+        return super()._membership_from(kind, group_id, member_id)
 
     def _membership(self) -> Membership:
         if self.membership is None:

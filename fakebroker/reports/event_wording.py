@@ -1,17 +1,22 @@
 """Events in words, for the log of `--verbose` and the story of a failed test."""
 
+from enum import StrEnum
 from typing import Any
 
 from fakebroker.core.dates import date_text
 from fakebroker.core.events import (
+    AssignmentComputed,
     ClockMoved,
     CoordinatorMoved,
     FaultHit,
+    GroupEpochBumped,
+    MemberTransition,
     NodeChanged,
     OffsetsExpired,
     TransactionTransition,
     Transition,
 )
+from fakebroker.core.groups.classic.states import State
 from fakebroker.engine.journal import Connected, Disconnected, Event, InternalError, Peer
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.journal.schema import kind_name
@@ -22,9 +27,8 @@ SHOWN_EXPIRED = 5
 def event_text(event: Event) -> str:
     """An event on one line; one that has no words of its own is told by its name and fields."""
     match event:
-        case Transition():
-            what = f"{printable(event.group_id)}: {event.before} -> {event.after}, generation {event.generation}"
-            return f"{what} ({printable(event.reason, LINE_CHARACTERS)})"
+        case Transition() | GroupEpochBumped() | AssignmentComputed() | MemberTransition():
+            return f"{printable(event.group_id)}: {_group_text(event)}"
         case TransactionTransition():
             return _transaction_text(event)
         case OffsetsExpired():
@@ -48,6 +52,27 @@ def event_text(event: Event) -> str:
             return f"internal error of the broker: {event.error}: {printable(event.message, LINE_CHARACTERS)}"
         case _:
             return _plain(event)
+
+
+def epoch_text(event: Transition) -> str:
+    """The generation of a classic group, or the group epoch of one of another kind, whose states are others."""
+    is_modern = isinstance(event.before, StrEnum) and not isinstance(event.before, State)
+    return f"{'epoch' if is_modern else 'generation'} {event.generation}"
+
+
+def _group_text(event: Transition | GroupEpochBumped | AssignmentComputed | MemberTransition) -> str:
+    match event:
+        case Transition():
+            what = f"{event.before} -> {event.after}, {epoch_text(event)}"
+        case GroupEpochBumped():
+            what = f"group epoch {event.epoch}"
+        case AssignmentComputed():
+            members = "1 member" if event.members == 1 else f"{event.members} members"
+            return f"assignment of epoch {event.epoch} computed for {members} by {printable(event.assignor)}"
+        case MemberTransition():
+            states = event.after if event.before == event.after else f"{event.before} -> {event.after}"
+            what = f"member {printable(event.member_id)}: {states}, epoch {event.epoch}"
+    return f"{what} ({printable(event.reason, LINE_CHARACTERS)})"
 
 
 def _transaction_text(event: TransactionTransition) -> str:

@@ -12,6 +12,7 @@ The same over TCP and in the simulator: what differs is the driver.
 """
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
@@ -35,6 +36,7 @@ class ScriptedClients:
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
         self._steps: list[PendingStep[Any]] = []
+        self._of_client_id: Counter[str | None] = Counter()
 
     def client(
         self, client_id: str | None, versions: Mapping[str, int] | None = None, address: Address | None = None
@@ -51,6 +53,11 @@ class ScriptedClients:
                 raise InvalidArgument("versions", versions, f"versions: there is no API {name!r}; {hint}")
             check_whole("versions", version, 0)
         return ScriptedClient(self, client_id, versions, address)
+
+    def number_of(self, client_id: str | None) -> int:
+        """A number for one more client of this client id, so that each makes member ids of its own."""
+        self._of_client_id[client_id] += 1
+        return self._of_client_id[client_id] - 1
 
     def close(self) -> None:
         """Close every client's connection."""
@@ -142,7 +149,7 @@ class ScriptedClient:
         address: Address | None = None,
     ) -> None:
         self.clients = clients
-        self.steps = ClientSteps(client_id, versions)
+        self.steps = ClientSteps(client_id, versions, clients.number_of(client_id))
         clients.driver.open(self.steps.connection, address)
 
     join = _blocking(ClientSteps.join)
@@ -150,6 +157,20 @@ class ScriptedClient:
     sync = _blocking(ClientSteps.sync)
     heartbeat = _blocking(ClientSteps.heartbeat)
     leave = _blocking(ClientSteps.leave)
+    join_consumer_group = _blocking(ClientSteps.join_consumer_group)
+    consumer_group_heartbeat = _blocking(ClientSteps.consumer_group_heartbeat)
+    reconcile = _blocking(ClientSteps.reconcile)
+    leave_consumer_group = _blocking(ClientSteps.leave_consumer_group)
+    join_share_group = _blocking(ClientSteps.join_share_group)
+    share_group_heartbeat = _blocking(ClientSteps.share_group_heartbeat)
+    leave_share_group = _blocking(ClientSteps.leave_share_group)
+    share_fetch = _blocking(ClientSteps.share_fetch)
+    share_acknowledge = _blocking(ClientSteps.share_acknowledge)
+    close_share_session = _blocking(ClientSteps.close_share_session)
+    join_streams_group = _blocking(ClientSteps.join_streams_group)
+    streams_group_heartbeat = _blocking(ClientSteps.streams_group_heartbeat)
+    reconcile_tasks = _blocking(ClientSteps.reconcile_tasks)
+    leave_streams_group = _blocking(ClientSteps.leave_streams_group)
     commit = _blocking(ClientSteps.commit)
     committed = _blocking(ClientSteps.committed)
     produce = _blocking(ClientSteps.produce)
@@ -171,6 +192,12 @@ class ScriptedClient:
     delete_records = _blocking(ClientSteps.delete_records)
     find_coordinator = _blocking(ClientSteps.find_coordinator)
     describe_group = _blocking(ClientSteps.describe_group)
+    describe_consumer_group = _blocking(ClientSteps.describe_consumer_group)
+    describe_share_group = _blocking(ClientSteps.describe_share_group)
+    describe_streams_group = _blocking(ClientSteps.describe_streams_group)
+    share_group_offsets = _blocking(ClientSteps.share_group_offsets)
+    alter_share_group_offsets = _blocking(ClientSteps.alter_share_group_offsets)
+    delete_share_group_offsets = _blocking(ClientSteps.delete_share_group_offsets)
     list_groups = _blocking(ClientSteps.list_groups)
     delete_group = _blocking(ClientSteps.delete_group)
     delete_offsets = _blocking(ClientSteps.delete_offsets)
@@ -210,17 +237,34 @@ class ScriptedClient:
     @property
     def member_id(self) -> str:
         """The member id, "" while it has none."""
-        return self.steps.membership.member_id if self.steps.membership else ""
+        member = self.steps.membership or self.steps.group_membership
+        return member.member_id if member else ""
 
     @property
     def generation_id(self) -> int:
-        """The generation it is in, -1 while it is in none."""
+        """The generation of a classic group that it is in, -1 while it is in none."""
         return self.steps.membership.generation_id if self.steps.membership else -1
+
+    @property
+    def member_epoch(self) -> int:
+        """Its epoch in a consumer, share or streams group, -1 while it is in none."""
+        return self.steps.group_membership.member_epoch if self.steps.group_membership else -1
 
     @property
     def assignment(self) -> dict[str, list[int]]:
         """The partitions it was assigned, by topic."""
-        return self.steps.membership.assignment if self.steps.membership else {}
+        member = self.steps.membership or self.steps.group_membership
+        return member.assignment if member else {}
+
+    @property
+    def active_tasks(self) -> dict[str, list[int]]:
+        """The active tasks it was assigned in a streams group: partitions by subtopology."""
+        return self.steps.group_membership.active_tasks if self.steps.group_membership else {}
+
+    @property
+    def standby_tasks(self) -> dict[str, list[int]]:
+        """The standby tasks it was assigned in a streams group: partitions by subtopology."""
+        return self.steps.group_membership.standby_tasks if self.steps.group_membership else {}
 
     @property
     def is_leader(self) -> bool:

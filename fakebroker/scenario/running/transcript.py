@@ -19,7 +19,15 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from fakebroker.core.events import FaultHit, OffsetsExpired, TransactionTransition, Transition
+from fakebroker.core.events import (
+    AssignmentComputed,
+    FaultHit,
+    GroupEpochBumped,
+    MemberTransition,
+    OffsetsExpired,
+    TransactionTransition,
+    Transition,
+)
 from fakebroker.engine.journal import UNTOLD
 from fakebroker.engine.printable import printable
 from fakebroker.errors import ScenarioFailed
@@ -283,7 +291,7 @@ def _place_text(place: Place, file: str) -> str:
 
 def _event_text(event: Any) -> str:
     match event:
-        case Transition() | OffsetsExpired():
+        case Transition() | OffsetsExpired() | GroupEpochBumped() | AssignmentComputed() | MemberTransition():
             return f"group {event_text(event)}"
         case TransactionTransition():
             return f"transaction {event_text(event)}"
