@@ -1,8 +1,11 @@
 """Java programs of the tests: our stories (tests/clients/java) and Kafka's own, as processes that a test can kill."""
 
+import os
 import shutil
 import subprocess
+import tempfile
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +23,37 @@ def needs_jars(jar: str, what: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(shutil.which("java") is None or not list(JARS.glob(f"{jar}-*.jar")), reason=reason)
 
 
+def java_command(program: str, log_level: str = "warn") -> list[str]:
+    """The beginning of a command line that runs a program, to which its arguments are added.
+
+    Args:
+        program: A file of tests/clients/java, which is compiled first if it has changed, or a class of the jars.
+        log_level: What the program logs at least, on its standard error: "warn", or "off" for nothing.
+    """
+    path = f"{JARS}/*"
+    if program.endswith(".java"):
+        path, program = f"{_compiled(SOURCES / program)}{os.pathsep}{path}", program.removesuffix(".java")
+    options = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m"]
+    return ["java", *options, f"-Dorg.slf4j.simpleLogger.defaultLogLevel={log_level}", "-cp", path, program]
+
+
+def _compiled(source: Path) -> Path:
+    """The folder with the classes of a program: compiled once, because that costs more than most programs do."""
+    content = zlib.crc32(source.read_bytes())
+    folder = JARS.parent / "classes" / f"{source.stem}-{content:08x}"
+    if not folder.exists():
+        folder.parent.mkdir(exist_ok=True)
+        made = Path(tempfile.mkdtemp(dir=folder.parent))
+        compiler = ["javac", "-d", str(made), "-cp", f"{JARS}/*", str(source)]
+        done = subprocess.run(compiler, capture_output=True, text=True, timeout=TIMEOUT_S)
+        assert done.returncode == 0, done.stderr
+        try:
+            made.rename(folder)
+        except OSError:  # another process of the tests was faster
+            shutil.rmtree(made)
+    return folder
+
+
 class JavaProgram:
     """A program that runs until `end` or `kill`. What it prints goes to `log`.
 
@@ -31,11 +65,10 @@ class JavaProgram:
 
     def __init__(self, program: str, arguments: list[str], log: Path) -> None:
         self.program, self.log = program, log
-        name = str(SOURCES / program) if program.endswith(".java") else program
-        command = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m"]
-        command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", f"{JARS}/*", name, *arguments]
         with log.open("wb") as output:
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output)
+            self.process = subprocess.Popen(
+                [*java_command(program), *arguments], stdin=subprocess.PIPE, stdout=output, stderr=output
+            )
 
     @property
     def printed(self) -> str:
