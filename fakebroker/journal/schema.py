@@ -133,7 +133,7 @@ MEANINGS = {
     "leader_epoch": "the leader epoch committed beside the offset, -1 without one",
     "metadata": "the text committed beside the offset",
     "member_id": "the member; of a commit the one that committed, empty without one",
-    "generation": "the generation of a classic group, the group epoch of others, -1 without one; of a commit the member's",
+    "generation": "a classic group's generation, another's group epoch, -1 without one; of a commit the member's",
     "epoch": "the group epoch; of a member its member epoch",
     "assignor": "the assignor that computed the assignment",
     "base_offset": "the offset of the first record",

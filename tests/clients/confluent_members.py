@@ -1,4 +1,6 @@
-"""Group members of confluent-kafka that do what they are told: see tests/clients/java/Members.java for commands and events.
+"""Group members of confluent-kafka that do what they are told.
+
+Commands and events are those of tests/clients/java/Members.java.
 
 python -m tests.clients.confluent_members HOST:PORT
 """
