@@ -20,11 +20,12 @@ from fakebroker.core.groups.modern.config import group_config_int
 from fakebroker.core.groups.modern.heartbeats import GroupsHost
 from fakebroker.core.groups.modern.member_table import MemberTable
 from fakebroker.core.groups.modern.modern_group import ModernGroup
-from fakebroker.errors import ErrorCode
+from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.records.group_records import GroupRecord
 
 _FIRST_EPOCH = 1  # of a group that nobody has subscribed to anything in (CGH-10)
+_RETRY_MS = 500  # after which a timer tries again what could not be stored
 
 
 class ConsumerGroup(ModernGroup):
@@ -238,17 +239,27 @@ class ConsumerGroup(ModernGroup):
 
     def on_session_timeout(self, member_id: str, now: Instant) -> None:
         """The member was silent for too long: it is removed as if it had left (CGT-2)."""
-        from fakebroker.core.groups.consumer.leaving import remove_members
-
-        remove_members(self, [member_id], now, f"member {member_id} timed out")
+        if not self._remove(member_id, now, f"member {member_id} timed out"):
+            self.restart_session(member_id, _RETRY_MS, now)
 
     def _on_rebalance_timeout(self, member_id: str, epoch: int, now: Instant) -> None:
         """The member did not give up its partitions in time: it is removed, unless it got on meanwhile (CGT-3)."""
+        member = self.members.get(member_id)
+        if member is None or member.epoch != epoch:
+            return
+        if not self._remove(member_id, now, f"member {member_id} did not give up its partitions in time"):
+            again = partial(self._on_rebalance_timeout, member_id, epoch)
+            self.start_rebalance_timer(member_id, _RETRY_MS, again, now)
+
+    def _remove(self, member_id: str, now: Instant, reason: str) -> bool:
+        """Remove a member because of a timer. Returns False if that cannot be stored now."""
         from fakebroker.core.groups.consumer.leaving import remove_members
 
-        member = self.members.get(member_id)
-        if member is not None and member.epoch == epoch:
-            remove_members(self, [member_id], now, f"member {member_id} did not give up its partitions in time")
+        try:
+            remove_members(self, [member_id], now, reason)
+        except KafkaError:
+            return False
+        return True
 
     # -- offsets -------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ from fakebroker.core.groups.consumer.member import ConsumerMember
 from fakebroker.core.groups.consumer.messages import STATIC_LEAVE_EPOCH, HeartbeatAnswer, HeartbeatRequest
 from fakebroker.core.groups.consumer.static_members import away, check_holder
 from fakebroker.core.groups.modern.heartbeats import GroupsHost, group_for_heartbeat, unknown_member
-from fakebroker.errors import KafkaError
 from fakebroker.instant import Instant
 
 
@@ -43,11 +42,3 @@ def remove_members(group: ConsumerGroup, member_ids: Sequence[str], now: Instant
     step.remove(member_ids)
     step.bump_if_needed(is_needed=True)
     step.write(reason)
-
-
-def remove_silent_member(group: ConsumerGroup, member_id: str, timeout_ms: int, now: Instant, reason: str) -> None:
-    """As `remove_members`, for a timer: if it cannot be stored now, the timer tries again `timeout_ms` later."""
-    try:
-        remove_members(group, [member_id], now, reason)
-    except KafkaError:
-        group.restart_session(member_id, timeout_ms, now)
