@@ -126,6 +126,12 @@ class Group(ABC):
     def restart_session_of(self, member_id: str, now: Instant) -> None:  # noqa: B027 - most kinds do nothing
         """An OffsetCommit of the member was accepted; only a classic member's session begins anew (TM-1, CGT-1)."""
 
+    # -- what a test does ----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def evict(self, member_id: str, now: Instant) -> None:
+        """Remove a member as if its session had timed out now. Raises KeyError if there is none."""
+
     # -- the end -------------------------------------------------------------------------------------------------------
 
     @abstractmethod
