@@ -1,17 +1,14 @@
-"""A member of a consumer group: what it told of itself, what it has, and its timers.
+"""A member of a consumer group: what it told of itself, and what it has.
 
 The two values are what the member's two records say (types 5 and 8), so that a step compares values, and writes a
 record when they differ. Kafka: `ConsumerGroupMember`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from fakebroker.core.deadlines import Deadline
 from fakebroker.core.groups.consumer.messages import STATIC_LEAVE_EPOCH
 from fakebroker.core.groups.consumer.states import MemberState
-from fakebroker.instant import Instant
 
 StampedPartitions = Mapping[bytes, Mapping[int, int]]  # topic id -> partition -> epoch at which it was assigned (CGR-5)
 
@@ -40,6 +37,10 @@ class MemberMetadata(NamedTuple):
     assignor: str | None = None
     classic: ClassicMetadata | None = None
 
+    def subscribes_as(self, other: "MemberMetadata") -> bool:
+        """Whether both name the same topics and have the same pattern."""
+        return self.topic_names == other.topic_names and self.pattern == other.pattern
+
 
 class CurrentAssignment(NamedTuple):
     """What a member has: it may own `assigned`, and must give up `pending` (CGR-1)."""
@@ -49,6 +50,11 @@ class CurrentAssignment(NamedTuple):
     state: MemberState = MemberState.STABLE
     assigned: StampedPartitions = {}
     pending: StampedPartitions = {}
+
+    @property
+    def is_away(self) -> bool:
+        """Whether it is that of a static member that left and may come back (CGS-2)."""
+        return self.epoch == STATIC_LEAVE_EPOCH
 
     def is_reconciled_to(self, assignment_epoch: int) -> bool:
         """Whether the member has all that the target assignment of that epoch gives it."""
@@ -62,23 +68,12 @@ class CurrentAssignment(NamedTuple):
                     yield topic_id, partition
 
 
-class ConsumerMember:
-    """One member. `session` removes it when it is silent (CGT-1), `rebalance` when it keeps what it must give up."""
+class ConsumerMember(NamedTuple):
+    """One member; a group keeps another value whenever one of its records is replayed."""
 
-    __slots__ = ("current", "member_id", "metadata", "rebalance", "session")
-
-    def __init__(
-        self,
-        member_id: str,
-        on_session_timeout: "Callable[[ConsumerMember, Instant], None]",
-        on_rebalance_timeout: "Callable[[ConsumerMember, Instant], None]",
-    ) -> None:
-        """A member that has told and has nothing; timers are not armed, and call what is given with the member."""
-        self.member_id = member_id
-        self.metadata = MemberMetadata()
-        self.current = CurrentAssignment()
-        self.session = Deadline(partial(on_session_timeout, self), self)
-        self.rebalance = Deadline(partial(on_rebalance_timeout, self), self)
+    member_id: str
+    metadata: MemberMetadata = MemberMetadata()
+    current: CurrentAssignment = CurrentAssignment()
 
     @property
     def epoch(self) -> int:
@@ -94,16 +89,3 @@ class ConsumerMember:
     def is_classic(self) -> bool:
         """Whether it came with JoinGroup."""
         return self.metadata.classic is not None
-
-    @property
-    def is_away(self) -> bool:
-        """Whether it is a static member that left and may come back (CGS-2)."""
-        return self.current.epoch == STATIC_LEAVE_EPOCH
-
-    def end(self) -> None:
-        """It is no member any more: its timers go."""
-        self.session.end()
-        self.rebalance.end()
-
-    def __repr__(self) -> str:
-        return f"<consumer member {self.member_id}>"

@@ -4,6 +4,10 @@ Kafka: `ConsumerGroup.ConsumerGroupState` and `MemberState`. What a member does 
 """
 
 from enum import Enum, IntEnum, StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fakebroker.core.groups.consumer.member import CurrentAssignment
 
 
 class GroupState(StrEnum):
@@ -22,11 +26,6 @@ class MemberState(IntEnum):
     STABLE = 0
     UNREVOKED_PARTITIONS = 1
     UNRELEASED_PARTITIONS = 2
-
-    @property
-    def text(self) -> str:
-        """The name that events and views tell, such as "UnrevokedPartitions"."""
-        return _TEXTS[self]
 
 
 _TEXTS = {
@@ -49,3 +48,13 @@ NEXT_STATE: dict[Step, MemberState] = {
     Step.WAIT: MemberState.UNRELEASED_PARTITIONS,
     Step.REACH: MemberState.STABLE,
 }
+
+ABSENT = "Absent"  # what events say of one who is no member (yet, or any more)
+AWAY = "Away"  # and of a static member that left and may come back
+
+
+def member_state_text(current: "CurrentAssignment | None") -> str:
+    """A member's state as events and views tell it, e.g. "UnrevokedPartitions"; None is no member."""
+    if current is None:
+        return ABSENT
+    return AWAY if current.is_away else _TEXTS[current.state]

@@ -1,0 +1,294 @@
+"""One step of a consumer group: what a request or a timer makes of it, as records, before anything is applied.
+
+A step looks at the group as it is and at what it has itself put into records; the group changes when the records are
+written, all at once. The order of the methods is that of a heartbeat (CGE-1). JoinGroup of a classic member takes the
+same steps. Kafka: the second half of `GroupMetadataManager.consumerGroupHeartbeat`, `TargetAssignmentBuilder`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from fakebroker.core.events import AssignmentComputed, MemberTransition
+from fakebroker.core.groups.consumer import records
+from fakebroker.core.groups.consumer.assignors import ASSIGNORS, preferred_assignor
+from fakebroker.core.groups.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata
+from fakebroker.core.groups.consumer.messages import LEAVE_EPOCH, TopicPartitions
+from fakebroker.core.groups.consumer.patterns import check_pattern
+from fakebroker.core.groups.consumer.reconciliation import Goal, reconcile
+from fakebroker.core.groups.consumer.states import member_state_text
+from fakebroker.core.groups.modern.assignments import (
+    Assignment,
+    AssignorGroup,
+    AssignorMember,
+    is_homogeneous,
+    members_in_order,
+    same_partitions,
+    topic_ids_of,
+)
+from fakebroker.core.groups.modern.config import group_config_int
+from fakebroker.core.groups.modern.heartbeats import is_target_due, metadata_may_have_changed, write_step
+from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
+from fakebroker.instant import Instant
+
+if TYPE_CHECKING:
+    from fakebroker.core.groups.consumer.consumer_group import ConsumerGroup
+    from fakebroker.records.group_records import GroupRecord
+    from fakebroker.records.offsets_topic import GroupEntry
+
+
+class GroupStep:
+    """The records of one step, and the group as it will be.
+
+    Attributes:
+        records: the records so far, in the order in which they will be written.
+        group_epoch: the group epoch after the step.
+        members: the members that the step changes, as they will be; None: removed.
+    """
+
+    def __init__(self, group: "ConsumerGroup", now: Instant, first: "Iterable[GroupRecord | GroupEntry]" = ()) -> None:
+        """A step of `group` as it is now. `first` are records that come before its own, such as those that make the
+        group out of a classic one; `group` is as they leave it.
+        """
+        self.group = group
+        self.now = now
+        self.records: list[GroupRecord | GroupEntry] = list(first)
+        self.group_epoch = group.group_epoch
+        self.members: dict[str, ConsumerMember | None] = {}
+        self._metadata_hash = group.metadata_hash
+        self._subscriptions = group.subscriptions
+        self._patterns = group.patterns
+        self._targets: dict[str, Assignment] = {}  # those that the step computes or moves
+        self._replaced: str | None = None
+        self._reconciled: list[str] = []  # members whose current assignment the step changes
+        self._assignment_epoch = group.assignment_epoch
+        self._computed: AssignmentComputed | None = None
+
+    # -- members -------------------------------------------------------------------------------------------------------
+
+    def member(self, member_id: str) -> ConsumerMember | None:
+        """A member as it will be, None if it is or will be none."""
+        if member_id in self.members:
+            return self.members[member_id]
+        return self.group.members.get(member_id)
+
+    def expect(self, member_id: str) -> ConsumerMember:
+        """A member as it will be, which it is or will be."""
+        member = self.member(member_id)
+        assert member is not None
+        return member
+
+    def tell(self, member_id: str, metadata: MemberMetadata) -> bool:
+        """A member, which may be new, tells this of itself. Returns whether the group epoch has to be bumped for it.
+
+        Other topic names are a reason, what else it tells is not (CGE-2, CGE-3, CGE-5); a pattern is one if it is
+        resolved already or was given up (CGX-5). Raises KafkaError INVALID_REGULAR_EXPRESSION.
+        """
+        before = self.member(member_id)
+        old = MemberMetadata() if before is None else before.metadata
+        member = ConsumerMember(member_id) if before is None else before
+        if before is None or metadata != old:
+            self.members[member_id] = member._replace(metadata=metadata)
+            self.records.append(records.member_record(self.group.group_id, member_id, metadata))
+        bumps_for_pattern = metadata.pattern != old.pattern and self._change_pattern(old.pattern, metadata.pattern)
+        self._subscribe(None if before is None else old, metadata)
+        return metadata.topic_names != old.topic_names or bumps_for_pattern
+
+    def replace_static(self, holder: ConsumerMember, member_id: str, epoch: int) -> None:
+        """Give what a static member told and has to `member_id`, which may be its own id (CGS-3).
+
+        The new one begins at `epoch`.
+        """
+        group_id = self.group.group_id
+        current = holder.current._replace(epoch=epoch, previous_epoch=0)
+        target = self.group.target_of(holder.member_id)
+        self.records += records.member_tombstones(group_id, holder.member_id)
+        self.records.append(records.member_record(group_id, member_id, holder.metadata))
+        self.records.append(records.target_record(group_id, member_id, target))
+        self.records.append(records.current_record(group_id, member_id, current))
+        if member_id != holder.member_id:
+            self._replaced = holder.member_id
+            self.members[holder.member_id] = None
+        self.members[member_id] = ConsumerMember(member_id, holder.metadata, current)
+        self._reconciled.append(member_id)
+        self._targets[member_id] = target
+
+    def remove(self, member_ids: Sequence[str]) -> None:
+        """Remove members, and what is stored of patterns that nobody else has (CGB-2). The epoch is not bumped yet."""
+        for member_id in member_ids:
+            self.records += records.member_tombstones(self.group.group_id, member_id)
+            self._subscribe(self.group.members[member_id].metadata, None)
+            self.members[member_id] = None
+        for pattern in self.group.subscriptions.patterns:
+            if pattern not in self._subscriptions.patterns:
+                self._drop_pattern(pattern)
+
+    def _change_pattern(self, old: str, new: str) -> bool:
+        """A member has another pattern; "" is none. Returns whether the group epoch has to be bumped for it."""
+        if new and new not in self._subscriptions.patterns:
+            check_pattern(new)
+        if old and self._subscriptions.patterns.get(old) == 1:
+            self._drop_pattern(old)
+        return new in self.group.patterns if new else old in self.group.patterns
+
+    def _drop_pattern(self, pattern: str) -> None:
+        if pattern in self._patterns:
+            self.records.append(records.pattern_record(self.group.group_id, pattern, None))
+            self._patterns = {name: resolved for name, resolved in self._patterns.items() if name != pattern}
+
+    def _subscribe(self, before: MemberMetadata | None, after: MemberMetadata | None) -> None:
+        if self._subscriptions is self.group.subscriptions:
+            self._subscriptions = self._subscriptions.copy()
+        self._subscriptions.replace(before, after)
+
+    # -- epochs --------------------------------------------------------------------------------------------------------
+
+    def bump_if_needed(self, *, is_needed: bool) -> None:
+        """Bump the group epoch if it `is_needed`, or if the topics that members read are not what they were (CGE-4)."""
+        if not is_needed and not metadata_may_have_changed(self.group):
+            return
+        metadata_hash = metadata_hash_of(self._subscriptions.topics(self._patterns), self.group.host.topics)
+        if is_needed or metadata_hash != self._metadata_hash:
+            self.group_epoch += 1
+            self._metadata_hash = metadata_hash
+            self.records.append(records.epoch_record(self.group.group_id, self.group_epoch, metadata_hash))
+
+    def update_target(self, joined: str, *, is_due: bool = False) -> None:
+        """Compute the target assignment if one is due (CGE-10), for the group as it will be.
+
+        `joined` is the member of the request, which may be new; with `is_due` the assignment interval does not matter.
+        """
+        interval_ms = (
+            0 if is_due else group_config_int(self.group.host, self.group.group_id, "consumer.assignment.interval.ms")
+        )
+        if not is_target_due(self.group, self.group_epoch, interval_ms, self.now):
+            return
+        spec, assignor = self._assignor_group(joined)
+        computed = ASSIGNORS[assignor](spec)
+        for member_id, member in spec.members.items():
+            target = computed[member_id]
+            if not self._has_target(member_id) or not same_partitions(target, member.previous):
+                self._targets[member_id] = target
+                self.records.append(records.target_record(self.group.group_id, member_id, target))
+        self._assignment_epoch = self.group_epoch
+        self.records.append(records.target_metadata_record(self.group.group_id, self.group_epoch, self.now.wall_ms))
+        self._computed = AssignmentComputed(self.group.group_id, self.group_epoch, assignor, len(spec.members))
+
+    def _assignor_group(self, joined: str) -> tuple[AssignorGroup, str]:
+        """What the assignor is told, and which one it is."""
+        order = members_in_order(self.group.members.in_order(), joined, self._replaced)
+        members = {member_id: member for member_id in order if (member := self.member(member_id)) is not None}
+        topics = _TopicIds(self)
+        spec = AssignorGroup(
+            {
+                member_id: AssignorMember(topics.of(member.metadata), self._target_of(member_id), member.instance_id)
+                for member_id, member in members.items()
+            },
+            topics.partition_counts(),
+            is_homogeneous((member.metadata.topic_names, member.metadata.pattern) for member in members.values()),
+        )
+        named = (member.metadata.assignor for member in members.values())
+        return spec, preferred_assignor(named, self.group.host.settings.get_list("group.consumer.assignors"))
+
+    def _has_target(self, member_id: str) -> bool:
+        return member_id in self._targets or member_id in self.group.target
+
+    def _target_of(self, member_id: str) -> Assignment:
+        return self._targets[member_id] if member_id in self._targets else self.group.target_of(member_id)
+
+    # -- reconciliation ------------------------------------------------------------------------------------------------
+
+    def reconcile(self, member_id: str, owned: TopicPartitions | None, *, subscription_changed: bool) -> None:
+        """Let a member take its next step towards its target assignment (CGR)."""
+        member = self.expect(member_id)
+        if member.current.is_reconciled_to(self._assignment_epoch) and not subscription_changed:
+            return
+        goal = Goal(
+            self._assignment_epoch,
+            self._target_of(member_id),
+            frozenset(_TopicIds(self).of(member.metadata)),
+            lambda topic_id, partition: self._is_taken(topic_id, partition, member_id),
+            owned,
+            subscription_changed,
+        )
+        current = reconcile(member.current, goal)
+        if current != member.current:
+            self.set_current(member, current)
+
+    def set_current(self, member: ConsumerMember, current: CurrentAssignment) -> None:
+        """The member has this now."""
+        self.members[member.member_id] = member._replace(current=current)
+        self._reconciled.append(member.member_id)
+        self.records.append(records.current_record(self.group.group_id, member.member_id, current))
+
+    def _is_taken(self, topic_id: bytes, partition: int, member_id: str) -> bool:
+        owner = self.group.owners.get(topic_id, {}).get(partition)
+        return owner is not None and owner not in (member_id, self._replaced)
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def write(self, reason: str) -> "ConsumerGroup":
+        """Append and apply the records, start or stop rebalance timers; returns the group as it is stored.
+
+        `reason` is one English clause: what happened, e.g. "member a joined". Raises KafkaError if the append fails;
+        then nothing has changed.
+        """
+        if not self.records:
+            self.group.seen_changes = self.group.host.topics.changes
+            return self.group
+        before = {member_id: self.group.members.get(member_id) for member_id in self.members}
+        stored = write_step(self.group.host, self.group, self.records, self.now, reason)
+        stored.seen_changes = stored.host.topics.changes
+        if self._computed is not None:
+            stored.host.emit(self._computed)
+        for member_id, member in self.members.items():
+            self._tell_member(stored, before[member_id], member, member_id, reason)
+        for member_id in self._reconciled:
+            if (member := self.members[member_id]) is not None and not member.is_classic:
+                stored.watch_revocation(member, self.now)
+        return stored
+
+    def _tell_member(
+        self,
+        stored: "ConsumerGroup",
+        before: ConsumerMember | None,
+        after: ConsumerMember | None,
+        member_id: str,
+        reason: str,
+    ) -> None:
+        old, new = (None if each is None else each.current for each in (before, after))
+        states = member_state_text(old), member_state_text(new)
+        epoch = LEAVE_EPOCH if new is None else new.epoch
+        if states[0] != states[1] or (old is not None and old.epoch != epoch):
+            stored.host.emit(MemberTransition(stored.group_id, member_id, *states, epoch, reason))
+
+
+class _TopicIds:
+    """The topics that members subscribe to, by id; members that subscribe alike are looked up once."""
+
+    def __init__(self, step: GroupStep) -> None:
+        self._step = step
+        self._known: dict[tuple[tuple[str, ...], str], tuple[bytes, ...]] = {}
+
+    def of(self, metadata: MemberMetadata) -> tuple[bytes, ...]:
+        """The ids of the existing topics that a member subscribes to."""
+        key = metadata.topic_names, metadata.pattern
+        found = self._known.get(key)
+        if found is None:
+            resolved = self._step._patterns.get(metadata.pattern)
+            found = topic_ids_of(metadata.topic_names, self._topic_id, () if resolved is None else resolved.topics)
+            self._known[key] = found
+        return found
+
+    def partition_counts(self) -> Mapping[bytes, int]:
+        """The number of partitions of each topic that was asked for."""
+        topics = self._step.group.host.topics
+        counts: dict[bytes, int] = {}
+        for topic_ids in self._known.values():
+            for topic_id in topic_ids:
+                topic = topics.by_id(topic_id)
+                counts[topic_id] = 0 if topic is None else len(topic.partitions)
+        return counts
+
+    def _topic_id(self, name: str) -> bytes | None:
+        topic = self._step.group.host.topics.get(name)
+        return None if topic is None else topic.id

@@ -1,0 +1,155 @@
+"""ConsumerGroupHeartbeat: members join, tell what changed, and are told what they may own (CGH, CGE-1).
+
+Kafka: `GroupMetadataManager.consumerGroupHeartbeat`.
+"""
+
+from collections.abc import Mapping
+
+from fakebroker.core.groups.consumer.consumer_group import ConsumerGroup
+from fakebroker.core.groups.consumer.group_step import GroupStep
+from fakebroker.core.groups.consumer.leaving import leave
+from fakebroker.core.groups.consumer.member import ConsumerMember, MemberMetadata, StampedPartitions
+from fakebroker.core.groups.consumer.messages import (
+    LEAVE_EPOCH,
+    STATIC_LEAVE_EPOCH,
+    HeartbeatAnswer,
+    HeartbeatRequest,
+    TopicPartitions,
+)
+from fakebroker.core.groups.consumer.static_members import check_holder, check_released
+from fakebroker.core.groups.modern.config import group_config_int
+from fakebroker.core.groups.modern.heartbeats import (
+    JOIN_EPOCH,
+    GroupsHost,
+    check_epoch,
+    check_room,
+    group_for_heartbeat,
+    unknown_member,
+)
+from fakebroker.errors import KafkaError
+from fakebroker.instant import Instant
+from fakebroker.records.offsets_topic import GroupEntry
+
+
+def heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
+    """Answer a heartbeat whose fields are good; `host` coordinates the group."""
+    try:
+        if request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
+            return leave(host, request, now)
+        return _heartbeat(host, request, now)
+    except KafkaError as error:
+        return HeartbeatAnswer(error.code, error.message)
+
+
+def _heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
+    group = group_for_heartbeat(
+        host,
+        ConsumerGroup,
+        request.group_id,
+        now,
+        may_create=request.member_epoch == JOIN_EPOCH,
+        may_replace_classic=True,
+    )
+    is_member = request.member_id in group.members
+    max_size = host.settings.get_int("group.consumer.max.size")
+    check_room(group, len(group.members), max_size, is_member=is_member)
+    step = GroupStep(group, now, _tombstone_of_classic(host, group))
+    before = _member_before(step, request)
+    after = _advance(step, before, request)
+    stored = step.write(_reason(request, is_member=is_member))
+    stored.restart_session(after.member_id, stored.session_timeout_ms(after), now)
+    return HeartbeatAnswer(
+        member_id=after.member_id,
+        member_epoch=after.epoch,
+        heartbeat_interval_ms=group_config_int(host, group.group_id, "consumer.heartbeat.interval.ms"),
+        assignment=_assignment_for(before, after, request),
+    )
+
+
+def _tombstone_of_classic(host: GroupsHost, group: ConsumerGroup) -> list[GroupEntry]:
+    """What comes first if the group takes the place of an Empty classic one (CGH-13)."""
+    found = host.group(group.group_id)
+    return [] if found is None or found is group else [GroupEntry(group.group_id, None)]
+
+
+def _member_before(step: GroupStep, request: HeartbeatRequest) -> ConsumerMember:
+    """The member that sends the heartbeat as it was; one that joins has told and has nothing.
+
+    A static member that comes back has what it had (CGS-3). Raises KafkaError for one that may not go on.
+    """
+    group = step.group
+    if request.instance_id is not None:
+        holder = group.static_member(request.instance_id)
+        if request.member_epoch != JOIN_EPOCH:
+            member = check_holder(holder, request)
+            _check_epoch(member, request)
+            return member
+        if holder is not None:
+            check_released(holder, request)
+            step.replace_static(holder, request.member_id, JOIN_EPOCH)
+            return step.expect(request.member_id)
+    member_or_none = group.members.get(request.member_id)
+    if member_or_none is None:
+        if request.member_epoch != JOIN_EPOCH:
+            raise unknown_member(group, request.member_id)
+        return ConsumerMember(request.member_id)
+    _check_epoch(member_or_none, request)
+    return member_or_none
+
+
+def _check_epoch(member: ConsumerMember, request: HeartbeatRequest) -> None:
+    check_epoch(
+        request.member_epoch,
+        member.epoch,
+        member.current.previous_epoch,
+        lambda: request.owned is not None and _are_within(request.owned, member.current.assigned),
+    )
+
+
+def _are_within(owned: TopicPartitions, assigned: StampedPartitions) -> bool:
+    return all(
+        partition in assigned.get(topic_id, ()) for topic_id, partitions in owned.items() for partition in partitions
+    )
+
+
+def _advance(step: GroupStep, before: ConsumerMember, request: HeartbeatRequest) -> ConsumerMember:
+    """Everything between finding the member and writing, in Kafka's order (CGE-1); returns the member as it will be."""
+    metadata = metadata_after(before.metadata, request)
+    is_bump_needed = step.tell(request.member_id, metadata)
+    step.bump_if_needed(is_needed=is_bump_needed)
+    step.update_target(request.member_id)
+    step.reconcile(request.member_id, request.owned, subscription_changed=not metadata.subscribes_as(before.metadata))
+    return step.expect(request.member_id)
+
+
+def metadata_after(before: MemberMetadata, request: HeartbeatRequest) -> MemberMetadata:
+    """What a member told of itself so far, with what is in this heartbeat (CGH-11)."""
+
+    def latest(told: str | None, known: str | None) -> str | None:
+        return known if told is None else told
+
+    names, timeout_ms = request.topic_names, request.rebalance_timeout_ms
+    return MemberMetadata(
+        latest(request.instance_id, before.instance_id),
+        latest(request.rack_id, before.rack_id),
+        request.client_id,
+        request.client_host,
+        before.topic_names if names is None else tuple(sorted(dict.fromkeys(names))),
+        before.pattern if request.pattern is None else request.pattern,
+        before.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+        latest(request.assignor, before.assignor),
+    )
+
+
+def _assignment_for(before: ConsumerMember, after: ConsumerMember, request: HeartbeatRequest) -> TopicPartitions | None:
+    """What the member may own now, if it is to be told (CGH-40, CGH-41)."""
+    if not request.is_full and after.current.assigned == before.current.assigned:
+        return None
+    assigned: Mapping[bytes, Mapping[int, int]] = after.current.assigned
+    return {topic_id: sorted(partitions) for topic_id, partitions in assigned.items()}
+
+
+def _reason(request: HeartbeatRequest, *, is_member: bool) -> str:
+    if request.member_epoch == JOIN_EPOCH:
+        return f"member {request.member_id} joined{' again' if is_member else ''}"
+    return f"member {request.member_id} sent a heartbeat"

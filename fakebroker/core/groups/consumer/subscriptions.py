@@ -1,0 +1,51 @@
+"""Which topics the members of a consumer group read, by name and by pattern."""
+
+from collections.abc import Iterable, Mapping
+
+from fakebroker.core.groups.consumer.member import MemberMetadata
+from fakebroker.core.groups.consumer.patterns import ResolvedPattern
+
+
+class Subscriptions:
+    """How many members name each topic, and how many have each pattern; kept up to date member by member."""
+
+    __slots__ = ("names", "patterns")
+
+    def __init__(self) -> None:
+        self.names: dict[str, int] = {}
+        self.patterns: dict[str, int] = {}
+
+    def copy(self) -> "Subscriptions":
+        """Another one that says the same, for what would be after a step."""
+        copy = Subscriptions()
+        copy.names, copy.patterns = dict(self.names), dict(self.patterns)
+        return copy
+
+    def replace(self, before: MemberMetadata | None, after: MemberMetadata | None) -> bool:
+        """A member tells `after` instead of `before`; None: it is no member. Returns whether the union may differ."""
+        if before is not None and after is not None and before.subscribes_as(after):
+            return False
+        changed = self._count(before, -1) if before is not None else False
+        return (self._count(after, 1) if after is not None else False) or changed
+
+    def topics(self, resolved: Mapping[str, ResolvedPattern]) -> frozenset[str]:
+        """The names of all topics that some member reads, whether they exist or not."""
+        by_pattern = (resolved[pattern].topics for pattern in self.patterns if pattern in resolved)
+        return frozenset(self.names).union(*by_pattern)
+
+    def _count(self, metadata: MemberMetadata, by: int) -> bool:
+        names_changed = _tally(self.names, metadata.topic_names, by)
+        patterns_changed = _tally(self.patterns, (metadata.pattern,) if metadata.pattern else (), by)
+        return names_changed or patterns_changed
+
+
+def _tally(counts: dict[str, int], keys: Iterable[str], by: int) -> bool:
+    changed = False
+    for key in keys:
+        count = counts.get(key, 0) + by
+        changed |= count in (0, by)
+        if count:
+            counts[key] = count
+        else:
+            del counts[key]
+    return changed
