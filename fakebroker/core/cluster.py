@@ -55,7 +55,7 @@ class Cluster:
         self.outbox: list[CoreEvent] = []
         self.expirations = Expirations()
         self.pending_batch_memory = PendingBatchMemory(settings.get_int("fakebroker.unread.writes.max.bytes"))
-        self.cluster_id = urlsafe_b64encode(self.new_uuid()).rstrip(b"=").decode()
+        self.cluster_id = self.new_base64_id()
         self.holds: dict[str, GroupHolds] = {}  # what a test holds, by group id
         self.topics = Topics(self)
         self._highest_node_id = max(node_ids)
@@ -243,6 +243,10 @@ class Cluster:
             data[8] = data[8] & 0x3F | 0x80
             if data[0] >> 2 != 62:
                 return bytes(data)
+
+    def new_base64_id(self) -> str:
+        """A random UUID as 22 characters of URL-safe base64, as Kafka writes UUIDs."""
+        return urlsafe_b64encode(self.new_uuid()).rstrip(b"=").decode()
 
     def new_member_id(self, prefix: str) -> str:
         """A new, unique member id: `prefix`, a hyphen, a random UUID (JG-14)."""

@@ -92,6 +92,7 @@ MIRRORS: dict[int, tuple[Mirror, ...]] = {
     44: (Mirror("responses", "resources", _RESOURCE),),  # IncrementalAlterConfigs
     61: (_INDEXES,),  # DescribeProducers
     65: (Mirror("transaction_states", "transactional_ids", {"transactional_id": ITSELF}),),  # DescribeTransactions
+    69: (Mirror("groups", "group_ids", {"group_id": ITSELF}),),  # ConsumerGroupDescribe
     75: (Mirror("topics", "topics", _same("name")),),  # DescribeTopicPartitions
 }
 

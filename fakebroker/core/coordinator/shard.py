@@ -386,6 +386,10 @@ class Shard(CoordinatorShard):
         """A new, unique member id (JG-14)."""
         return self.cluster.new_member_id(prefix)
 
+    def new_base64_id(self) -> str:
+        """A new, unique member id without a prefix (CGH-4, CGM-5)."""
+        return self.cluster.new_base64_id()
+
     def write_group(self, group_id: str, value: GroupValue, now: Instant) -> ErrorCode:
         """Append the group's record (CR-12). Returns NONE, or MESSAGE_TOO_LARGE (ST-8).
 

@@ -37,6 +37,9 @@ class GroupHost(Protocol):
     def new_member_id(self, prefix: str) -> str:
         """A new, unique member id: `prefix`, a hyphen, a random UUID (JG-14)."""
 
+    def new_base64_id(self) -> str:
+        """A new, unique member id without a prefix: 22 characters (CGH-4, CGM-5)."""
+
     def write_group(self, group_id: str, value: GroupValue, now: Instant) -> ErrorCode:
         """Append the group's record to `__consumer_offsets` (CR-12).
 

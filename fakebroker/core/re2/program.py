@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from fakebroker.core.re2.characters import Characters
-from fakebroker.core.re2.syntax import Choice, InvalidPattern, Node, Place, Repeat, Sequence
+from fakebroker.core.re2.syntax import Choice, Fault, InvalidPattern, Node, Place, Repeat, Sequence
 
 MOST_STATES: Final = 10_000
 
@@ -43,7 +43,7 @@ def assemble(node: Node) -> Program:
         nonlocal parts
         parts += 1  # also those without states, of which there may be a thousand times a thousand
         if parts > MOST_STATES:
-            raise InvalidPattern("the pattern is too large")
+            raise InvalidPattern(Fault.TOO_LARGE)
         if isinstance(node, Characters):
             state = program.add(then)
             program.characters[state] = node

@@ -1,11 +1,12 @@
 r"""The syntax of RE2: texts to trees.
 
 As RE2/J reads it, which Kafka uses: no back references, no looking ahead or behind, repetitions of at most 1,000.
-MOCK: scripts of Unicode such as `\p{Greek}` are not known, and groups may be nested in 100 others instead of 1,000.
+MOCK: scripts of Unicode such as `\p{Greek}` are not known, groups may be nested in 100 others only, and repetitions in
+repetitions may together ask for 1,000 only.
 """
 
 import re
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Final, NamedTuple
 
 from fakebroker.core.re2.characters import CATEGORIES, PERL, POSIX, Characters, Test, between, of_category, without
@@ -22,8 +23,31 @@ _NUMBER: Final = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|x\{0*([0-9A-Fa-f]{1,6})\}|(
 _CONTROLS: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
+class Fault(StrEnum):
+    """What is wrong with a text, in RE2/J's words, which Kafka repeats to clients (CGX-2). RE2/J lacks the last two."""
+
+    CHARACTER_RANGE = "invalid character class range"
+    ESCAPE = "invalid escape sequence"
+    NAMED_CAPTURE = "invalid named capture"
+    DUPLICATE_NAME = "duplicate capture group name"
+    PERL_SYNTAX = "invalid or unsupported Perl syntax"
+    NESTED_REPETITION = "invalid nested repetition operator"
+    REPEAT_COUNT = "invalid repeat count"
+    NOTHING_TO_REPEAT = "missing argument to repetition operator"
+    MISSING_BRACKET = "missing closing ]"
+    MISSING_PARENTHESIS = "missing closing )"
+    STRAY_PARENTHESIS = "regexp/syntax: internal error"
+    TRAILING_BACKSLASH = "trailing backslash at end of expression"
+    NESTED_TOO_DEEP = "expression nests too deeply"
+    TOO_LARGE = "expression too large"
+
+
 class InvalidPattern(Exception):
-    """A text is no regular expression of RE2."""
+    """A text is no regular expression of RE2; `fault` says why."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault)
+        self.fault = fault
 
 
 class Place(Enum):
@@ -72,9 +96,9 @@ def parse(text: str) -> Node:
     reader = _Reader(text)
     node = reader.choice(frozenset(), 0)
     if reader.at < len(text):
-        raise InvalidPattern("an unexpected )")
+        raise InvalidPattern(Fault.STRAY_PARENTHESIS)
     if _repetitions(node) > MOST_REPETITIONS:
-        raise InvalidPattern("too many repetitions in repetitions")
+        raise InvalidPattern(Fault.REPEAT_COUNT)
     return node
 
 
@@ -98,7 +122,7 @@ class _Reader:
     def choice(self, flags: frozenset[str], depth: int) -> Node:
         """Alternatives up to the end or a closing parenthesis. A flag that is set holds for the following ones too."""
         if depth > MOST_NESTED:
-            raise InvalidPattern("groups are nested too deep")
+            raise InvalidPattern(Fault.NESTED_TOO_DEEP)
         alternatives: list[Node] = []
         parts: list[Node] = []
         is_repeated = False  # what was read last is a repetition, which may not be repeated without parentheses
@@ -108,7 +132,7 @@ class _Reader:
                 parts, is_repeated = [], False
             elif (bounds := self._bounds()) is not None:
                 if not parts or is_repeated:
-                    raise InvalidPattern("nothing that may be repeated")
+                    raise InvalidPattern(Fault.NESTED_REPETITION if is_repeated else Fault.NOTHING_TO_REPEAT)
                 parts[-1], is_repeated = Repeat(parts[-1], *bounds), True
             elif (flagged := self._flags(flags)) is not None:
                 flags, is_repeated = flagged, False
@@ -145,11 +169,11 @@ class _Reader:
         if found is None:
             return None
         if max(len(found[1]), len(found[3] or "")) > len(str(MOST_REPETITIONS)):
-            raise InvalidPattern("too many repetitions")
+            raise InvalidPattern(Fault.REPEAT_COUNT)
         least = int(found[1])
         most = least if found[2] is None else None if found[3] is None else int(found[3])
         if max(least, most or 0) > MOST_REPETITIONS or (most is not None and most < least):
-            raise InvalidPattern("too many repetitions, or fewer than at least")
+            raise InvalidPattern(Fault.REPEAT_COUNT)
         self._takes("?")
         return least, most
 
@@ -187,13 +211,17 @@ class _Reader:
             flags = _changed(flags, found)
         elif found := self._matches(_NAME):
             if found[1] in self._names:
-                raise InvalidPattern(f"two groups are named {found[1]}")
+                raise InvalidPattern(Fault.DUPLICATE_NAME)
             self._names.add(found[1])
+        elif self._text.startswith(("(?P<", "(?<"), self.at):
+            raise InvalidPattern(Fault.NAMED_CAPTURE)
+        elif self._text.startswith("(?", self.at):
+            raise InvalidPattern(Fault.PERL_SYNTAX)
         else:
             self.at += 1
-        node = self.choice(flags, depth + 1)  # after (? it finds nothing that may be repeated
+        node = self.choice(flags, depth + 1)
         if not self._takes(")"):
-            raise InvalidPattern("a missing )")
+            raise InvalidPattern(Fault.MISSING_PARENTHESIS)
         return node
 
     def _quoted(self, flags: frozenset[str]) -> list[Node]:
@@ -210,7 +238,7 @@ class _Reader:
         while not tests or self._next() != "]":
             if found := self._matches(_POSIX):
                 if found[2] not in POSIX:
-                    raise InvalidPattern(f"no class {found[2]}")
+                    raise InvalidPattern(Fault.CHARACTER_RANGE)
                 test = POSIX[found[2]]
                 tests.append(without(test) if found[1] else test)
             else:
@@ -220,16 +248,16 @@ class _Reader:
 
     def _range(self) -> Test:
         """One character, or those from one to another."""
-        low = high = self._literal(in_class=True)
+        low = high = self._literal()
         if self._next() == "-" and self._text[self.at + 1 : self.at + 2] not in ("]", ""):
             self.at += 1
-            high = self._literal(in_class=True)
+            high = self._literal()
         if high < low:
-            raise InvalidPattern("a range that ends before it begins")
+            raise InvalidPattern(Fault.CHARACTER_RANGE)
         return between(low, high)
 
     def _one(self) -> Test:
-        character = self._literal(in_class=False)
+        character = self._literal()
         return between(character, character)
 
     def _named(self) -> Test | None:
@@ -239,31 +267,35 @@ class _Reader:
             self.at += 2
             test = PERL[letter.lower()]
             return test if letter.islower() else without(test)
+        if letter not in ("p", "P"):
+            return None
         found = self._matches(_CATEGORY)
         if found is None:
-            return None
+            raise InvalidPattern(Fault.CHARACTER_RANGE)
         name = found[3] or found[4]
         if name not in CATEGORIES and name != "Any":
-            raise InvalidPattern(f"no class {name}")
+            raise InvalidPattern(Fault.CHARACTER_RANGE)
         test = of_category("" if name == "Any" else name)
         return without(test) if (found[1] == "P") is not bool(found[2]) else test
 
-    def _literal(self, *, in_class: bool) -> str:
+    def _literal(self) -> str:
         """One character, which may be escaped."""
         if self._next() != "\\":
             character = self._next()
             if not character:
-                raise InvalidPattern("a missing ]" if in_class else "a missing character")
+                raise InvalidPattern(Fault.MISSING_BRACKET)  # outside of a class the end was seen before
             self.at += 1
             return character
         if found := self._matches(_NUMBER):
             number = int(found[3], 8) if found[3] else int(found[1] or found[2], 16)
             if number > 0x10FFFF:
-                raise InvalidPattern("no such character")
+                raise InvalidPattern(Fault.ESCAPE)
             return chr(number)
         escaped = self._text[self.at + 1 : self.at + 2]
-        if not escaped or (escaped not in _CONTROLS and escaped.isascii() and escaped.isalnum()):
-            raise InvalidPattern(f"no such escape: {escaped}")
+        if not escaped:
+            raise InvalidPattern(Fault.TRAILING_BACKSLASH)
+        if escaped not in _CONTROLS and escaped.isascii() and escaped.isalnum():
+            raise InvalidPattern(Fault.ESCAPE)
         self.at += 2
         return _CONTROLS.get(escaped, escaped)
 
