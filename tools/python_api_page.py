@@ -33,7 +33,8 @@ PARTS = (
     Part("handles/topic.py", "TopicHandle", "`broker.topic(name)`, `broker.create_topic(name, ...)`"),
     Part("handles/topic.py", "StoredRecord", "`broker.topic(name).records()`"),
     Part("handles/group.py", "GroupHandle", "`broker.group(group_id)`"),
-    Part("handles/finding.py", "MemberView", "`broker.group(group_id).members`"),
+    Part("handles/member_view.py", "MemberView", "`broker.group(group_id).members`"),
+    Part("handles/member_view.py", "TasksView", "`broker.group(group_id).members[0].tasks`"),
     Part("handles/hold.py", "HoldHandle", "`broker.group(group_id).hold_joins(...)`, `.hold_syncs(...)`, `.holds`"),
     Part(
         "handles/coordinator.py",

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from fakebroker.client.group_membership import JOINING, LEAVING, GroupMembership, GroupMembershipSteps
 from fakebroker.client.requesting import Flow
-from fakebroker.errors import ErrorCode
+from fakebroker.errors import ErrorCode, InvalidArgument
 
 KIND = "streams"
+MOST_PORT = 65_535
 
 Tasks = Mapping[str, Sequence[int]]
 
@@ -52,14 +53,15 @@ class StreamsGroupSteps(GroupMembershipSteps):
         process_id: str | None = None,
         rack_id: str | None = None,
         client_tags: Mapping[str, str] | None = None,
-        endpoint: tuple[str, int] | None = None,
+        endpoint: str | None = None,
         rebalance_timeout_ms: int = 300_000,
         member_id: str | None = None,
     ) -> Flow[Any]:
         """Join a streams group, or join it again, owning nothing: a heartbeat with epoch 0.
 
         The client goes by the same member id for its whole life unless `member_id` is given; without `process_id` it is
-        a process of its own.
+        a process of its own. `endpoint` is where others may ask for what is in its stores: "HOST:PORT". Raises
+        InvalidArgument for one that is not.
         """
         membership = self._membership_from(KIND, group_id, member_id)
         fields: dict[str, Any] = {
@@ -70,7 +72,7 @@ class StreamsGroupSteps(GroupMembershipSteps):
             "rebalance_timeout_ms": rebalance_timeout_ms,
         }
         if endpoint is not None:
-            fields["user_endpoint"] = {"host": endpoint[0], "port": endpoint[1]}
+            fields["user_endpoint"] = _endpoint(endpoint)
         return self._streams_heartbeat(JOINING, {**fields, **_owned({}, {})})
 
     def streams_group_heartbeat(
@@ -127,6 +129,13 @@ def _take_tasks(membership: GroupMembership, answer: Any) -> None:
     if answer.active_tasks is not None:
         membership.active_tasks = _by_subtopology(answer.active_tasks)
         membership.standby_tasks = _by_subtopology(answer.standby_tasks or ())
+
+
+def _endpoint(text: str) -> dict[str, Any]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or int(port) > MOST_PORT:
+        raise InvalidArgument("endpoint", text, f"endpoint={text!r} is no HOST:PORT")
+    return {"host": host, "port": int(port)}
 
 
 def _by_subtopology(rows: Sequence[Any]) -> dict[str, list[int]]:

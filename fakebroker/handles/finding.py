@@ -1,32 +1,21 @@
-"""Where a group is, and its members as a test sees them: what several handles need."""
+"""Where a group is, and who of its members is meant: what several handles need."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.holds import find_member
 from fakebroker.core.topics import CONSUMER_OFFSETS
-from fakebroker.errors import ErrorCode, KafkaError, UnknownThing, WireError
+from fakebroker.errors import ErrorCode, KafkaError, UnknownThing
+from fakebroker.handles.member_view import members_of
 from fakebroker.instant import Instant
-from fakebroker.records.consumer_protocol import assigned_partitions, decode_subscription
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.groups.classic.members import Member
+    from fakebroker.core.groups.group import Group
     from fakebroker.core.node import Node
-
-
-class MemberView(NamedTuple):
-    """One member of a group as the coordinator knows it. Subscription and assignment are empty if they are
-    not those of a consumer."""
-
-    member_id: str
-    client_id: str
-    client_host: str
-    group_instance_id: str | None
-    subscription: tuple[str, ...]
-    assignment: dict[str, list[int]]
 
 
 def find_coordinator(cluster: "Cluster", group_id: str) -> "Node":
@@ -37,7 +26,7 @@ def find_coordinator(cluster: "Cluster", group_id: str) -> "Node":
     return cluster.nodes[leader]
 
 
-def find_group(cluster: "Cluster", group_id: str, now: Instant) -> "ClassicGroup | None":
+def find_group(cluster: "Cluster", group_id: str, now: Instant) -> "Group | None":
     """The group where its coordinator has it; None without a coordinator, too, and while it is loading.
 
     A look makes no internal topic, which clients could see, and no log.
@@ -49,19 +38,29 @@ def find_group(cluster: "Cluster", group_id: str, now: Instant) -> "ClassicGroup
         return None
     node = cluster.nodes.get(partition.leader)
     try:
-        return None if node is None else node.coordinator.shard(group_id, now).group_of(ClassicGroup, group_id)
+        return None if node is None else node.coordinator.shard(group_id, now).group(group_id)
     except KafkaError:
         return None
 
 
-def view_of(group: "ClassicGroup", member: "Member") -> MemberView:
-    """A member as a test sees it."""
-    try:
-        topics = tuple(decode_subscription(member.metadata(group.protocol)).topics)
-        assignment = assigned_partitions(member.assignment)
-    except WireError:
-        topics, assignment = (), {}
-    return MemberView(member.member_id, member.client_id, member.client_host, member.instance_id, topics, assignment)
+def find_classic_group(cluster: "Cluster", group_id: str, now: Instant) -> ClassicGroup | None:
+    """As `find_group`; a group of another kind counts as none."""
+    found = find_group(cluster, group_id, now)
+    return found if isinstance(found, ClassicGroup) else None
+
+
+def member_id_named(field: str, name: str, group: "Group") -> str:
+    """The id of the first member of a group with that member id, group instance id or client id.
+
+    Raises UnknownThing about `field`, with the names that there are.
+    """
+    views = members_of(group)
+    ways = (("member_id",), ("group_instance_id", "client_id"))
+    for names in ways:
+        for each in views:
+            if name in [getattr(each, attribute) for attribute in names]:
+                return each.member_id
+    raise _unknown_member(field, name, f"group {group.group_id!r} has", [(v.client_id, v.member_id) for v in views])
 
 
 def member_named(field: str, name: str, members: "Mapping[str, Member]", of_what: str) -> "Member":
@@ -71,6 +70,10 @@ def member_named(field: str, name: str, members: "Mapping[str, Member]", of_what
     """
     member = find_member(members, name)
     if member is None:
-        there = ", ".join(f"{each.client_id} ({each.member_id})" for each in members.values()) or "none"
-        raise UnknownThing(field, name, f"{field}={name!r}: {of_what} no such member; there is {there}")
+        raise _unknown_member(field, name, of_what, [(each.client_id, each.member_id) for each in members.values()])
     return member
+
+
+def _unknown_member(field: str, name: str, of_what: str, known: "Iterable[tuple[str, str]]") -> UnknownThing:
+    there = ", ".join(f"{client_id} ({member_id})" for client_id, member_id in known) or "none"
+    return UnknownThing(field, name, f"{field}={name!r}: {of_what} no such member; there is {there}")

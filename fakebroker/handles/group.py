@@ -1,32 +1,39 @@
-"""A consumer group as a test sees it: looking at it, changing it, stepping its rebalances, and waiting for it."""
+"""A group of any kind as a test sees it: looking at it, changing it, stepping its rebalances, and waiting for it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fakebroker.core.events import Transition
+from fakebroker.core.events import AssignmentComputed, GroupEpochBumped, MemberTransition, Transition
+from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.holds import Phase
-from fakebroker.core.groups.classic.states import State
+from fakebroker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.core.offsets.expiry_policies import EXPIRY_POLICIES
 from fakebroker.core.offsets.explain import GroupExplanation, explain, side_by_side
 from fakebroker.errors import ErrorCode, InvalidArgument, KafkaError, UnknownThing
-from fakebroker.handles.finding import MemberView, find_coordinator, find_group, member_named, view_of
+from fakebroker.handles.finding import find_coordinator, find_group, member_id_named
 from fakebroker.handles.group_commit import commit_as_admin
-from fakebroker.handles.group_wait import Wanted, offsets_of, seen, state_of
+from fakebroker.handles.group_wait import Wanted, is_reconciled, offsets_of, seen, state_of
 from fakebroker.handles.handle import WAIT_S, Handle
 from fakebroker.handles.hold import HoldHandle, checked_hold
+from fakebroker.handles.member_view import MemberView, members_of
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import CommittedOffset
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
-    from fakebroker.core.groups.classic.classic_group import ClassicGroup
+    from fakebroker.core.groups.group import Group
     from fakebroker.handles.access import EngineAccess
+    from fakebroker.reports.event_wording import GroupEvent
 
 T = TypeVar("T")
 
 
 class GroupHandle(Handle):
-    """One consumer group by id, whether it exists or not; one that does not is "Dead" and without members."""
+    """One group by id, whether it exists or not; one that does not is "Dead" and without members.
+
+    It is of one of four kinds: "classic" (JoinGroup and SyncGroup), "consumer", "share" or "streams". A classic group
+    counts generations, the others count epochs.
+    """
 
     def __init__(self, access: "EngineAccess", group_id: str) -> None:
         super().__init__(access)
@@ -41,29 +48,54 @@ class GroupHandle(Handle):
         return self._with_cluster(lambda cluster, now: self._group(cluster, now) is not None)
 
     @property
+    def kind(self) -> str | None:
+        """ "classic", "consumer", "share" or "streams"; None for a group that does not exist."""
+        return self._ask(lambda group: group.kind.value, None)
+
+    @property
     def state(self) -> str:
-        """ "Empty", "PreparingRebalance", "CompletingRebalance", "Stable" or "Dead"."""
+        """ "Empty", "Stable" or "Dead"; the others depend on its kind.
+
+        Classic groups: "PreparingRebalance", "CompletingRebalance". Consumer and streams groups: "Assigning" while the
+        target assignment is older than the group epoch, "Reconciling" while members are on their way to theirs. Streams
+        groups: "NotReady" while topics of the topology are missing.
+        """
         return self._with_cluster(lambda cluster, now: str(state_of(self._group(cluster, now))))
 
     @property
     def generation(self) -> int:
-        """The generation; 0 before the first one, -1 for a group that does not exist."""
-        return self._ask(lambda group: group.generation, -1)
+        """The generation of a classic group; 0 before the first one, -1 for a group of another kind, or of none."""
+        return self._ask_classic(lambda group: group.generation, -1)
+
+    @property
+    def epoch(self) -> int:
+        """The group epoch of a consumer, share or streams group, which counts what it wants; -1 for others."""
+        return self._ask_modern(lambda group: group.group_epoch, -1)
+
+    @property
+    def assignment_epoch(self) -> int:
+        """The group epoch for which the target assignment was computed; -1 for classic groups and for none."""
+        return self._ask_modern(lambda group: group.assignment_epoch, -1)
+
+    @property
+    def is_reconciled(self) -> bool:
+        """Whether every member has all that it shall have; a classic group is reconciled when it is Stable."""
+        return self._ask(is_reconciled, False)
 
     @property
     def protocol(self) -> str | None:
-        """The protocol (assignor) that the members agreed on."""
-        return self._ask(lambda group: group.protocol, None)
+        """The protocol (assignor) that the members of a classic group agreed on."""
+        return self._ask_classic(lambda group: group.protocol, None)
 
     @property
     def leader(self) -> str | None:
-        """The member id of the leader."""
-        return self._ask(lambda group: group.leader, None)
+        """The member id of the leader of a classic group."""
+        return self._ask_classic(lambda group: group.leader, None)
 
     @property
     def members(self) -> list[MemberView]:
-        """The members in the order in which they joined."""
-        return self._ask(lambda group: [view_of(group, member) for member in group.members.values()], [])
+        """The members: of a classic group in the order in which they joined, else in Kafka's order."""
+        return self._ask(members_of, [])
 
     @property
     def offsets(self) -> dict[tuple[str, int], int]:
@@ -95,7 +127,15 @@ class GroupHandle(Handle):
     @property
     def transitions(self) -> list[Transition]:
         """Its changes of state with their reasons, oldest first, as far as the journal reaches back."""
-        return self._access.call(self._transitions)
+        return [event for event in self._access.call(self._events) if isinstance(event, Transition)]
+
+    @property
+    def member_transitions(self) -> list[MemberTransition]:
+        """What became of its members on their way to their assignments, with reasons, oldest first.
+
+        Members of classic groups and of share groups have no such states.
+        """
+        return [event for event in self._access.call(self._events) if isinstance(event, MemberTransition)]
 
     # -- changing it ---------------------------------------------------------------------------------------------------
 
@@ -115,10 +155,11 @@ class GroupHandle(Handle):
         self._with_cluster(self._delete)
 
     def rebalance(self, reason: str = "a test asked for it") -> None:
-        """Start a rebalance now, as when the leader sees other metadata: members learn of it by their Heartbeat.
+        """Start a rebalance of a classic group now, as when the leader sees other metadata.
 
-        Does nothing while one is in its join phase. `reason` is that of the transition.
-        Raises UnknownThing for a group that does not exist, InvalidArgument for one without members.
+        Members learn of it by their Heartbeat. Does nothing while one is in its join phase. `reason` is that of the
+        transition. Raises UnknownThing for a group that does not exist, InvalidArgument for one without members, and
+        for one of another kind: its members go to their assignments one by one.
         """
         self._with_cluster(lambda cluster, now: self._rebalance(cluster, now, reason))
 
@@ -126,7 +167,8 @@ class GroupHandle(Handle):
         """End the session of a member now, as if it had been silent for its session timeout.
 
         `member` is a member id, a group instance id or a client id (then the first of these). A request of it that
-        waits is answered with UNKNOWN_MEMBER_ID. Raises UnknownThing for one that is no member.
+        waits is answered with UNKNOWN_MEMBER_ID. Raises UnknownThing for one that is no member, KafkaError if the
+        group cannot be stored.
         """
         self._with_cluster(lambda cluster, now: self._evict(cluster, now, member))
 
@@ -135,9 +177,10 @@ class GroupHandle(Handle):
     def hold_joins(
         self, *, until_members: int | None = None, order: Sequence[str] = (), leader: str | None = None
     ) -> HoldHandle:
-        """Keep the join phase of its next rebalance, or of the one under way, from ending, whatever timers say.
+        """Keep the join phase of a classic group's next rebalance, or of the one under way, from ending.
 
-        It ends when `until_members` members have joined, or, without that number, when the hold is released. `order`
+        Whatever timers say, it ends when `until_members` members have joined, or without that number when the hold is
+        released. `order`
         and `leader` are those of `HoldHandle.release`, for a hold with a number; it waits for the members they name.
         Raises InvalidArgument for numbers below 1, and while another hold of its joins is active.
         """
@@ -166,24 +209,25 @@ class GroupHandle(Handle):
         state: str | None = None,
         members: int | None = None,
         generation: int | None = None,
+        epoch: int | None = None,
         protocol: str | None = None,
         joined: int | None = None,
         assigned: bool = False,
+        reconciled: bool = False,
         offsets: Mapping[tuple[str, int], int] | None = None,
         timeout_s: float = WAIT_S,
     ) -> Any:
         """Wait until the group is as described, in everything that is given.
 
-        In `state`; with so many `members`; in this `generation` or a later one; with this `protocol`; with so many
-        members whose JoinGroup waits (`joined`); Stable, with partitions for every member (`assigned`); with these
+        In `state`; with so many `members`; in this `generation` (classic) or `epoch` (other kinds), or a later one;
+        with this `protocol`; with so many members whose JoinGroup waits (`joined`); Stable, with partitions or tasks
+        for every member (`assigned`); with members that all have what they shall have (`reconciled`); with these
         committed `offsets`, perhaps among others.
         Gives this handle (AsyncFakeBroker: an awaitable of it). Raises InvalidArgument for a state that does not exist
         and for negative numbers, and WaitTimeout, which says what the group is instead: members, what waits, holds,
         transitions.
         """
-        if state is not None and state not in set(State):
-            raise InvalidArgument("state", state, f"{state!r} is no state of a group; those are {', '.join(State)}")
-        wanted = Wanted(state, members, generation, protocol, joined, assigned, offsets)
+        wanted = Wanted(state, members, generation, epoch, protocol, joined, assigned, reconciled, offsets)
         wanted.check()
         began = self._access.call(lambda: self._access.engine.journal.next_seq)
 
@@ -192,7 +236,7 @@ class GroupHandle(Handle):
 
         def failure() -> str:
             holds = self._access.engine.cluster.holds.get(self.group_id, {})
-            recorded = self._recorded_transitions()
+            recorded = self._recorded_events()
             before = [event for seq, event in recorded if seq < began]
             since = [event for seq, event in recorded if seq >= began]
             first, *more = seen(self._group_now(), holds, before, since)
@@ -235,6 +279,9 @@ class GroupHandle(Handle):
 
     def _rebalance(self, cluster: "Cluster", now: Instant, reason: str) -> None:
         group = self._existing(cluster, now)
+        if not isinstance(group, ClassicGroup):
+            text = f"group {self.group_id!r} is a {group.kind} group: its members go to their assignments one by one"
+            raise InvalidArgument("group_id", self.group_id, text)
         if not group.members:
             text = f"group {self.group_id!r} is {group.state}: it has no members that could rebalance"
             raise InvalidArgument("group_id", self.group_id, text)
@@ -243,41 +290,50 @@ class GroupHandle(Handle):
 
     def _evict(self, cluster: "Cluster", now: Instant, name: str) -> None:
         group = self._existing(cluster, now)
-        group.evict(member_named("member", name, group.members, f"group {self.group_id!r} has"), now)
+        group.evict(member_id_named("member", name, group), now)
         self._access.engine.drain()
 
-    def _existing(self, cluster: "Cluster", now: Instant) -> "ClassicGroup":
+    def _existing(self, cluster: "Cluster", now: Instant) -> "Group":
         group = self._group(cluster, now)
         if group is None:
             raise UnknownThing("group_id", self.group_id, f"there is no group {self.group_id!r}")
         return group
 
-    def _group_now(self) -> "ClassicGroup | None":
+    def _group_now(self) -> "Group | None":
         engine = self._access.engine
         return self._group(engine.cluster, engine.now)
 
-    def _group(self, cluster: "Cluster", now: Instant) -> "ClassicGroup | None":
+    def _group(self, cluster: "Cluster", now: Instant) -> "Group | None":
         return find_group(cluster, self.group_id, now)
 
-    def _ask(self, question: Callable[["ClassicGroup"], T], otherwise: T) -> T:
+    def _ask(self, question: Callable[["Group"], T], otherwise: T) -> T:
         def look(cluster: "Cluster", now: Instant) -> T:
             group = self._group(cluster, now)
             return otherwise if group is None else question(group)
 
         return self._with_cluster(look)
 
-    def _transitions(self) -> list[Transition]:
-        return [event for _, event in self._recorded_transitions()]
+    def _ask_classic(self, question: Callable[[ClassicGroup], T], otherwise: T) -> T:
+        return self._ask(lambda group: question(group) if isinstance(group, ClassicGroup) else otherwise, otherwise)
 
-    def _recorded_transitions(self) -> list[tuple[int, Transition]]:
-        """Its transitions, each with its number in the journal."""
-        recorded = self._access.engine.journal.events(Transition)
+    def _ask_modern(self, question: Callable[[ModernGroup], T], otherwise: T) -> T:
+        return self._ask(lambda group: question(group) if isinstance(group, ModernGroup) else otherwise, otherwise)
+
+    def _events(self) -> "list[GroupEvent]":
+        return [event for _, event in self._recorded_events()]
+
+    def _recorded_events(self) -> "list[tuple[int, GroupEvent]]":
+        """What happened to it and to its members, each with its number in the journal."""
+        recorded = self._access.engine.journal.events()
         return [
             (each.seq, each.event)
             for each in recorded
-            if isinstance(each.event, Transition) and each.event.group_id == self.group_id
+            if isinstance(each.event, _GROUP_EVENTS) and each.event.group_id == self.group_id
         ]
 
 
-def _committed(group: "ClassicGroup") -> "Iterator[CommittedOffset]":
+_GROUP_EVENTS = (Transition, GroupEpochBumped, AssignmentComputed, MemberTransition)
+
+
+def _committed(group: "Group") -> "Iterator[CommittedOffset]":
     return map(CommittedOffset._make, group.offsets)

@@ -7,8 +7,9 @@ from weakref import ref
 from fakebroker.core.groups.classic.holds import Hold, Phase, waiting_members
 from fakebroker.core.groups.classic.states import State
 from fakebroker.errors import InvalidArgument
-from fakebroker.handles.finding import MemberView, find_group, member_named, view_of
+from fakebroker.handles.finding import find_classic_group, member_named
 from fakebroker.handles.handle import WAIT_S, EndsWithBlock, Handle
+from fakebroker.handles.member_view import MemberView, view_of
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class HoldHandle(Handle, EndsWithBlock):
         hold = self._hold(cluster)
         if hold is None:
             raise InvalidArgument("hold_id", self.hold_id, f"{self!r} has ended: nothing is left to release")
-        group = find_group(cluster, self.group_id, now)
+        group = find_classic_group(cluster, self.group_id, now)
         members = self._parked(group)
         fields = [*(("order", name) for name in order), *([("leader", leader)] if leader is not None else [])]
         for field, name in fields:
@@ -106,7 +107,7 @@ class HoldHandle(Handle, EndsWithBlock):
     def _remove(self, cluster: "Cluster", now: Instant) -> None:
         hold = self._hold(cluster)
         if hold is not None:
-            group = find_group(cluster, self.group_id, now)
+            group = find_classic_group(cluster, self.group_id, now)
             self._end(cluster, group, hold._replace(order=(), leader=None, is_released=True), now)
 
     def _end(self, cluster: "Cluster", group: "ClassicGroup | None", released: Hold, now: Instant) -> None:
@@ -119,12 +120,12 @@ class HoldHandle(Handle, EndsWithBlock):
             del cluster.holds[self.group_id][phase]
 
     def _waiting(self, cluster: "Cluster", now: Instant) -> list[MemberView]:
-        group = find_group(cluster, self.group_id, now)
+        group = find_classic_group(cluster, self.group_id, now)
         return [] if group is None else [view_of(group, member) for member in self._parked(group).values()]
 
     def _waiting_now(self) -> "dict[str, Member]":
         engine = self._access.engine
-        return self._parked(find_group(engine.cluster, self.group_id, engine.now))
+        return self._parked(find_classic_group(engine.cluster, self.group_id, engine.now))
 
     def _parked(self, group: "ClassicGroup | None") -> "dict[str, Member]":
         return {} if group is None else waiting_members(group.members.values(), Phase(self.phase))

@@ -23,12 +23,15 @@ from fakebroker.journal.schema import kind_name
 
 SHOWN_EXPIRED = 5
 
+GroupEvent = Transition | GroupEpochBumped | AssignmentComputed | MemberTransition
+
 
 def event_text(event: Event) -> str:
     """An event on one line; one that has no words of its own is told by its name and fields."""
     match event:
         case Transition() | GroupEpochBumped() | AssignmentComputed() | MemberTransition():
-            return f"{printable(event.group_id)}: {_group_text(event)}"
+            reason = reason_of(event)
+            return f"{printable(event.group_id)}: {group_event_text(event)}" + (f" ({reason})" if reason else "")
         case TransactionTransition():
             return _transaction_text(event)
         case OffsetsExpired():
@@ -60,19 +63,24 @@ def epoch_text(event: Transition) -> str:
     return f"{'epoch' if is_modern else 'generation'} {event.generation}"
 
 
-def _group_text(event: Transition | GroupEpochBumped | AssignmentComputed | MemberTransition) -> str:
+def group_event_text(event: GroupEvent) -> str:
+    """What happened to a group, without its name and the reason: "Stable -> Empty, epoch 4"."""
     match event:
         case Transition():
-            what = f"{event.before} -> {event.after}, {epoch_text(event)}"
+            return f"{event.before} -> {event.after}, {epoch_text(event)}"
         case GroupEpochBumped():
-            what = f"group epoch {event.epoch}"
+            return f"group epoch {event.epoch}"
         case AssignmentComputed():
             members = "1 member" if event.members == 1 else f"{event.members} members"
             return f"assignment of epoch {event.epoch} computed for {members} by {printable(event.assignor)}"
         case MemberTransition():
             states = event.after if event.before == event.after else f"{event.before} -> {event.after}"
-            what = f"member {printable(event.member_id)}: {states}, epoch {event.epoch}"
-    return f"{what} ({printable(event.reason, LINE_CHARACTERS)})"
+            return f"member {printable(event.member_id)}: {states}, epoch {event.epoch}"
+
+
+def reason_of(event: GroupEvent) -> str:
+    """Why it happened, "" where that goes without saying."""
+    return printable(getattr(event, "reason", ""), LINE_CHARACTERS)
 
 
 def _transaction_text(event: TransactionTransition) -> str:

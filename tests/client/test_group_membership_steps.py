@@ -289,7 +289,7 @@ def test_a_streams_member_joins_with_its_topology_and_owns_its_tasks(broker: Bro
     store = InternalTopic("app-store-changelog", configs={"cleanup.policy": "compact"})
     topology = [Subtopology("0", ["orders"], changelog_topics=[store, "app-other-changelog"])]
     tasks = {"active_tasks": [{"subtopology_id": "0", "partitions": [0, 1]}], "standby_tasks": [], "warmup_tasks": []}
-    flow = steps.join_streams_group("app", topology, process_id="p", client_tags={"zone": "a"}, endpoint=("h", 1))
+    flow = steps.join_streams_group("app", topology, process_id="p", client_tags={"zone": "a"}, endpoint="h:1")
     broker.take(flow, member_id="m", member_epoch=1, endpoint_information_epoch=4, **tasks)
     request = broker.last("StreamsGroupHeartbeat")
 
@@ -308,6 +308,13 @@ def test_a_streams_member_joins_with_its_topology_and_owns_its_tasks(broker: Bro
     assert broker.last("StreamsGroupHeartbeat").member_epoch == -1
     assert steps.group_membership is not None
     assert steps.group_membership.active_tasks == {}
+
+
+@pytest.mark.parametrize("endpoint", ["h", ":1", "h:", "h:x", "h:70000"])
+def test_an_endpoint_is_a_host_and_a_port(endpoint: str) -> None:
+    """Anything else is a mistake of the test."""
+    with pytest.raises(InvalidArgument, match="is no HOST:PORT"):
+        ClientSteps("c").join_streams_group("app", [], endpoint=endpoint)
 
 
 # Administrators

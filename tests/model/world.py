@@ -133,7 +133,7 @@ class World:
     def evict(self, member_id: str) -> None:
         """End the session of a member."""
         self._steps.append({"do": "evict (no step of a dialogue)", "member": member_id})
-        self._do(lambda group, now: group.evict(group.members[member_id], now) if member_id in group.members else None)
+        self._do(lambda group, now: group.evict(member_id, now) if member_id in group.members else None)
 
     def request_rebalance(self) -> None:
         """Start a rebalance."""

@@ -129,6 +129,12 @@ class Group(ABC):
     def topic_deleted(self, name: str, now: Instant) -> None:  # noqa: B027 - most kinds do nothing
         """A topic was deleted; its offsets are deleted by the shard (EX-12)."""
 
+    # -- what a test does ----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def evict(self, member_id: str, now: Instant) -> None:
+        """Remove a member as if its session had timed out now. Raises KeyError if there is none."""
+
     # -- the end -------------------------------------------------------------------------------------------------------
 
     @abstractmethod

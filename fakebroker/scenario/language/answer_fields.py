@@ -38,6 +38,26 @@ ANSWERED_BY: Mapping[str, str] = {
     "sync": "SyncGroup",
     "heartbeat": "Heartbeat",
     "leave": "LeaveGroup",
+    "join_consumer_group": "ConsumerGroupHeartbeat",
+    "consumer_group_heartbeat": "ConsumerGroupHeartbeat",
+    "reconcile": "ConsumerGroupHeartbeat",
+    "leave_consumer_group": "ConsumerGroupHeartbeat",
+    "join_share_group": "ShareGroupHeartbeat",
+    "share_group_heartbeat": "ShareGroupHeartbeat",
+    "leave_share_group": "ShareGroupHeartbeat",
+    "share_fetch": "ShareFetch",
+    "share_acknowledge": "ShareAcknowledge",
+    "close_share_session": "ShareAcknowledge",
+    "join_streams_group": "StreamsGroupHeartbeat",
+    "streams_group_heartbeat": "StreamsGroupHeartbeat",
+    "reconcile_tasks": "StreamsGroupHeartbeat",
+    "leave_streams_group": "StreamsGroupHeartbeat",
+    "describe_consumer_group": "ConsumerGroupDescribe",
+    "describe_share_group": "ShareGroupDescribe",
+    "describe_streams_group": "StreamsGroupDescribe",
+    "share_group_offsets": "DescribeShareGroupOffsets",
+    "alter_share_group_offsets": "AlterShareGroupOffsets",
+    "delete_share_group_offsets": "DeleteShareGroupOffsets",
     "commit": "OffsetCommit",
     "committed": "OffsetFetch",
 }
@@ -53,7 +73,7 @@ def answer_fields(api_name: str | None = None) -> Sequence[str]:
     for each in APIS.values():
         if api_name in (None, each.name):
             names |= dict.fromkeys(spec.name for spec in each.response.fields)
-    if api_name in (None, "Fetch"):
+    if api_name in (None, "Fetch", "ShareFetch"):
         names["records"] = None
     return list(names)
 

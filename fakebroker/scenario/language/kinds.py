@@ -22,8 +22,8 @@ Schema = dict[str, Any]
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 SAVED = re.compile(r"\$([A-Za-z_][A-Za-z0-9_-]*)(\.[^\s]+)?")
 ACTOR_PROPERTIES = (
-    "client_id", "member_id", "generation_id", "is_leader", "protocol", "assignment", "is_connected", "closed_reason",
-    "outstanding", "node", "is_consuming", "consumed", "failure",
+    "client_id", "member_id", "generation_id", "member_epoch", "is_leader", "protocol", "assignment", "active_tasks",
+    "standby_tasks", "is_connected", "closed_reason", "outstanding", "node", "is_consuming", "consumed", "failure",
 )  # fmt: skip
 
 

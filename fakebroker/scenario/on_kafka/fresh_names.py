@@ -113,6 +113,8 @@ class _Renamer:
                 self._key(key): inner if self._is_other(key, value) else self.value(inner)
                 for key, inner in value.items()
             }
+        if isinstance(value, tuple) and hasattr(value, "_make"):
+            return value._make(map(self.value, value))
         if isinstance(value, list | tuple):
             return type(value)(self.value(each) for each in value)
         return value

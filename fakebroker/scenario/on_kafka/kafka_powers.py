@@ -9,8 +9,8 @@ from itertools import chain
 from typing import Any, Protocol
 
 from fakebroker.errors import ErrorCode, FakebrokerError, KafkaError, WaitTimeout
-from fakebroker.handles.finding import MemberView
 from fakebroker.handles.handle import WAIT_S
+from fakebroker.handles.member_view import MemberView
 from fakebroker.handles.topic import StoredRecord
 from fakebroker.listeners import Address
 from fakebroker.records.batch import build_batch, read_records, split_batches

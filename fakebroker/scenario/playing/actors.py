@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from fakebroker.client.connection import ConnectionLost, Pending
 from fakebroker.client.requesting import Flow
+from fakebroker.client.share_acknowledgements import AcquiredRecord
 from fakebroker.errors import FakebrokerError, InvalidArgument, UnknownThing, WireError, nearest
 from fakebroker.records.record_codec import Record
 from fakebroker.scenario.language.actor_verbs import ActorVerbs
 from fakebroker.scenario.language.declaration import SPECIAL_VERBS, actor_verbs
-from fakebroker.scenario.playing.answer_views import NONE, answer_view, records_view
+from fakebroker.scenario.playing.answer_views import NONE, answer_view, record_view
 from fakebroker.scenario.playing.arguments import as_taken, signature_of
 from fakebroker.scenario.playing.member_loop import MemberLoop, Options
 from fakebroker.scenario.playing.raw_requests import bytes_of_hex, request_fields
@@ -30,6 +31,7 @@ Json = Any
 OWN_VERBS = frozenset(name for name in vars(ActorVerbs) if name[0] != "_" and name not in SPECIAL_VERBS)
 
 _CORRELATION_ID = struct.Struct(">i")
+_WITH_RECORDS = frozenset({"Fetch", "ShareFetch"})  # the APIs whose steps give records
 
 
 class Outstanding:
@@ -159,9 +161,12 @@ class ActorClient:
             "client_id": self.spec.client_id,
             "member_id": self.member_id,
             "generation_id": client.generation_id if client else -1,
+            "member_epoch": client.member_epoch if client else -1,
             "is_leader": client.is_leader if client else False,
             "protocol": membership.protocol_name if membership else None,
             "assignment": client.assignment if client else {},
+            "active_tasks": client.active_tasks if client else {},
+            "standby_tasks": client.standby_tasks if client else {},
             "is_connected": self.is_connected,
             "closed_reason": client.steps.connection.closed_reason if client else None,
             "outstanding": sum(not each.is_done for each in self.outstanding),
@@ -214,10 +219,18 @@ def _view_of(value: Any, last: Pending | None) -> dict[str, Json]:
     if last is None or last.response is None or (value is None and api(last.api_key).name == "ApiVersions"):
         return {"error": NONE}
     view = answer_view(value if isinstance(value, Message) else last.response, last.version)
-    if api(last.api_key).name == "Fetch":
-        view["records"] = records_view(value) if _is_records(value) else []
+    if api(last.api_key).name in _WITH_RECORDS:
+        view["records"] = [_record_view(each) for each in value] if _is_records(value) else []
     return view
 
 
 def _is_records(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, Record) for each in value)
+    return isinstance(value, list) and all(isinstance(each, Record | AcquiredRecord) for each in value)
+
+
+def _record_view(record: Record | AcquiredRecord) -> dict[str, Json]:
+    """A record of an answer; one that was acquired with its partition and how often it was delivered."""
+    view = record_view(record)
+    if isinstance(record, AcquiredRecord):
+        view |= {"partition": f"{record.topic}-{record.partition}", "delivery_count": record.delivery_count}
+    return view

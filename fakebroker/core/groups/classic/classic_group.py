@@ -96,10 +96,10 @@ class ClassicGroup(GroupMetadata):
         self.holds[phase] = hold
         self.handler_of(GroupInput.HOLD_RELEASED)(self, now, "a test released its hold")
 
-    def evict(self, member: Member, now: Instant) -> None:
-        """Remove a member as if its session had timed out now, also while a request of it is parked."""
-        self.remove(member)
-        self.handler_of(GroupInput.MEMBER_LEFT)(self, now, f"member {member.member_id} was evicted by a test")
+    def evict(self, member_id: str, now: Instant) -> None:
+        """See `Group.evict`; the member goes also while a request of it is parked."""
+        self.remove(self.members[member_id])
+        self.handler_of(GroupInput.MEMBER_LEFT)(self, now, f"member {member_id} was evicted by a test")
 
     # -- checks common to all states -----------------------------------------------------------------------------------
 

@@ -118,6 +118,12 @@ class ModernGroup(Group):
         timer = self._session_timers.get(member_id)
         return None if timer is None else timer.due_ms
 
+    # -- what a test does ----------------------------------------------------------------------------------------------
+
+    def evict(self, member_id: str, now: Instant) -> None:
+        """See `Group.evict`."""
+        self.on_session_timeout(member_id, now)
+
     # -- the end -------------------------------------------------------------------------------------------------------
 
     def unload(self, now: Instant, reason: str = MOVED) -> None:
