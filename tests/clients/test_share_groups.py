@@ -116,7 +116,7 @@ def test_each_record_is_taken_by_one_member(cast: Cast, topic: str, stage: Stage
 
 @pytest.mark.rules("SGK-1", "SGK-2", "SGK-3", "SGK-8", "SGP-6")
 def test_what_is_released_comes_again_and_what_is_rejected_does_not(cast: Cast, topic: str, start: Start) -> None:
-    """Of six records two are released, two rejected, two accepted; the delivery count says that it is the second time."""
+    """Of six records two are released, two rejected, two accepted; the delivery count tells of the second time."""
     produce(cast.bootstrap, topic, values(6))
     member = start(**EXPLICIT)
     cast.wait("six records", lambda: len(member.read) == 6)
