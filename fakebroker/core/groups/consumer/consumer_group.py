@@ -10,6 +10,7 @@ from typing import Any
 
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.groups.consumer import offset_rules, records
+from fakebroker.core.groups.consumer.assignors import preferred_assignor
 from fakebroker.core.groups.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata
 from fakebroker.core.groups.consumer.patterns import ResolvedPattern
 from fakebroker.core.groups.consumer.states import GroupState, MemberState
@@ -38,6 +39,7 @@ class ConsumerGroup(ModernGroup):
         owners: which member has a partition, assigned or pending revocation, by topic id and partition.
         patterns: what each pattern was resolved to.
         subscriptions: how many members name each topic and have each pattern.
+        assignor_counts: how many members name each assignor.
     """
 
     kind = GroupKind.CONSUMER
@@ -56,6 +58,7 @@ class ConsumerGroup(ModernGroup):
         self.owners: dict[bytes, dict[int, str]] = {}
         self.patterns: dict[str, ResolvedPattern] = {}
         self.subscriptions = Subscriptions()
+        self.assignor_counts: MemberTable[int] = MemberTable()
         self._rebalance_timers: dict[str, Deadline] = {}  # by member id
 
     # -- what it is ----------------------------------------------------------------------------------------------------
@@ -77,6 +80,11 @@ class ConsumerGroup(ModernGroup):
     def target_of(self, member_id: str) -> Assignment:
         """What the member shall have by the present target assignment."""
         return self.target.get(member_id, NOTHING)
+
+    @property
+    def assignor(self) -> str:
+        """The assignor that members prefer, which need not be the one used last (CGD-6)."""
+        return preferred_assignor(self.assignor_counts, self.host.settings.get_list("group.consumer.assignors"))
 
     def is_subscribed(self, topic: str) -> bool:
         """Whether a member reads the topic, by name or by a resolved pattern (CGO-9)."""
@@ -180,6 +188,17 @@ class ConsumerGroup(ModernGroup):
     def _subscribe(self, before: MemberMetadata | None, after: MemberMetadata | None) -> None:
         if self.subscriptions.replace(before, after):
             self._update_subscribed_topics()
+        self._count_assignor(None if before is None else before.assignor, -1)
+        self._count_assignor(None if after is None else after.assignor, 1)
+
+    def _count_assignor(self, name: str | None, by: int) -> None:
+        if name is None:
+            return
+        count = self.assignor_counts.get(name, 0) + by
+        if count:
+            self.assignor_counts[name] = count
+        else:
+            del self.assignor_counts[name]
 
     def _update_subscribed_topics(self) -> None:
         self.subscribed_topics = self.subscriptions.topics(self.patterns)
