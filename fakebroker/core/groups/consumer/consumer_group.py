@@ -15,6 +15,7 @@ from fakebroker.core.groups.consumer.member import ConsumerMember, CurrentAssign
 from fakebroker.core.groups.consumer.patterns import ResolvedPattern
 from fakebroker.core.groups.consumer.states import GroupState, MemberState
 from fakebroker.core.groups.consumer.subscriptions import Subscriptions
+from fakebroker.core.groups.consumer.table import GROUP_STATES
 from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.core.groups.modern.assignments import NOTHING, Assignment
 from fakebroker.core.groups.modern.config import group_config_int
@@ -92,14 +93,7 @@ class ConsumerGroup(ModernGroup):
 
     def present_state(self) -> GroupState:
         """The state that follows from members and epochs (CGE-20)."""
-        if not self.members:
-            return GroupState.EMPTY
-        if self.group_epoch > self.assignment_epoch:
-            return GroupState.ASSIGNING
-        epoch = self.assignment_epoch
-        if all(member.current.is_reconciled_to(epoch) for member in self.members.values()):
-            return GroupState.STABLE
-        return GroupState.RECONCILING
+        return next(state for state, holds in GROUP_STATES.items() if holds(self))
 
     def session_timeout_ms(self, member: ConsumerMember) -> int:
         """How long the member may be silent: what it asked for in JoinGroup, else the group's config (CGT-1)."""
