@@ -133,9 +133,9 @@ class GroupStep:
         return new in self.group.patterns if new else old in self.group.patterns
 
     def _drop_pattern(self, pattern: str) -> None:
-        if pattern in self._patterns:
-            self.records.append(records.pattern_record(self.group.group_id, pattern, None))
-            self._patterns = {name: resolved for name, resolved in self._patterns.items() if name != pattern}
+        """Forget a pattern that nobody has any more; its tombstone is written even if it never was resolved."""
+        self.records.append(records.pattern_record(self.group.group_id, pattern, None))
+        self._patterns = {name: resolved for name, resolved in self._patterns.items() if name != pattern}
 
     def _subscribe(self, before: MemberMetadata | None, after: MemberMetadata | None) -> None:
         if self._subscriptions is self.group.subscriptions:
