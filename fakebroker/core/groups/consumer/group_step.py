@@ -128,12 +128,12 @@ class GroupStep:
             check_pattern(new)
         if old and self._subscriptions.patterns.get(old) == 1:
             self._drop_pattern(old)
-        return new in self.group.patterns if new else old in self.group.patterns
+        return not new or new in self.group.patterns
 
     def _drop_pattern(self, pattern: str) -> None:
-        if pattern in self._patterns:
-            self.records.append(records.pattern_record(self.group.group_id, pattern, None))
-            self._patterns = {name: resolved for name, resolved in self._patterns.items() if name != pattern}
+        """Nobody has the pattern any more. Its tombstone is written even if it was never resolved, as in Kafka."""
+        self.records.append(records.pattern_record(self.group.group_id, pattern, None))
+        self._patterns = {name: resolved for name, resolved in self._patterns.items() if name != pattern}
 
     def _subscribe(self, before: MemberMetadata | None, after: MemberMetadata | None) -> None:
         if self._subscriptions is self.group.subscriptions:
