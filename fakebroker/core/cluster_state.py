@@ -186,6 +186,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
         {
             "_cluster": _KNOWN,
             "changes": "compared while a client is connected, and all are disconnected",
+            "last_creation": "compared by groups, which are loaded anew",
             "_by_name": "`topics`",
             "_by_id": _DERIVED,
             "_alike": _DERIVED,

@@ -12,7 +12,7 @@ from fakebroker.core.deadlines import Deadline
 from fakebroker.core.groups.consumer import offset_rules, records
 from fakebroker.core.groups.consumer.assignors import preferred_assignor
 from fakebroker.core.groups.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata
-from fakebroker.core.groups.consumer.patterns import ResolvedPattern
+from fakebroker.core.groups.consumer.patterns import PatternResolver, ResolvedPattern
 from fakebroker.core.groups.consumer.states import GroupState, MemberState
 from fakebroker.core.groups.consumer.subscriptions import Subscriptions
 from fakebroker.core.groups.consumer.table import GROUP_STATES
@@ -39,6 +39,7 @@ class ConsumerGroup(ModernGroup):
         static: the member id of each instance id.
         owners: which member has a partition, assigned or pending revocation, by topic id and partition.
         patterns: what each pattern was resolved to.
+        resolver: resolves the patterns.
         subscriptions: how many members name each topic and have each pattern.
         assignor_counts: how many members name each assignor.
     """
@@ -60,6 +61,7 @@ class ConsumerGroup(ModernGroup):
         self.patterns: dict[str, ResolvedPattern] = {}
         self.subscriptions = Subscriptions()
         self.assignor_counts: MemberTable[int] = MemberTable()
+        self.resolver = PatternResolver(self)
         self._rebalance_timers: dict[str, Deadline] = {}  # by member id
 
     # -- what it is ----------------------------------------------------------------------------------------------------
@@ -246,6 +248,7 @@ class ConsumerGroup(ModernGroup):
     def end_timers(self) -> None:
         """Disarm every timer for good."""
         super().end_timers()
+        self.resolver.end()
         for timer in self._rebalance_timers.values():
             timer.end()
         self._rebalance_timers.clear()

@@ -130,7 +130,7 @@ class GroupStep:
             check_pattern(new)
         if old and self._subscriptions.patterns.get(old) == 1:
             self._drop_pattern(old)
-        return new in self.group.patterns if new else old in self.group.patterns
+        return not new or new in self.group.patterns
 
     def _drop_pattern(self, pattern: str) -> None:
         """Forget a pattern that nobody has any more; its tombstone is written even if it never was resolved."""
