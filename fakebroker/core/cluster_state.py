@@ -240,6 +240,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "settings": "`own` and `dynamic`, and the options of the broker",
             "coordinator": "its groups are loaded from the log",
             "transactions": "loaded from the log",
+            "_share_coordinator": "its states are loaded from the log when they are asked for",
             "_fetch_sessions": "of clients, which are disconnected",
             "state": "`alive`: stopped, or running and reached by all",
             "incarnation": "its process is another after a restore",
