@@ -240,6 +240,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "coordinator": "its groups are loaded from the log",
             "transactions": "loaded from the log",
             "_fetch_sessions": "of clients, which are disconnected",
+            "_share_partitions": "what was acquired is not stored in Kafka either; the rest is loaded from the log",
             "state": "`alive`: stopped, or running and reached by all",
             "incarnation": "its process is another after a restore",
             "is_cut_off": "nobody is after a restore",

@@ -53,12 +53,11 @@ class BatchSpan(NamedTuple):
 
 
 class Acquired(NamedTuple):
-    """A range of acquired records, and how often they have been delivered with this time. `states` are theirs."""
+    """A range of acquired records, and how often they have been delivered with this time."""
 
     first_offset: int
     last_offset: int
     delivery_count: int
-    states: tuple[InFlightState, ...] = ()
 
     @property
     def records(self) -> int:
@@ -143,9 +142,7 @@ class _Acquiring:
     def _available(self, batch: InFlightBatch) -> Iterable[InFlightState]:
         base = self.read[0].base_offset
         return (
-            state
-            for first, last, state in batch.states()
-            if state.is_available and last >= base and first <= self.last
+            state for first, last, state in batch.states() if state.is_available and last >= base and first <= self.last
         )
 
     def _is_throttled(self, batch: InFlightBatch) -> bool:
@@ -236,6 +233,6 @@ class _Acquiring:
         self.left -= last - first + 1
         before = self.acquired[-1] if merges else None
         if before is not None and (before.last_offset, before.delivery_count) == (first - 1, state.delivery_count):
-            self.acquired[-1] = before._replace(last_offset=last, states=(*before.states, state))
+            self.acquired[-1] = before._replace(last_offset=last)
         else:
-            self.acquired.append(Acquired(first, last, state.delivery_count, (state,)))
+            self.acquired.append(Acquired(first, last, state.delivery_count))

@@ -27,7 +27,12 @@ class ShareGroupSettings:
     def __init__(self, node: "Node", group_id: str) -> None:
         self.group_id = group_id
         self._cluster: Cluster = node.cluster
-        self.settings: Settings = node.settings
+        self._settings: Settings = node.settings
+
+    @property
+    def settings(self) -> "Settings":
+        """The broker's settings."""
+        return self._settings
 
     @property
     def group_configs(self) -> dict[str, dict[str, str]]:

@@ -48,12 +48,14 @@ class InFlightState:
         """Change it until `finish` or `take_back`."""
         self.undo = (self.state, self.member_id)
         self.state = state_after(self.state, event, self.delivery_count, delivery_limit)
-        self.member_id = ""
+        if self.state is not RecordState.ACQUIRED:
+            self.member_id = ""
 
     def finish(self) -> None:
-        """The change is stored."""
+        """The change is stored, or needs not be."""
         self.undo = None
-        self.unlock()
+        if self.state is not RecordState.ACQUIRED:
+            self.unlock()
 
     def take_back(self) -> None:
         """The change could not be stored, or something beside it is wrong."""
@@ -76,6 +78,12 @@ class InFlightState:
         """Another lock holds it from now on."""
         self.unlock()
         self.lock = lock
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether it is still acquired although its lock timed out, while a change was to be stored that was not."""
+        lock = self.lock
+        return self.state is RecordState.ACQUIRED and lock is not None and lock.due_ms is None
 
 
 class InFlightBatch:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sortedcontainers import SortedDict
 
-from fakebroker.core.share_partitions.in_flight import InFlightBatch
+from fakebroker.core.share_partitions.in_flight import InFlightBatch, InFlightState
 from fakebroker.core.share_partitions.states import DONE, RecordEvent, RecordState
 
 if TYPE_CHECKING:
@@ -81,6 +81,18 @@ class RecordWindow:
         """The batches that begin in that range, both ends included."""
         return [self.batches[key] for key in self.batches.irange(first_offset, last_offset)]
 
+    def states_between(self, first_offset: int, last_offset: int) -> Iterator[tuple[int, int, InFlightState]]:
+        """(first offset, last offset, state) of what has a part in that range, in order."""
+        floor = self.floor(first_offset)
+        for batch in self.between(first_offset if floor is None else floor.first_offset, last_offset):
+            if batch.last_offset < first_offset:
+                continue
+            if batch.offsets is None:
+                yield from batch.states()
+            else:
+                for offset in range(max(first_offset, batch.first_offset), min(last_offset, batch.last_offset) + 1):
+                    yield offset, offset, batch.offsets[offset]
+
     def put(self, batch: InFlightBatch) -> None:
         """Records were acquired for the first time. The log may have a hole where the window began."""
         self.batches[batch.first_offset] = batch
@@ -134,6 +146,17 @@ class RecordWindow:
             for offset, state in batch.split().items():
                 if first_offset <= offset <= last_offset and state.is_available:
                     state.change(RecordEvent.LOG_START_PASSED, _NO_LIMIT)
+
+    def archive_acquired(self, first_offset: int, last_offset: int) -> None:
+        """Records of that range, all of them acquired, were of a transaction that was aborted."""
+        for batch in list(self):
+            if batch.last_offset < first_offset or batch.first_offset > last_offset:
+                continue
+            if not batch.lies_within(first_offset, last_offset):
+                batch.split()
+            for first, _, state in batch.states():
+                if batch.whole is not None or first_offset <= first <= last_offset:
+                    state.change(RecordEvent.ABORTED, _NO_LIMIT)
 
     def _done_until(self) -> int:
         """The first offset of the window that the group is not finished with."""

@@ -65,6 +65,7 @@ TRANSITIONS: Final[dict[tuple[RecordState, RecordEvent], tuple[RecordState, Reco
     (_S.ACQUIRED, _E.REJECTED): (_S.ARCHIVED, _S.ARCHIVED),
     (_S.ACQUIRED, _E.GAP): (_S.ARCHIVED, _S.ARCHIVED),
     (_S.ACQUIRED, _E.RENEWED): (_S.ACQUIRED, _S.ACQUIRED),
+    (_S.ACQUIRED, _E.LOG_START_PASSED): (_S.ARCHIVED, _S.ARCHIVED),  # when it is released after that
     (_S.ACQUIRED, _E.ABORTED): (_S.ARCHIVED, _S.ARCHIVED),
 }
 """Every pair that can happen."""
