@@ -242,6 +242,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "transactions": "loaded from the log",
             "_share_coordinator": "its states are loaded from the log when they are asked for",
             "_fetch_sessions": "of clients, which are disconnected",
+            "_share_partitions": "what was acquired is not stored in Kafka either; the rest is loaded from the log",
             "state": "`alive`: stopped, or running and reached by all",
             "incarnation": "its process is another after a restore",
             "is_cut_off": "nobody is after a restore",
