@@ -99,6 +99,8 @@ def _of_classic(group: "ClassicGroup") -> list[MemberView]:
 
 
 def _of_consumer(group: "ConsumerGroup") -> list[MemberView]:
+    from fakebroker.core.groups.consumer.states import member_state_text
+
     topics, found = group.host.topics, []
     for member_id in group.member_ids():
         member = group.members[member_id]
@@ -113,7 +115,7 @@ def _of_consumer(group: "ConsumerGroup") -> list[MemberView]:
                 partitions_by_name(topics, current.assigned),
                 "classic" if member.is_classic else GroupKind.CONSUMER.value,
                 current.epoch,
-                current.state.text,
+                member_state_text(current),
                 partitions_by_name(topics, group.target_of(member_id)),
                 partitions_by_name(topics, current.pending),
                 told.pattern or None,
