@@ -44,8 +44,20 @@ MODULES: dict[int, str] = {
     64: "unregister_broker",
     65: "describe_transactions",
     66: "list_transactions",
+    68: "consumer_group_heartbeat",
+    69: "consumer_group_describe",
     74: "list_config_resources",
     75: "describe_topic_partitions",
+    76: "share_group_heartbeat",
+    77: "share_group_describe",
+    83: "initialize_share_group_state",
+    84: "read_share_group_state",
+    85: "write_share_group_state",
+    86: "delete_share_group_state",
+    87: "read_share_group_state_summary",
+    90: "describe_share_group_offsets",
+    91: "alter_share_group_offsets",
+    92: "delete_share_group_offsets",
 }
 
 

@@ -1,6 +1,6 @@
 """Settings of ours, and those of Kafka that it does not list."""
 
-from fakebroker.settings.declare import BOOLEAN, LONG, READ_ONLY, STRING, OneOf, Range, Setting
+from fakebroker.settings.declare import BOOLEAN, INT, LONG, READ_ONLY, STRING, OneOf, Range, Setting
 
 ROWS = (
     Setting(
@@ -70,6 +70,16 @@ ROWS = (
         Range(0),
         READ_ONLY,
         "the first run of retention and cleaning after the start",
+        has_effect=True,
+        internal=True,
+    ),
+    Setting(
+        "group.share.initialize.retry.interval.ms",
+        INT,
+        30000,
+        Range(1),
+        READ_ONLY,
+        "how long after the state of share partitions was asked for a heartbeat asks again (SGH-10)",
         has_effect=True,
         internal=True,
     ),

@@ -41,6 +41,16 @@ def create_topics(bootstrap: str, **partitions: int) -> None:
     clients.close()
 
 
+def configure_group(bootstrap: str, group_id: str, **settings: object) -> None:
+    """Set configurations of a group; `share_isolation_level` is "share.isolation.level"."""
+    host, port = bootstrap.rsplit(":", 1)
+    clients = ScriptedClients(TcpDriver(host, int(port)))
+    named = {name.replace("_", "."): value for name, value in settings.items()}
+    (answer,) = clients.client("admin").alter_configs(group_id, named, kind="group").responses
+    assert answer.error_code == 0, answer
+    clients.close()
+
+
 def produce(bootstrap: str, topic: str, values: list[str]) -> None:
     """Send values to a topic, wherever they go; return when they are there."""
     kafka = importlib.import_module("confluent_kafka")

@@ -1,4 +1,4 @@
-"""A consumer group without a network: heartbeats with short names, time that is driven, its records as it wrote them."""
+"""A consumer group without a network: heartbeats with short names, time that is driven, records as it wrote them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -307,6 +307,8 @@ class Shard(CoordinatorShard):
         for start in range(0, len(groups), _GROUPS_PER_STEP):
             some = groups[start : start + _GROUPS_PER_STEP]
             present = [group for group in some if self.groups.get(group.group_id) is group]  # since the step before
+            for group in present:
+                group.topic_deleted(topic, now)
             requested = [(group, group.offsets.partitions_of(topic)) for group in present]
             self._delete(requested, now, "its topic was deleted")
             yield len(some)

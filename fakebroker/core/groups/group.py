@@ -126,6 +126,9 @@ class Group(ABC):
     def restart_session_of(self, member_id: str, now: Instant) -> None:  # noqa: B027 - most kinds do nothing
         """An OffsetCommit of the member was accepted; only a classic member's session begins anew (TM-1, CGT-1)."""
 
+    def topic_deleted(self, name: str, now: Instant) -> None:  # noqa: B027 - most kinds do nothing
+        """A topic was deleted; its offsets are deleted by the shard (EX-12)."""
+
     # -- what a test does ----------------------------------------------------------------------------------------------
 
     @abstractmethod

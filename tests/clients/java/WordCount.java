@@ -1,5 +1,5 @@
 // One instance of a Kafka Streams application that counts words, exactly once; it runs until its standard input ends.
-// Run: java -cp '.java/lib/*' tests/clients/java/WordCount.java HOST:PORT STATE_FOLDER
+// Run: java -cp '.java/lib/*' tests/clients/java/WordCount.java HOST:PORT STATE_FOLDER [key=value ...]     more settings of Kafka Streams
 
 import java.time.Duration;
 import java.util.*;
@@ -19,12 +19,15 @@ public class WordCount {
             StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2,
             StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 100,
             StreamsConfig.REPLICATION_FACTOR_CONFIG, 1));
-        // The shortest session that a Kafka allows, so that who was killed is missed soon; its transaction times out, too.
         config.putAll(Map.of(
-            StreamsConfig.consumerPrefix("session.timeout.ms"), 6_000,
-            StreamsConfig.consumerPrefix("heartbeat.interval.ms"), 300,
             StreamsConfig.consumerPrefix("auto.offset.reset"), "earliest",
             StreamsConfig.producerPrefix("transaction.timeout.ms"), 5_000));
+        for (int n = 2; n < args.length; n++) config.put(args[n].substring(0, args[n].indexOf('=')), args[n].substring(args[n].indexOf('=') + 1));
+        // The shortest session that a Kafka allows, so that who was killed is missed soon; its transaction times out, too.
+        // The broker says how long it is where the broker assigns the tasks.
+        if (!"streams".equals(config.get("group.protocol"))) config.putAll(Map.of(
+            StreamsConfig.consumerPrefix("session.timeout.ms"), 6_000,
+            StreamsConfig.consumerPrefix("heartbeat.interval.ms"), 300));
 
         StreamsBuilder builder = new StreamsBuilder();
         builder.stream("lines", Consumed.with(Serdes.String(), Serdes.String()))

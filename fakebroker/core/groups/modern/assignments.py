@@ -40,7 +40,10 @@ class AssignorGroup(NamedTuple):
 
 
 Assignor = Callable[[AssignorGroup], dict[str, Assignment]]
-"""Gives every member its target; one who keeps exactly its previous target may be given that very object."""
+"""Gives every member its target, in the order of `members`, which is that of the records of type 7 (CGB-1).
+
+A member that keeps exactly what it had may be given its `previous` itself.
+"""
 
 OpenAssignment = JavaHashMap[bytes, JavaHashSet[int]]  # an assignment while an assignor changes it
 

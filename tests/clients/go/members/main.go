@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -37,21 +38,27 @@ type member struct {
 	orders   chan order
 	mutex    sync.Mutex
 	assigned map[string]bool
+	refusal  atomic.Value // the error, as text, of the last acknowledgement that was refused
 }
 
 // changed takes partitions in or out of the assignment, and tells of it.
 func (m *member) changed(partitions map[string][]int32, in bool) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
+	isNews := false
 	for topic, numbers := range partitions {
 		for _, number := range numbers {
 			name := fmt.Sprintf("%s-%d", topic, number)
+			isNews = isNews || m.assigned[name] != in
 			if in {
 				m.assigned[name] = true
 			} else {
 				delete(m.assigned, name)
 			}
 		}
+	}
+	if !isNews {
+		return
 	}
 	words := []string{m.name, "assigned"}
 	for name := range m.assigned {
@@ -109,7 +116,11 @@ func (m *member) options(bootstrap, kind string, settings map[string]string) []k
 		}
 	}
 	if kind == "share" {
-		return options
+		return append(options, kgo.ShareAckCallback(func(_ *kgo.Client, results kgo.ShareAckResults) {
+			if err := results.Error(); err != nil {
+				m.refusal.Store(err.Error())
+			}
+		}))
 	}
 	return append(options,
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
@@ -166,8 +177,12 @@ func (m *member) share(client *kgo.Client, explicit bool) {
 				record.Ack(next.status)
 			}
 			held = held[next.count:]
+			m.refusal.Store("")
 			if err := client.FlushAcks(context.Background()); err != nil {
-				say("%s refused %v", m.name, err)
+				panic(err)
+			}
+			if refusal := m.refusal.Load(); refusal != "" {
+				say("%s refused %v", m.name, refusal)
 			} else {
 				say("%s acknowledged %d", m.name, next.count)
 			}

@@ -21,7 +21,7 @@ def assign(group: AssignorGroup) -> dict[str, Assignment]:
             if partitions := ranges[topic_id].take():
                 taken[topic_id] = partitions
         target[member_id] = {topic_id: tuple(taken[topic_id]) for topic_id in taken.keys_in_order()}
-    return target
+    return {member_id: target[member_id] for member_id in group.members}
 
 
 class _Ranges:
