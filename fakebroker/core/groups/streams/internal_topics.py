@@ -88,7 +88,7 @@ def configure(topology: Topology, existing: ExistingCount) -> ConfiguredTopology
     problem = None
     if missing:
         named = _summary([topic.name for topic in missing])
-        problem = Status(StatusCode.MISSING_INTERNAL_TOPICS, f"Internal topics are missing: {named}")
+        problem = Status(StatusCode.MISSING_INTERNAL_TOPICS, f"internal topics are missing: {named}")
     return ConfiguredTopology(topology.epoch, subtopologies, missing, problem)
 
 
@@ -96,7 +96,7 @@ def _check_sources(topology: Topology, existing: ExistingCount) -> None:
     sources = (topic for each in topology.subtopologies.values() for topic in each.source_topics)
     missing = sorted(dict.fromkeys(topic for topic in sources if existing(topic) is None))
     if missing:
-        raise UnsuitableTopics(StatusCode.MISSING_SOURCE_TOPICS, f"Source topics {_summary(missing)} are missing.")
+        raise UnsuitableTopics(StatusCode.MISSING_SOURCE_TOPICS, f"source topics are missing: {_summary(missing)}")
 
 
 def _configured(subtopology: Subtopology, counts: PartitionCounts) -> ConfiguredSubtopology:
@@ -135,17 +135,19 @@ def _missing(
             table[topic.name] = topic
     for name in topology.required_topics:
         count = existing(name)
-        expected = None if count is None else table.pop(name, None)
-        if expected is not None and expected.partitions != count:
+        if count is None or name not in table:
+            continue
+        expected = table[name].partitions
+        if expected != count:
             raise UnsuitableTopics(
                 StatusCode.INCORRECTLY_PARTITIONED_TOPICS,
-                f"Existing topic {name} has different number of partitions: expected {expected.partitions}, "
-                f"found {count}",
+                f"topic {name} exists with {count} partitions and must have {expected}",
             )
+        del table[name]
     return tuple(table[name] for name in table.keys_in_order())
 
 
 def _summary(names: list[str]) -> str:
     """Names for a status: the first ones, and how many more there are."""
     named = ", ".join(names[:_NAMED])
-    return named if len(names) <= _NAMED else f"{named} and {len(names) - _NAMED} additional topics"
+    return named if len(names) <= _NAMED else f"{named} and {len(names) - _NAMED} more"

@@ -41,7 +41,7 @@ class PartitionCounts:
         """The count of a topic. Raises KafkaError UNKNOWN_SERVER_ERROR if it has none."""
         count = self.find(topic)
         if count is None:
-            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"Number of partitions is not set for topic: {topic}")
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the partition count of {topic} is not known")
         return count
 
 
@@ -67,7 +67,7 @@ def tasks_count(subtopology: Subtopology, counts: PartitionCounts) -> int:
     """
     inputs = inputs_of(subtopology)
     if not inputs:
-        raise _invalid(f"No source topics found for subtopology {subtopology.subtopology_id}")
+        raise _invalid(f"subtopology {subtopology.subtopology_id} reads no topic")
     return max(counts.get(topic) for topic in inputs)
 
 
@@ -90,15 +90,10 @@ def _repartition_counts(topology: Topology, counts: PartitionCounts) -> dict[str
                 else:
                     known[topic], progress = count, True
         if is_incomplete and not progress:
-            raise _invalid(
-                "Failed to compute number of partitions for all repartition topics. "
-                "There may be loops in the topology that cannot be resolved."
-            )
-    if any(topic.name not in known for topic in repartition_sources(topology)):
-        raise _invalid(
-            "Failed to compute number of partitions for all repartition topics, because a repartition source topic is "
-            "never used as a sink topic."
-        )
+            raise _invalid("repartition topics without a partition count are written in a loop")
+    unwritten = [topic.name for topic in repartition_sources(topology) if topic.name not in known]
+    if unwritten:
+        raise _invalid(f"no subtopology writes the repartition topics {', '.join(unwritten)}")
     return known
 
 
@@ -132,8 +127,7 @@ def _enforce(subtopology: Subtopology, group: CopartitionGroup, fixed: Sequence[
         if name in fixed and repartition[name] != count:
             raise UnsuitableTopics(
                 StatusCode.INCORRECTLY_PARTITIONED_TOPICS,
-                f"Number of partitions [{repartition[name]}] of repartition topic [{name}] doesn't match number of "
-                f"partitions [{count}] of the source topic.",
+                f"repartition topic {name} has {repartition[name]} partitions; what it is joined with has {count}",
             )
         counts.decided[name] = count
 
@@ -144,7 +138,7 @@ def _same_count(compared: Mapping[str, int], told: Mapping[str, int]) -> int:
         listed = ", ".join(f"{name}={told[name]}" for name in sorted(told))
         raise UnsuitableTopics(
             StatusCode.INCORRECTLY_PARTITIONED_TOPICS,
-            f"Following topics do not have the same number of partitions: [{{{listed}}}]",
+            f"these topics must have the same number of partitions: {listed}",
         )
     return next(iter(compared.values()))
 

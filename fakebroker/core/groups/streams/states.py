@@ -5,6 +5,10 @@ state is in `reconciliation.py`.
 """
 
 from enum import Enum, IntEnum, StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fakebroker.core.groups.streams.member import CurrentAssignment
 
 
 class GroupState(StrEnum):
@@ -24,11 +28,6 @@ class MemberState(IntEnum):
     STABLE = 1
     UNREVOKED_TASKS = 2
     UNRELEASED_TASKS = 3
-
-    @property
-    def text(self) -> str:
-        """The name that events and views tell, such as "UnrevokedTasks"."""
-        return _TEXTS[self]
 
 
 _TEXTS = {
@@ -51,6 +50,13 @@ NEXT_STATE: dict[Step, MemberState] = {
     Step.WAIT: MemberState.UNRELEASED_TASKS,
     Step.REACH: MemberState.STABLE,
 }
+
+ABSENT = "Absent"  # what events say of one who is no member (yet, or any more)
+
+
+def member_state_text(current: "CurrentAssignment | None") -> str:
+    """A member's state as events and views tell it, e.g. "UnrevokedTasks"; None is no member."""
+    return ABSENT if current is None else _TEXTS[current.state]
 
 
 class StatusCode(IntEnum):

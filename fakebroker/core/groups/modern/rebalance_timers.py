@@ -1,0 +1,37 @@
+"""Timers of members that have to give up what they own: who does not in time is removed (CGT-3, STM-2)."""
+
+from collections.abc import Callable
+
+from fakebroker.core.deadlines import Deadline, DeadlineQueue
+from fakebroker.instant import Instant
+
+
+class RebalanceTimers:
+    """At most one timer for each member of a group. `owner` is the group, `mono` the queue of its timers."""
+
+    def __init__(self, mono: DeadlineQueue, owner: object) -> None:
+        self._mono = mono
+        self._owner = owner
+        self._timers: dict[str, Deadline] = {}  # by member id
+
+    def start(self, member_id: str, timeout_ms: int, action: Callable[[Instant], None], now: Instant) -> None:
+        """Let `action` run `timeout_ms` from now unless `end` comes first; a timer that ran before is replaced."""
+        self.end(member_id)
+        timer = self._timers[member_id] = Deadline(action, self._owner)
+        self._mono.arm(timer, now.mono_ms + timeout_ms)
+
+    def end(self, member_id: str) -> None:
+        """The member has given up what it had to, or is gone."""
+        timer = self._timers.pop(member_id, None)
+        if timer is not None:
+            timer.end()
+
+    def end_all(self) -> None:
+        """Disarm every timer for good."""
+        for member_id in list(self._timers):
+            self.end(member_id)
+
+    def due_ms(self, member_id: str) -> int | None:
+        """When the member is removed, by the monotonic clock; None if it has no timer."""
+        timer = self._timers.get(member_id)
+        return None if timer is None else timer.due_ms

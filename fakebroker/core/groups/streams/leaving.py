@@ -1,0 +1,37 @@
+"""Members of a streams group leave, or are removed by their timers (STH-31, STM-1, STM-2)."""
+
+from fakebroker.core.groups.modern.heartbeats import GroupsHost, group_for_heartbeat, unknown_member
+from fakebroker.core.groups.streams.group_step import GroupStep
+from fakebroker.core.groups.streams.messages import HeartbeatAnswer, HeartbeatRequest
+from fakebroker.core.groups.streams.streams_group import StreamsGroup
+from fakebroker.errors import KafkaError
+from fakebroker.instant import Instant
+
+
+def leave(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
+    """A heartbeat with epoch -1. Raises KafkaError; the epoch that the member had is not checked."""
+    group = group_for_heartbeat(host, StreamsGroup, request.group_id, now, may_create=False, may_replace_classic=False)
+    if request.shutdown_application and group.shutdown_member_id is None:
+        group.shutdown_member_id = request.member_id
+    if request.member_id not in group.members:
+        raise unknown_member(group, request.member_id)
+    remove_member(group, request.member_id, now, f"member {request.member_id} left")
+    return HeartbeatAnswer(member_id=request.member_id, member_epoch=request.member_epoch)
+
+
+def remove_member(group: StreamsGroup, member_id: str, now: Instant, reason: str) -> None:
+    """Remove a member with a bump of the group epoch. What it had is free at once.
+
+    Nothing is assigned anew before somebody's next heartbeat. Raises KafkaError if it cannot be stored.
+    """
+    step = GroupStep(group, now)
+    step.remove(member_id)
+    step.write(reason)
+
+
+def remove_silent_member(group: StreamsGroup, member_id: str, now: Instant, reason: str) -> None:
+    """As `remove_member`, for a timer: if it cannot be stored now, its session timer tries again later."""
+    try:
+        remove_member(group, member_id, now, reason)
+    except KafkaError:
+        group.restart_session_of_member(member_id, now)
