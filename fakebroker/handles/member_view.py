@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from fakebroker.core.groups.group import Group
     from fakebroker.core.groups.share.share_group import ShareGroup
     from fakebroker.core.groups.streams.streams_group import StreamsGroup
-    from fakebroker.core.groups.streams.tasks import Tasks
     from fakebroker.core.topics import Topics
 
 Partitions = dict[str, list[int]]  # by topic; of tasks by subtopology
@@ -151,11 +150,14 @@ def _of_share(group: "ShareGroup") -> list[MemberView]:
 
 
 def _of_streams(group: "StreamsGroup") -> list[MemberView]:
+    from fakebroker.core.groups.streams.states import member_state_text
+
     found: list[MemberView] = []
     for member_id in group.member_ids():
-        member: Any = group.members[member_id]
+        member = group.members[member_id]
         told, current = member.metadata, member.current
-        target: Tasks = group.target_of(member_id)
+        target = group.target_of(member_id)
+        endpoint = told.endpoint
         tasks = TasksView(
             tasks_by_subtopology(current.assigned.active),
             tasks_by_subtopology(current.assigned.standby),
@@ -163,19 +165,14 @@ def _of_streams(group: "StreamsGroup") -> list[MemberView]:
             tasks_by_subtopology(target.standby),
             tasks_by_subtopology(current.pending.active),
             told.process_id,
-            told.endpoint,
+            None if endpoint is None else f"{endpoint.host}:{endpoint.port}",
         )
+        view = MemberView(member_id, told.client_id, told.client_host, told.instance_id, (), {})
         found.append(
-            MemberView(
-                member_id,
-                told.client_id,
-                told.client_host,
-                told.instance_id,
-                (),
-                {},
-                GroupKind.STREAMS.value,
-                current.epoch,
-                current.state.text,
+            view._replace(
+                protocol=GroupKind.STREAMS.value,
+                epoch=current.epoch,
+                state=member_state_text(current),
                 rack_id=told.rack_id,
                 tasks=tasks,
             )
