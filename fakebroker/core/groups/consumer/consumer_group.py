@@ -88,10 +88,12 @@ class ConsumerGroup(ModernGroup):
             return GroupState.EMPTY
         if self.group_epoch > self.assignment_epoch:
             return GroupState.ASSIGNING
+        return GroupState.STABLE if self.all_have_their_target() else GroupState.RECONCILING
+
+    def all_have_their_target(self) -> bool:
+        """Whether every member has what the present target assignment gives it, and nothing to give up."""
         epoch = self.assignment_epoch
-        if all(member.current.is_reconciled_to(epoch) for member in self.members.values()):
-            return GroupState.STABLE
-        return GroupState.RECONCILING
+        return all(member.current.is_reconciled_to(epoch) for member in self.members.values())
 
     def session_timeout_ms(self, member: ConsumerMember) -> int:
         """How long the member may be silent: what it asked for in JoinGroup, else the group's config (CGT-1)."""
