@@ -55,6 +55,8 @@ MODULES: dict[int, str] = {
     85: "write_share_group_state",
     86: "delete_share_group_state",
     87: "read_share_group_state_summary",
+    88: "streams_group_heartbeat",
+    89: "streams_group_describe",
     90: "describe_share_group_offsets",
     91: "alter_share_group_offsets",
     92: "delete_share_group_offsets",
