@@ -167,7 +167,8 @@ def _of_streams(group: "StreamsGroup") -> list[MemberView]:
             told.process_id,
             None if endpoint is None else f"{endpoint.host}:{endpoint.port}",
         )
-        view = MemberView(member_id, told.client_id, told.client_host, told.instance_id, (), {})
+        topics = tuple(sorted(group.subscribed_topics or ()))
+        view = MemberView(member_id, told.client_id, told.client_host, told.instance_id, topics, {})
         found.append(
             view._replace(
                 protocol=GroupKind.STREAMS.value,

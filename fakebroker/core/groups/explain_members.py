@@ -11,6 +11,7 @@ from fakebroker.core.dates import date_text
 from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.core.groups.modern.config import group_config_int
 from fakebroker.core.groups.modern.modern_group import ModernGroup
+from fakebroker.errors import KafkaError
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
@@ -163,13 +164,27 @@ def _of_streams(group: "StreamsGroup", now: Instant) -> MembersExplanation:
 
 
 def _next_of_streams(group: "StreamsGroup", now: Instant) -> str:
-    configured = group.configured
-    if not group.is_empty and configured is not None and configured.problem is not None:
-        return f"no tasks before this is otherwise: {configured.problem.detail} (STT-4)"
+    if group.state == "NotReady":
+        return _why_not_ready(group)
     due_ms = _wall_ms(group.initial_delay.due_ms, now)
     if due_ms is not None:
         return f"tasks are assigned {date_text(due_ms)}: an empty group waits for more members (STE-3)"
     return _next_target(group, "streams.assignment.interval.ms", "STE-4", now)
+
+
+def _why_not_ready(group: "StreamsGroup") -> str:
+    """What is missing of the topics of the topology as they are now."""
+    from fakebroker.core.groups.streams.internal_topics import configure
+
+    if group.topology is None:
+        return "there are no tasks without a topology (STT-4)"
+    try:
+        problem = configure(group.topology, group.existing_count).problem
+    except KafkaError as error:
+        return f"the topology can never be ready: {error}"
+    if problem is None:
+        return "the next heartbeat finds that the topics of the topology are there (STT-4)"
+    return f"there are no tasks as long as {problem.detail} (STT-4)"
 
 
 def _holders_of_tasks(group: "StreamsGroup") -> dict[tuple[str, int], str]:
