@@ -158,6 +158,11 @@ CALLS: dict[str, Call] = {
     "group": lambda b, _: b.group("billing"),
     "group.committed": lambda b, _: b.group("billing").committed,
     "group.transitions": lambda b, _: b.group("billing").transitions,
+    "group.member_transitions": lambda b, s: (
+        s.member.another().join_consumer_group("modern", ["orders"]).error_code,
+        b.group("modern").member_transitions,
+        b.group("modern"),
+    ),
     "group.explain": lambda b, _: b.group("billing").explain("2.0"),
     "group.explain_policies": lambda b, _: b.group("billing").explain_policies(),
     "group.wait": lambda b, _: b.group("billing").wait(state="Stable", members=1, timeout_s=5),

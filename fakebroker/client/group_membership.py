@@ -12,8 +12,8 @@ from typing import Any
 from fakebroker.client.requesting import Flow
 from fakebroker.client.topic_ids import TopicIds
 from fakebroker.errors import ErrorCode, FakebrokerError
-from fakebroker.schema.jsonable import uuid_to_text
 
+MOST_ID_CHARACTERS = 36
 JOINING, LEAVING, LEAVING_FOR_A_WHILE = 0, -1, -2  # epochs with a meaning of their own
 
 
@@ -51,9 +51,16 @@ class GroupMembershipSteps(TopicIds):
 
     @property
     def own_member_id(self) -> str:
-        """The member id that this client makes for itself, spelled as Kafka spells random ids; it is no random one."""
-        text = f"{self.connection.client_id}/{self.number}"
-        return uuid_to_text(sha256(text.encode()).digest()[:16])
+        """The member id that this client makes for itself: "a-member-1" for the first client of client id "a".
+
+        Kafka's clients make random ones; a broker takes any of up to 36 characters (SGH-1). Of a client id too long for
+        that a hash is taken.
+        """
+        client_id = self.connection.client_id or "client"
+        member_id = f"{client_id}-member-{self.number + 1}"
+        if len(member_id) <= MOST_ID_CHARACTERS:
+            return member_id
+        return f"{sha256(client_id.encode()).hexdigest()[:16]}-member-{self.number + 1}"
 
     def _membership_in(self, kind: str) -> GroupMembership:
         """Its membership in a group of this kind. Raises FakebrokerError if it has joined none."""

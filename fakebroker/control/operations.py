@@ -87,6 +87,7 @@ OPERATIONS = (
     Operation("GET", "/groups/{group_id}", "group"),
     Operation("GET", "/groups/{group_id}/committed", "group.committed"),
     Operation("GET", "/groups/{group_id}/transitions", "group.transitions"),
+    Operation("GET", "/groups/{group_id}/member_transitions", "group.member_transitions"),
     Operation("GET", "/groups/{group_id}/explain", "group.explain", {"policy": "4.3"}),
     Operation("GET", "/groups/{group_id}/explain_policies", "group.explain_policies"),
     Operation("POST", "/groups/{group_id}/wait", "group.wait", {"state": "Stable", "members": 2}, gives="group"),

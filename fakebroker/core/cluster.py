@@ -24,6 +24,7 @@ from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
     from fakebroker.core.coordinator.loading import DecodedBatch
+    from fakebroker.core.groups.group import Group
     from fakebroker.core.topics import Partition
     from fakebroker.core.transactions.transaction import Transaction
 
@@ -112,13 +113,17 @@ class Cluster:
 
     def group_ids(self, now: Instant) -> list[str]:
         """The groups of all brokers, in order; without those of partitions that are being loaded."""
+        return [group.group_id for group in self.groups(now)]
+
+    def groups(self, now: Instant) -> "list[Group]":
+        """The groups of all brokers by id; without those of partitions that are being loaded."""
         shards = [
             shard
             for node in self.nodes.values()
             for shard in node.coordinator.all_shards(now)
             if shard.partition.leader == node.id
         ]
-        return sorted(group.group_id for shard in shards for group in shard)
+        return sorted((group for shard in shards for group in shard), key=lambda group: group.group_id)
 
     def transactions(self, now: Instant) -> "list[Transaction]":
         """The transactional ids of all brokers, in order; without those of partitions that are being loaded."""

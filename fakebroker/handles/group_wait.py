@@ -117,12 +117,7 @@ def is_reconciled(group: "Group") -> bool:
 
     A group with epochs has computed the target assignment of its group epoch, and every member is there.
     """
-    if not isinstance(group, ModernGroup):
-        return group.state == State.STABLE
-    epoch = group.group_epoch
-    if group.is_empty or group.assignment_epoch != epoch:
-        return False
-    return all(each.epoch == epoch and each.state == "Stable" for each in members_of(group))
+    return group.is_reconciled if isinstance(group, ModernGroup) else group.state == State.STABLE
 
 
 def _member_count(group: "Group | None") -> int:

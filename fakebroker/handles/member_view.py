@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from fakebroker.core.groups.group import Group
     from fakebroker.core.groups.share.share_group import ShareGroup
     from fakebroker.core.groups.streams.streams_group import StreamsGroup
-    from fakebroker.core.groups.streams.tasks import Tasks
     from fakebroker.core.topics import Topics
 
 Partitions = dict[str, list[int]]  # by topic; of tasks by subtopology
@@ -99,6 +98,8 @@ def _of_classic(group: "ClassicGroup") -> list[MemberView]:
 
 
 def _of_consumer(group: "ConsumerGroup") -> list[MemberView]:
+    from fakebroker.core.groups.consumer.states import member_state_text
+
     topics, found = group.host.topics, []
     for member_id in group.member_ids():
         member = group.members[member_id]
@@ -113,7 +114,7 @@ def _of_consumer(group: "ConsumerGroup") -> list[MemberView]:
                 partitions_by_name(topics, current.assigned),
                 "classic" if member.is_classic else GroupKind.CONSUMER.value,
                 current.epoch,
-                current.state.text,
+                member_state_text(current),
                 partitions_by_name(topics, group.target_of(member_id)),
                 partitions_by_name(topics, current.pending),
                 told.pattern or None,
@@ -149,11 +150,14 @@ def _of_share(group: "ShareGroup") -> list[MemberView]:
 
 
 def _of_streams(group: "StreamsGroup") -> list[MemberView]:
+    from fakebroker.core.groups.streams.states import member_state_text
+
     found: list[MemberView] = []
     for member_id in group.member_ids():
-        member: Any = group.members[member_id]
+        member = group.members[member_id]
         told, current = member.metadata, member.current
-        target: Tasks = group.target_of(member_id)
+        target = group.target_of(member_id)
+        endpoint = told.endpoint
         tasks = TasksView(
             tasks_by_subtopology(current.assigned.active),
             tasks_by_subtopology(current.assigned.standby),
@@ -161,19 +165,15 @@ def _of_streams(group: "StreamsGroup") -> list[MemberView]:
             tasks_by_subtopology(target.standby),
             tasks_by_subtopology(current.pending.active),
             told.process_id,
-            told.endpoint,
+            None if endpoint is None else f"{endpoint.host}:{endpoint.port}",
         )
+        topics = tuple(sorted(group.subscribed_topics or ()))
+        view = MemberView(member_id, told.client_id, told.client_host, told.instance_id, topics, {})
         found.append(
-            MemberView(
-                member_id,
-                told.client_id,
-                told.client_host,
-                told.instance_id,
-                (),
-                {},
-                GroupKind.STREAMS.value,
-                current.epoch,
-                current.state.text,
+            view._replace(
+                protocol=GroupKind.STREAMS.value,
+                epoch=current.epoch,
+                state=member_state_text(current),
                 rack_id=told.rack_id,
                 tasks=tasks,
             )

@@ -3,6 +3,7 @@
 One table for everybody who compares two runs or shows one: transcripts, replayed sessions, recorded dialogues.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,8 @@ IDS = {
     "ClusterId": "cluster",
     "SessionId": "session",
 }
+# Member ids that scripted clients make for themselves are the same in every run, and say who it is.
+SCRIPTED_MEMBER_ID = re.compile(r".+-member-[0-9]+")
 # Values of ids that mean "none" or are the same everywhere; the second UUID is that of the metadata topic.
 NO_ID = frozenset({"", -1, 0, "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAQ"})
 NO_PRODUCER = -1  # 0 is a producer id like any other

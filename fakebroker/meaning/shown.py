@@ -54,6 +54,8 @@ class Meaning:
         """The name of an id of some kind ("member", "topic", "producer", ...), given now if it has none."""
         if value is None or (value in fields.NO_ID and not (kind == "producer" and value == 0)):
             return value
+        if kind == "member" and fields.SCRIPTED_MEMBER_ID.fullmatch(value):
+            return value
         if (kind, value) not in self._names:
             self._counts[kind] = self._counts.get(kind, 0) + 1
             self._names[kind, value] = f"{kind}-{self._counts[kind]}"

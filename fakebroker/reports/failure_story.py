@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.dates import date_text
 from fakebroker.core.events import CoordinatorMoved, TransactionTransition
+from fakebroker.core.groups.explain_members import explain_members
+from fakebroker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.core.topics import TRANSACTION_STATE
 from fakebroker.core.transactions.states import ENDING, TransactionState
 from fakebroker.engine.journal import UNTOLD, Exchange, Recorded
@@ -22,8 +24,8 @@ LAST_EVENTS = 20
 
 def story(engine: "Engine") -> str:
     """What clients asked for that is not served, the last requests of each client, the last events of groups and of
-    transactions with their reasons, transactions that are open, what the test holds, and the unanswered requests. Times
-    are seconds since the oldest entry of the journal.
+    transactions with their reasons, groups whose members are not where they shall be, transactions that are open, what
+    the test holds, and the unanswered requests. Times are seconds since the oldest entry of the journal.
 
     Call it on the thread that owns the engine.
     """
@@ -32,6 +34,7 @@ def story(engine: "Engine") -> str:
         _unserved(engine),
         _requests(engine, start_ms),
         _events(engine, start_ms),
+        _reconciling(engine),
         _transactions(engine, start_ms),
         _open_transactions(engine),
         _held(engine),
@@ -71,6 +74,17 @@ def _request_line(exchange: Exchange, start_ms: int) -> str:
 def _events(engine: "Engine", start_ms: int) -> str:
     told = [r for r in engine.journal.events() if not isinstance(r.event, UNTOLD) and not _is_of_transactions(r)]
     return "\n".join(["groups and offsets:", *_event_lines(told, start_ms)]) if told else ""
+
+
+def _reconciling(engine: "Engine") -> str:
+    """Who in consumer, share and streams groups waits for whom: what clients may be waiting for."""
+    lines = []
+    for group in engine.cluster.groups(engine.now):
+        if isinstance(group, ModernGroup) and not group.is_empty and not group.is_reconciled:
+            told = explain_members(group, engine.now)
+            lines.append(f"  {printable(group.group_id)}: {group.state}, epoch {group.group_epoch}")
+            lines += [f"    {printable(str(each), LINE_CHARACTERS)}" for each in (told.next, *told.members) if each]
+    return "\n".join(["groups that are not where they shall be:", *lines]) if lines else ""
 
 
 def _transactions(engine: "Engine", start_ms: int) -> str:

@@ -1,6 +1,9 @@
 """What an actor of a scenario can do beside the steps of a scripted client: the signatures that the language reads."""
 
 from collections.abc import Sequence
+from typing import Literal
+
+GroupProtocol = Literal["classic", "consumer"]
 
 
 class ActorVerbs:
@@ -27,12 +30,15 @@ class ActorVerbs:
         group_instance_id: str | None = None,
         poll_interval_ms: int | None = None,
         auto_commit_interval_ms: int | None = None,
+        group_protocol: GroupProtocol = "classic",
     ) -> None:
         """Be an automatic member until `stop`: join, sync, heartbeat, and join again when the group rebalances.
 
         It finds the coordinator, and connects again when the connection is lost. The protocols are "range" and
-        "roundrobin". With `poll_interval_ms` it fetches from its partitions so often, from the committed offsets on;
-        with `auto_commit_interval_ms` it commits as often how far it has come, and when it leaves.
+        "roundrobin". With `group_protocol` "consumer" it is a member of a consumer group, to which the broker assigns:
+        protocols, session timeout and heartbeat interval are not its own then. With `poll_interval_ms` it fetches from
+        its partitions so often, from the committed offsets on; with `auto_commit_interval_ms` it commits as often how
+        far it has come, and when it leaves.
         """
 
     def pause(self) -> None:

@@ -119,7 +119,7 @@ _WORDS = (
     Word("clock", "the broker's time of day", ClockHandle, "clock"),
     Word("topic", "a topic", TopicHandle, "topic", (("name", NAME),)),
     Word("partition", "a partition of a topic", PartitionHandle, "topic.partition", (("", PARTITION),)),
-    Word("group", "a consumer group", GroupHandle, "group", (("group_id", TEXT),)),
+    Word("group", "a group of any kind", GroupHandle, "group", (("group_id", TEXT),)),
     Word("coordinator", "the coordinator of a group", CoordinatorHandle, "coordinator", (("group_id", TEXT),)),
     Word("transaction", "a transactional id", TransactionHandle, "transaction", (("transactional_id", TEXT),)),
     Word(

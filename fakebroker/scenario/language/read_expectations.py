@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from fakebroker.core.groups.classic.states import State
 from fakebroker.errors import WHERE_ERRORS, ErrorCode, InvalidArgument, nearest
 from fakebroker.handles.expectation import RequestPattern
+from fakebroker.handles.group_wait import STATE_NAMES as GROUP_STATES
 from fakebroker.handles.transaction import STATE_NAMES
 from fakebroker.object_model.members import members_of
 from fakebroker.scenario.language.declaration import WORDS
@@ -47,7 +47,7 @@ SUBJECTS: Mapping[str, str] = {
     "committed": "what a group has committed, by partition",
     "journal": "requests that came in this order, others between them",
 }
-_STATES: Mapping[str, Sequence[str]] = {"group": list(State), "transaction": STATE_NAMES}
+_STATES: Mapping[str, Sequence[str]] = {"group": GROUP_STATES, "transaction": STATE_NAMES}
 
 
 @cache

@@ -13,6 +13,7 @@ from fakebroker.scenario.language.actor_verbs import ActorVerbs
 from fakebroker.scenario.language.declaration import SPECIAL_VERBS, actor_verbs
 from fakebroker.scenario.playing.answer_views import NONE, answer_view, record_view
 from fakebroker.scenario.playing.arguments import as_taken, signature_of
+from fakebroker.scenario.playing.consumer_member_loop import ConsumerMemberLoop
 from fakebroker.scenario.playing.member_loop import MemberLoop, Options
 from fakebroker.scenario.playing.raw_requests import bytes_of_hex, request_fields
 from fakebroker.scenario.script import Actor, ClientStep
@@ -29,6 +30,8 @@ Json = Any
 
 # What an actor does itself, beside the steps of its scripted client.
 OWN_VERBS = frozenset(name for name in vars(ActorVerbs) if name[0] != "_" and name not in SPECIAL_VERBS)
+
+_LOOPS: Mapping[str, type[MemberLoop]] = {"classic": MemberLoop, "consumer": ConsumerMemberLoop}
 
 _CORRELATION_ID = struct.Struct(">i")
 _WITH_RECORDS = frozenset({"Fetch", "ShareFetch"})  # the APIs whose steps give records
@@ -139,7 +142,11 @@ class ActorClient:
             raise InvalidArgument("consume", options, f"consume: {error}") from None
         own = [] if self._node is None else [self._world.address_of(self._node)]
         addresses = own + [self._world.address_of(node_id) for node_id in range(1, nodes + 1)]
-        self.loop = MemberLoop(self.client, wanted, addresses, now)
+        kind = _LOOPS.get(wanted.group_protocol)
+        if kind is None:
+            hint = nearest(wanted.group_protocol, list(_LOOPS))
+            raise UnknownThing("group_protocol", wanted.group_protocol, f"group_protocol: {hint}")
+        self.loop = kind(self.client, wanted, addresses, now)
         return self.loop
 
     def consuming(self) -> MemberLoop:

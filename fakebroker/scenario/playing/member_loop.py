@@ -51,6 +51,7 @@ class Options(NamedTuple):
     group_instance_id: str | None = None
     poll_interval_ms: int | None = None
     auto_commit_interval_ms: int | None = None
+    group_protocol: str = "classic"
 
 
 class _Stopped(FakebrokerError):
@@ -271,7 +272,7 @@ class MemberLoop:
         """Heartbeats, fetches and commits until the member has to join again."""
         options = self._options
         every = {
-            self._beat: options.heartbeat_interval_ms,
+            self._beat: self._heartbeat_interval_ms,
             self._poll: options.poll_interval_ms,
             self._commit: options.auto_commit_interval_ms,
         }
@@ -283,6 +284,10 @@ class MemberLoop:
             if not (yield from act()):
                 yield from self._commit()
                 return
+
+    @property
+    def _heartbeat_interval_ms(self) -> int:
+        return self._options.heartbeat_interval_ms
 
     def _beat(self) -> Generator[Ask | Sleep, Any, bool]:
         answer = yield Ask(self._client.steps.heartbeat(), self._options.session_timeout_ms)
@@ -297,12 +302,19 @@ class MemberLoop:
 
     def _leave(self) -> Life:
         """Commit, and leave; a static member stays in the group until its session times out."""
+        yield from self._leaving(self._client.steps.membership is not None and bool(self._client.member_id))
+
+    def _farewell(self) -> Life:
+        """What it says when it leaves."""
+        if self._options.group_instance_id is None:
+            yield Ask(self._client.steps.leave())
+
+    def _leaving(self, is_member: bool) -> Life:
         self._is_leaving = True
         try:
-            if self._client.steps.membership is not None and self._client.member_id:
+            if is_member:
                 yield from self._commit()
-                if self._options.group_instance_id is None:
-                    yield Ask(self._client.steps.leave())
+                yield from self._farewell()
         except (ConnectionLost, _CoordinatorGone, _Fatal):
             pass
         finally:
@@ -317,8 +329,7 @@ class MemberLoop:
         membership = self._client.steps.membership
         if code == ErrorCode.NONE:
             return True
-        if code in _COORDINATOR_GONE:
-            raise _CoordinatorGone(ErrorCode(code).name)
+        self._check_coordinator(code)
         self._give_up_on(code, (*_JOIN_AGAIN, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
         if code == ErrorCode.UNKNOWN_MEMBER_ID and membership is not None:
             membership.member_id, membership.generation_id, membership.assignment = "", -1, {}
@@ -326,6 +337,10 @@ class MemberLoop:
         if code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
             yield Sleep(RETRY_MS)
         return False
+
+    def _check_coordinator(self, code: int) -> None:
+        if code in _COORDINATOR_GONE:
+            raise _CoordinatorGone(ErrorCode(code).name)
 
     def _give_up_on(self, code: int, allowed: Sequence[int]) -> None:
         if code not in allowed:
@@ -336,11 +351,17 @@ class MemberLoop:
     def _start_positions(self) -> Life:
         """Where it begins to read each of its partitions: at the committed offset, or at the beginning."""
         self.positions.clear()
-        mine = [(topic, index) for topic, indexes in self._client.assignment.items() for index in indexes]
+        yield from self._add_positions(self._assigned())
+
+    def _assigned(self) -> list[tuple[str, int]]:
+        return [(topic, index) for topic, indexes in self._client.assignment.items() for index in indexes]
+
+    def _add_positions(self, mine: list[tuple[str, int]]) -> Life:
+        """Where it begins to read these partitions, which it did not have before."""
         if self._options.poll_interval_ms is None or not mine:
             return
         answer = yield Ask(self._client.steps.committed(self._options.group_id, mine))
-        self.positions = {
+        self.positions |= {
             (topic.name, row[0]): row[1] for topic in answer.topics for row in topic.partitions if row[1] >= 0
         }
         for topic_name, index in mine:

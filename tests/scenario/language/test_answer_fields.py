@@ -2,11 +2,13 @@
 
 import pytest
 
+from fakebroker.client.streams_group_steps import Subtopology
 from fakebroker.scenario.happenings import Sent
 from fakebroker.scenario.language.answer_fields import ANSWERED_BY, answer_fields, answer_form, version_problem
 from fakebroker.scenario.language.declaration import SPECIAL_VERBS, WITHOUT_ANSWER, actor_verbs
 from tests.support.scenarios import Steps, play
 
+TOPOLOGY = Subtopology("0", ["orders"])
 ARGUMENTS = {
     "create_topic": {"topic": "new"},
     "create_partitions": {"topic": "orders", "count": 3},
@@ -26,6 +28,22 @@ ARGUMENTS = {
     "delete_topic": {"topic": "orders"},
     **{verb: {"group_id": "g"} for verb in ("describe_group", "delete_group", "committed")},
     "add_offsets_to_txn": {"group_id": "g"},
+    "join_consumer_group": {"group_id": "g"},
+    "join_share_group": {"group_id": "g", "topics": ["orders"]},
+    "join_streams_group": {"group_id": "g", "topology": [TOPOLOGY]},
+    "share_fetch": {"group_id": "g", "partitions": ["orders-0"]},
+    "share_acknowledge": {"topic": "orders", "partition": 0},
+    **{verb: {"group_id": "g"} for verb in ("describe_consumer_group", "describe_share_group")},
+    **{verb: {"group_id": "g"} for verb in ("describe_streams_group", "share_group_offsets")},
+    "alter_share_group_offsets": {"group_id": "g", "offsets": {"orders-0": 1}},
+    "delete_share_group_offsets": {"group_id": "g", "topics": ["orders"]},
+}
+# What comes before a step of a member, or of a share session.
+BEFORE = {
+    **dict.fromkeys(("consumer_group_heartbeat", "reconcile", "leave_consumer_group"), "join_consumer_group"),
+    **dict.fromkeys(("share_group_heartbeat", "leave_share_group"), "join_share_group"),
+    **dict.fromkeys(("share_acknowledge", "close_share_session"), "share_fetch"),
+    **dict.fromkeys(("streams_group_heartbeat", "reconcile_tasks", "leave_streams_group"), "join_streams_group"),
 }
 
 
@@ -39,6 +57,8 @@ def test_a_verb_gives_the_answer_of_its_api(verb: str) -> None:
     if of_producer:
         before = [s.do("a", "find_coordinator", key="tx-1", key_type="transaction")]
         before += [s.do("a", "init_producer_id", transactional_id="tx-1", transaction_protocol=1)]
+    if verb in BEFORE:
+        before = [s.do("a", BEFORE[verb], **ARGUMENTS[BEFORE[verb]])]
     played = play(*before, *([] if verb == "join" else [s.do("a", verb, **ARGUMENTS.get(verb, {}))]))
 
     assert played.problems == []

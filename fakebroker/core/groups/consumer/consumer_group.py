@@ -97,6 +97,11 @@ class ConsumerGroup(ModernGroup):
         """The state that follows from members and epochs (CGE-20)."""
         return next(state for state, holds in GROUP_STATES.items() if holds(self))
 
+    def all_have_their_target(self) -> bool:
+        """Whether every member has what the present target assignment gives it, and nothing to give up."""
+        epoch = self.assignment_epoch
+        return all(member.current.is_reconciled_to(epoch) for member in self.members.values())
+
     def session_timeout_ms(self, member: ConsumerMember) -> int:
         """How long the member may be silent: what it asked for in JoinGroup, else the group's config (CGT-1)."""
         if member.metadata.classic is not None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fakebroker.records.group_records import GroupRecord
 
 DEAD = "Dead"
+STABLE = "Stable"  # in all kinds
 
 
 class ModernGroup(Group):
@@ -54,6 +55,13 @@ class ModernGroup(Group):
         """Whether it was unloaded, deleted or expired."""
         return self._is_dead
 
+    @property
+    def is_reconciled(self) -> bool:
+        """Whether it has members, and each has all that the target assignment of the group epoch gives it."""
+        if self.state != STABLE or self.assignment_epoch != self.group_epoch:
+            return False
+        return self.all_have_their_target()
+
     # -- what each kind does -------------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -63,6 +71,10 @@ class ModernGroup(Group):
     @abstractmethod
     def present_state(self) -> StrEnum:
         """The state that follows from members and epochs (CGE-20, SGH-15, STG-1)."""
+
+    @abstractmethod
+    def all_have_their_target(self) -> bool:
+        """Whether every member has what the present target assignment gives it, and nothing to give up."""
 
     @abstractmethod
     def loaded(self, now: Instant) -> None:

@@ -71,6 +71,13 @@ class ShareGroup(ModernGroup):
         """Empty without members, else Stable (SGH-15)."""
         return ShareGroupState.STABLE if self.members else ShareGroupState.EMPTY
 
+    def all_have_their_target(self) -> bool:
+        """Whether every member has what the present target assignment gives it, and all partitions are assigned."""
+        epoch = self.assignment_epoch
+        if self.state_partitions.initializing or self.lacks_assignment:
+            return False
+        return all(member.current.epoch == epoch for member in self.members.values())
+
     def config_ms(self, name: str) -> int:
         """The value in force of a group config in milliseconds, e.g. of "share.session.timeout.ms"."""
         return group_config_int(self.host, self.group_id, name)

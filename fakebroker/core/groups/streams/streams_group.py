@@ -94,10 +94,12 @@ class StreamsGroup(ModernGroup):
             return GroupState.NOT_READY
         if self.group_epoch > self.assignment_epoch:
             return GroupState.ASSIGNING
+        return GroupState.STABLE if self.all_have_their_target() else GroupState.RECONCILING
+
+    def all_have_their_target(self) -> bool:
+        """Whether every member has what the present target assignment gives it, and nothing to give up."""
         epoch = self.assignment_epoch
-        if all(member.current.is_reconciled_to(epoch) for member in self.members.values()):
-            return GroupState.STABLE
-        return GroupState.RECONCILING
+        return all(member.current.is_reconciled_to(epoch) for member in self.members.values())
 
     @property
     def state_in_filters(self) -> str:

@@ -267,7 +267,7 @@ def test_an_evicted_member_is_gone() -> None:
     lab = OneGroup()
     a, b = lab.in_state(COMPLETING)
     sync = lab.sync(b)
-    lab.group.evict(lab.group.members[b], lab.now)
+    lab.group.evict(b, lab.now)
 
     assert (sync.code, list(lab.group.members), lab.group.state) == (ErrorCode.UNKNOWN_MEMBER_ID, [a], PREPARING)
     assert lab.reasons[-1] == f"member {b} was evicted by a test"
