@@ -24,8 +24,7 @@ def wants_another_target(group: "ConsumerGroup") -> bool:
 
 def waits_for_members(group: "ConsumerGroup") -> bool:
     """Some member does not have all that the target assignment gives it, or is away."""
-    epoch = group.assignment_epoch
-    return not all(member.current.is_reconciled_to(epoch) for member in group.members.values())
+    return not group.all_have_their_target()
 
 
 def has_what_it_wants(group: "ConsumerGroup") -> bool:  # noqa: ARG001
