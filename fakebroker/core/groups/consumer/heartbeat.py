@@ -58,7 +58,7 @@ def _heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> Hea
     before = _member_before(step, request)
     after = _advance(step, before, request)
     last_resolved_ms = resolved_ms(group.patterns)
-    stored = step.write(_reason(request, is_member=is_member))
+    stored = step.write(_reason(step, request, before, after))
     if stored.subscriptions.patterns:
         stored.resolver.start_if_due(last_resolved_ms, now)
     stored.restart_session(after.member_id, stored.session_timeout_ms(after), now)
@@ -153,7 +153,18 @@ def _assignment_for(before: ConsumerMember, after: ConsumerMember, request: Hear
     return {topic_id: sorted(partitions) for topic_id, partitions in assigned.items()}
 
 
-def _reason(request: HeartbeatRequest, *, is_member: bool) -> str:
+def _reason(step: GroupStep, request: HeartbeatRequest, before: ConsumerMember, after: ConsumerMember) -> str:
+    """Why the group is another one after the heartbeat, for the journal."""
+    member_id = request.member_id
     if request.member_epoch == JOIN_EPOCH:
-        return f"member {request.member_id} joined{' again' if is_member else ''}"
-    return f"member {request.member_id} sent a heartbeat"
+        again = " again" if member_id in step.group.members else ""
+        return f"member {member_id} joined{again}"
+    if not after.metadata.subscribes_as(before.metadata):
+        return f"member {member_id} changed its subscription"
+    if step.group_epoch != step.group.group_epoch:
+        return "topics that members read were changed"
+    if after.current.pending:
+        return f"member {member_id} has to give up partitions"
+    if before.current.pending:
+        return f"member {member_id} gave up partitions"
+    return f"member {member_id} sent a heartbeat"
