@@ -136,9 +136,14 @@ class OneConsumerGroup(TimeDriven):
             if isinstance(event, MemberTransition)
         ]
 
+    def reload_shard(self) -> None:
+        """Forget all groups and load them from the log."""
+        self.cluster.nodes[1].coordinator.unload(self.shard.partition.index, self.now)
+        assert self.shard.unavailable_code is None
+
     def reload(self) -> ConsumerGroup:
         """Load the group from its log, and return it."""
-        self.cluster.nodes[1].coordinator.unload(self.shard.partition.index, self.now)
+        self.reload_shard()
         return self.group
 
 
