@@ -18,7 +18,7 @@ from fakebroker.core.groups.group import Group
 from fakebroker.core.offsets.commit_validator import CommitRejection, CommitRow, CommitValidator
 from fakebroker.core.topics import Topic
 from fakebroker.errors import ErrorCode, KafkaError
-from fakebroker.records.offsets_topic import StoredOffset
+from fakebroker.records.offsets_topic import PARTITION, TOPIC, StoredOffset
 from fakebroker.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -32,6 +32,7 @@ _UNKNOWN_GROUP_VERSION = 9
 _TOPIC_ID_VERSION = 10
 _EMPTY = State.EMPTY  # read from the class at each commit, it would cost as much as a call (until Python 3.12)
 _NONE = int(ErrorCode.NONE)
+_LATE = (ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.ILLEGAL_GENERATION)
 _NO_PARTITION = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 _NO_TOPIC_ID = int(ErrorCode.UNKNOWN_TOPIC_ID)
 
@@ -47,11 +48,13 @@ def handle(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse | N
     if not _is_any_known(entries):
         return _answer(call, entries, CommitRejection())  # without asking the coordinator (OC-3)
     try:
-        shard, group = _admit(call, request)
+        shard, group, late_code = _admit(call, request)
     except KafkaError as error:
         return _answer(call, entries, CommitRejection(error.code))
     validator = shard.commit_validator(call.now, _retention_ms(request))
     response = _answer(call, entries, validator)
+    if late_code and not _had_all(group, request, validator.accepted):
+        return _answer(call, entries, CommitRejection(late_code))
     if not validator.accepted:
         shard.look_at(group, call.now)  # the group may have been created just for this commit (OC-19)
         return response
@@ -228,10 +231,11 @@ def _stored_as_sent(
 # -- the group ---------------------------------------------------------------------------------------------------------
 
 
-def _admit(call: Call, request: OffsetCommitRequest) -> tuple[Shard, Group]:
+def _admit(call: Call, request: OffsetCommitRequest) -> tuple[Shard, Group, ErrorCode]:
     """The group that accepts the commit, created if need be; a member's session restarts (OC-5..OC-8, TM-1).
 
-    Raises KafkaError with the error for all partitions.
+    The code is what the commit of a member that is late is refused with unless it had all partitions then (CGO-5), NONE
+    of any other. Raises KafkaError with the error for all partitions.
     """
     now, group_id, generation = call.now, request.group_id, request.generation_id_or_member_epoch
     shard = call.shard(group_id)
@@ -240,10 +244,16 @@ def _admit(call: Call, request: OffsetCommitRequest) -> tuple[Shard, Group]:
         if generation >= 0:
             reports = call.version >= _UNKNOWN_GROUP_VERSION and shard.behaviours.commit_v9_reports_unknown_group
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND if reports else ErrorCode.ILLEGAL_GENERATION)
-        return shard, shard.create_group(group_id, now, for_commit=True)
+        return shard, shard.create_group(group_id, now, for_commit=True), ErrorCode.NONE
     code = group.error_for_commit(request.member_id, request.group_instance_id, generation, call.version)
-    if code:
+    if code and not (code in _LATE and group.is_late_commit(request.member_id, generation)):
         raise KafkaError(code)
     if group.state is not _EMPTY:
         group.restart_session_of(request.member_id, now)
-    return shard, group
+    return shard, group, code
+
+
+def _had_all(group: Group, request: OffsetCommitRequest, offsets: Sequence[StoredOffset]) -> bool:
+    """Whether the member had all these partitions at the epoch with which it commits."""
+    member_id, epoch = request.member_id, request.generation_id_or_member_epoch
+    return all(group.had_at(member_id, epoch, offset[TOPIC], offset[PARTITION]) for offset in offsets)

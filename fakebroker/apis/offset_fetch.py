@@ -3,7 +3,7 @@
 v0 read from ZooKeeper: UNSUPPORTED_VERSION (OF-2). v2: null topics mean all, and a top-level error (KIP-88); before, an
 error of the group stands on every partition (OF-6). v5: leader epoch (KIP-320). v6: flexible. v7: require_stable
 (KIP-447). v8: several groups, each with an error of its own (KIP-709). v9: member id and epoch, which classic groups
-ignore (KIP-848, OF-11). v10: topic ids in place of names.
+ignore (KIP-848, OF-11, CGO-7). v10: topic ids in place of names.
 """
 
 from collections.abc import Iterable, Sequence
@@ -76,10 +76,21 @@ def offsets_of(call: Call, group_id: str) -> GroupOffsets:
     return GroupOffsets() if group is None else group.offsets
 
 
+def _offsets_for_member(call: Call, requested: OffsetFetchRequestGroup) -> GroupOffsets:
+    """As `offsets_of`, if the group lets the member read them: raises KafkaError with its error, too (CGO-7)."""
+    group = call.shard(requested.group_id).group(requested.group_id)
+    if group is None:
+        return GroupOffsets()
+    code = group.error_for_offset_fetch(requested.member_id, requested.member_epoch)
+    if code:
+        raise KafkaError(code)
+    return group.offsets
+
+
 def _group(call: Call, group: OffsetFetchRequestGroup, require_stable: bool) -> OffsetFetchResponseGroup:
     """The answer for one of several groups (v8 and later)."""
     try:
-        offsets = offsets_of(call, group.group_id)
+        offsets = _offsets_for_member(call, group)
     except KafkaError as error:
         return OffsetFetchResponseGroup(group_id=group.group_id, error_code=error.code)
     if call.version >= _TOPIC_ID_VERSION:

@@ -16,7 +16,7 @@ from fakebroker.core.offsets.commit_validator import is_metadata_too_large
 from fakebroker.core.transactions.membership import ask_coordinator
 from fakebroker.core.transactions.producer import Producer
 from fakebroker.errors import ErrorCode, KafkaError
-from fakebroker.records.offsets_topic import StoredOffset, TopicPartition, stored_offset
+from fakebroker.records.offsets_topic import PARTITION, TOPIC, StoredOffset, TopicPartition, stored_offset
 from fakebroker.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -132,11 +132,13 @@ def _commit(
     that no marker would end. None: it was not asked.
     """
     try:
-        shard, group = _admit(call, request)
+        shard, group, late_code = _admit(call, request)
     except KafkaError as error:
         return _refuse(call, request, error.code)
     offsets: list[StoredOffset] = []
     response = _answer(call, request, lambda topic, entry: _accept(call, shard, topic, entry, offsets))
+    if late_code and not _had_all(group, request, offsets):
+        return _refuse(call, request, late_code)
     if not offsets:
         return response
     if verification is not None and not shard.partition.log.producers.is_verified(
@@ -208,8 +210,12 @@ def _exists(call: Call, topic_name: str, entry: TxnOffsetCommitRequestPartition)
     return call.cluster.topics.partition(topic_name, entry.partition_index) is not None
 
 
-def _admit(call: Call, request: TxnOffsetCommitRequest) -> tuple[Shard, Group]:
-    """The group that accepts the commit, created if need be. Raises KafkaError with the error for all partitions."""
+def _admit(call: Call, request: TxnOffsetCommitRequest) -> tuple[Shard, Group, ErrorCode]:
+    """The group that accepts the commit, created if need be. Raises KafkaError with the error for all partitions.
+
+    The code is what the commit of a member that is late is refused with unless it had all partitions then (CGO-5), NONE
+    of any other.
+    """
     shard = _shard(call, request.group_id)
     group = shard.group(request.group_id)
     if group is None:
@@ -217,9 +223,17 @@ def _admit(call: Call, request: TxnOffsetCommitRequest) -> tuple[Shard, Group]:
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
         group = shard.create_group(request.group_id, call.now)
     code = group.error_for_txn_commit(request.member_id, request.group_instance_id, request.generation_id)
-    if code:
+    if code and not (
+        code is ErrorCode.ILLEGAL_GENERATION and group.is_late_commit(request.member_id, request.generation_id)
+    ):
         raise KafkaError(code)
-    return shard, group
+    return shard, group, code
+
+
+def _had_all(group: Group, request: TxnOffsetCommitRequest, offsets: list[StoredOffset]) -> bool:
+    """Whether the member had all these partitions at the epoch with which it commits."""
+    member_id, epoch = request.member_id, request.generation_id
+    return all(group.had_at(member_id, epoch, offset[TOPIC], offset[PARTITION]) for offset in offsets)
 
 
 def _shard(call: Call, group_id: str) -> Shard:

@@ -116,6 +116,14 @@ class Group(ABC):
     def error_for_txn_commit(self, member_id: str, instance_id: str | None, epoch: int) -> ErrorCode:
         """The error that a TxnOffsetCommit to the group is answered with (KIP-447, OC-16, CGO-4), or NONE."""
 
+    def is_late_commit(self, member_id: str, epoch: int) -> bool:  # noqa: ARG002
+        """Whether a commit that was refused is of a member that had this epoch: then partitions decide (CGO-5)."""
+        return False
+
+    def had_at(self, member_id: str, epoch: int, topic: str, partition: int) -> bool:  # noqa: ARG002
+        """Whether a member has the partition, and had it at that epoch of its own already (CGO-5)."""
+        return False
+
     @abstractmethod
     def error_for_offset_fetch(self, member_id: str | None, epoch: int) -> ErrorCode:
         """The error that OffsetFetch (v9+) of this group is answered with, or NONE (CGO-7)."""

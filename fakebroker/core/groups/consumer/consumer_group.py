@@ -292,6 +292,14 @@ class ConsumerGroup(ModernGroup):
         """The error that a TxnOffsetCommit is answered with, or NONE."""
         return offset_rules.error_for_txn_commit(self, member_id, instance_id, epoch)
 
+    def is_late_commit(self, member_id: str, epoch: int) -> bool:
+        """Whether the member had that epoch, which is not its epoch any more (CGO-5)."""
+        return offset_rules.is_late_commit(self, member_id, epoch)
+
+    def had_at(self, member_id: str, epoch: int, topic: str, partition: int) -> bool:
+        """Whether the member has the partition since that epoch or longer (CGO-5)."""
+        return offset_rules.had_at(self, member_id, epoch, topic, partition)
+
     def error_for_offset_fetch(self, member_id: str | None, epoch: int) -> ErrorCode:
         """The error that an OffsetFetch is answered with, or NONE."""
         return offset_rules.error_for_fetch(self, member_id, epoch)

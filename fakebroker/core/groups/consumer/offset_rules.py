@@ -31,11 +31,30 @@ def error_for_txn_commit(group: "ConsumerGroup", member_id: str, instance_id: st
     return ErrorCode.ILLEGAL_GENERATION if code is ErrorCode.STALE_MEMBER_EPOCH else code
 
 
+def is_late_commit(group: "ConsumerGroup", member_id: str, epoch: int) -> bool:
+    """Whether a commit that `error_for_commit` refuses is of a member whose epoch has moved on since (CGO-5)."""
+    member = group.members.get(member_id)
+    return member is not None and epoch < member.epoch
+
+
+def had_at(group: "ConsumerGroup", member_id: str, epoch: int, topic: str, partition: int) -> bool:
+    """Whether the partition is assigned to the member, or pending revocation, and was at that epoch (CGO-5)."""
+    found = group.host.topics.get(topic)
+    if found is None:
+        return False
+    current = group.members[member_id].current
+    stamps = (each.get(found.id, {}).get(partition) for each in (current.assigned, current.pending))
+    return any(stamp is not None and stamp <= epoch for stamp in stamps)
+
+
 def error_for_fetch(group: "ConsumerGroup", member_id: str | None, epoch: int) -> ErrorCode:
-    """The error that an OffsetFetch is answered with, or NONE (CGO-7)."""
-    if member_id is None and epoch < 0:
-        return ErrorCode.NONE
-    member = None if member_id is None else group.members.get(member_id)
+    """The error that an OffsetFetch is answered with, or NONE (CGO-7).
+
+    An epoch without a member id is UNKNOWN_SERVER_ERROR: Kafka fails to look up the null.
+    """
+    if member_id is None:
+        return ErrorCode.NONE if epoch < 0 else ErrorCode.UNKNOWN_SERVER_ERROR
+    member = group.members.get(member_id)
     if member is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
     return ErrorCode.NONE if epoch == member.epoch else stale(member)

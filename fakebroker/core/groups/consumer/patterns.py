@@ -154,7 +154,7 @@ def _matches(patterns: Iterable[str], names: list[str]) -> Generator[None, None,
 
     pace, found = Pace(STATES_PER_STEP), dict[str, tuple[str, ...]]()
     for text in patterns:
-        matching: list[str] = []
+        matching = list[str]()
         try:
             pattern = compile_pattern(text)
         except InvalidPattern:
