@@ -116,7 +116,7 @@ def test_the_next_heartbeat_has_the_partitions(lab: OneShareGroup) -> None:
     assert lab.written() == []
 
 
-@pytest.mark.rules("SGH-12")
+@pytest.mark.rules("SGH-12", "SGA-4")
 def test_any_member_brings_the_partitions(lab: OneShareGroup) -> None:
     """A second member that comes after the states were made is given its share at once, the first later."""
     lab.join("m1")
