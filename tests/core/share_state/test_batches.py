@@ -1,5 +1,7 @@
 """Putting written state batches together with the stored ones."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,6 +68,6 @@ def test_the_result_is_as_short_as_can_be(stored: list[StateBatch], written: lis
     """Batches are ascending, without overlaps, and neighbours with the same state are one."""
     result = combined(stored, written, 0)
 
-    for one, following in zip(result, result[1:], strict=False):
+    for one, following in pairwise(result):
         assert one.last_offset < following.first_offset
         assert one.last_offset + 1 < following.first_offset or one[2:] != following[2:]

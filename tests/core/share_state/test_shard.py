@@ -141,7 +141,7 @@ def test_epochs_are_remembered_through_an_initialization() -> None:
 @pytest.mark.rules("SGB-2")
 @pytest.mark.parametrize("partition", [-1, 2])
 def test_partitions_that_cannot_be(partition: int) -> None:
-    """A negative one is INVALID_REQUEST everywhere; one that the topic does not have is unknown where that is looked at."""
+    """A negative one is INVALID_REQUEST; one that the topic does not have is unknown, or has no state at least."""
     lab = ShareStates()
     key = lab.key._replace(partition=partition)
     expected = ErrorCode.INVALID_REQUEST if partition < 0 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,0 +1,104 @@
+"""ShareGroupHeartbeat (SGH): checks of its fields, and the answer on the wire."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fakebroker.apis.call import Call
+from tests.support.group_apis import GroupApis
+
+MakeCall = Callable[..., Call]
+JOIN = {"group_id": "g", "member_id": "m1", "member_epoch": 0, "subscribed_topic_names": ["t"]}
+
+
+@pytest.fixture
+def lab(make_call: MakeCall) -> GroupApis:
+    lab = GroupApis(make_call, share_coordinator_state_topic_replication_factor=1, group_share_assignment_interval_ms=0)
+    lab.cluster.topics.create("t", 2, 1)
+    return lab
+
+
+def beat(lab: GroupApis, **fields: Any) -> Any:
+    return lab.ask("ShareGroupHeartbeat", 1, **{**JOIN, **fields})
+
+
+@pytest.mark.rules("SGH-4", "SGH-7", "SGH-12", "SGH-14")
+def test_a_life(lab: GroupApis) -> None:
+    """Join, partitions, steady heartbeat, leave."""
+    joined = beat(lab)
+    lab.wait(0)
+    assigned = beat(lab, member_epoch=2, subscribed_topic_names=None)
+    steady = beat(lab, member_epoch=3, subscribed_topic_names=None)
+    left = beat(lab, member_epoch=-1)
+
+    assert (joined.error_code, joined.member_id, joined.member_epoch) == (0, "m1", 2)
+    assert (joined.heartbeat_interval_ms, joined.assignment.topic_partitions) == (5000, [])
+    [topic] = assigned.assignment.topic_partitions
+    assert (assigned.member_epoch, topic.partitions) == (3, [0, 1])
+    assert (steady.error_code, steady.member_epoch, steady.assignment) == (0, 3, None)
+    assert (left.member_epoch, left.heartbeat_interval_ms, left.assignment) == (-1, 0, None)
+
+
+@pytest.mark.rules("SGH-1")
+@pytest.mark.parametrize("member_id", ["", "x" * 37])
+def test_member_ids_that_cannot_be(lab: GroupApis, member_id: str) -> None:
+    """Empty or too long: INVALID_REQUEST without a text, and without a look at the rest."""
+    answer = beat(lab, member_id=member_id, group_id="")
+
+    assert (answer.error_code, answer.error_message, answer.member_id) == (42, None, None)
+
+
+@pytest.mark.rules("SGH-1")
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"member_id": "  "},
+        {"group_id": ""},
+        {"group_id": " "},
+        {"rack_id": ""},
+        {"subscribed_topic_names": []},
+        {"subscribed_topic_names": None},
+        {"member_epoch": -2},
+    ],
+)
+def test_malformed_requests(lab: GroupApis, fields: dict[str, Any]) -> None:
+    """INVALID_REQUEST with a text; no group is made."""
+    answer = beat(lab, **fields)
+
+    assert answer.error_code == 42
+    assert answer.error_message
+    assert lab.coordinator.all_shards(lab.now) == []
+
+
+@pytest.mark.rules("SGH-1")
+def test_the_longest_member_id(lab: GroupApis) -> None:
+    """36 characters, the length of a UUID, are good."""
+    assert beat(lab, member_id="x" * 36).error_code == 0
+
+
+@pytest.mark.rules("SGH-2", "SGH-3", "SGH-5")
+def test_errors_carry_a_text(lab: GroupApis) -> None:
+    """And nothing else."""
+    unknown_group = beat(lab, member_epoch=1)
+    beat(lab)
+    answers = [unknown_group, beat(lab, member_id="m2", member_epoch=1), beat(lab, member_epoch=7)]
+
+    assert [answer.error_code for answer in answers] == [69, 25, 110]
+    assert all(answer.error_message and answer.member_id is None and not answer.member_epoch for answer in answers)
+
+
+def test_another_broker_coordinates_the_group(make_call: MakeCall) -> None:
+    """NOT_COORDINATOR without a text."""
+    lab = GroupApis(make_call, node_ids=(1, 2))
+
+    answer = beat(lab, group_id=lab.elsewhere())
+
+    assert (answer.error_code, answer.error_message) == (16, None)
+
+
+def test_a_group_that_is_being_loaded(lab: GroupApis) -> None:
+    """COORDINATOR_LOAD_IN_PROGRESS."""
+    lab.load_slowly("g")
+
+    assert beat(lab).error_code == 14
