@@ -33,19 +33,18 @@ def handle(call: Call, request: ShareAcknowledgeRequest) -> ShareAcknowledgeResp
     except KafkaError as error:
         return ShareAcknowledgeResponse(error_code=error.code)
     acknowledgements = Acknowledgements(call, session, may_renew=request.is_renew_ack)
-    wanted = [
-        ((topic.topic_id, each.partition_index), acknowledged(each.acknowledgement_batches))
+    entries = {  # of a partition that comes twice the last counts
+        (topic.topic_id, each.partition_index): acknowledged(each.acknowledgement_batches)
         for topic in request.topics
         for each in topic.partitions
-        if each.acknowledgement_batches
-    ]
+    }
 
     def done(now: Instant) -> None:
         if epoch == CLOSING_EPOCH:
             call.node.share_partitions.close_session(session, now)
         call.reply(_response(call, session, acknowledgements))
 
-    acknowledgements.apply(wanted, done)
+    acknowledgements.apply([(key, batches) for key, batches in entries.items() if batches], done)
     return None
 
 

@@ -35,7 +35,8 @@ def handle(call: Call, request: ShareFetchRequest) -> ShareFetchResponse | None:
         if error.code == ErrorCode.SHARE_SESSION_LIMIT_REACHED:
             return _answer_later(call, request.max_wait_ms, ShareFetchResponse(error_code=error.code))
         return ShareFetchResponse(error_code=error.code)
-    if any(call.cluster.topics.by_id(topic.topic_id) is None for topic in request.topics):
+    named = [*session.partitions, *((topic.topic_id, 0) for topic in request.topics)]
+    if any(call.cluster.topics.by_id(topic_id) is None for topic_id, _ in named):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "a topic id is not known")  # an accident of 4.3.1 (SGF-8)
     if request.share_acquire_mode not in tuple(AcquireMode):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"acquire mode {request.share_acquire_mode}")
@@ -50,12 +51,13 @@ def _is_renewal_valid(request: ShareFetchRequest) -> bool:
 
 
 def _acknowledged(request: ShareFetchRequest) -> list[Acknowledged]:
-    return [
-        ((topic.topic_id, each.partition_index), acknowledged(each.acknowledgement_batches))
+    """Of a partition that comes twice the last entry counts."""
+    entries = {
+        (topic.topic_id, each.partition_index): acknowledged(each.acknowledgement_batches)
         for topic in request.topics
         for each in topic.partitions
-        if each.acknowledgement_batches
-    ]
+    }
+    return [(key, batches) for key, batches in entries.items() if batches]
 
 
 def _session(call: Call, request: ShareFetchRequest, group_id: str, member_id: str) -> ShareSession:

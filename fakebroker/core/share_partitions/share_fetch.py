@@ -47,7 +47,10 @@ Answer = Callable[[dict[TopicIdPartition, FetchedRecords], Instant], None]
 
 
 class ShareFetch:
-    """One share fetch. It registers in the `waiters` of logs and share partitions while it waits (SGF-16)."""
+    """One share fetch. It registers in the `waiters` of logs and share partitions while it waits (SGF-16).
+
+    Share partitions that are dropped meanwhile give nothing and end no wait, as in Kafka.
+    """
 
     def __init__(
         self,
@@ -133,8 +136,6 @@ class ShareFetch:
     def _is_enough(self) -> bool:
         size_bytes, can_acquire = 0, False
         for share_partition in self._loaded.values():
-            if share_partition.is_ended:
-                return True
             if share_partition.can_acquire:
                 can_acquire = True
                 readable_bytes = self._readable_bytes(share_partition)
@@ -163,12 +164,7 @@ class ShareFetch:
         if self._is_over:
             return
         self.stop()
-        acquirable = []
-        for key, share_partition in self._loaded.items():
-            if share_partition.is_ended:
-                self._found[key] = FetchedRecords(self._error_of_end(share_partition))
-            elif share_partition.can_acquire:
-                acquirable.append((key, share_partition))
+        acquirable = [(key, each) for key, each in self._loaded.items() if each.can_acquire]
         left, room = self._params.max_records, self._params.max_bytes
         for key, share_partition in acquirable:
             limit = min(room, self._params.max_bytes // len(acquirable))
@@ -178,13 +174,6 @@ class ShareFetch:
         self._answer(self._found, now)
         for _, share_partition in acquirable:
             share_partition.wake(now)
-
-    def _error_of_end(self, share_partition: SharePartition) -> ErrorCode:
-        """Why a share partition was dropped while the fetch waited."""
-        partition = share_partition.partition
-        if self._node.cluster.topics.by_id(share_partition.key.topic_id) is None:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return self._error_for_access(partition) or ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def _acquire(
         self, share_partition: SharePartition, left: int, max_bytes: int, at_least_one: bool, now: Instant

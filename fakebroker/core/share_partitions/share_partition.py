@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Answer = Callable[[ErrorCode, str | None, Instant], None]
 """Gets the error of an acknowledgement, or NONE, and its text."""
 
-_RENEW_DISABLED: Final = "Renewing of locks is disabled."
+_RENEW_DISABLED: Final = "Renewing acquisition locks is not enabled for the group."
 _OF_COORDINATOR: Final = {
     ErrorCode.NOT_COORDINATOR: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -37,6 +37,11 @@ _OF_COORDINATOR: Final = {
     ErrorCode.FENCED_LEADER_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.FENCED_STATE_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.NONE: ErrorCode.NONE,
+}
+_WRITE_TEXTS: Final = {  # what else than the code a client is told of a write that was refused
+    ErrorCode.FENCED_STATE_EPOCH: "The share coordinator rejected the request because the share-group state epoch did"
+    " not match.",
+    ErrorCode.INVALID_REQUEST: "Write operation on uninitialized share partition not allowed.",
 }
 _FENCED: Final = frozenset(
     {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
@@ -108,19 +113,22 @@ class SharePartition:
         if not code and not self.is_ended:
             self._state_epoch = state.state_epoch
             start = self._first_offset(now) if state.start_offset == NO_OFFSET else state.start_offset
-            self.window = RecordWindow.stored(start, state.batches)
+            if start is None:
+                code = ErrorCode.OFFSET_NOT_AVAILABLE
+            else:
+                self.window = RecordWindow.stored(start, state.batches)
         for each in waiting:
             each(code, now)
 
-    def _first_offset(self, now: Instant) -> int:
-        """Where a share partition begins that was never read (SGP-1)."""
+    def _first_offset(self, now: Instant) -> int | None:
+        """Where a share partition begins that was never read (SGP-1); None if no record is young enough."""
         reset, log = self.settings.offset_reset, self.partition.log
         if reset == EARLIEST:
             return log.log_start_offset
         if reset == LATEST or isinstance(reset, str):
             return log.high_watermark
         found = log.find_by_timestamp(now.wall_ms - reset, log.high_watermark)
-        return log.high_watermark if found is None else found.offset
+        return None if found is None else found.offset
 
     # -- acquiring ------------------------------------------------------------------------------------------------
 
@@ -147,7 +155,9 @@ class SharePartition:
         return acquired
 
     def _without_aborted(self, acquired: list[Acquired], aborted: Sequence[BatchSpan]) -> list[Acquired]:
-        """Archive what was acquired of aborted batches. Returns what remains acquired."""
+        """Archive what was acquired of aborted batches; the start moves with the next acknowledgement, as in Kafka.
+        Returns what remains acquired.
+        """
         left = []
         for each in acquired:
             first = each.first_offset
@@ -160,7 +170,6 @@ class SharePartition:
                     first = high + 1
             if first <= each.last_offset:
                 left.append(each._replace(first_offset=first))
-        self._window().advance()
         return left
 
     def log_starts_at(self, offset: int, now: Instant) -> None:
@@ -201,12 +210,13 @@ class SharePartition:
         self._write(stored, partial(self._stored, changes, answer), now)
 
     def _stored(self, changes: list[Change], answer: Answer, code: ErrorCode, now: Instant) -> None:
+        text = f"Error in write state RPC. {_WRITE_TEXTS.get(code, code.name)}" if code else None
         code = error_of_coordinator(code)
         if code:
             self._take_back(changes, now)
         else:
             self._finish(changes, now)
-        answer(code, None, now)
+        answer(code, text, now)
         if code in _FENCED and not self.is_ended:
             self._fenced(self, now)
 
