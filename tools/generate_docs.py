@@ -31,6 +31,7 @@ from fakebroker.settings import (
 from fakebroker.settings.declare import INT_MAX, LONG_MAX, TYPE_NAMES, Setting, Value, render
 from fakebroker.settings.table import CLIENT_METRICS, GROUP, TOPIC, removed_in_4
 from fakebroker.wire.registry import APIS
+from tools.consumer_group_page import consumer_group_states_page
 from tools.group_page import groups_page
 from tools.journal_pages import journal_schema_page, json_schema_file
 from tools.python_api_page import python_api_page
@@ -185,6 +186,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "settings.md": settings_page,
     "releases.md": releases_page,
     "groups.md": partial(groups_page, _NOTE),
+    "consumer-group-states.md": partial(consumer_group_states_page, _NOTE),
     "transaction-states.md": partial(transaction_states_page, _NOTE),
     "openapi.json": openapi_document,
     "fidelity.md": fidelity_page,

@@ -37,6 +37,13 @@ class Connection(Protocol):
     def watch(self, call: "Call", callback: Callable[[Instant], None]) -> None:
         """Run `callback` if the connection goes away before `call` is answered."""
 
+    @property
+    def connection_id(self) -> int:
+        """Which connection of the engine it is; no other ever has the number."""
+
+    def at_end(self, key: object, callback: Callable[[Instant], None]) -> None:
+        """Run `callback` when the connection is closed; of several with the same key only the first."""
+
     def work(self, call: "Call", steps: Steps[Any], must_finish: bool) -> None:
         """Go on with the steps of `call` later, one at a time, and answer with what they return."""
 
@@ -136,6 +143,15 @@ class Call:
     def on_close(self, callback: Callable[[Instant], None]) -> None:
         """Run `callback` if the client goes away while this request is parked; forgotten once it is answered."""
         self.connection.watch(self, callback)
+
+    @property
+    def connection_id(self) -> int:
+        """Which connection of the engine the request came on."""
+        return self.connection.connection_id
+
+    def at_end(self, key: object, callback: Callable[[Instant], None]) -> None:
+        """Run `callback` when the connection is closed, whatever comes on it until then; once for each key."""
+        self.connection.at_end(key, callback)
 
     def address_of(self, node_id: int) -> Address | None:
         """The host and port that this client should use for a node, or None if the node has no listener of its kind."""

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from fakebroker.apis.call import Call, Steps
-from fakebroker.core.groups.consumer.assignors import preferred_assignor
 from fakebroker.core.groups.consumer.consumer_group import ConsumerGroup
 from fakebroker.core.pace import Pace
 from fakebroker.errors import ErrorCode, KafkaError
@@ -65,14 +64,12 @@ def _group(call: Call, group_id: str) -> DescribedGroup:
 
 def _described(group: ConsumerGroup) -> DescribedGroup:
     """A consumer group; the assignor is the one that it would use now (CGD-6)."""
-    named = (member.metadata.assignor for member in group.members.values())
-    served = group.host.settings.get_list("group.consumer.assignors")
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state,
         group_epoch=group.group_epoch,
         assignment_epoch=group.assignment_epoch,
-        assignor_name=preferred_assignor(named, served),
+        assignor_name=group.assignor,
         members=[_member(group, group.members[member_id]) for member_id in group.member_ids()],
     )
 

@@ -4,7 +4,6 @@ v1 lag. MOCK: a partition without state is answered at once (SGO-3).
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from fakebroker.apis.call import Call
 from fakebroker.core.groups.share.offsets import describe_states
@@ -22,9 +21,6 @@ from fakebroker.wire.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsResponseTopic,
 )
 
-if TYPE_CHECKING:
-    from fakebroker.core.cluster import Cluster
-
 Described = Mapping[SharePartition, tuple[ErrorCode, ShareState]]
 _NO_TOPIC_ID = bytes(16)
 _NO_LAG = -1
@@ -33,7 +29,7 @@ _NO_LAG = -1
 def handle(call: Call, request: DescribeShareGroupOffsetsRequest) -> DescribeShareGroupOffsetsResponse | None:
     """Describe each group, and answer when the share coordinator has told all states."""
     groups = [_Group(call, group) for group in request.groups]
-    keys = [key for group in groups for key in group.keys()]
+    keys = [key for group in groups for key in group.share_partitions()]
 
     def described(states: Described, _now: Instant) -> None:
         call.reply(DescribeShareGroupOffsetsResponse(groups=[group.response(states) for group in groups]))
@@ -49,7 +45,6 @@ class _Group:
         self.group_id = request.group_id
         self.code, self.message = ErrorCode.NONE, None
         self.topics: list[tuple[str, Topic | None, Iterable[int]]] = []
-        self._cluster = call.cluster
         if not request.group_id:
             self.code = ErrorCode.INVALID_GROUP_ID
             return
@@ -61,7 +56,7 @@ class _Group:
         if group is not None:
             self.topics = _initialized(call, group) if request.topics is None else _named(call, request)
 
-    def keys(self) -> list[SharePartition]:
+    def share_partitions(self) -> list[SharePartition]:
         """The share partitions whose states are asked for: those that exist."""
         return [
             SharePartition(self.group_id, topic.id, index)
@@ -87,7 +82,7 @@ class _Group:
         partitions = []
         for index in indexes:
             described = states.get(SharePartition(self.group_id, topic_id, index))
-            partitions.append(_partition(self._cluster, topic, index, described))
+            partitions.append(_partition(topic, index, described))
         return DescribeShareGroupOffsetsResponseTopic(topic_name=name, topic_id=topic_id, partitions=partitions)
 
 
@@ -104,7 +99,7 @@ def _named(call: Call, request: DescribeShareGroupOffsetsRequestGroup) -> list[t
 
 
 def _partition(
-    cluster: "Cluster", topic: Topic | None, index: int, described: tuple[ErrorCode, ShareState] | None
+    topic: Topic | None, index: int, described: tuple[ErrorCode, ShareState] | None
 ) -> DescribeShareGroupOffsetsResponsePartition:
     """One partition; one that does not exist has no start offset, which is no error."""
     if topic is None or described is None:

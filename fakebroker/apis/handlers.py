@@ -50,6 +50,8 @@ MODULES: dict[int, str] = {
     75: "describe_topic_partitions",
     76: "share_group_heartbeat",
     77: "share_group_describe",
+    78: "share_fetch",
+    79: "share_acknowledge",
     83: "initialize_share_group_state",
     84: "read_share_group_state",
     85: "write_share_group_state",

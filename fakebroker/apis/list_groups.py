@@ -28,7 +28,7 @@ def handle(call: Call, request: ListGroupsRequest) -> ListGroupsResponse | None:
         group
         for shard in shards
         for group in shard
-        if (not types or group.kind in types) and (not states or group.state.lower() in states)
+        if (not types or group.kind in types) and (not states or group.state_in_filters in states)
     ]
     return call.work(_in_steps(ListGroupsResponse(error_code=code), groups))
 

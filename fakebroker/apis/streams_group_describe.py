@@ -82,7 +82,7 @@ def _described(group: StreamsGroup) -> DescribedGroup:
 
 def _topology(group: StreamsGroup) -> Topology | None:
     """The topology with the partition counts that were decided once it is ready, before that as it was sent."""
-    configured = group.configured
+    configured = group.described
     if configured is not None and configured.is_ready and configured.subtopologies is not None:
         decided = configured.subtopologies.values()
         return Topology(epoch=configured.epoch, subtopologies=[_decided(each) for each in decided])

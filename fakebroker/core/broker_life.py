@@ -235,10 +235,9 @@ def _update_high_watermarks(cluster: "Cluster", node: "Node", now: Instant) -> N
 
 
 def _stop_timers(cluster: "Cluster", node: "Node") -> None:
-    """Disarm the timers of its groups and transactions, and remember when they are due."""
-    owners: dict[int, None] = {id(shard): None for shard in node.transactions.shards.values()}
+    """Disarm the timers of its coordinators and their groups, and remember when they are due."""
+    owners: dict[int, None] = {id(each): None for one in node.coordinators for each in one.shards.values()}
     for shard in node.coordinator.shards.values():
-        owners[id(shard)] = None
         for group in shard:
             owners.update((id(owner), None) for owner in group.timer_owners())
     for queue in (cluster.timers.mono, cluster.timers.wall):

@@ -186,6 +186,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
         {
             "_cluster": _KNOWN,
             "changes": "compared while a client is connected, and all are disconnected",
+            "last_creation": "compared by groups, which are loaded anew",
             "_by_name": "`topics`",
             "_by_id": _DERIVED,
             "_alike": _DERIVED,
@@ -239,7 +240,9 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "settings": "`own` and `dynamic`, and the options of the broker",
             "coordinator": "its groups are loaded from the log",
             "transactions": "loaded from the log",
+            "_share_coordinator": "its states are loaded from the log when they are asked for",
             "_fetch_sessions": "of clients, which are disconnected",
+            "_share_partitions": "what was acquired is not stored in Kafka either; the rest is loaded from the log",
             "state": "`alive`: stopped, or running and reached by all",
             "incarnation": "its process is another after a restore",
             "is_cut_off": "nobody is after a restore",

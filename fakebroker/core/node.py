@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.coordinator.partition_coordinator import PartitionCoordinator
     from fakebroker.core.logs.fetch_sessions import FetchSessions
+    from fakebroker.core.share_partitions.share_partition_manager import SharePartitionManager
     from fakebroker.core.share_state.coordinator import ShareCoordinator
     from fakebroker.core.topics import Partition
 
@@ -39,6 +40,7 @@ class Node:
     __slots__ = (
         "_fetch_sessions",
         "_share_coordinator",
+        "_share_partitions",
         "cluster",
         "coordinator",
         "id",
@@ -72,6 +74,7 @@ class Node:
         self.transactions = TransactionCoordinator(cluster, self)
         self._share_coordinator: ShareCoordinator | None = None
         self._fetch_sessions: FetchSessions | None = None
+        self._share_partitions: SharePartitionManager | None = None
 
     @property
     def rack(self) -> str | None:
@@ -100,10 +103,13 @@ class Node:
         return self.is_replicating and other.is_replicating
 
     def end_process(self, state: NodeState) -> None:
-        """Its process ends: its fetch sessions are lost; settings and logs are on its disk."""
+        """Its process ends: fetch sessions and what share groups acquired are lost; settings and logs are on disk."""
         self.state = state
         self.incarnation += 1
         self._fetch_sessions = None
+        if self._share_partitions is not None:
+            self._share_partitions.end()
+            self._share_partitions = None
 
     def run_when_thawed(self, deadline: Deadline, now: Instant) -> None:
         """A frozen one: a timer of its process came up, which stands still."""
@@ -133,3 +139,17 @@ class Node:
 
             self._fetch_sessions = FetchSessions(self.cluster)
         return self._fetch_sessions
+
+    @property
+    def share_partitions(self) -> "SharePartitionManager":
+        """What this broker has in memory of share groups' partitions (KIP-932), made when it is first asked for."""
+        if self._share_partitions is None:
+            from fakebroker.core.share_partitions.share_partition_manager import SharePartitionManager
+
+            self._share_partitions = SharePartitionManager(self)
+        return self._share_partitions
+
+    @property
+    def has_share_partitions(self) -> bool:
+        """Whether a share group ever fetched from this process."""
+        return self._share_partitions is not None

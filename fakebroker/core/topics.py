@@ -210,11 +210,12 @@ class Topics:
     long is done in steps (`delete_in_steps`).
     `on_leader_changed` is called with each partition that has a new leader, or none.
     `changes` counts: while it is the same, the same names, ids and partitions exist, as the same objects.
+    `last_creation` is what it was when the newest topic was made, 0 before the first.
     """
 
     def __init__(self, cluster: "Cluster") -> None:
         self._cluster = cluster
-        self.changes = 0
+        self.changes = self.last_creation = 0
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[bytes, Topic] = {}
         self._alike: dict[str, dict[str, None]] = {}  # collision key -> names in the order of their creation
@@ -260,6 +261,7 @@ class Topics:
     def add(self, topic: Topic) -> None:
         """Let a planned topic exist."""
         self.changes += 1
+        self.last_creation = self.changes
         self._by_name[topic.name] = self._by_id[topic.id] = topic
         self._alike.setdefault(collision_key(topic.name), {})[topic.name] = None
 

@@ -20,11 +20,12 @@ class ClosedConnection:
     Only work that must be finished goes on: a request that was taken up as a whole is done, as in Kafka.
     """
 
-    __slots__ = ("_engine",)
+    __slots__ = ("_engine", "connection_id")
     is_gone = True
 
-    def __init__(self, engine: "Engine") -> None:
+    def __init__(self, engine: "Engine", connection_id: int) -> None:
         self._engine = engine
+        self.connection_id = connection_id
 
     def answer(self, call: "Call", _response: "Message | None") -> None:
         """Nobody is there to read it."""
@@ -32,6 +33,10 @@ class ClosedConnection:
 
     def watch(self, _call: "Call", callback: Callable[[Instant], None]) -> None:
         """The client has gone already, while its request was read: what was to be done then is done now."""
+        self._engine.run(callback, self._engine.now)
+
+    def at_end(self, _key: object, callback: Callable[[Instant], None]) -> None:
+        """The end was before: what is to be done then is done now."""
         self._engine.run(callback, self._engine.now)
 
     def work(self, call: "Call", steps: "Steps[Any]", must_finish: bool) -> None:

@@ -91,6 +91,7 @@ class Connection:
         self.received = engine.now  # when it was taken up
         self.call = self._new_call()
         self._watchers: list[Callable[[Instant], None]] = []  # `Call.on_close` of the parked request
+        self._at_end: dict[object, Callable[[Instant], None]] | None = None  # `Call.at_end`
         self._lanes = Lanes()
         engine.journal.event(Connected(peer), engine.now)
 
@@ -165,12 +166,13 @@ class Connection:
         self._lanes.clear()
         self.engine.forget(self)
         self.engine.journal.event(Disconnected(self.peer, self.close_reason), now)
-        watchers, self._watchers = self._watchers, []
+        watchers = [*self._watchers, *(self._at_end or {}).values()]
+        self._watchers, self._at_end = [], None
         for callback in watchers:
             self.engine.run(callback, now)
         self._drop_request()
         # Not in a cycle with driver and call any more: all of it goes now, not when the collector comes by.
-        self.driver, self.call.connection = NO_DRIVER, ClosedConnection(self.engine)
+        self.driver, self.call.connection = NO_DRIVER, ClosedConnection(self.engine, self.connection_id)
 
     # What a call asks of its connection
 
@@ -194,6 +196,17 @@ class Connection:
         """Run `callback` if the connection goes away before `call` is answered."""
         if not call.is_answered:
             self._watchers.append(callback)
+
+    @property
+    def connection_id(self) -> int:
+        """Which connection of the engine it is."""
+        return self.peer.connection_id
+
+    def at_end(self, key: object, callback: Callable[[Instant], None]) -> None:
+        """Run `callback` when the connection is closed; once for each key."""
+        if self._at_end is None:
+            self._at_end = {}
+        self._at_end.setdefault(key, callback)
 
     def fail(self, reason: str) -> None:
         """Stop reading; the driver closes after the answers that are already made."""

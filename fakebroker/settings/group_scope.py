@@ -11,7 +11,10 @@ from fakebroker.settings.declare import (
     Setting,
 )
 
-_RESET = Form(r"latest|earliest|by_duration:.+", "latest, earliest or by_duration:<ISO 8601 duration>")
+# A duration as Java reads it, without signs inside: P, days, then T and hours, minutes, seconds, at least one of them.
+_TIMES = r"[Tt](?=\d)(\d+[Hh])?(\d+[Mm])?(\d+([.,]\d{0,9})?[Ss])?"
+_DURATION = rf"\+?[Pp](?=\d|[Tt])(\d+[Dd])?({_TIMES})?"
+_RESET = Form(rf"latest|earliest|by_duration:{_DURATION}", "latest, earliest or by_duration:<ISO 8601 duration>")
 
 # fmt: off
 ROWS = (

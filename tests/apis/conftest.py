@@ -24,6 +24,8 @@ class FakeConnection:
         self.watched: list[tuple[Call, Callable[[Instant], None]]] = []
         self.close_reason: str | None = None
         self.lookups: list[str] = []
+        self.connection_id = id(self)
+        self.ends: dict[object, Callable[[Instant], None]] = {}
         self._addresses = addresses
 
     def answer(self, call: Call, response: Any) -> None:
@@ -31,6 +33,9 @@ class FakeConnection:
         call.is_answered = True
         self.replies.append(response)
         self.on_answer(response)
+
+    def at_end(self, key: object, callback: Callable[[Instant], None]) -> None:
+        self.ends.setdefault(key, callback)
 
     def work(self, call: Call, steps: Steps[Any], must_finish: bool) -> None:  # noqa: ARG002
         while True:

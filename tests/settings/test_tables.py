@@ -159,6 +159,7 @@ def test_has_effect_tells_the_truth() -> None:
     used = used_names()
     reads = {name for name in TOPIC if name in used} | {name for name in BROKER if name in used}
     reads |= {row.broker_name for row in TOPIC.values() if row.name in used and row.broker_name}
+    reads |= {row.broker_name for row in GROUP.values() if row.name in used and row.broker_name}
     reads |= {name for first, others in FALLBACKS.items() if first in reads for name, _ in others}
     acting = {row.name for row in (*BROKER.values(), *TOPIC.values()) if row.has_effect}
     assert acting - reads == set()

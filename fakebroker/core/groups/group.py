@@ -72,6 +72,11 @@ class Group(ABC):
         """The ids of its members, in the order in which they are described."""
 
     @property
+    def state_in_filters(self) -> str:
+        """What names the state in filters of ListGroups (LS-2)."""
+        return self.state.lower()
+
+    @property
     def expires(self) -> bool:
         """Whether it is removed when it is Empty and has no offsets any more (EX-9); a share group is not (SGH-15)."""
         return True

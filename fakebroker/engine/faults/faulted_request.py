@@ -113,6 +113,15 @@ class FaultedRequest:
         elif not call.is_answered:
             self._watchers.append(callback)
 
+    @property
+    def connection_id(self) -> int:
+        """Which connection of the engine it came on."""
+        return self._connection.connection_id
+
+    def at_end(self, key: object, callback: Callable[[Instant], None]) -> None:
+        """Run `callback` when the connection is closed."""
+        self._connection.at_end(key, callback)
+
     def work(self, call: Call, steps: Steps[Any], must_finish: bool) -> None:
         """The handler goes on in steps."""
         self._engine.begin(Work(self, call, self._in_steps(call, steps), must_finish))
@@ -351,7 +360,7 @@ class FaultedRequest:
 
     def _gone(self, now: Instant) -> None:
         """The client went away. What waits to be applied still is."""
-        self._connection = ClosedConnection(self._engine)
+        self._connection = ClosedConnection(self._engine, self._connection.connection_id)
         if self._is_applied:
             self._deadline.end()
         watchers, self._watchers = self._watchers, []

@@ -10,10 +10,12 @@ from typing import Any
 
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.groups.consumer import offset_rules, records
+from fakebroker.core.groups.consumer.assignors import preferred_assignor
 from fakebroker.core.groups.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata
-from fakebroker.core.groups.consumer.patterns import ResolvedPattern
+from fakebroker.core.groups.consumer.patterns import PatternResolver, ResolvedPattern
 from fakebroker.core.groups.consumer.states import GroupState, MemberState
 from fakebroker.core.groups.consumer.subscriptions import Subscriptions
+from fakebroker.core.groups.consumer.table import GROUP_STATES
 from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.core.groups.modern.assignments import NOTHING, Assignment
 from fakebroker.core.groups.modern.config import group_config_int
@@ -37,7 +39,9 @@ class ConsumerGroup(ModernGroup):
         static: the member id of each instance id.
         owners: which member has a partition, assigned or pending revocation, by topic id and partition.
         patterns: what each pattern was resolved to.
+        resolver: resolves the patterns.
         subscriptions: how many members name each topic and have each pattern.
+        assignor_counts: how many members name each assignor.
     """
 
     kind = GroupKind.CONSUMER
@@ -56,6 +60,8 @@ class ConsumerGroup(ModernGroup):
         self.owners: dict[bytes, dict[int, str]] = {}
         self.patterns: dict[str, ResolvedPattern] = {}
         self.subscriptions = Subscriptions()
+        self.assignor_counts: MemberTable[int] = MemberTable()
+        self.resolver = PatternResolver(self)
         self._rebalance_timers: dict[str, Deadline] = {}  # by member id
 
     # -- what it is ----------------------------------------------------------------------------------------------------
@@ -78,17 +84,18 @@ class ConsumerGroup(ModernGroup):
         """What the member shall have by the present target assignment."""
         return self.target.get(member_id, NOTHING)
 
+    @property
+    def assignor(self) -> str:
+        """The assignor that members prefer, which need not be the one used last (CGD-6)."""
+        return preferred_assignor(self.assignor_counts, self.host.settings.get_list("group.consumer.assignors"))
+
     def is_subscribed(self, topic: str) -> bool:
         """Whether a member reads the topic, by name or by a resolved pattern (CGO-9)."""
         return topic in (self.subscribed_topics or ())
 
     def present_state(self) -> GroupState:
         """The state that follows from members and epochs (CGE-20)."""
-        if not self.members:
-            return GroupState.EMPTY
-        if self.group_epoch > self.assignment_epoch:
-            return GroupState.ASSIGNING
-        return GroupState.STABLE if self.all_have_their_target() else GroupState.RECONCILING
+        return next(state for state, holds in GROUP_STATES.items() if holds(self))
 
     def all_have_their_target(self) -> bool:
         """Whether every member has what the present target assignment gives it, and nothing to give up."""
@@ -182,6 +189,17 @@ class ConsumerGroup(ModernGroup):
     def _subscribe(self, before: MemberMetadata | None, after: MemberMetadata | None) -> None:
         if self.subscriptions.replace(before, after):
             self._update_subscribed_topics()
+        self._count_assignor(None if before is None else before.assignor, -1)
+        self._count_assignor(None if after is None else after.assignor, 1)
+
+    def _count_assignor(self, name: str | None, by: int) -> None:
+        if name is None:
+            return
+        count = self.assignor_counts.get(name, 0) + by
+        if count:
+            self.assignor_counts[name] = count
+        else:
+            del self.assignor_counts[name]
 
     def _update_subscribed_topics(self) -> None:
         self.subscribed_topics = self.subscriptions.topics(self.patterns)
@@ -235,6 +253,7 @@ class ConsumerGroup(ModernGroup):
     def end_timers(self) -> None:
         """Disarm every timer for good."""
         super().end_timers()
+        self.resolver.end()
         for timer in self._rebalance_timers.values():
             timer.end()
         self._rebalance_timers.clear()

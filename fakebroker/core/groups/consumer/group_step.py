@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.events import AssignmentComputed, MemberTransition
 from fakebroker.core.groups.consumer import records
-from fakebroker.core.groups.consumer.assignors import ASSIGNORS, preferred_assignor
+from fakebroker.core.groups.consumer.assignors import ASSIGNORS, assignor_after
 from fakebroker.core.groups.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata
 from fakebroker.core.groups.consumer.messages import LEAVE_EPOCH, TopicPartitions
 from fakebroker.core.groups.consumer.patterns import check_pattern
@@ -20,8 +20,10 @@ from fakebroker.core.groups.modern.assignments import (
     Assignment,
     AssignorGroup,
     AssignorMember,
+    closed,
     is_homogeneous,
     members_in_order,
+    opened,
     same_partitions,
     topic_ids_of,
 )
@@ -103,7 +105,7 @@ class GroupStep:
         target = self.group.target_of(holder.member_id)
         self.records += records.member_tombstones(group_id, holder.member_id)
         self.records.append(records.member_record(group_id, member_id, holder.metadata))
-        self.records.append(records.target_record(group_id, member_id, target))
+        self.records.append(records.target_record(group_id, member_id, closed(opened(target))))
         self.records.append(records.current_record(group_id, member_id, current))
         if member_id != holder.member_id:
             self._replaced = holder.member_id
@@ -128,12 +130,12 @@ class GroupStep:
             check_pattern(new)
         if old and self._subscriptions.patterns.get(old) == 1:
             self._drop_pattern(old)
-        return new in self.group.patterns if new else old in self.group.patterns
+        return not new or new in self.group.patterns
 
     def _drop_pattern(self, pattern: str) -> None:
-        if pattern in self._patterns:
-            self.records.append(records.pattern_record(self.group.group_id, pattern, None))
-            self._patterns = {name: resolved for name, resolved in self._patterns.items() if name != pattern}
+        """Forget a pattern that nobody has any more; its tombstone is written even if it never was resolved."""
+        self.records.append(records.pattern_record(self.group.group_id, pattern, None))
+        self._patterns = {name: resolved for name, resolved in self._patterns.items() if name != pattern}
 
     def _subscribe(self, before: MemberMetadata | None, after: MemberMetadata | None) -> None:
         if self._subscriptions is self.group.subscriptions:
@@ -166,7 +168,7 @@ class GroupStep:
         computed = ASSIGNORS[assignor](spec)
         for member_id, member in spec.members.items():
             target = computed[member_id]
-            if not self._has_target(member_id) or not same_partitions(target, member.previous):
+            if member_id not in self.group.target or not same_partitions(target, member.previous):
                 self._targets[member_id] = target
                 self.records.append(records.target_record(self.group.group_id, member_id, target))
         self._assignment_epoch = self.group_epoch
@@ -186,11 +188,13 @@ class GroupStep:
             topics.partition_counts(),
             is_homogeneous((member.metadata.topic_names, member.metadata.pattern) for member in members.values()),
         )
-        named = (member.metadata.assignor for member in members.values())
-        return spec, preferred_assignor(named, self.group.host.settings.get_list("group.consumer.assignors"))
+        return spec, self._assignor_for(joined)
 
-    def _has_target(self, member_id: str) -> bool:
-        return member_id in self._targets or member_id in self.group.target
+    def _assignor_for(self, joined: str) -> str:
+        before = self.group.members.get(joined if self._replaced is None else self._replaced)
+        named = None if before is None else before.metadata.assignor
+        configured = self.group.host.settings.get_list("group.consumer.assignors")
+        return assignor_after(self.group.assignor_counts, named, self.expect(joined).metadata.assignor, configured)
 
     def _target_of(self, member_id: str) -> Assignment:
         return self._targets[member_id] if member_id in self._targets else self.group.target_of(member_id)

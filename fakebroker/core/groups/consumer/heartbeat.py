@@ -16,6 +16,7 @@ from fakebroker.core.groups.consumer.messages import (
     HeartbeatRequest,
     TopicPartitions,
 )
+from fakebroker.core.groups.consumer.patterns import resolved_ms
 from fakebroker.core.groups.consumer.static_members import check_holder, check_released
 from fakebroker.core.groups.modern.config import group_config_int
 from fakebroker.core.groups.modern.heartbeats import (
@@ -56,7 +57,10 @@ def _heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> Hea
     step = GroupStep(group, now, _tombstone_of_classic(host, group))
     before = _member_before(step, request)
     after = _advance(step, before, request)
+    last_resolved_ms = resolved_ms(group.patterns)
     stored = step.write(_reason(request, is_member=is_member))
+    if stored.subscriptions.patterns:
+        stored.resolver.start_if_due(last_resolved_ms, now)
     stored.restart_session(after.member_id, stored.session_timeout_ms(after), now)
     return HeartbeatAnswer(
         member_id=after.member_id,

@@ -50,26 +50,27 @@ def reconcile(current: CurrentAssignment, goal: Goal) -> CurrentAssignment:
     """What the member has after one look at its goal: `current` itself if nothing changes (CGR-2 to CGR-8)."""
     if current.is_reconciled_to(goal.epoch) and not goal.subscription_changed:
         return current
-    return _LOOKS[current.state](current, goal)
+    return LOOKS[current.state](current, goal)
 
 
-def _look_when_stable(current: CurrentAssignment, goal: Goal) -> CurrentAssignment:
+def look_when_stable(current: CurrentAssignment, goal: Goal) -> CurrentAssignment:
+    """Approach a newer target, or drop what the member no longer subscribes to (CGR-2, CGR-7)."""
     if current.epoch != goal.epoch:
-        return _approach(current, goal)
+        return approach(current, goal)
     return _drop_unsubscribed(current, goal)
 
 
-def _look_when_unrevoked(current: CurrentAssignment, goal: Goal) -> CurrentAssignment:
+def look_when_unrevoked(current: CurrentAssignment, goal: Goal) -> CurrentAssignment:
     """Wait until the member owns nothing of what it must give up, then go on towards the target (CGR-4).
 
     A subscription that shrinks meanwhile adds to what it must give up.
     """
     if not goal.may_still_own(current.pending):
-        return _approach(current, goal)
+        return approach(current, goal)
     return _drop_unsubscribed(current, goal) if goal.subscription_changed else current
 
 
-def _approach(current: CurrentAssignment, goal: Goal) -> CurrentAssignment:
+def approach(current: CurrentAssignment, goal: Goal) -> CurrentAssignment:
     """Compare what the member has with its target, and take the step that is possible now (CGR-3, CGR-5, CGR-6).
 
     It gives up first, at the same epoch, and only then takes over what is free; what others still have it gets one by
@@ -146,8 +147,8 @@ def _after(
     return CurrentAssignment(epoch, before.epoch, NEXT_STATE[step], assigned, pending)
 
 
-_LOOKS: dict[MemberState, Callable[[CurrentAssignment, Goal], CurrentAssignment]] = {
-    MemberState.STABLE: _look_when_stable,
-    MemberState.UNREVOKED_PARTITIONS: _look_when_unrevoked,
-    MemberState.UNRELEASED_PARTITIONS: _approach,
+LOOKS: dict[MemberState, Callable[[CurrentAssignment, Goal], CurrentAssignment]] = {
+    MemberState.STABLE: look_when_stable,
+    MemberState.UNREVOKED_PARTITIONS: look_when_unrevoked,
+    MemberState.UNRELEASED_PARTITIONS: approach,
 }

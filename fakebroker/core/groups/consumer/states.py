@@ -1,6 +1,7 @@
 """The states of a consumer group and of its members, and the diagram of a member's way to its target assignment.
 
-Kafka: `ConsumerGroup.ConsumerGroupState` and `MemberState`. What a member does in a state is in `reconciliation.py`.
+Kafka: `ConsumerGroup.ConsumerGroupState` and `MemberState`. What a group's state follows from is in `table.py`, what a
+member does in a state in `reconciliation.py`.
 """
 
 from enum import Enum, IntEnum, StrEnum
@@ -26,6 +27,11 @@ class MemberState(IntEnum):
     STABLE = 0
     UNREVOKED_PARTITIONS = 1
     UNRELEASED_PARTITIONS = 2
+
+    @property
+    def text(self) -> str:
+        """The name that events and views tell, e.g. "UnrevokedPartitions"."""
+        return _TEXTS[self]
 
 
 _TEXTS = {
@@ -57,4 +63,4 @@ def member_state_text(current: "CurrentAssignment | None") -> str:
     """A member's state as events and views tell it, e.g. "UnrevokedPartitions"; None is no member."""
     if current is None:
         return ABSENT
-    return AWAY if current.is_away else _TEXTS[current.state]
+    return AWAY if current.is_away else current.state.text

@@ -241,6 +241,8 @@ class GroupStep:
         stored = write_step(group.host, group, self.records, self.now, reason) if self.records else group
         if self._has_looked:
             group.configured, group.seen_changes = self._configured, group.host.topics.changes
+        if self.records:
+            stored.described = stored.configured
         if self._initial_delay_ms > 0:
             stored.start_initial_delay(self._initial_delay_ms, self.now)
         if self._computed is not None:

@@ -12,7 +12,7 @@ from fakebroker.core.groups.modern.heartbeats import (
     group_for_heartbeat,
     unknown_member,
 )
-from fakebroker.core.groups.streams.endpoints import EndpointPartitions, endpoints_of
+from fakebroker.core.groups.streams.endpoints import endpoints_of
 from fakebroker.core.groups.streams.group_step import GroupStep
 from fakebroker.core.groups.streams.internal_topics import ConfiguredTopology, Status
 from fakebroker.core.groups.streams.leaving import leave
@@ -44,21 +44,18 @@ def heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> Hear
     step = GroupStep(group, now, _tombstone_of_classic(host, group))
     configured = _advance(step, before, request)
     after = step.expect(request.member_id)
-    stored = step.write(_reason(request, is_member=request.member_id in group.members))
-    stored.restart_session_of_member(request.member_id, now)
-    tasks = after.current.assigned if joins or _has_other_tasks(before, after) else None
-    if tasks is not None and after.metadata.endpoint is not None:
-        group.endpoint_epoch += 1
-    return HeartbeatAnswer(
+    answer = HeartbeatAnswer(
         member_id=request.member_id,
         member_epoch=after.epoch,
         heartbeat_interval_ms=group_config_int(host, group.group_id, "streams.heartbeat.interval.ms"),
         status=_status(step, configured, request),
-        tasks=tasks,
-        endpoint_epoch=group.endpoint_epoch if was_there else 0,
-        endpoints=_endpoints(group, configured, [*others, after], request),
+        tasks=after.current.assigned if joins or _has_other_tasks(before, after) else None,
         missing_topics=configured.missing,
     )
+    answer = _with_endpoints(answer, group, configured, [*others, after], request.endpoint_epoch)
+    stored = step.write(_reason(request, is_member=request.member_id in group.members))
+    stored.restart_session_of_member(request.member_id, now)
+    return answer if was_there else answer._replace(endpoint_epoch=0)
 
 
 def _tombstone_of_classic(host: GroupsHost, group: StreamsGroup) -> list[GroupEntry]:
@@ -153,13 +150,26 @@ def _status(step: GroupStep, configured: ConfiguredTopology, request: HeartbeatR
     return tuple(status)
 
 
-def _endpoints(
-    group: StreamsGroup, configured: ConfiguredTopology, members: list[StreamsMember], request: HeartbeatRequest
-) -> tuple[EndpointPartitions, ...] | None:
-    """Where each partition is processed, if the member does not know the latest (STP-2)."""
-    if group.endpoint_epoch == request.endpoint_epoch:
-        return None
-    return endpoints_of(members, configured.subtopologies or {}, group.existing_count)
+def _with_endpoints(
+    answer: HeartbeatAnswer,
+    group: StreamsGroup,
+    configured: ConfiguredTopology,
+    members: list[StreamsMember],
+    known_epoch: int,
+) -> HeartbeatAnswer:
+    """Say where each partition is processed if the member does not know the latest; it is the last of `members`.
+
+    The epoch rises when it has an endpoint and is told its tasks (STP-1). That is not undone if the heartbeat fails, as
+    it does in Kafka while a member has an endpoint and nobody can say what is processed there: UNKNOWN_SERVER_ERROR.
+    """
+    if answer.tasks is not None and members[-1].metadata.endpoint is not None:
+        group.endpoint_epoch += 1
+    if group.endpoint_epoch == known_epoch:
+        return answer._replace(endpoint_epoch=group.endpoint_epoch)
+    if configured.subtopologies is None and any(member.metadata.endpoint is not None for member in members):
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "it is not known which partitions the endpoints process")
+    endpoints = endpoints_of(members, configured.subtopologies or {}, group.existing_count)
+    return answer._replace(endpoint_epoch=group.endpoint_epoch, endpoints=endpoints)
 
 
 def _reason(request: HeartbeatRequest, *, is_member: bool) -> str:

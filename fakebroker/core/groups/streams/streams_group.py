@@ -43,6 +43,7 @@ class StreamsGroup(ModernGroup):
         owners: which processes have which tasks.
 
         configured: the topology held against the topics that exist, None: nobody has looked yet.
+        described: the same as it was when records were written last, which is what StreamsGroupDescribe shows (STD-1).
         endpoint_epoch: how often an endpoint got other tasks (STP-1).
         shutdown_member_id: the member that asked to shut down the application, None: nobody did.
     """
@@ -64,6 +65,7 @@ class StreamsGroup(ModernGroup):
         self.assignment_configs: Mapping[str, str] = {}
         self.owners = TaskOwners()
         self.configured: ConfiguredTopology | None = None
+        self.described: ConfiguredTopology | None = None
         self.endpoint_epoch = 0
         self.shutdown_member_id: str | None = None
         self.rebalance_timers = RebalanceTimers(self.mono, self)
@@ -98,6 +100,11 @@ class StreamsGroup(ModernGroup):
         """Whether every member has what the present target assignment gives it, and nothing to give up."""
         epoch = self.assignment_epoch
         return all(member.current.is_reconciled_to(epoch) for member in self.members.values())
+
+    @property
+    def state_in_filters(self) -> str:
+        """What names the state in filters of ListGroups: "not_ready" has an underscore (STG-2)."""
+        return self.state.name.lower()
 
     def existing_count(self, topic: str) -> int | None:
         """The number of partitions of a topic, None if it does not exist."""

@@ -6,34 +6,61 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakebroker.core.groups.consumer.assignors import ASSIGNORS, preferred_assignor
+from fakebroker.core.groups.consumer.assignors import ASSIGNORS, assignor_after, preferred_assignor
 from fakebroker.core.groups.modern.assignments import Assignment, AssignorGroup
+from fakebroker.core.groups.modern.member_table import MemberTable
 from tests.support.assignor_histories import AssignorHistory
 
 seeds = st.integers(0, 10**9)
 STEPS = 12
 
 
-@pytest.mark.rules("CGA-1")
+def counts_of(*named: str) -> MemberTable[int]:
+    """How many members name each assignor, when they came in this order."""
+    counts: MemberTable[int] = MemberTable()
+    for name in named:
+        counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+@pytest.mark.rules("CGA-1", "CGD-6")
 @pytest.mark.parametrize(
     ("named", "used"),
     [
         ([], "uniform"),
-        ([None, None], "uniform"),
-        ([None, None, "range"], "range"),
+        (["range"], "range"),
         (["range", "uniform", "range"], "range"),
         (["range", "uniform"], "uniform"),
     ],
 )
-def test_members_choose_the_assignor(named: list[str | None], used: str) -> None:
-    """Most votes win, members without a choice do not vote, and in a tie it is uniform."""
-    assert preferred_assignor(named, ["uniform", "range"]) == used
+def test_members_choose_the_assignor(named: list[str], used: str) -> None:
+    """Most votes win, and in a tie it is uniform."""
+    assert preferred_assignor(counts_of(*named), ["uniform", "range"]) == used
+
+
+@pytest.mark.rules("CGA-1")
+@pytest.mark.parametrize(
+    ("named", "before", "after", "used"),
+    [
+        (["uniform"], None, "range", "range"),  # the name that is new in the count comes first among equals
+        (["range"], None, "uniform", "uniform"),
+        (["uniform", "uniform"], "uniform", "range", "range"),
+        (["range", "uniform"], None, None, "uniform"),
+        (["range", "uniform"], "uniform", "range", "range"),
+        (["range"], "range", None, "uniform"),
+        ([], None, "range", "range"),
+    ],
+)
+def test_a_member_changes_the_vote(named: list[str], before: str | None, after: str | None, used: str) -> None:
+    """The vote of the member whose heartbeat it is counts as it will be."""
+    assert assignor_after(counts_of(*named), before, after, ["uniform", "range"]) == used
 
 
 @pytest.mark.rules("CGA-1")
 def test_the_first_configured_assignor_is_the_default() -> None:
     """It is used when no member names one."""
-    assert preferred_assignor([None], ["range", "uniform"]) == "range"
+    assert preferred_assignor(counts_of(), ["range", "uniform"]) == "range"
+    assert assignor_after(counts_of(), None, None, ["range", "uniform"]) == "range"
 
 
 def owners_of(target: dict[str, Assignment]) -> dict[tuple[bytes, int], str]:

@@ -1,0 +1,60 @@
+"""The page docs/consumer-group-states.md: the states of consumer groups and of their members, drawn from the tables."""
+
+from collections.abc import Callable
+from typing import Any
+
+from fakebroker.core.groups.consumer.reconciliation import LOOKS
+from fakebroker.core.groups.consumer.states import ABSENT, AWAY, NEXT_STATE, MemberState
+from fakebroker.core.groups.consumer.table import GROUP_STATES
+
+
+def consumer_group_states_page(note: str) -> str:
+    """What the state of a group follows from, and the way of a member to its target assignment."""
+    first = MemberState.STABLE.text
+    lines = [
+        "# States of consumer groups",
+        note,
+        "",
+        "Groups whose partitions the broker assigns (KIP-848). Drawn from three tables of the folder",
+        "`fakebroker/core/groups/consumer`: `GROUP_STATES` in `table.py`, `NEXT_STATE` in `states.py` and `LOOKS` in",
+        "`reconciliation.py`.",
+        "",
+        "## The group",
+        "",
+        "A group keeps no state: it follows from members and epochs after every step. What holds first counts.",
+        "",
+        "| state | function | it holds when |",
+        "|---|---|---|",
+        *[f"| {state} | {_name(holds)} | {_sentence(holds)} |" for state, holds in GROUP_STATES.items()],
+        "",
+        "## A member",
+        "",
+        "At each heartbeat one look at the target assignment is taken, which comes to one of three results:",
+        "",
+        "```mermaid",
+        "stateDiagram-v2",
+        f"    [*] --> {ABSENT}",
+        f"    {ABSENT} --> {first}: it joins, and has nothing yet",
+        *[
+            f"    {before.text} --> {after.text}: {step.value}"
+            for before in MemberState
+            for step, after in NEXT_STATE.items()
+        ],
+        f"    {first} --> {AWAY}: a static member leaves with -2, in any state",
+        f"    {AWAY} --> {first}: it comes back, in the state that it had",
+        f"    {first} --> [*]: it leaves or a timer removes it, in any state",
+        "```",
+        "",
+        "| state | how it looks | what that is |",
+        "|---|---|---|",
+        *[f"| {state.text} | {_name(look)} | {_sentence(look)} |" for state, look in LOOKS.items()],
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return f"`{function.__name__}`"
+
+
+def _sentence(function: Callable[..., Any]) -> str:
+    return (function.__doc__ or "").strip().splitlines()[0]
