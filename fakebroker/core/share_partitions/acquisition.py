@@ -116,8 +116,8 @@ class _Acquiring:
             if throttled:
                 return self.acquired
         rest = max(known[-1].last_offset + 1, window.start_offset)
-        if self.left > 0 and rest <= self.last:
-            self._take_rest(rest)
+        if rest <= self.last:
+            self._take_new(rest, self.last)
         return self.acquired
 
     def _room(self, fetch_offset: int) -> tuple[int, int]:
@@ -192,30 +192,30 @@ class _Acquiring:
             if low <= high and self.left > 0:
                 self._take_new(low, high)
 
-    def _take_rest(self, first: int) -> None:
-        """Acquire new records after the known ones; the rest of a batch that was acquired in part is one range."""
-        cut = next((span for span in self.read if span.base_offset < first <= span.last_offset), None)
-        if cut is not None:
-            self._take_new(first, min(cut.last_offset, self.last))
-            first = cut.last_offset + 1
-        if self.left > 0 and first <= self.last:
-            self._take_new(first, self.last)
-
     def _take_new(self, first: int, last: int) -> None:
         """Acquire records for the first time, as many as may be (SGF-11 to SGF-13)."""
         if self.left <= 0:
             return
-        if last - first + 1 > self.left:
-            end = first + self.left - 1
-            if self.wanted.mode is AcquireMode.BATCH_OPTIMIZED:
-                end = next((span.last_offset for span in self.read if span.last_offset >= end), end)
+        most = first + self.left - 1
+        if most < last:
+            end = next((span.last_offset for span in self.read if span.last_offset >= most), most)
             last = min(end, last) if self.window.gaps else end
+        if self.wanted.mode is AcquireMode.RECORD_LIMIT and most < last:
+            self._take_beginning(InFlightBatch(first, last, RecordState.AVAILABLE, 0), most)
+            return
         for begin, end in self._ranges(first, last):
             batch = InFlightBatch(begin, end, RecordState.AVAILABLE, 0)
             whole = batch.whole
             assert whole is not None
             self._add(begin, end, whole)
             self.window.put(batch)
+
+    def _take_beginning(self, batch: InFlightBatch, most: int) -> None:
+        """Acquire a new batch up to an offset; the rest of it stays available (SGF-13)."""
+        self.window.put(batch)
+        for offset, state in batch.split().items():
+            if offset <= most:
+                self._add(offset, offset, state, merges=offset > batch.first_offset)
 
     def _ranges(self, first: int, last: int) -> list[tuple[int, int]]:
         """The range in pieces that end where batches do and have at least `batch_size` records (SGF-12)."""

@@ -147,7 +147,9 @@ class SharePartition:
         return acquired
 
     def _without_aborted(self, acquired: list[Acquired], aborted: Sequence[BatchSpan]) -> list[Acquired]:
-        """Archive what was acquired of aborted batches. Returns what remains acquired."""
+        """Archive what was acquired of aborted batches; the start moves with the next acknowledgement, as in Kafka.
+        Returns what remains acquired.
+        """
         left = []
         for each in acquired:
             first = each.first_offset
@@ -160,7 +162,6 @@ class SharePartition:
                     first = high + 1
             if first <= each.last_offset:
                 left.append(each._replace(first_offset=first))
-        self._window().advance()
         return left
 
     def log_starts_at(self, offset: int, now: Instant) -> None:
