@@ -239,7 +239,7 @@ def test_a_streams_group_shows_its_tasks(broker: VirtualBroker) -> None:
     """Missing topics, then the initial delay, then tasks: `explain` says what is waited for at each point."""
     broker.topic("orders").delete()
     a = broker.client("a")
-    a.join_streams_group("app", TOPOLOGY, process_id="p", endpoint="localhost:7070")
+    a.join_streams_group("app", TOPOLOGY, process_id="p")
     group = broker.group("app")
     assert (group.kind, group.state) == ("streams", "NotReady")
     assert way_of(group).next == "there are no tasks as long as source topics are missing: orders (STT-4)"
@@ -256,7 +256,7 @@ def test_a_streams_group_shows_its_tasks(broker: VirtualBroker) -> None:
     (view,) = group.members
     assert view.tasks is not None
     assert (view.tasks.active, view.tasks.target_active) == ({"0": [0, 1, 2, 3]}, {"0": [0, 1, 2, 3]})
-    assert (view.tasks.process_id, view.tasks.endpoint, view.subscription) == ("p", "localhost:7070", ("orders",))
+    assert (view.tasks.process_id, view.tasks.endpoint, view.subscription) == ("p", None, ("orders",))
     assert way_of(group).members[0].has == ("0_0", "0_1", "0_2", "0_3")
     assert a.active_tasks == {"0": [0, 1, 2, 3]}
 
@@ -269,7 +269,7 @@ def test_a_task_is_waited_for_until_it_is_given_up(broker: VirtualBroker) -> Non
     a.streams_group_heartbeat()
     broker.clock.advance(seconds=4, timers=True)
     a.streams_group_heartbeat()
-    b.join_streams_group("app", TOPOLOGY)
+    b.join_streams_group("app", TOPOLOGY, endpoint="localhost:7070")
     a.streams_group_heartbeat()
     by_id = {each.member_id: each for each in way_of(broker.group("app")).members}
 
@@ -278,6 +278,7 @@ def test_a_task_is_waited_for_until_it_is_given_up(broker: VirtualBroker) -> Non
     a.reconcile_tasks()
     b.streams_group_heartbeat()
     assert broker.group("app").is_reconciled
+    assert [each.tasks.endpoint for each in broker.group("app").members if each.tasks] == ["localhost:7070", None]
 
 
 def test_the_story_tells_of_groups_that_are_on_their_way(broker: VirtualBroker) -> None:
@@ -289,3 +290,63 @@ def test_the_story_tells_of_groups_that_are_on_their_way(broker: VirtualBroker) 
     a.reconcile()
     b.consumer_group_heartbeat()
     assert "groups that are not where they shall be" not in broker.story()
+
+
+def share_consumer(broker: VirtualBroker) -> ScriptedClient:
+    """A member of a share group that has all partitions of the topic, of which the first has four records."""
+    a = broker.client("a")
+    a.alter_configs("queue", {"share.auto.offset.reset": "earliest"}, kind="group")
+    a.join_share_group("queue", ["orders"])
+    broker.clock.advance(seconds=2, timers=True)
+    a.share_group_heartbeat()
+    broker.topic("orders").produce("w", "x", "y", "z", partition=0)
+    return a
+
+
+@pytest.mark.rules("SGP-4", "SGP-5", "SGP-6")
+def test_a_share_group_shows_what_is_in_delivery(broker: VirtualBroker) -> None:
+    """Who has which records until when, how often they were delivered, and where the group begins."""
+    a = share_consumer(broker)
+    group = broker.group("queue")
+    assert [each.start_offset for each in group.share_partitions] == [-1, -1, -1, -1]
+    assert not any(each.is_loaded for each in group.share_partitions)
+    a.share_fetch([("orders", 0)])
+    lock_ms = broker.clock.now_ms + 30_000
+    a.share_acknowledge("orders", 0, {0: "accept", 2: "release"})
+
+    first = group.share_partitions[0]
+    assert (first.start_offset, first.next_offset, first.is_loaded) == (1, 4, True)
+    assert [tuple(each) for each in first.records] == [
+        (1, 1, "Acquired", 1, a.member_id, lock_ms),
+        (2, 2, "Available", 1, None, None),
+        (3, 3, "Acquired", 1, a.member_id, lock_ms),
+    ]
+    told = str(group.explain())
+    assert "1 Acquired, delivered once, by a-member-1 until" in told
+    assert "committed offsets" not in told
+    assert "records in delivery:\n  queue: orders-0: begins at 1" in broker.story()
+
+    broker.clock.advance(seconds=31, timers=True)
+    assert [tuple(each) for each in group.share_partitions[0].records] == [(1, 3, "Available", 1, None, None)]
+    assert [each.delivery_count for each in a.share_fetch([("orders", 0)])] == [2, 2, 2]
+
+
+@pytest.mark.rules("SGP-9", "SGB-3")
+def test_what_is_stored_of_a_share_group_is_in_a_snapshot(broker: VirtualBroker) -> None:
+    """What was acknowledged is; what was acquired is not, so that it is delivered again."""
+    a = share_consumer(broker)
+    a.share_fetch([("orders", 0)])
+    a.share_acknowledge("orders", 0, {1: "accept"})
+    broker.restore(broker.snapshot())
+    first = broker.group("queue").share_partitions[0]
+
+    assert (first.start_offset, first.next_offset, first.is_loaded) == (0, 2, False)
+    assert [tuple(each) for each in first.records] == [(1, 1, "Acknowledged", 1, None, None)]
+    a.reconnect()
+    assert [each.value for each in a.share_fetch([("orders", 0)])] == [b"w", b"y", b"z"]
+
+
+def test_other_groups_have_no_share_partitions(broker: VirtualBroker) -> None:
+    """Nor has a group that does not exist."""
+    two_members(broker)
+    assert broker.group("billing").share_partitions == broker.group("nobody").share_partitions == []
