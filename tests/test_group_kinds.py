@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from fakebroker.client.streams_group_steps import Subtopology
+from fakebroker.core.groups.explain_members import Reconciliation
 from fakebroker.errors import InvalidArgument, UnknownThing, WaitTimeout
+from fakebroker.handles.group import GroupHandle
 from fakebroker.testclient.scripted_client import ScriptedClient
 from fakebroker.virtual_broker import VirtualBroker
 
@@ -29,6 +31,13 @@ def two_members(broker: VirtualBroker) -> tuple[ScriptedClient, ScriptedClient]:
     b.join_consumer_group("billing", ["orders"])
     a.consumer_group_heartbeat()
     return a, b
+
+
+def way_of(group: GroupHandle) -> Reconciliation:
+    """How far a group is, as `explain` tells it."""
+    way = group.explain().reconciliation
+    assert way is not None
+    return way
 
 
 @pytest.mark.rules("CGE-20", "CGR-3", "CGR-6")
@@ -80,10 +89,12 @@ def test_explain_says_who_waits_for_whom_and_until_when(broker: VirtualBroker) -
     """The member with something to give up goes by its rebalance timer; the other names who holds it up."""
     two_members(broker)
     told = broker.group("billing").explain()
-    by_id = {each.member_id: each for each in told.members}
+    way = told.reconciliation
+    assert way is not None
+    by_id = {each.member_id: each for each in way.members}
     first, second = by_id["a-member-1"], by_id["b-member-1"]
 
-    assert (told.kind, told.epoch, told.assignment_epoch, told.next) == ("consumer", 3, 3, "")
+    assert (told.kind, way.epoch, way.assignment_epoch, way.next) == ("consumer", 3, 3, "")
     assert first.gives_up == tuple(second.waits_for)
     assert set(second.waits_for.values()) == {"a-member-1"}
     assert (first.rule, second.rule) == ("CGT-3", "CGT-1")
@@ -98,7 +109,7 @@ def test_what_explain_announces_comes(broker: VirtualBroker) -> None:
     """The member that keeps what it has to give up is removed at that moment, and not before."""
     a, b = two_members(broker)
     group = broker.group("billing")
-    (removed_ms,) = [each.removed_ms for each in group.explain().members if each.gives_up]
+    (removed_ms,) = [each.removed_ms for each in way_of(group).members if each.gives_up]
     assert removed_ms is not None
     while broker.clock.now_ms < removed_ms - 30_000:
         broker.clock.advance(seconds=30, timers=True)
@@ -117,13 +128,13 @@ def test_explain_says_when_the_assignment_is_computed(broker: VirtualBroker) -> 
     a.join_consumer_group("billing", ["orders"])
     at_ms = broker.clock.now_ms
     b.join_consumer_group("billing", ["orders"])
-    told = broker.group("billing").explain()
+    told = way_of(broker.group("billing"))
 
-    assert (told.state, told.epoch, told.assignment_epoch) == ("Assigning", 3, 2)
+    assert (broker.group("billing").state, told.epoch, told.assignment_epoch) == ("Assigning", 3, 2)
     assert told.next.startswith("the next heartbeat from ")
     assert told.next.endswith(" on computes the assignment of epoch 3 (CGE-10)")
     broker.clock.set(at_ms + 1000)
-    assert broker.group("billing").explain().next == "the next heartbeat computes the assignment of epoch 3 (CGE-10)"
+    assert way_of(broker.group("billing")).next == "the next heartbeat computes the assignment of epoch 3 (CGE-10)"
 
 
 def test_a_wait_for_reconciliation_says_what_is_missing(broker: VirtualBroker) -> None:
@@ -211,7 +222,7 @@ def test_a_share_group_shows_its_members(broker: VirtualBroker) -> None:
     a.join_share_group("queue", ["orders"])
     group = broker.group("queue")
     assert (group.kind, group.state, group.is_reconciled) == ("share", "Stable", False)
-    assert "(SGH-12)" in group.explain().next
+    assert "(SGH-12)" in way_of(group).next
     broker.clock.advance(seconds=2, timers=True)
     a.share_group_heartbeat()
 
@@ -219,7 +230,7 @@ def test_a_share_group_shows_its_members(broker: VirtualBroker) -> None:
     (view,) = group.members
     assert (view.protocol, view.epoch, view.state, view.revoking) == ("share", 3, "Stable", {})
     assert view.assignment == view.target == {"orders": [0, 1, 2, 3]}
-    (told,) = group.explain().members
+    (told,) = way_of(group).members
     assert (told.rule, told.has) == ("SGH-20", ("orders-0", "orders-1", "orders-2", "orders-3"))
 
 
@@ -228,16 +239,16 @@ def test_a_streams_group_shows_its_tasks(broker: VirtualBroker) -> None:
     """Missing topics, then the initial delay, then tasks: `explain` says what is waited for at each point."""
     broker.topic("orders").delete()
     a = broker.client("a")
-    a.join_streams_group("app", TOPOLOGY, process_id="p", endpoint="localhost:7070")
+    a.join_streams_group("app", TOPOLOGY, process_id="p")
     group = broker.group("app")
     assert (group.kind, group.state) == ("streams", "NotReady")
-    assert group.explain().next == "there are no tasks as long as source topics are missing: orders (STT-4)"
+    assert way_of(group).next == "there are no tasks as long as source topics are missing: orders (STT-4)"
     broker.create_topic("orders", partitions=4)
     a.streams_group_heartbeat()
-    assert group.explain().next == "the next heartbeat finds that the topics of the topology are there (STT-4)"
+    assert way_of(group).next == "the next heartbeat finds that the topics of the topology are there (STT-4)"
     a.streams_group_heartbeat()
     assert (group.state, group.is_reconciled) == ("Assigning", False)
-    assert group.explain().next.endswith("an empty group waits for more members (STE-3)")
+    assert way_of(group).next.endswith("an empty group waits for more members (STE-3)")
     broker.clock.advance(seconds=3, timers=True)
     a.streams_group_heartbeat()
 
@@ -245,8 +256,8 @@ def test_a_streams_group_shows_its_tasks(broker: VirtualBroker) -> None:
     (view,) = group.members
     assert view.tasks is not None
     assert (view.tasks.active, view.tasks.target_active) == ({"0": [0, 1, 2, 3]}, {"0": [0, 1, 2, 3]})
-    assert (view.tasks.process_id, view.tasks.endpoint, view.subscription) == ("p", "localhost:7070", ("orders",))
-    assert group.explain().members[0].has == ("0_0", "0_1", "0_2", "0_3")
+    assert (view.tasks.process_id, view.tasks.endpoint, view.subscription) == ("p", None, ("orders",))
+    assert way_of(group).members[0].has == ("0_0", "0_1", "0_2", "0_3")
     assert a.active_tasks == {"0": [0, 1, 2, 3]}
 
 
@@ -258,15 +269,16 @@ def test_a_task_is_waited_for_until_it_is_given_up(broker: VirtualBroker) -> Non
     a.streams_group_heartbeat()
     broker.clock.advance(seconds=4, timers=True)
     a.streams_group_heartbeat()
-    b.join_streams_group("app", TOPOLOGY)
+    b.join_streams_group("app", TOPOLOGY, endpoint="localhost:7070")
     a.streams_group_heartbeat()
-    by_id = {each.member_id: each for each in broker.group("app").explain().members}
+    by_id = {each.member_id: each for each in way_of(broker.group("app")).members}
 
     assert by_id["a-member-1"].gives_up == tuple(by_id["b-member-1"].waits_for) != ()
     assert by_id["a-member-1"].rule == "STM-2"
     a.reconcile_tasks()
     b.streams_group_heartbeat()
     assert broker.group("app").is_reconciled
+    assert [each.tasks.endpoint for each in broker.group("app").members if each.tasks] == ["localhost:7070", None]
 
 
 def test_the_story_tells_of_groups_that_are_on_their_way(broker: VirtualBroker) -> None:
@@ -278,3 +290,63 @@ def test_the_story_tells_of_groups_that_are_on_their_way(broker: VirtualBroker) 
     a.reconcile()
     b.consumer_group_heartbeat()
     assert "groups that are not where they shall be" not in broker.story()
+
+
+def share_consumer(broker: VirtualBroker) -> ScriptedClient:
+    """A member of a share group that has all partitions of the topic, of which the first has four records."""
+    a = broker.client("a")
+    a.alter_configs("queue", {"share.auto.offset.reset": "earliest"}, kind="group")
+    a.join_share_group("queue", ["orders"])
+    broker.clock.advance(seconds=2, timers=True)
+    a.share_group_heartbeat()
+    broker.topic("orders").produce("w", "x", "y", "z", partition=0)
+    return a
+
+
+@pytest.mark.rules("SGP-4", "SGP-5", "SGP-6")
+def test_a_share_group_shows_what_is_in_delivery(broker: VirtualBroker) -> None:
+    """Who has which records until when, how often they were delivered, and where the group begins."""
+    a = share_consumer(broker)
+    group = broker.group("queue")
+    assert [each.start_offset for each in group.share_partitions] == [-1, -1, -1, -1]
+    assert not any(each.is_loaded for each in group.share_partitions)
+    a.share_fetch([("orders", 0)])
+    lock_ms = broker.clock.now_ms + 30_000
+    a.share_acknowledge("orders", 0, {0: "accept", 2: "release"})
+
+    first = group.share_partitions[0]
+    assert (first.start_offset, first.next_offset, first.is_loaded) == (1, 4, True)
+    assert [tuple(each) for each in first.records] == [
+        (1, 1, "Acquired", 1, a.member_id, lock_ms),
+        (2, 2, "Available", 1, None, None),
+        (3, 3, "Acquired", 1, a.member_id, lock_ms),
+    ]
+    told = str(group.explain())
+    assert "1 Acquired, delivered once, by a-member-1 until" in told
+    assert "committed offsets" not in told
+    assert "records in delivery:\n  queue: orders-0: begins at 1" in broker.story()
+
+    broker.clock.advance(seconds=31, timers=True)
+    assert [tuple(each) for each in group.share_partitions[0].records] == [(1, 3, "Available", 1, None, None)]
+    assert [each.delivery_count for each in a.share_fetch([("orders", 0)])] == [2, 2, 2]
+
+
+@pytest.mark.rules("SGP-9", "SGB-3")
+def test_what_is_stored_of_a_share_group_is_in_a_snapshot(broker: VirtualBroker) -> None:
+    """What was acknowledged is; what was acquired is not, so that it is delivered again."""
+    a = share_consumer(broker)
+    a.share_fetch([("orders", 0)])
+    a.share_acknowledge("orders", 0, {1: "accept"})
+    broker.restore(broker.snapshot())
+    first = broker.group("queue").share_partitions[0]
+
+    assert (first.start_offset, first.next_offset, first.is_loaded) == (0, 2, False)
+    assert [tuple(each) for each in first.records] == [(1, 1, "Acknowledged", 1, None, None)]
+    a.reconnect()
+    assert [each.value for each in a.share_fetch([("orders", 0)])] == [b"w", b"y", b"z"]
+
+
+def test_other_groups_have_no_share_partitions(broker: VirtualBroker) -> None:
+    """Nor has a group that does not exist."""
+    two_members(broker)
+    assert broker.group("billing").share_partitions == broker.group("nobody").share_partitions == []

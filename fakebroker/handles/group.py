@@ -7,8 +7,10 @@ from fakebroker.core.events import AssignmentComputed, GroupEpochBumped, MemberT
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.holds import Phase
 from fakebroker.core.groups.modern.modern_group import ModernGroup
+from fakebroker.core.groups.share.share_group import ShareGroup
 from fakebroker.core.offsets.expiry_policies import EXPIRY_POLICIES
 from fakebroker.core.offsets.explain import GroupExplanation, explain, side_by_side
+from fakebroker.core.share_partitions.view import SharePartitionView, share_partitions_of
 from fakebroker.errors import ErrorCode, InvalidArgument, KafkaError, UnknownThing
 from fakebroker.handles.finding import find_coordinator, find_group, member_id_named
 from fakebroker.handles.group_commit import commit_as_admin
@@ -96,6 +98,11 @@ class GroupHandle(Handle):
     def members(self) -> list[MemberView]:
         """The members: of a classic group in the order in which they joined, else in Kafka's order."""
         return self._ask(members_of, [])
+
+    @property
+    def share_partitions(self) -> list[SharePartitionView]:
+        """What a share group has delivered of each partition, to whom, and until when; none of another kind."""
+        return self._with_cluster(self._share_partitions)
 
     @property
     def offsets(self) -> dict[tuple[str, int], int]:
@@ -266,6 +273,10 @@ class GroupHandle(Handle):
             for phase, hold in holds
             if not hold.is_released
         ]
+
+    def _share_partitions(self, cluster: "Cluster", now: Instant) -> list[SharePartitionView]:
+        group = self._group(cluster, now)
+        return share_partitions_of(cluster, group, now) if isinstance(group, ShareGroup) else []
 
     def _delete(self, cluster: "Cluster", now: Instant) -> None:
         code = (

@@ -7,6 +7,8 @@ from fakebroker.core.dates import date_text
 from fakebroker.core.events import CoordinatorMoved, TransactionTransition
 from fakebroker.core.groups.explain_members import explain_members
 from fakebroker.core.groups.modern.modern_group import ModernGroup
+from fakebroker.core.groups.share.share_group import ShareGroup
+from fakebroker.core.share_partitions.view import share_partitions_of
 from fakebroker.core.topics import TRANSACTION_STATE
 from fakebroker.core.transactions.states import ENDING, TransactionState
 from fakebroker.engine.journal import UNTOLD, Exchange, Recorded
@@ -24,8 +26,9 @@ LAST_EVENTS = 20
 
 def story(engine: "Engine") -> str:
     """What clients asked for that is not served, the last requests of each client, the last events of groups and of
-    transactions with their reasons, groups whose members are not where they shall be, transactions that are open, what
-    the test holds, and the unanswered requests. Times are seconds since the oldest entry of the journal.
+    transactions with their reasons, groups whose members are not where they shall be, records in delivery, transactions
+    that are open, what the test holds, and the unanswered requests. Times are seconds since the oldest entry of the
+    journal.
 
     Call it on the thread that owns the engine.
     """
@@ -35,6 +38,7 @@ def story(engine: "Engine") -> str:
         _requests(engine, start_ms),
         _events(engine, start_ms),
         _reconciling(engine),
+        _in_delivery(engine),
         _transactions(engine, start_ms),
         _open_transactions(engine),
         _held(engine),
@@ -81,10 +85,22 @@ def _reconciling(engine: "Engine") -> str:
     lines = []
     for group in engine.cluster.groups(engine.now):
         if isinstance(group, ModernGroup) and not group.is_empty and not group.is_reconciled:
-            told = explain_members(group, engine.now)
-            lines.append(f"  {printable(group.group_id)}: {group.state}, epoch {group.group_epoch}")
-            lines += [f"    {printable(str(each), LINE_CHARACTERS)}" for each in (told.next, *told.members) if each]
+            first, *more = explain_members(group, engine.now).lines()
+            lines.append(f"  {printable(group.group_id)}: {group.state}, {first}")
+            lines += [f"    {printable(each, LINE_CHARACTERS)}" for each in more]
     return "\n".join(["groups that are not where they shall be:", *lines]) if lines else ""
+
+
+def _in_delivery(engine: "Engine") -> str:
+    """The records that members of share groups have acquired: others wait until they are acknowledged or unlocked."""
+    lines = [
+        f"  {printable(group.group_id)}: {printable(str(each), LINE_CHARACTERS)}"
+        for group in engine.cluster.groups(engine.now)
+        if isinstance(group, ShareGroup)
+        for each in share_partitions_of(engine.cluster, group, engine.now)
+        if any(records.member_id is not None for records in each.records)
+    ]
+    return "\n".join(["records in delivery:", *lines]) if lines else ""
 
 
 def _transactions(engine: "Engine", start_ms: int) -> str:

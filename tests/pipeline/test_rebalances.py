@@ -13,7 +13,7 @@ from fakebroker.virtual_broker import VirtualBroker
 from tests.support.gold_tables import events_of, silver_of
 from tests.support.histories import make_history
 
-GROUPS = Path(fakebroker.core.groups.__file__).parent
+GROUPS = Path(fakebroker.core.groups.__file__).parent / "classic"
 # Reasons that begin no rebalance: ends of phases, the end of a group, and what `ignore` ignores.
 _NO_BEGINNING = (
     "the join phase is over", "the leader's assignment is stored", "loaded from the log", "nobody is there",

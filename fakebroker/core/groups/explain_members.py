@@ -54,22 +54,38 @@ class MemberExplanation(NamedTuple):
         return text
 
 
-class MembersExplanation(NamedTuple):
-    """The members of a group, and what the group does next; "" if nothing is due."""
+class _Explained(NamedTuple):
+    members: list[MemberExplanation]
+    next: str
 
+
+class Reconciliation(NamedTuple):
+    """How far a group with epochs is: its members, and what it does next; "" if nothing is due.
+
+    `epoch` is the group epoch, `assignment_epoch` that of the target assignment.
+    """
+
+    epoch: int
+    assignment_epoch: int
     members: tuple[MemberExplanation, ...] = ()
     next: str = ""
 
+    def lines(self) -> list[str]:
+        """What it says, line by line."""
+        epochs = f"epoch {self.epoch}, assignment of epoch {self.assignment_epoch}"
+        return [str(each) for each in (epochs, self.next, *self.members) if each]
 
-def explain_members(group: ModernGroup, now: Instant) -> MembersExplanation:
+
+def explain_members(group: ModernGroup, now: Instant) -> Reconciliation:
     """What becomes of a group with epochs and of its members."""
-    return _EXPLANATIONS[group.kind](group, now)
+    members, following = _EXPLANATIONS[group.kind](group, now)
+    return Reconciliation(group.group_epoch, group.assignment_epoch, tuple(members), following)
 
 
 # -- consumer groups ---------------------------------------------------------------------------------------------------
 
 
-def _of_consumer(group: "ConsumerGroup", now: Instant) -> MembersExplanation:
+def _of_consumer(group: "ConsumerGroup", now: Instant) -> _Explained:
     from fakebroker.core.groups.consumer.states import member_state_text
 
     topics, found = group.host.topics, []
@@ -98,13 +114,13 @@ def _of_consumer(group: "ConsumerGroup", now: Instant) -> MembersExplanation:
                 "CGT-1" if revocation_ms is None else "CGT-3",
             )
         )
-    return MembersExplanation(tuple(found), _next_target(group, "consumer.assignment.interval.ms", "CGE-10", now))
+    return _Explained(found, _next_target(group, "consumer.assignment.interval.ms", "CGE-10", now))
 
 
 # -- share groups ------------------------------------------------------------------------------------------------------
 
 
-def _of_share(group: "ShareGroup", now: Instant) -> MembersExplanation:
+def _of_share(group: "ShareGroup", now: Instant) -> _Explained:
     topics, found = group.host.topics, []
     for member_id in group.member_ids():
         member = group.members[member_id]
@@ -120,7 +136,7 @@ def _of_share(group: "ShareGroup", now: Instant) -> MembersExplanation:
                 rule="SGH-20",
             )
         )
-    return MembersExplanation(tuple(found), _next_of_share(group, now))
+    return _Explained(found, _next_of_share(group, now))
 
 
 def _next_of_share(group: "ShareGroup", now: Instant) -> str:
@@ -136,7 +152,7 @@ def _next_of_share(group: "ShareGroup", now: Instant) -> str:
 # -- streams groups ----------------------------------------------------------------------------------------------------
 
 
-def _of_streams(group: "StreamsGroup", now: Instant) -> MembersExplanation:
+def _of_streams(group: "StreamsGroup", now: Instant) -> _Explained:
     from fakebroker.core.groups.streams.states import member_state_text
 
     holders = _holders_of_tasks(group)
@@ -160,7 +176,7 @@ def _of_streams(group: "StreamsGroup", now: Instant) -> MembersExplanation:
                 "STM-1" if revocation_ms is None else "STM-2",
             )
         )
-    return MembersExplanation(tuple(found), _next_of_streams(group, now))
+    return _Explained(found, _next_of_streams(group, now))
 
 
 def _next_of_streams(group: "StreamsGroup", now: Instant) -> str:
@@ -238,7 +254,7 @@ def _listed(names: Iterable[str]) -> str:
     return (", ".join(names[:SHOWN]) or "nothing") + more
 
 
-_EXPLANATIONS: Mapping[GroupKind, Callable[[Any, Instant], MembersExplanation]] = {
+_EXPLANATIONS: Mapping[GroupKind, Callable[[Any, Instant], _Explained]] = {
     GroupKind.CONSUMER: _of_consumer,
     GroupKind.SHARE: _of_share,
     GroupKind.STREAMS: _of_streams,

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.core.dates import date_text
-from fakebroker.core.groups.explain_members import MemberExplanation, explain_members
+from fakebroker.core.groups.explain_members import Reconciliation, explain_members
 from fakebroker.core.groups.modern.modern_group import ModernGroup
+from fakebroker.core.groups.share.share_group import ShareGroup
 from fakebroker.core.offsets.expiry import Aging, evaluate
 from fakebroker.core.offsets.expiry_policies import aging_of, configured_policy, policy_named
 from fakebroker.core.offsets.explain_pending import PendingExplanation, explain_pending
 from fakebroker.core.offsets.group_offsets import NEVER
+from fakebroker.core.share_partitions.view import SharePartitionView, share_partitions_of
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.records.offsets_topic import CommittedOffset
 
@@ -55,19 +57,19 @@ class GroupExplanation(NamedTuple):
     offsets: tuple[OffsetExplanation, ...]
     pending: tuple[PendingExplanation, ...] = ()  # those of transactions that have not ended
     kind: str = ""  # "classic", "consumer", "share" or "streams"; "" for a group that is not there
-    epoch: int = -1  # the group epoch, and that of the target assignment; -1 for a classic group
-    assignment_epoch: int = -1
-    members: tuple[MemberExplanation, ...] = ()  # of a consumer, share or streams group
-    next: str = ""  # what such a group does next, "" if nothing is due
+    reconciliation: Reconciliation | None = None  # of a consumer, share or streams group
+    share_partitions: tuple[SharePartitionView, ...] = ()  # of a share group
 
     def __str__(self) -> str:
         since = f" since {date_text(self.since_ms)}" if self.since_ms >= 0 else ""
         since += f" ({self.state_reason})" if self.state_reason else ""
+        if self.kind == "share":  # it has no offsets that could expire
+            parts = [*(self.reconciliation.lines() if self.reconciliation else ()), *map(str, self.share_partitions)]
+            return "\n".join([f"group {self.group_id}: {self.state}{since}; a share group", *(f"  {p}" for p in parts)])
         rules = f"(policy {self.policy}, retention {_span(self.retention_ms)})"
         lines = [f"group {self.group_id}: {self.state}{since}; {self.why} {rules}"]
-        if self.epoch >= 0:
-            lines.append(f"  epoch {self.epoch}, assignment of epoch {self.assignment_epoch}")
-            lines += [f"  {each}" for each in (self.next, *self.members) if each]
+        if self.reconciliation is not None:
+            lines += [f"  {each}" for each in self.reconciliation.lines()]
         pending = [f"  {each}" for each in self.pending]
         if not self.offsets:
             return "\n".join([*lines, "  no committed offsets", *pending])
@@ -103,7 +105,7 @@ def explain(node: "Node", group_id: str, now: "Instant", policy_name: str | None
         return _explain_missing_group(group_id, expirations, chosen, cleanup.retention_ms)
     aging = aging_of(group, policy, cleanup.retention_ms)
     offsets = [*_expired(expirations, group), *_kept(shard, group, aging, now)]
-    explained = GroupExplanation(
+    return GroupExplanation(
         group_id,
         str(group.state),
         group.state_ms,
@@ -114,18 +116,8 @@ def explain(node: "Node", group_id: str, now: "Instant", policy_name: str | None
         tuple(sorted(offsets, key=_by_partition)),
         tuple(explain_pending(cluster, group, now)),
         group.kind.value,
-    )
-    return _with_members(explained, group, now) if isinstance(group, ModernGroup) else explained
-
-
-def _with_members(explained: GroupExplanation, group: ModernGroup, now: "Instant") -> GroupExplanation:
-    """With what becomes of the members, of a group that has epochs."""
-    members = explain_members(group, now)
-    return explained._replace(
-        epoch=group.group_epoch,
-        assignment_epoch=group.assignment_epoch,
-        members=members.members,
-        next=members.next,
+        explain_members(group, now) if isinstance(group, ModernGroup) else None,
+        tuple(share_partitions_of(cluster, group, now)) if isinstance(group, ShareGroup) else (),
     )
 
 
