@@ -281,7 +281,7 @@ class ConsumerHistory(GroupHistory):
         self.tell("ListGroups", states)
 
     def comparable(self, value: Any) -> Any:
-        """Partitions of current assignments (type 8) come in the order of tables of Java that nothing else depends on."""
+        """Partitions of current assignments (type 8) come in the order of Java tables, on which nothing else depends."""
         if isinstance(value, ConsumerGroupCurrentMemberAssignmentValue):
             for topics in (value.assigned_partitions, value.partitions_pending_revocation):
                 topics.sort(key=lambda topic: topic.topic_id)

@@ -5,13 +5,14 @@ topic ids in hash tables, so the second broker is given the ids that the first o
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import Any, NamedTuple
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.core.java_hash import partition_of
 from fakebroker.records.batch import parse_header, read_records, split_batches
-from fakebroker.records.group_records import read_group_record
+from fakebroker.records.group_records import GroupRecord, read_group_record
 from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
 
 NOT_YET = {14, 15, 16}
@@ -168,8 +169,13 @@ class GroupHistory:
 
     def tell_records(self) -> None:
         """The records of the group in `__consumer_offsets`, batch by batch."""
-        partition = self._partition()
-        offset = 0
+        for batch in self.batches():
+            lines = (f"{each.type} {_shown(each.key)} = {_shown(self.comparable(each.value))}" for each in batch)
+            self.tell("records", "\n      ".join(["", *lines]))
+
+    def batches(self) -> Iterator[list[GroupRecord]]:
+        """The records of the group, batch by batch."""
+        partition, offset = self._partition(), 0
         while True:
             row = (partition, -1, offset, -1, -1, 1 << 24, bytes(16), -1)
             answer = self.client.request(
@@ -179,18 +185,12 @@ class GroupHistory:
             batches = list(split_batches(answer.responses[0].partitions[0].records or b""))
             if not batches:
                 return
+            offset = parse_header(batches[-1]).last_offset + 1
             for data in batches:
-                records = list(read_records(data))
-                offset = parse_header(data).last_offset + 1
-                lines = [line for record in records if (line := self._line(record.key, record.value)) is not None]
-                if lines:
-                    self.tell("records", "\n      ".join(["", *lines]))
-
-    def _line(self, key: bytes, value: bytes | None) -> str | None:
-        record = read_group_record(key, value)
-        if record is None or record.group_id != self.group_id:
-            return None
-        return f"{record.type} {_shown(record.key)} = {_shown(self.comparable(record.value))}"
+                read = (read_group_record(each.key or b"", each.value) for each in read_records(data))
+                mine = [each for each in read if each is not None and each.group_id == self.group_id]
+                if mine:
+                    yield mine
 
     def comparable(self, value: Any) -> Any:
         """A record's value without what may differ, although it is stored."""
@@ -198,8 +198,6 @@ class GroupHistory:
 
     def _partition(self) -> int:
         """The partition of `__consumer_offsets` that keeps the group."""
-        from fakebroker.core.java_hash import partition_of
-
         metadata = self.client.request("Metadata", 9, topics=[{"name": "__consumer_offsets"}])
         return partition_of(self.group_id, len(metadata.topics[0].partitions))
 
