@@ -216,14 +216,20 @@ def test_an_older_epoch_is_good_for_tasks_held_since_then() -> None:
     one.join("b")
     one.send("a", 2)
     group = one.group
-
-    assert group.may_commit("a", 2, "elsewhere", 0)  # its own epoch is good for everything
+    pending = group.had_at("a", 2, "t", 3)
     one.send("a", 2, tasks(0, 1))
     one.send("b", 3)
-    assert group.may_commit("a", 2, "t", 0)
-    assert not group.may_commit("a", 1, "t", 0)
-    assert not group.may_commit("a", 2, "t", 3)
-    assert not group.may_commit("a", 2, "elsewhere", 0)
+
+    assert pending
+    assert group.error_for_commit("a", None, 2, 9) is ErrorCode.STALE_MEMBER_EPOCH
+    assert group.is_late_commit("a", 2)
+    assert not group.is_late_commit("a", 4)
+    assert not group.is_late_commit("nobody", 2)
+    assert group.had_at("a", 2, "t", 0)
+    assert not group.had_at("a", 1, "t", 0)
+    assert not group.had_at("a", 2, "t", 3)
+    assert not group.had_at("b", 2, "t", 3)
+    assert not group.had_at("a", 2, "elsewhere", 0)
 
 
 @pytest.mark.rules("STO-1")
