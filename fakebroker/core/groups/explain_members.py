@@ -35,7 +35,7 @@ class MemberExplanation(NamedTuple):
     member_id: str
     client_id: str
     state: str
-    epoch: int
+    member_epoch: int
     has: tuple[str, ...]
     gives_up: tuple[str, ...] = ()
     waits_for: Mapping[str, str] = {}
@@ -43,7 +43,7 @@ class MemberExplanation(NamedTuple):
     rule: str = ""
 
     def __str__(self) -> str:
-        text = f"member {self.member_id} (client {self.client_id}): {self.state}, epoch {self.epoch}"
+        text = f"member {self.member_id} (client {self.client_id}): {self.state}, epoch {self.member_epoch}"
         text += f", has {_listed(self.has)}"
         if self.gives_up:
             text += f"; has to give up {_listed(self.gives_up)}"
@@ -64,11 +64,11 @@ class _Explained(NamedTuple):
 class Reconciliation(NamedTuple):
     """How far a group with epochs is: its members, and what it does next; "" if nothing is due.
 
-    `epoch` is the group epoch, `assignment_epoch` that of the target assignment. Only share groups have
+    `assignment_epoch` is the group epoch for which the target assignment was computed. Only share groups have
     `share_partitions`.
     """
 
-    epoch: int
+    group_epoch: int
     assignment_epoch: int
     members: tuple[MemberExplanation, ...] = ()
     next: str = ""
@@ -76,7 +76,7 @@ class Reconciliation(NamedTuple):
 
     def lines(self) -> list[str]:
         """What it says, line by line."""
-        epochs = f"epoch {self.epoch}, assignment of epoch {self.assignment_epoch}"
+        epochs = f"epoch {self.group_epoch}, assignment of epoch {self.assignment_epoch}"
         return [str(each) for each in (epochs, self.next, *self.members, *self.share_partitions) if each]
 
 
