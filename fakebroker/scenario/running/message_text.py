@@ -37,7 +37,7 @@ _USUAL: Mapping[str, tuple[Json, ...]] = {
     "batch_size": (500,),
     "cluster_authorized_operations": (-(2**31),),
     "topic_authorized_operations": (-(2**31),),
-    "current_leader": ({"leader_id": 0, "leader_epoch": 0}, {"leader_id": -1, "leader_epoch": -1}),
+    "current_leader": ({"LeaderId": 0, "LeaderEpoch": 0}, {"LeaderId": -1, "LeaderEpoch": -1}),
     "current_leader_epoch": (-1,),
     "committed_leader_epoch": (-1,),
     "error_code": (0,),
