@@ -49,10 +49,10 @@ def test_a_consumer_group_shows_who_has_what_and_what_it_shall_have(broker: Virt
     assert (group.generation, group.protocol, group.leader, group.is_reconciled) == (-1, None, None, False)
     views = {each.member_id: each for each in group.members}
     first, second = views[a.member_id], views[b.member_id]
-    assert (first.state, first.epoch, first.assignor, first.rack_id) == ("UnrevokedPartitions", 2, "uniform", "r")
+    assert (first.state, first.member_epoch, first.assignor, first.rack_id) == ("UnrevokedPartitions", 2, "uniform", "r")
     assert first.assignment == first.target
     assert {*first.revoking["orders"], *first.assignment["orders"]} == {0, 1, 2, 3}
-    assert (second.state, second.epoch, second.assignment) == ("UnreleasedPartitions", 3, {})
+    assert (second.state, second.member_epoch, second.assignment) == ("UnreleasedPartitions", 3, {})
     assert second.target == first.revoking
     assert {each.protocol for each in views.values()} == {"consumer"}
 
@@ -94,7 +94,7 @@ def test_explain_says_who_waits_for_whom_and_until_when(broker: VirtualBroker) -
     by_id = {each.member_id: each for each in way.members}
     first, second = by_id["a-member-1"], by_id["b-member-1"]
 
-    assert (told.kind, way.epoch, way.assignment_epoch, way.next) == ("consumer", 3, 3, "")
+    assert (told.kind, way.group_epoch, way.assignment_epoch, way.next) == ("consumer", 3, 3, "")
     assert first.gives_up == tuple(second.waits_for)
     assert set(second.waits_for.values()) == {"a-member-1"}
     assert (first.rule, second.rule) == ("CGT-3", "CGT-1")
@@ -130,7 +130,7 @@ def test_explain_says_when_the_assignment_is_computed(broker: VirtualBroker) -> 
     b.join_consumer_group("billing", ["orders"])
     told = way_of(broker.group("billing"))
 
-    assert (broker.group("billing").state, told.epoch, told.assignment_epoch) == ("Assigning", 3, 2)
+    assert (broker.group("billing").state, told.group_epoch, told.assignment_epoch) == ("Assigning", 3, 2)
     assert told.next.startswith("the next heartbeat from ")
     assert told.next.endswith(" on computes the assignment of epoch 3 (CGE-10)")
     broker.clock.set(at_ms + 1000)
@@ -228,7 +228,7 @@ def test_a_share_group_shows_its_members(broker: VirtualBroker) -> None:
 
     assert group.wait(reconciled=True, assigned=True, timeout_s=SOON_S).epoch == 3
     (view,) = group.members
-    assert (view.protocol, view.epoch, view.state, view.revoking) == ("share", 3, "Stable", {})
+    assert (view.protocol, view.member_epoch, view.state, view.revoking) == ("share", 3, "Stable", {})
     assert view.assignment == view.target == {"orders": [0, 1, 2, 3]}
     (told,) = way_of(group).members
     assert (told.rule, told.has) == ("SGH-20", ("orders-0", "orders-1", "orders-2", "orders-3"))

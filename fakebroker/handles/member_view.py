@@ -51,7 +51,7 @@ class MemberView(NamedTuple):
     subscription: tuple[str, ...]
     assignment: dict[str, list[int]]
     protocol: str = "classic"
-    epoch: int = -1
+    member_epoch: int = -1
     state: str = ""
     target: dict[str, list[int]] = {}
     revoking: dict[str, list[int]] = {}
@@ -172,7 +172,7 @@ def _of_streams(group: "StreamsGroup") -> list[MemberView]:
         found.append(
             view._replace(
                 protocol=GroupKind.STREAMS.value,
-                epoch=current.epoch,
+                member_epoch=current.epoch,
                 state=member_state_text(current),
                 rack_id=told.rack_id,
                 tasks=tasks,

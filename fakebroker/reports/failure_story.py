@@ -85,7 +85,7 @@ def _reconciling(engine: "Engine") -> str:
     lines = []
     for group in engine.cluster.groups(engine.now):
         if isinstance(group, ModernGroup) and not group.is_empty and not group.is_reconciled:
-            first, *more = explain_members(group, engine.now).lines()
+            first, *more = explain_members(engine.cluster, group, engine.now).lines()
             lines.append(f"  {printable(group.group_id)}: {group.state}, {first}")
             lines += [f"    {printable(each, LINE_CHARACTERS)}" for each in more]
     return "\n".join(["groups that are not where they shall be:", *lines]) if lines else ""

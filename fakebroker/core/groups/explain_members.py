@@ -11,12 +11,14 @@ from fakebroker.core.dates import date_text
 from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.core.groups.modern.config import group_config_int
 from fakebroker.core.groups.modern.modern_group import ModernGroup
+from fakebroker.core.groups.share.share_group import ShareGroup
+from fakebroker.core.share_partitions.view import SharePartitionView, share_partitions_of
 from fakebroker.errors import KafkaError
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
+    from fakebroker.core.cluster import Cluster
     from fakebroker.core.groups.consumer.consumer_group import ConsumerGroup
-    from fakebroker.core.groups.share.share_group import ShareGroup
     from fakebroker.core.groups.streams.streams_group import StreamsGroup
     from fakebroker.core.topics import Topics
 
@@ -33,7 +35,7 @@ class MemberExplanation(NamedTuple):
     member_id: str
     client_id: str
     state: str
-    epoch: int
+    member_epoch: int
     has: tuple[str, ...]
     gives_up: tuple[str, ...] = ()
     waits_for: Mapping[str, str] = {}
@@ -41,7 +43,7 @@ class MemberExplanation(NamedTuple):
     rule: str = ""
 
     def __str__(self) -> str:
-        text = f"member {self.member_id} (client {self.client_id}): {self.state}, epoch {self.epoch}"
+        text = f"member {self.member_id} (client {self.client_id}): {self.state}, epoch {self.member_epoch}"
         text += f", has {_listed(self.has)}"
         if self.gives_up:
             text += f"; has to give up {_listed(self.gives_up)}"
@@ -62,24 +64,29 @@ class _Explained(NamedTuple):
 class Reconciliation(NamedTuple):
     """How far a group with epochs is: its members, and what it does next; "" if nothing is due.
 
-    `epoch` is the group epoch, `assignment_epoch` that of the target assignment.
+    `assignment_epoch` is the group epoch for which the target assignment was computed. Only share groups have
+    `share_partitions`.
     """
 
-    epoch: int
+    group_epoch: int
     assignment_epoch: int
     members: tuple[MemberExplanation, ...] = ()
     next: str = ""
+    share_partitions: tuple[SharePartitionView, ...] = ()
 
     def lines(self) -> list[str]:
         """What it says, line by line."""
-        epochs = f"epoch {self.epoch}, assignment of epoch {self.assignment_epoch}"
-        return [str(each) for each in (epochs, self.next, *self.members) if each]
+        epochs = f"epoch {self.group_epoch}, assignment of epoch {self.assignment_epoch}"
+        return [str(each) for each in (epochs, self.next, *self.members, *self.share_partitions) if each]
 
 
-def explain_members(group: ModernGroup, now: Instant) -> Reconciliation:
+def explain_members(cluster: "Cluster", group: ModernGroup, now: Instant) -> Reconciliation:
     """What becomes of a group with epochs and of its members."""
     members, following = _EXPLANATIONS[group.kind](group, now)
-    return Reconciliation(group.group_epoch, group.assignment_epoch, tuple(members), following)
+    explained = Reconciliation(group.group_epoch, group.assignment_epoch, tuple(members), following)
+    if isinstance(group, ShareGroup):
+        return explained._replace(share_partitions=tuple(share_partitions_of(cluster, group, now)))
+    return explained
 
 
 # -- consumer groups ---------------------------------------------------------------------------------------------------

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakebroker.core.dates import date_text
 from fakebroker.core.groups.explain_members import Reconciliation, explain_members
 from fakebroker.core.groups.modern.modern_group import ModernGroup
-from fakebroker.core.groups.share.share_group import ShareGroup
 from fakebroker.core.offsets.expiry import Aging, evaluate
 from fakebroker.core.offsets.expiry_policies import aging_of, configured_policy, policy_named
 from fakebroker.core.offsets.explain_pending import PendingExplanation, explain_pending
 from fakebroker.core.offsets.group_offsets import NEVER
-from fakebroker.core.share_partitions.view import SharePartitionView, share_partitions_of
 from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.records.offsets_topic import CommittedOffset
 
@@ -58,13 +56,12 @@ class GroupExplanation(NamedTuple):
     pending: tuple[PendingExplanation, ...] = ()  # those of transactions that have not ended
     kind: str = ""  # "classic", "consumer", "share" or "streams"; "" for a group that is not there
     reconciliation: Reconciliation | None = None  # of a consumer, share or streams group
-    share_partitions: tuple[SharePartitionView, ...] = ()  # of a share group
 
     def __str__(self) -> str:
         since = f" since {date_text(self.since_ms)}" if self.since_ms >= 0 else ""
         since += f" ({self.state_reason})" if self.state_reason else ""
         if self.kind == "share":  # it has no offsets that could expire
-            parts = [*(self.reconciliation.lines() if self.reconciliation else ()), *map(str, self.share_partitions)]
+            parts = self.reconciliation.lines() if self.reconciliation else ()
             return "\n".join([f"group {self.group_id}: {self.state}{since}; a share group", *(f"  {p}" for p in parts)])
         rules = f"(policy {self.policy}, retention {_span(self.retention_ms)})"
         lines = [f"group {self.group_id}: {self.state}{since}; {self.why} {rules}"]
@@ -116,8 +113,7 @@ def explain(node: "Node", group_id: str, now: "Instant", policy_name: str | None
         tuple(sorted(offsets, key=_by_partition)),
         tuple(explain_pending(cluster, group, now)),
         group.kind.value,
-        explain_members(group, now) if isinstance(group, ModernGroup) else None,
-        tuple(share_partitions_of(cluster, group, now)) if isinstance(group, ShareGroup) else (),
+        explain_members(cluster, group, now) if isinstance(group, ModernGroup) else None,
     )
 
 
