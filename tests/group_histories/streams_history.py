@@ -119,6 +119,8 @@ class StreamsHistory(OffsetSteps):
             member.epoch = 0
         else:
             port = self.chance.choice([None, None, 80 + len(self.told)])
+            if self.internal and not self.members:
+                port = None  # Kafka 4.3.1 fails to tell of endpoints while internal topics are missing
             member = Member(self.some_name("m"), self.chance.choice(self.processes), port)
         self._join(member)
 
@@ -267,25 +269,15 @@ class StreamsHistory(OffsetSteps):
         endpoints = answer.partitions_by_user_endpoint
         told = (
             answer.error_code, answer.member_id, answer.member_epoch, answer.heartbeat_interval_ms, status, tasks,
-            answer.endpoint_information_epoch, None if endpoints is None else sorted(map(str, endpoints)),
+            answer.endpoint_information_epoch, None if endpoints is None else sorted(map(_endpoint, endpoints)),
         )  # fmt: skip
         shown = {name: value for name, value in fields.items() if name != "topology"}
         self.tell(f"Heartbeat {member.member_id} {epoch} {member.endpoint_epoch} {shown}", told)
         if answer.error_code == 0 and epoch >= 0:
             member.learn(answer)
         if MISSING_INTERNAL_TOPICS in (status or ()):
-            self._await_internal_topics()
+            self.await_topics(self.internal)
         return int(answer.error_code)
-
-    def _await_internal_topics(self) -> None:
-        """Until the broker has made them."""
-        for _ in range(400):
-            topics = self.client.request("Metadata", 9, topics=[{"name": name} for name in self.internal]).topics
-            if not any(topic.error_code for topic in topics):
-                self.pass_time(300)
-                return
-            self.pass_time(20)
-        raise AssertionError(f"these topics are never made: {self.internal}")
 
     def claimed(self) -> list[tuple[str, int]]:
         member = self._some_member() or Member("nobody", "p", None)
@@ -311,6 +303,14 @@ def _tasks(listed: Any) -> Tasks:
 def _told(tasks: Any) -> tuple[Any, ...]:
     kinds = (tasks.active_tasks, tasks.standby_tasks, tasks.warmup_tasks)
     return tuple(sorted(_tasks(each).items()) for each in kinds)
+
+
+def _endpoint(endpoint: Any) -> tuple[Any, ...]:
+    partitions = (
+        sorted((each.topic, sorted(each.partitions)) for each in topics)
+        for topics in (endpoint.active_partitions, endpoint.standby_partitions)
+    )
+    return endpoint.user_endpoint.port, *partitions
 
 
 def _owned(tasks: tuple[Tasks, Tasks]) -> dict[str, Any]:
