@@ -123,7 +123,10 @@ class GroupHistory:
         name = self.chance.choice(list(self.topics))
         self.topics[name] += self.chance.choice([1, 3])
         answer = self.client.request(
-            "CreatePartitions", 3, topics=[{"name": name, "count": self.topics[name]}], timeout_ms=5000
+            "CreatePartitions",
+            3,
+            topics=[{"name": name, "count": self.topics[name], "assignments": None}],
+            timeout_ms=5000,
         )
         self.tell(f"CreatePartitions {name} {self.topics[name]}", answer.results[0].error_code)
         self.await_topics([name])
