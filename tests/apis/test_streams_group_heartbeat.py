@@ -112,7 +112,7 @@ def test_requests_that_are_invalid(make_call: MakeCall, fields: dict[str, Any]) 
     assert list(lab.coordinator.shard("g", lab.now)) == []
 
 
-@pytest.mark.rules("STH-1", "STH-3", "STT-6")
+@pytest.mark.rules("STH-1", "STH-3", "STT-2", "STT-6")
 @pytest.mark.parametrize(
     "topology",
     [
