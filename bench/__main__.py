@@ -13,8 +13,9 @@ import sys
 import time
 from pathlib import Path
 
-from bench import clients, connections, control, hits, journal, scale, snapshots, switch_interval, work
+from bench import clients, connections, consumer_groups, control, hits, journal, scale, snapshots, switch_interval, work
 from bench.cases import CASES
+from bench.clients import LEAST_ROUNDS
 from bench.joining import ms_to_stable
 from bench.page import write_broker_part
 from bench.pythons import build, change_to, fast_python
@@ -104,6 +105,7 @@ def main() -> None:
     sections = [
         section("Work, next to librdkafka's mock cluster (C, one thread)", work.header(options.before), rows),
         clients.report(options.kafka, options.kafka_is, options.before),
+        consumer_groups.report(options.kafka, options.kafka_is, LEAST_ROUNDS, options.seconds),
         section("Start, memory, forming", ["what", "measured (spread)", "goal"], start_and_memory(options.rounds)),
         section(
             "Set-up of a test, snapshots", ["what", "measured (spread)", "goal"], set_up_and_snapshots(options.rounds)

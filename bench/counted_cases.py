@@ -70,6 +70,22 @@ def heartbeats(world: World) -> Requests:
         yield r.heartbeat(GROUP, 1, member), r.HEARTBEAT
 
 
+def consumer_heartbeats(world: World) -> Requests:
+    """Of one of three members of a consumer group (KIP-848), reconciled, which has nothing to tell."""
+    world.broker.create_topic(TOPIC, partitions=3)
+    members = [f"member-{number}" for number in range(3)]
+    answers = {each: world.ask(r.consumer_join(GROUP, each, [TOPIC]), r.CONSUMER_HEARTBEAT) for each in members}
+    for _ in range(5):
+        world.advance(1000)  # between two targets
+        for each, answer in answers.items():
+            told = r.consumer_heartbeat(GROUP, each, answer.member_epoch, r.assigned(answer))
+            answers[each] = world.ask(told, r.CONSUMER_HEARTBEAT)
+    epochs = {answer.member_epoch for answer in answers.values()}
+    assert epochs == {1 + len(members)}, answers
+    while True:
+        yield r.consumer_heartbeat(GROUP, members[0], *epochs), r.CONSUMER_HEARTBEAT
+
+
 def commits(topics: int, partitions: int, metadata: Callable[[int], str] | None = None) -> Prepare:
     """Of a member that goes on in each partition; `metadata` of the request of a number."""
 
@@ -162,6 +178,7 @@ def fill(world: World, partitions: int) -> int:
 
 CASES = [
     Case("Heartbeat, pipelined", 50, 16, heartbeats),
+    Case("ConsumerGroupHeartbeat, pipelined", 50, 16, consumer_heartbeats),
     Case("OffsetCommit of 1 partition", 50, 8, commits(1, 1)),
     Case("OffsetCommit of 1 partition, other metadata each time", 50, 8, commits(1, 1, lambda n: "m" * (n % 7))),
     Case("OffsetCommit of 25 topics x 4", 10, 8, commits(25, 4)),

@@ -1,6 +1,6 @@
 """The requests that benchmarks send, by what they mean."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from fakebroker.records.batch import assemble, build_batch, parse_header
@@ -9,6 +9,11 @@ from fakebroker.records.record_codec import Record
 from fakebroker.schema import Message
 from fakebroker.wire.frame import encode_request
 from fakebroker.wire.framing import with_length
+from fakebroker.wire.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
 from fakebroker.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from fakebroker.wire.messages.fetch import FetchRequest, FetchTopic
 from fakebroker.wire.messages.heartbeat import HeartbeatRequest
@@ -36,6 +41,7 @@ CREATE_TOPICS, METADATA, JOIN, SYNC, HEARTBEAT, COMMIT, OFFSET_FETCH, PRODUCE, F
     11,
     5,
 )
+CONSUMER_HEARTBEAT = 1
 
 
 def frame(request: Message, version: int, correlation_id: int = 1) -> bytes:
@@ -74,6 +80,35 @@ def sync(group: str, generation: int, member: str, members: Sequence[str] = ()) 
 
 def heartbeat(group: str, generation: int, member: str) -> HeartbeatRequest:
     return HeartbeatRequest(group_id=group, generation_id=generation, member_id=member)
+
+
+def consumer_join(group: str, member: str, topics: Sequence[str]) -> ConsumerGroupHeartbeatRequest:
+    """The first heartbeat of a member of a consumer group (KIP-848)."""
+    return ConsumerGroupHeartbeatRequest(
+        group_id=group,
+        member_id=member,
+        member_epoch=0,
+        rebalance_timeout_ms=TIMEOUT_MS,
+        subscribed_topic_names=list(topics),
+        topic_partitions=[],
+    )
+
+
+def consumer_heartbeat(
+    group: str, member: str, epoch: int, owned: Mapping[bytes, Sequence[int]] | None = None
+) -> ConsumerGroupHeartbeatRequest:
+    """A later one; `owned` are its partitions by topic id, None when they are those of the heartbeat before."""
+    entries = None
+    if owned is not None:
+        entries = [TopicPartitions(topic_id=topic, partitions=list(numbers)) for topic, numbers in owned.items()]
+    return ConsumerGroupHeartbeatRequest(group_id=group, member_id=member, member_epoch=epoch, topic_partitions=entries)
+
+
+def assigned(answer: ConsumerGroupHeartbeatResponse) -> dict[bytes, list[int]]:
+    """The partitions that an answer assigns, by topic id; empty if it says nothing of them."""
+    if answer.assignment is None:
+        return {}
+    return {entry.topic_id: entry.partitions for entry in answer.assignment.topic_partitions}
 
 
 def commit(

@@ -82,6 +82,21 @@ class Target:
             self._process.wait()
 
 
+class Elsewhere(Target):
+    """A broker that somebody else started and will stop; what it costs is not known."""
+
+    def __init__(self, name: str, bootstrap: str) -> None:
+        self.name, self.pid = name, 0
+        host, _, port = bootstrap.rpartition(":")
+        self.address = (host, int(port))
+
+    def cpu_us(self) -> float:
+        return 0.0
+
+    def stop(self) -> None:
+        """Leave it alone."""
+
+
 def free_port() -> int:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))

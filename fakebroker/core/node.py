@@ -107,9 +107,7 @@ class Node:
         self.state = state
         self.incarnation += 1
         self._fetch_sessions = None
-        if self._share_partitions is not None:
-            self._share_partitions.end()
-            self._share_partitions = None
+        self.forget_share_partitions()
 
     def run_when_thawed(self, deadline: Deadline, now: Instant) -> None:
         """A frozen one: a timer of its process came up, which stands still."""
@@ -148,6 +146,12 @@ class Node:
 
             self._share_partitions = SharePartitionManager(self)
         return self._share_partitions
+
+    def forget_share_partitions(self) -> None:
+        """What share groups have acquired is lost, and nothing of it is stored or released any more."""
+        if self._share_partitions is not None:
+            self._share_partitions.end()
+            self._share_partitions = None
 
     @property
     def has_share_partitions(self) -> bool:

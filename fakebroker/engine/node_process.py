@@ -19,8 +19,11 @@ def stop(engine: Engine, server: EngineServer, node_id: int) -> None:
 
 
 def kill(engine: Engine, server: EngineServer, node_id: int) -> None:
-    """End it. The connections end first: nothing that the coordinator lets go of is answered."""
+    """End it. The connections end first: nothing that the coordinator lets go of is answered. What they had acquired of
+    share groups is not released by that: the process is dead.
+    """
     if engine.cluster.nodes[node_id].has_process:
+        engine.cluster.nodes[node_id].forget_share_partitions()
         server.abort_node(node_id)
         server.links.end(node_id, FROZEN)
         engine.cluster.kill_node(node_id, engine.now)

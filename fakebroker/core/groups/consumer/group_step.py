@@ -5,7 +5,7 @@ written, all at once. The order of the methods is that of a heartbeat (CGE-1). J
 same steps. Kafka: the second half of `GroupMetadataManager.consumerGroupHeartbeat`, `TargetAssignmentBuilder`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.core.events import AssignmentComputed, MemberTransition
@@ -16,6 +16,7 @@ from fakebroker.core.groups.consumer.messages import LEAVE_EPOCH, TopicPartition
 from fakebroker.core.groups.consumer.patterns import check_pattern
 from fakebroker.core.groups.consumer.reconciliation import Goal, reconcile
 from fakebroker.core.groups.consumer.states import member_state_text
+from fakebroker.core.groups.consumer.topic_ids import TopicIds
 from fakebroker.core.groups.modern.assignments import (
     Assignment,
     AssignorGroup,
@@ -25,7 +26,6 @@ from fakebroker.core.groups.modern.assignments import (
     members_in_order,
     opened,
     same_partitions,
-    topic_ids_of,
 )
 from fakebroker.core.groups.modern.config import group_config_int
 from fakebroker.core.groups.modern.heartbeats import is_target_due, metadata_may_have_changed, write_step
@@ -179,7 +179,7 @@ class GroupStep:
         """What the assignor is told, and which one it is."""
         order = members_in_order(self.group.members.in_order(), joined, self._replaced)
         members = {member_id: member for member_id in order if (member := self.member(member_id)) is not None}
-        topics = _TopicIds(self)
+        topics = TopicIds(self._patterns, self.group.host.topics)
         spec = AssignorGroup(
             {
                 member_id: AssignorMember(topics.of(member.metadata), self._target_of(member_id), member.instance_id)
@@ -209,7 +209,7 @@ class GroupStep:
         goal = Goal(
             self._assignment_epoch,
             self._target_of(member_id),
-            frozenset(_TopicIds(self).of(member.metadata)),
+            frozenset(TopicIds(self._patterns, self.group.host.topics).of(member.metadata)),
             lambda topic_id, partition: self._is_taken(topic_id, partition, member_id),
             owned,
             subscription_changed,
@@ -264,35 +264,3 @@ class GroupStep:
         epoch = LEAVE_EPOCH if new is None else new.epoch
         if states[0] != states[1] or (old is not None and old.epoch != epoch):
             stored.host.emit(MemberTransition(stored.group_id, member_id, *states, epoch, reason))
-
-
-class _TopicIds:
-    """The topics that members subscribe to, by id; members that subscribe alike are looked up once."""
-
-    def __init__(self, step: GroupStep) -> None:
-        self._step = step
-        self._known: dict[tuple[tuple[str, ...], str], tuple[bytes, ...]] = {}
-
-    def of(self, metadata: MemberMetadata) -> tuple[bytes, ...]:
-        """The ids of the existing topics that a member subscribes to."""
-        key = metadata.topic_names, metadata.pattern
-        found = self._known.get(key)
-        if found is None:
-            resolved = self._step._patterns.get(metadata.pattern)
-            found = topic_ids_of(metadata.topic_names, self._topic_id, () if resolved is None else resolved.topics)
-            self._known[key] = found
-        return found
-
-    def partition_counts(self) -> Mapping[bytes, int]:
-        """The number of partitions of each topic that was asked for."""
-        topics = self._step.group.host.topics
-        counts: dict[bytes, int] = {}
-        for topic_ids in self._known.values():
-            for topic_id in topic_ids:
-                topic = topics.by_id(topic_id)
-                counts[topic_id] = 0 if topic is None else len(topic.partitions)
-        return counts
-
-    def _topic_id(self, name: str) -> bytes | None:
-        topic = self._step.group.host.topics.get(name)
-        return None if topic is None else topic.id

@@ -25,11 +25,15 @@ from fakebroker.core.groups.modern.heartbeats import (
     check_epoch,
     check_room,
     group_for_heartbeat,
+    metadata_may_have_changed,
     unknown_member,
 )
 from fakebroker.errors import KafkaError
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import GroupEntry
+
+_TOLD = slice(HeartbeatRequest._fields.index("rack_id"), HeartbeatRequest._fields.index("assignor") + 1)
+_NOTHING_TOLD = HeartbeatRequest("", "", 0)[_TOLD]
 
 
 def heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
@@ -37,9 +41,33 @@ def heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> Hear
     try:
         if request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
             return leave(host, request, now)
+        group = host.group(request.group_id)
+        if isinstance(group, ConsumerGroup) and _changes_nothing(group, request):
+            return _answer(group, group.members[request.member_id], None, now)
         return _heartbeat(host, request, now)
     except KafkaError as error:
         return HeartbeatAnswer(error.code, error.message)
+
+
+def _changes_nothing(group: ConsumerGroup, request: HeartbeatRequest) -> bool:
+    """Whether the heartbeat only keeps its member alive, as nearly all do: then no step has to be taken.
+
+    The member has what the group wants, the group has seen all topics, and the request tells nothing.
+    """
+    member = group.members.get(request.member_id)
+    if member is None or not member.current.is_reconciled_to(request.member_epoch):
+        return False
+    told, epochs = member.metadata, (group.group_epoch, group.assignment_epoch)
+    return (
+        epochs == (request.member_epoch, request.member_epoch)
+        and request[_TOLD] == _NOTHING_TOLD
+        and request.instance_id in (None, told.instance_id)
+        and request.client_id == told.client_id
+        and request.client_host == told.client_host
+        and told.classic is None
+        and not group.subscriptions.patterns
+        and not metadata_may_have_changed(group)
+    )
 
 
 def _heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
@@ -61,12 +89,20 @@ def _heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> Hea
     stored = step.write(_reason(step, request, before, after))
     if stored.subscriptions.patterns:
         stored.resolver.start_if_due(last_resolved_ms, now)
-    stored.restart_session(after.member_id, stored.session_timeout_ms(after), now)
+    return _answer(stored, after, _assignment_for(before, after, request), now)
+
+
+def _answer(
+    group: ConsumerGroup, member: ConsumerMember, assignment: TopicPartitions | None, now: Instant
+) -> HeartbeatAnswer:
+    """The answer to a heartbeat that was accepted, which restarts the member's session (CGT-1)."""
+    group.restart_session(member.member_id, group.session_timeout_ms(member), now)
+    interval_ms = group_config_int(group.host, group.group_id, "consumer.heartbeat.interval.ms")
     return HeartbeatAnswer(
-        member_id=after.member_id,
-        member_epoch=after.epoch,
-        heartbeat_interval_ms=group_config_int(host, group.group_id, "consumer.heartbeat.interval.ms"),
-        assignment=_assignment_for(before, after, request),
+        member_id=member.member_id,
+        member_epoch=member.epoch,
+        heartbeat_interval_ms=interval_ms,
+        assignment=assignment,
     )
 
 

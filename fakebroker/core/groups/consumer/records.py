@@ -1,6 +1,7 @@
 """The records of a consumer group (CGB), made from the group's values and turned back into them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from fakebroker.core.groups.consumer.member import (
     ClassicMetadata,
@@ -13,10 +14,9 @@ from fakebroker.core.groups.consumer.states import MemberState
 from fakebroker.core.groups.modern.assignments import Assignment
 from fakebroker.records import consumer_group_schema as schema
 from fakebroker.records.group_records import GroupRecord
-from fakebroker.schema import Message
 
 METADATA, PARTITION_METADATA, MEMBER, TARGET_METADATA, TARGET_MEMBER, CURRENT, PATTERN = 3, 4, 5, 6, 7, 8, 16
-_MEMBER_KEYS: Mapping[int, Callable[..., Message]] = {
+_MEMBER_KEYS: Mapping[int, Callable[..., Any]] = {
     MEMBER: schema.ConsumerGroupMemberMetadataKey,
     TARGET_MEMBER: schema.ConsumerGroupTargetAssignmentMemberKey,
     CURRENT: schema.ConsumerGroupCurrentMemberAssignmentKey,

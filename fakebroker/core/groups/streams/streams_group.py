@@ -15,19 +15,18 @@ from fakebroker.core.groups.modern.heartbeats import GroupsHost
 from fakebroker.core.groups.modern.member_table import MemberTable
 from fakebroker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.core.groups.modern.rebalance_timers import RebalanceTimers
-from fakebroker.core.groups.streams import records
+from fakebroker.core.groups.streams import offset_rules, records
 from fakebroker.core.groups.streams.internal_topics import ConfiguredTopology
 from fakebroker.core.groups.streams.member import CurrentAssignment, StreamsMember
 from fakebroker.core.groups.streams.states import GroupState, MemberState
 from fakebroker.core.groups.streams.task_owners import TaskOwners
-from fakebroker.core.groups.streams.tasks import NO_TASKS, Task, Tasks
+from fakebroker.core.groups.streams.tasks import NO_TASKS, Tasks
 from fakebroker.core.groups.streams.topology import Topology
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.records.group_records import GroupRecord
 
 _FIRST_EPOCH = 1  # of a group before its first step (STH-10)
-_FIRST_COMMIT_VERSION = 9  # of OffsetCommit, that carries member epochs
 _NOTHING: frozenset[str] = frozenset()
 
 
@@ -114,51 +113,27 @@ class StreamsGroup(ModernGroup):
     # -- offsets -------------------------------------------------------------------------------------------------------
 
     def error_for_commit(self, member_id: str, instance_id: str | None, epoch: int, version: int) -> ErrorCode:  # noqa: ARG002
-        """The error that an OffsetCommit is answered with, or NONE (STO-1)."""
-        if epoch < 0 and not self.members:
-            return ErrorCode.NONE
-        if member_id in self.members and version < _FIRST_COMMIT_VERSION:
-            return ErrorCode.UNSUPPORTED_VERSION
-        return self._error_for_epoch(member_id, epoch, ErrorCode.STALE_MEMBER_EPOCH)
+        """The error that an OffsetCommit of that version is answered with, or NONE."""
+        return offset_rules.error_for_commit(self, member_id, epoch, version)
 
     def error_for_txn_commit(self, member_id: str, instance_id: str | None, epoch: int) -> ErrorCode:
-        """The error that a TxnOffsetCommit is answered with, or NONE (STO-1, CGO-4)."""
-        if epoch < 0 and (not self.members or (epoch == -1 and member_id == "" and instance_id is None)):
-            return ErrorCode.NONE
-        return self._error_for_epoch(member_id, epoch, ErrorCode.ILLEGAL_GENERATION)
+        """The error that a TxnOffsetCommit is answered with, or NONE."""
+        return offset_rules.error_for_txn_commit(self, member_id, instance_id, epoch)
 
-    def _error_for_epoch(self, member_id: str, epoch: int, other_epoch: ErrorCode) -> ErrorCode:
-        member = self.members.get(member_id)
-        if member is None:
-            return ErrorCode.UNKNOWN_MEMBER_ID
-        return other_epoch if epoch > member.epoch else ErrorCode.NONE
+    def is_late_commit(self, member_id: str, epoch: int) -> bool:
+        """Whether a commit that was refused is of a member that had this epoch: then partitions decide."""
+        return offset_rules.is_late_commit(self, member_id, epoch)
 
-    def may_commit(self, member_id: str, epoch: int, topic: str, partition: int) -> bool:
-        """Whether a member that sends an older epoch may commit for the partition: its active task is this member's
-        since that epoch or before (STO-1).
-        """
-        member = self.members.get(member_id)
-        if member is None or epoch >= member.epoch:
-            return True
-        subtopology_id = None if self.topology is None else self.topology.source_topics.get(topic)
-        if subtopology_id is None:
-            return False
-        stamp = member.current.stamps.get(Task(subtopology_id, partition))
-        return stamp is not None and stamp <= epoch
+    def had_at(self, member_id: str, epoch: int, topic: str, partition: int) -> bool:
+        """Whether the member has the task that reads the partition, and had it at that epoch of its own already."""
+        return offset_rules.had_at(self, member_id, epoch, topic, partition)
 
     def error_for_offset_fetch(self, member_id: str | None, epoch: int) -> ErrorCode:
-        """The error that OffsetFetch is answered with, or NONE (STO-1, CGO-7)."""
-        if member_id is None and epoch < 0:
-            return ErrorCode.NONE
-        if member_id is None:
-            return ErrorCode.UNKNOWN_SERVER_ERROR
-        member = self.members.get(member_id)
-        if member is None:
-            return ErrorCode.UNKNOWN_MEMBER_ID
-        return ErrorCode.NONE if member.epoch == epoch else ErrorCode.STALE_MEMBER_EPOCH
+        """The error that an OffsetFetch is answered with, or NONE."""
+        return offset_rules.error_for_fetch(self, member_id, epoch)
 
     def error_for_offset_delete(self) -> ErrorCode:
-        """The error that a whole OffsetDelete is answered with: none, its state does not matter (STO-1, CGO-9)."""
+        """None, whatever the state: partitions of topics that tasks read are spared one by one (STO-1)."""
         return ErrorCode.NONE
 
     def is_subscribed(self, topic: str) -> bool:

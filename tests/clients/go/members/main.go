@@ -176,7 +176,9 @@ func (m *member) share(client *kgo.Client, explicit bool) {
 			for _, record := range held[:next.count] {
 				record.Ack(next.status)
 			}
-			held = held[next.count:]
+			if next.status != kgo.AckRenew { // what is renewed is still held
+				held = held[next.count:]
+			}
 			m.refusal.Store("")
 			if err := client.FlushAcks(context.Background()); err != nil {
 				panic(err)

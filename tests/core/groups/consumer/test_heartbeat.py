@@ -3,10 +3,12 @@
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
 
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.consumer.messages import HeartbeatAnswer
 from fakebroker.errors import ErrorCode
+from tests.core.groups.consumer.histories import Step, histories, take
 from tests.support.consumer_groups import OneConsumerGroup
 
 
@@ -267,3 +269,17 @@ def test_a_heartbeat_that_changes_nothing_writes_nothing() -> None:
     lab.send("m1", 2, {"t": [0, 1, 2, 3]})
 
     assert (lab.types(), lab.events()) == ([], [])
+
+
+@settings(max_examples=60, deadline=None)
+@given(histories)
+def test_the_short_way_is_no_other_way(history: list[Step]) -> None:
+    """Heartbeats that only keep a member alive are answered as if all steps were taken."""
+    short, long = OneConsumerGroup(), OneConsumerGroup()
+    for step in history:
+        answer = take(short, *step)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("fakebroker.core.groups.consumer.heartbeat._changes_nothing", lambda *_: False)
+            assert take(long, *step) == answer
+    assert short.types() == long.types()
+    assert short.events() == long.events()

@@ -4,16 +4,13 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from fakebroker.core.events import GroupEpochBumped
 from fakebroker.core.groups.consumer.consumer_group import ConsumerGroup
+from tests.core.groups.consumer.histories import Step, histories, take
 from tests.support.consumer_groups import OneConsumerGroup
 from tests.support.offsets import NO_ID, PASS, WEEK
 from tests.support.time import DAY
-
-MEMBERS = ("m1", "m2", "m3", "m4")
-STATIC = {"m3": "i1", "m4": "i1"}  # two member ids that take turns
 
 
 def contents(group: ConsumerGroup) -> dict[str, Any]:
@@ -33,37 +30,10 @@ def contents(group: ConsumerGroup) -> dict[str, Any]:
     }
 
 
-steps = st.tuples(
-    st.sampled_from(MEMBERS),
-    st.sampled_from(["join", "beat", "give up", "leave", "away", "wait"]),
-    st.sampled_from([["t"], ["t", "u"], ["u"], []]),
-    st.sampled_from([None, "range", "uniform"]),
-)
-
-
-def take(lab: OneConsumerGroup, member_id: str, what: str, topics: list[str], assignor: str | None) -> None:
-    """One step of a history; a member that may not take it is refused, which is a step, too."""
-    instance = STATIC.get(member_id)
-    group = lab.shard.group("g")
-    member = group.members.get(member_id) if isinstance(group, ConsumerGroup) else None
-    epoch = 1 if member is None else member.epoch
-    if what == "join":
-        lab.join(member_id, topics, instance=instance, assignor=assignor)
-    elif what == "beat":
-        lab.send(member_id, max(epoch, 1), instance=instance)
-    elif what == "give up":
-        assigned = {} if member is None else lab.names(member.current.assigned)
-        lab.send(member_id, max(epoch, 1), assigned, instance=instance)
-    elif what == "wait":
-        lab.wait(3_000)
-    else:
-        lab.send(member_id, -1 if what == "leave" or instance is None else -2, instance=instance)
-
-
 @pytest.mark.rules("CGB-1", "CGB-2", "LD-1")
 @settings(max_examples=60, deadline=None)
-@given(st.lists(steps, max_size=25))
-def test_a_loaded_group_is_the_group_that_was(history: list[tuple[str, str, list[str], str | None]]) -> None:
+@given(histories)
+def test_a_loaded_group_is_the_group_that_was(history: list[Step]) -> None:
     """After any history all that counts can be read from the log."""
     lab = OneConsumerGroup()
     lab.join("m0")
@@ -75,8 +45,8 @@ def test_a_loaded_group_is_the_group_that_was(history: list[tuple[str, str, list
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(steps, max_size=25))
-def test_no_partition_has_two_owners(history: list[tuple[str, str, list[str], str | None]]) -> None:
+@given(histories)
+def test_no_partition_has_two_owners(history: list[Step]) -> None:
     """What members have, assigned or still to be given up, never overlaps, and is what the group says."""
     lab = OneConsumerGroup()
     lab.join("m0")
@@ -90,6 +60,22 @@ def test_no_partition_has_two_owners(history: list[tuple[str, str, list[str], st
         assert sorted(owned) == sorted(
             (topic_id, index, owner) for topic_id, owners in lab.group.owners.items() for index, owner in owners.items()
         )
+
+
+def test_a_group_moves_with_its_partition() -> None:
+    """Another broker has all of it, and its timers; here nothing is left."""
+    lab = OneConsumerGroup({"offsets.topic.replication.factor": 2}, nodes=(1, 2))
+    partition = lab.cluster.topics.internal("__consumer_offsets").partitions[3]
+    partition.lead(1, lab.now)
+    lab.join("m1")
+    old, before = lab.group, contents(lab.group)
+    partition.lead(2, lab.now)
+    moved = lab.cluster.nodes[2].coordinator.shard("g", lab.now).group("g")
+
+    assert isinstance(moved, ConsumerGroup)
+    assert (old.is_dead, contents(moved)) == (True, before)
+    lab.wait(45_000)
+    assert moved.is_empty
 
 
 def test_a_loaded_group_goes_on() -> None:
