@@ -10,6 +10,7 @@ from fakebroker.engine.faults.naming import transactional_ids_of
 from fakebroker.engine.journal import Exchange
 from fakebroker.engine.printable import printable
 from fakebroker.engine.subjects import FoundError
+from fakebroker.reports.group_wording import fine_text, heartbeat_text
 from fakebroker.wire.messages.end_txn import EndTxnRequest
 
 MOST_TOPICS = 3
@@ -21,6 +22,8 @@ _REJOIN = "to join again, a rebalance is under way"
 _OTHER_NODE = "to look up the coordinator again, another node is it now"
 _OTHER_LEADER = "to ask for metadata again, another node leads the partition"
 _NEW_SESSION = "to begin a new fetch session"
+_NEW_SHARE_SESSION = "to begin a new share session"
+_JOIN_ANEW = "to give up all it has and join again"
 
 # By API ("" is any) and error: what clients are told in an ordinary life.
 STEPS: Mapping[tuple[str, str], str] = {
@@ -39,6 +42,14 @@ STEPS: Mapping[tuple[str, str], str] = {
     ("Fetch", "UNKNOWN_LEADER_EPOCH"): _OTHER_LEADER,
     ("Fetch", "FETCH_SESSION_ID_NOT_FOUND"): _NEW_SESSION,
     ("Fetch", "INVALID_FETCH_SESSION_EPOCH"): _NEW_SESSION,
+    ("ConsumerGroupHeartbeat", "FENCED_MEMBER_EPOCH"): _JOIN_ANEW,
+    ("ShareGroupHeartbeat", "FENCED_MEMBER_EPOCH"): _JOIN_ANEW,
+    ("StreamsGroupHeartbeat", "FENCED_MEMBER_EPOCH"): _JOIN_ANEW,
+    ("OffsetCommit", "STALE_MEMBER_EPOCH"): "to commit again with the epoch of its next heartbeat",
+    ("ShareFetch", "SHARE_SESSION_NOT_FOUND"): _NEW_SHARE_SESSION,
+    ("ShareFetch", "INVALID_SHARE_SESSION_EPOCH"): _NEW_SHARE_SESSION,
+    ("ShareFetch", "NOT_LEADER_OR_FOLLOWER"): _OTHER_LEADER,
+    ("ShareAcknowledge", "NOT_LEADER_OR_FOLLOWER"): _OTHER_LEADER,
     ("Metadata", "LEADER_NOT_AVAILABLE"): "to ask again, the topic is being made",
     ("", "CONCURRENT_TRANSACTIONS"): "to try again, the transaction before it is still ending",
     ("ApiVersions", "UNSUPPORTED_VERSION"): "which versions are served",
@@ -56,7 +67,8 @@ def asked_text(exchange: Exchange) -> str:
     request = exchange.request
     parts = [f"{exchange.api} v{exchange.version}"]
     if request is not None:
-        about = (_groups(exchange.group_ids), _transactions(request), topics_text(exchange.topics))
+        said = heartbeat_text(exchange.api, request)
+        about = (_groups(exchange.group_ids), said, _transactions(request), topics_text(exchange.topics))
         parts += [text for text in about if text]
     return ", ".join(parts).replace(f"v{exchange.version}, of", f"v{exchange.version} of", 1)
 
@@ -111,6 +123,8 @@ def outcome_text(exchange: Exchange) -> str:
 
 
 def _fine(exchange: Exchange) -> str:
+    if exchange.response is not None and (text := fine_text(exchange.api, exchange.response)):
+        return text
     if exchange.api == "Fetch" and exchange.response is not None and not _has_records(exchange.response):
         return "ok, nothing new"
     return "ok"

@@ -17,11 +17,13 @@ from fakebroker.records.batch import build_batch, read_records, split_batches
 from fakebroker.records.consumer_protocol import assigned_partitions, decode_subscription
 from fakebroker.records.offsets_topic import CommittedOffset
 from fakebroker.records.record_codec import Record
+from fakebroker.scenario.on_kafka.kafka_group_kinds import described, kind_of_group
 from fakebroker.scenario.on_kafka.kafka_transaction import KafkaTransaction, await_transactions
 from fakebroker.schema import ZERO_UUID
 from fakebroker.schema.jsonable import to_json
 from fakebroker.testclient.driver import Driver
 from fakebroker.testclient.scripted_client import ScriptedClients
+from fakebroker.wire.registry import api
 
 Text = bytes | str | None
 
@@ -43,7 +45,10 @@ _FETCH_BYTES = 1 << 24
 
 # What there is of each handle. Verbs are those that take arguments.
 MEMBERS: Mapping[str, frozenset[str]] = {
-    "group": frozenset({"exists", "state", "protocol", "members", "offsets", "committed", "commit", "delete", "wait"}),
+    "group": frozenset(
+        {"exists", "kind", "state", "epoch", "assignment_epoch", "is_reconciled", "protocol", "members", "offsets"}
+        | {"committed", "commit", "delete", "wait"}
+    ),
     "topic": frozenset({"exists", "partitions", "end_offsets", "records", "produce", "delete", "advance_log_start"}),
     "transaction": frozenset(
         {"exists", "state", "producer_id", "producer_epoch", "partitions", "timeout_ms", "start_ms", "wait"}
@@ -58,6 +63,7 @@ class Asker:
         self._driver = driver
         self._clients = ScriptedClients(driver)
         self._client = self._clients.client(CLIENT_ID)
+        self._served: dict[int, int] = {}  # the newest version of each API
 
     @property
     def driver(self) -> Driver:
@@ -68,6 +74,14 @@ class Asker:
         """The answer to one request, as data with Kafka's field names. Raises ConnectionLost, WaitTimeout."""
         answer = self._client.start(self._client.steps.request(api, version, **request)).result()
         return to_json(answer, version)
+
+    def newest(self, api_name: str) -> int:
+        """The newest version of an API that the Kafka serves and we know."""
+        if not self._served:
+            answer = self.ask("ApiVersions", 0)
+            self._served = {each["ApiKey"]: each["MaxVersion"] for each in answer["ApiKeys"]}
+        found = api(api_name)
+        return min(self._served.get(found.key, 0), found.max)
 
     def until(self, api: str, version: int, code_of: "CodeOf", **request: Any) -> Any:
         """The answer as soon as no error in it means "not yet". Raises WaitTimeout after READY_MS."""
@@ -192,9 +206,32 @@ class KafkaGroup:
         return self.state != "Dead"
 
     @property
+    def kind(self) -> str | None:
+        """ "classic", "consumer", "share" or "streams"; None for a group that is not there."""
+        return kind_of_group(self._asker, self.group_id).kind
+
+    @property
     def state(self) -> str:
         """The state; "Dead" for a group that is not there."""
-        return str(self._described()["GroupState"])
+        found = kind_of_group(self._asker, self.group_id)
+        return str(self._described()["GroupState"]) if found.kind in (None, "classic") else found.state
+
+    @property
+    def epoch(self) -> int:
+        """The group epoch; -1 for a classic group."""
+        return described(self._asker, self.group_id, self.kind).epoch
+
+    @property
+    def assignment_epoch(self) -> int:
+        """The group epoch for which the target assignment was computed; -1 for a classic group."""
+        return described(self._asker, self.group_id, self.kind).assignment_epoch
+
+    @property
+    def is_reconciled(self) -> bool:
+        """Whether it is Stable and every member has the epoch of the group, where there are epochs."""
+        found = kind_of_group(self._asker, self.group_id)
+        is_there = found.kind == "classic" or described(self._asker, self.group_id, found.kind).is_reconciled
+        return self.state == "Stable" and is_there
 
     @property
     def protocol(self) -> str | None:
