@@ -141,7 +141,7 @@ def test_a_second_pattern_waits_for_its_turn() -> None:
     lab.wait(SHORTEST_PAUSE_MS + 1)
     lab.send("m1", 2)
     lab.wait(0)
-    assert lab.types() == [["16 a.", "16 b.", "3"]]
+    assert lab.types() == [["16 b.", "16 a.", "3"]]
     assert topics_of(lab) == {"a.": ("a1",), "b.": ("b1",)}
 
 
