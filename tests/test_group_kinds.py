@@ -49,7 +49,12 @@ def test_a_consumer_group_shows_who_has_what_and_what_it_shall_have(broker: Virt
     assert (group.generation, group.protocol, group.leader, group.is_reconciled) == (-1, None, None, False)
     views = {each.member_id: each for each in group.members}
     first, second = views[a.member_id], views[b.member_id]
-    assert (first.state, first.member_epoch, first.assignor, first.rack_id) == ("UnrevokedPartitions", 2, "uniform", "r")
+    assert (first.state, first.member_epoch, first.assignor, first.rack_id) == (
+        "UnrevokedPartitions",
+        2,
+        "uniform",
+        "r",
+    )
     assert first.assignment == first.target
     assert {*first.revoking["orders"], *first.assignment["orders"]} == {0, 1, 2, 3}
     assert (second.state, second.member_epoch, second.assignment) == ("UnreleasedPartitions", 3, {})

@@ -1,11 +1,9 @@
 """The page docs/consumer-group-states.md: the states of consumer groups and of their members, drawn from the tables."""
 
-from collections.abc import Callable
-from typing import Any
-
 from fakebroker.core.groups.consumer.reconciliation import LOOKS
 from fakebroker.core.groups.consumer.states import ABSENT, AWAY, NEXT_STATE, MemberState
 from fakebroker.core.groups.consumer.table import GROUP_STATES
+from tools.docstrings import first_line, name_of
 
 
 def consumer_group_states_page(note: str) -> str:
@@ -25,7 +23,7 @@ def consumer_group_states_page(note: str) -> str:
         "",
         "| state | function | it holds when |",
         "|---|---|---|",
-        *[f"| {state} | {_name(holds)} | {_sentence(holds)} |" for state, holds in GROUP_STATES.items()],
+        *[f"| {state} | {name_of(holds)} | {first_line(holds)} |" for state, holds in GROUP_STATES.items()],
         "",
         "## A member",
         "",
@@ -47,14 +45,6 @@ def consumer_group_states_page(note: str) -> str:
         "",
         "| state | how it looks | what that is |",
         "|---|---|---|",
-        *[f"| {state.text} | {_name(look)} | {_sentence(look)} |" for state, look in LOOKS.items()],
+        *[f"| {state.text} | {name_of(look)} | {first_line(look)} |" for state, look in LOOKS.items()],
     ]
     return "\n".join(lines) + "\n"
-
-
-def _name(function: Callable[..., Any]) -> str:
-    return f"`{function.__name__}`"
-
-
-def _sentence(function: Callable[..., Any]) -> str:
-    return (function.__doc__ or "").strip().splitlines()[0]

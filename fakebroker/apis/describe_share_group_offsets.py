@@ -43,11 +43,8 @@ class _Group:
 
     def __init__(self, call: Call, request: DescribeShareGroupOffsetsRequestGroup) -> None:
         self.group_id = request.group_id
-        self.code, self.message = ErrorCode.NONE, None
+        self.code = ErrorCode.NONE
         self.topics: list[tuple[str, Topic | None, Iterable[int]]] = []
-        if not request.group_id:
-            self.code = ErrorCode.INVALID_GROUP_ID
-            return
         try:
             group = call.shard(request.group_id).group_of(ShareGroup, request.group_id)
         except KafkaError as error:
@@ -72,7 +69,7 @@ class _Group:
             group_id=self.group_id,
             topics=[self._topic(name, topic, indexes, states) for name, topic, indexes in self.topics],
             error_code=self.code,
-            error_message=self.message,
+            error_message=None,
         )
 
     def _topic(

@@ -1,7 +1,10 @@
 """ShareGroupHeartbeat, key 76, v1: a member of a share group joins, goes on or leaves (KIP-932, SGH)."""
 
-from fakebroker.apis.call import Call
+from typing import Any
+
+from fakebroker.apis.call import Again, Call
 from fakebroker.apis.replicated import when_replicated
+from fakebroker.core.groups.modern.heartbeats import JOIN_EPOCH
 from fakebroker.core.groups.share.heartbeat import heartbeat
 from fakebroker.core.groups.share.messages import LEAVE_EPOCH, HeartbeatAnswer, HeartbeatRequest
 from fakebroker.errors import ErrorCode, KafkaError
@@ -30,6 +33,27 @@ def handle(call: Call, request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbe
     if response.error_code:
         return response
     return when_replicated(call, shard, response, lambda code: ShareGroupHeartbeatResponse(error_code=code))
+
+
+def again(call: Call, request: ShareGroupHeartbeatRequest, response: ShareGroupHeartbeatResponse) -> Again | None:
+    """The next heartbeats of a member that has nothing to tell: what is new, only its group knows."""
+    if response.error_code or response.assignment is not None or request.member_epoch <= JOIN_EPOCH:
+        return None
+    group_id, usual, version = request.group_id, _core_request(call, request), call.version
+    shard_at_hand = call.node.coordinator.shard_at_hand
+    known = HeartbeatAnswer(
+        ErrorCode.NONE, None, response.member_id, response.member_epoch, response.heartbeat_interval_ms
+    )
+    welcome = response.encode(version)
+
+    def answer(call: Call, _values: tuple[Any, ...]) -> bytes | None:
+        shard = shard_at_hand(group_id)
+        if shard is None or not shard.is_replicated:
+            return None
+        answer = heartbeat(shard, usual, call.now)
+        return welcome if answer == known else _response(answer).encode(version)
+
+    return answer
 
 
 def _problem(request: ShareGroupHeartbeatRequest) -> str | None:

@@ -72,6 +72,7 @@ class Connection:
         self.engine = engine
         self.listener = listener
         self.peer = peer
+        self.connection_id = peer.connection_id
         self.local_address = local_address  # the address on our side that the client connected to
         self.state = READING
         self.close_reason: str | None = None  # set in CLOSING and GONE
@@ -196,11 +197,6 @@ class Connection:
         """Run `callback` if the connection goes away before `call` is answered."""
         if not call.is_answered:
             self._watchers.append(callback)
-
-    @property
-    def connection_id(self) -> int:
-        """Which connection of the engine it is."""
-        return self.peer.connection_id
 
     def at_end(self, key: object, callback: Callable[[Instant], None]) -> None:
         """Run `callback` when the connection is closed; once for each key."""

@@ -1,9 +1,9 @@
 """What clients ask for in vain: a warning for each client and API, so that nobody waits for ever without a hint.
 
-Most clients read ApiVersions and raise an error of their own for an API that is not listed (the Java client does for
-KIP-848 and share groups, librdkafka's admin client for ACLs). One does not: a
-librdkafka consumer with group.protocol=consumer finds its coordinator, drops the new connection when it sees no
-ConsumerGroupHeartbeat in ApiVersions, connects once more and then says nothing, to nobody.
+Most clients read ApiVersions and raise an error of their own for an API that is not listed (librdkafka's admin client
+does for ACLs). One does not: where a release before KIP-848 is simulated, a librdkafka consumer with
+group.protocol=consumer finds its coordinator, drops the new connection when it sees no ConsumerGroupHeartbeat in
+ApiVersions, connects once more and then says nothing, to nobody.
 """
 
 import logging
@@ -32,9 +32,7 @@ _ASKED_OF_A_COORDINATOR = frozenset({_API_VERSIONS, _METADATA})  # before the cl
 # Produce may come from another client of the same name; what a consumer asks for when it goes on is not in here.
 _ASKED_BY_A_STUCK_CONSUMER = frozenset({0, _METADATA, _FIND_COORDINATOR, _API_VERSIONS, 19, 20, 22})
 
-_NEW_GROUPS = "the group protocol of KIP-848 is not served yet (group.protocol=classic is)"
-_SHARE_GROUPS = "share groups are not served yet"
-_STREAMS_GROUPS = "the streams group protocol of KIP-1071 is not served yet (group.protocol=classic is)"
+_NEW_GROUPS = "the release that this broker answers as does not serve KIP-848 (group.protocol=classic is served)"
 _SASL = "there is no authentication (security.protocol=PLAINTEXT is served)"
 _ACLS = "there are no ACLs"
 _TOKENS = "there are no delegation tokens"
@@ -73,27 +71,13 @@ MISSING: dict[int, tuple[str, str]] = {
     62: ("BrokerRegistration", _INTERNAL),
     63: ("BrokerHeartbeat", _INTERNAL),
     67: ("AllocateProducerIds", _INTERNAL),
-    68: ("ConsumerGroupHeartbeat", _NEW_GROUPS),
-    69: ("ConsumerGroupDescribe", _NEW_GROUPS),
     70: ("ControllerRegistration", _INTERNAL),
     71: ("GetTelemetrySubscriptions", _TELEMETRY),
     72: ("PushTelemetry", _TELEMETRY),
     73: ("AssignReplicasToDirs", _INTERNAL),
-    76: ("ShareGroupHeartbeat", _SHARE_GROUPS),
-    77: ("ShareGroupDescribe", _SHARE_GROUPS),
     80: ("AddRaftVoter", _INTERNAL),
     81: ("RemoveRaftVoter", _INTERNAL),
     82: ("UpdateRaftVoter", _INTERNAL),
-    83: ("InitializeShareGroupState", _SHARE_GROUPS),
-    84: ("ReadShareGroupState", _SHARE_GROUPS),
-    85: ("WriteShareGroupState", _SHARE_GROUPS),
-    86: ("DeleteShareGroupState", _SHARE_GROUPS),
-    87: ("ReadShareGroupStateSummary", _SHARE_GROUPS),
-    88: ("StreamsGroupHeartbeat", _STREAMS_GROUPS),
-    89: ("StreamsGroupDescribe", _STREAMS_GROUPS),
-    90: ("DescribeShareGroupOffsets", _SHARE_GROUPS),
-    91: ("AlterShareGroupOffsets", _SHARE_GROUPS),
-    92: ("DeleteShareGroupOffsets", _SHARE_GROUPS),
 }
 
 log = logging.getLogger("fakebroker")

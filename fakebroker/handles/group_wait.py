@@ -141,7 +141,10 @@ def _seen_modern(group: "Group") -> list[str]:
 
 def _having(member: MemberView) -> str:
     has: object = member.assignment if member.tasks is None else member.tasks.active
-    parts = [f"{member.state or 'not yet there'} in epoch {member.member_epoch}", f"has {has}" if has else "has nothing"]
+    parts = [
+        f"{member.state or 'not yet there'} in epoch {member.member_epoch}",
+        f"has {has}" if has else "has nothing",
+    ]
     revoking = member.revoking if member.tasks is None else member.tasks.revoking
     if revoking:
         parts.append(f"has to give up {revoking}")

@@ -63,6 +63,11 @@ def decode_assignment(data: bytes) -> ConsumerProtocolAssignment:
     return _decode(ConsumerProtocolAssignment, data, NEWEST_VERSION) if data else ConsumerProtocolAssignment()
 
 
+def version_of(data: bytes) -> int:
+    """The version in which metadata or an assignment is written, at most the newest known here. Raises WireError."""
+    return min(_version(data), NEWEST_VERSION)
+
+
 def assigned_partitions(data: bytes) -> dict[str, list[int]]:
     """What the bytes of an assignment assign: topic -> partitions. Raises WireError."""
     return {topic: list(indexes) for topic, indexes in decode_assignment(data).assigned_partitions}
@@ -84,9 +89,17 @@ def subscribed_topics(metadata: Iterable[bytes]) -> frozenset[str] | None:
 
 def _decode(message: type[M], data: bytes, newest_version: int) -> M:
     """Read a version and, in the layout of that or of `newest_version`, what follows."""
-    if len(data) < _VERSION.size:
-        raise WireError(f"{message.kafka_name}: {len(data)} bytes hold no version")
-    (version,) = _VERSION.unpack_from(data)
-    if version < 0:
-        raise WireError(f"{message.kafka_name}: version {version}")
+    try:
+        version = _version(data)
+    except WireError as error:
+        raise WireError(f"{message.kafka_name}: {error}") from None
     return message.decode(data, min(version, newest_version), _VERSION.size)[0]
+
+
+def _version(data: bytes) -> int:
+    if len(data) < _VERSION.size:
+        raise WireError(f"{len(data)} bytes hold no version")
+    version: int = _VERSION.unpack_from(data)[0]
+    if version < 0:
+        raise WireError(f"version {version}")
+    return version

@@ -3,8 +3,21 @@
 import pytest
 
 from fakebroker.errors import ErrorCode
+from fakebroker.records.batch import build_batch
+from fakebroker.records.record_codec import Record
 from fakebroker.wire.messages.share_fetch import FetchPartition, FetchTopic, ForgottenTopic
-from tests.support.share_fetches import ACCEPT, REJECT, RELEASE, ShareGroupLab, ShareMember, batches, listed, ranges
+from tests.support.share_fetches import (
+    ACCEPT,
+    GAP,
+    REJECT,
+    RELEASE,
+    ShareGroupLab,
+    ShareMember,
+    batches,
+    listed,
+    ranges,
+)
+from tests.support.time import T0
 
 
 @pytest.fixture
@@ -371,3 +384,68 @@ def test_a_fetch_that_is_given_up(lab: ShareGroupLab) -> None:
     gone.hang_up()
     lab.produce(1)
     assert lab.member("m").fetch(0) == [(0, 0, 1)]
+
+
+def transaction(lab: ShareGroupLab, producer_id: int, size: int, *, commit: bool | None) -> None:
+    """A transaction of so many records; None leaves it open."""
+    batch = build_batch(
+        [Record(offset, T0, None, b"v") for offset in range(size)],
+        transactional=True,
+        producer_id=producer_id,
+        producer_epoch=0,
+        base_sequence=0,
+    )
+    now = lab.sim.network.now
+    lab.log().append(batch, now)
+    if commit is not None:
+        lab.log().append_marker(producer_id, 0, now, commit=commit, coordinator_epoch=0)
+
+
+@pytest.mark.rules("SGP-10")
+def test_read_committed() -> None:
+    """Records of aborted transactions are archived, markers are acquired; open transactions end a fetch."""
+    lab = ShareGroupLab(share_isolation_level="read_committed")
+    transaction(lab, 1, 3, commit=False)
+    transaction(lab, 2, 2, commit=True)
+    lab.produce(1)
+    transaction(lab, 3, 1, commit=None)
+    member = lab.member("m")
+    answer = member.send(0)
+    assert (ranges(answer), batches(answer)) == ([(3, 7, 1)], [(3, 3), (4, 5), (6, 6), (7, 7)])
+    assert lab.states()[0] == ("Archived", 1)
+    assert member.acknowledge((3, 3, GAP), (4, 5, ACCEPT), (6, 6, GAP), (7, 7, ACCEPT)) == 0
+    assert lab.states() == {}
+    assert member.fetch() == []
+
+
+@pytest.mark.rules("SGP-10")
+def test_an_aborted_transaction_among_others() -> None:
+    """What is acquired around aborted batches is given as ranges without them."""
+    lab = ShareGroupLab(share_isolation_level="read_committed")
+    lab.produce(2)
+    transaction(lab, 1, 3, commit=False)
+    lab.produce(2)
+    member = lab.member("m")
+    assert member.fetch(0) == [(0, 1, 1), (5, 7, 1)]
+    assert member.acknowledge((2, 2, ACCEPT)) == ErrorCode.INVALID_RECORD_STATE
+    assert member.acknowledge((0, 1, RELEASE)) == 0
+    assert member.fetch() == [(0, 1, 2)]
+
+
+@pytest.mark.rules("SGP-10")
+def test_an_open_transaction_is_waited_for() -> None:
+    """A fetch that waits is answered when the transaction ends; without any record left it waits on."""
+    lab = ShareGroupLab(share_isolation_level="read_committed")
+    transaction(lab, 1, 1, commit=None)
+    member = lab.member("m")
+    assert member.send(0, wait=60_000) is None
+    lab.log().append_marker(1, 0, lab.sim.network.now, commit=True, coordinator_epoch=0)
+    lab.sim.network.flush()
+    assert ranges(member.answer()) == [(0, 1, 1)]
+
+
+def test_read_uncommitted(lab: ShareGroupLab) -> None:
+    """By default records of open and aborted transactions are acquired as others."""
+    transaction(lab, 1, 1, commit=False)
+    transaction(lab, 2, 1, commit=None)
+    assert lab.member("m").fetch(0) == [(0, 2, 1)]

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from fakebroker.apis.call import Call
+from fakebroker.apis.call import Again, Call
+from fakebroker.apis.share_group_heartbeat import again, handle
+from fakebroker.wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from tests.support.group_apis import GroupApis
 
 MakeCall = Callable[..., Call]
@@ -102,3 +104,51 @@ def test_a_group_that_is_being_loaded(lab: GroupApis) -> None:
     lab.load_slowly("g")
 
     assert beat(lab).error_code == 14
+
+
+def repeated(lab: GroupApis, make_call: MakeCall, epoch: int) -> Again | None:
+    """What answers repetitions of a heartbeat with this epoch, which was answered just now."""
+    request = ShareGroupHeartbeatRequest(group_id="g", member_id="m1", member_epoch=epoch)
+    call = make_call(lab.cluster, 1, now=lab.now)
+    response = handle(call, request)
+    assert response is not None
+    return again(call, request, response)
+
+
+@pytest.mark.rules("SGH-14", "SGH-20")
+def test_repeated_heartbeats(lab: GroupApis, make_call: MakeCall) -> None:
+    """They are answered without being decoded, prolong the session, and carry partitions when these change."""
+    beat(lab)
+    lab.wait(0)
+    assert repeated(lab, make_call, 2) is None  # it carried the partitions
+    answer = repeated(lab, make_call, 3)
+    assert answer is not None
+
+    lab.wait(40_000)
+    steady = answer(make_call(lab.cluster, 1, now=lab.now), ())
+    lab.wait(40_000)
+    beat(lab, member_id="m2")
+    changed = answer(make_call(lab.cluster, 1, now=lab.now), ())
+
+    assert isinstance(steady, bytes)
+    assert isinstance(changed, bytes)
+    same, _ = ShareGroupHeartbeatResponse.decode(steady, 1)
+    other, _ = ShareGroupHeartbeatResponse.decode(changed, 1)
+    assert (same.error_code, same.member_epoch, same.assignment) == (0, 3, None)
+    assert (other.error_code, other.member_epoch, len(other.assignment.topic_partitions[0].partitions)) == (0, 4, 1)
+
+
+def test_joins_and_errors_are_not_repeated(lab: GroupApis, make_call: MakeCall) -> None:
+    """Only the steady heartbeats of a member are; while its group is being loaded the request is decoded."""
+    beat(lab)
+    assert repeated(lab, make_call, -1) is None
+    assert repeated(lab, make_call, 9) is None
+    beat(lab)
+    lab.wait(0)
+    repeated(lab, make_call, 4)
+    answer = repeated(lab, make_call, 5)
+    assert answer is not None
+
+    lab.load_slowly("g")
+
+    assert answer(make_call(lab.cluster, 1, now=lab.now), ()) is None

@@ -11,6 +11,7 @@ WAITING: dict[str, str] = json.loads((DATA / "dialogues_waiting.json").read_text
 JITTER_MS = {
     "groups/delay_extended_once": 400,  # two timers in a row, each late by a tick of Kafka's 200 ms wheel
     "cluster/zombie": 700,  # the followers took that long to fetch from the new leader (CLU-31)
+    "cluster/move_consumer_group": 500,  # so did they here, and the first heartbeat waits for them
     "groups/ls_simple_group": 500,  # deleting a topic kept its disk busy
 }
 USUAL_JITTER_MS = 250

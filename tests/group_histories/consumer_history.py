@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fakebroker.records.consumer_group_schema import ConsumerGroupCurrentMemberAssignmentValue
-from tests.group_histories.history import LONG_MS, SHORT_MS, GroupHistory
+from tests.group_histories.history import LONG_MS, SHORT_MS, Told
+from tests.group_histories.offset_steps import OffsetSteps
 
 SETTINGS: Mapping[str, object] = {
     "group.consumer.assignment.interval.ms": 0,
@@ -43,12 +44,12 @@ class Member:
                 self.owned[topic] = sorted({*self.owned.get(topic, ()), *partitions})
 
 
-class ConsumerHistory(GroupHistory):
+class ConsumerHistory(OffsetSteps):
     """One history."""
 
     kind = "consumer"
 
-    def play(self) -> list[Any]:
+    def play(self) -> list[Told]:
         self.members: list[Member] = []
         self.gone: list[Member] = []
         self.most = self.chance.choice([3, 6, 14])
@@ -230,36 +231,6 @@ class ConsumerHistory(GroupHistory):
         self.members.remove(member)
         self.gone.append(member)
 
-    # -- offsets -------------------------------------------------------------------------------------------------------
-
-    def commit(self) -> None:
-        """By a member with its epoch, an older one, or somebody else."""
-        member = self._some_member() or Member("nobody", None, [])
-        epoch = self.chance.choice([member.epoch, member.epoch, member.epoch_before, member.epoch + 1, -1])
-        member_id = self.chance.choice([member.member_id] * 5 + ["", "stranger"])
-        topic = self.chance.choice(list(self.topics))
-        partitions = self.chance.sample(range(self.topics[topic]), self.chance.choice([1, min(2, self.topics[topic])]))
-        answer = self.client.request(
-            "OffsetCommit", 9, group_id=self.group_id, generation_id_or_member_epoch=epoch, member_id=member_id,
-            topics=[{"name": topic, "partitions": [(each, 5, -1, -1, "") for each in partitions]}],
-        )  # fmt: skip
-        told = sorted(map(tuple, answer.topics[0].partitions))
-        self.tell(f"OffsetCommit {member_id} {epoch} {topic} {partitions}", told)
-
-    def fetch_offsets(self) -> None:
-        """By a member, and without one."""
-        member = self._some_member() or Member("nobody", None, [])
-        member_id, epoch = self.chance.choice(
-            [(None, -1), (member.member_id, member.epoch), (member.member_id, member.epoch_before), ("", 1)]
-        )
-        answer = self.client.request(
-            "OffsetFetch", 9, require_stable=False,
-            groups=[{"group_id": self.group_id, "member_id": member_id, "member_epoch": epoch, "topics": None}],
-        )  # fmt: skip
-        (group,) = answer.groups
-        told = sorted((topic.name, *row) for topic in group.topics for row in map(tuple, topic.partitions))
-        self.tell(f"OffsetFetch {member_id} {epoch}", (group.error_code, told))
-
     # -- what can be seen ----------------------------------------------------------------------------------------------
 
     def look(self) -> None:
@@ -281,7 +252,7 @@ class ConsumerHistory(GroupHistory):
         self.tell("ListGroups", states)
 
     def comparable(self, value: Any) -> Any:
-        """Partitions of current assignments (type 8) come in the order of Java tables, on which nothing else depends."""
+        """Partitions of current assignments (type 8) come in an order of Java tables on which nothing else depends."""
         if isinstance(value, ConsumerGroupCurrentMemberAssignmentValue):
             for topics in (value.assigned_partitions, value.partitions_pending_revocation):
                 topics.sort(key=lambda topic: topic.topic_id)
@@ -290,6 +261,12 @@ class ConsumerHistory(GroupHistory):
                     topic.partitions = [partition for partition, _ in rows]
                     topic.assignment_epochs = [epoch for _, epoch in rows]
         return value
+
+    def claimed(self) -> list[tuple[str, int]]:
+        member = self._some_member() or Member("nobody", None, [])
+        return [
+            (member.member_id, each) for each in (member.epoch, member.epoch, member.epoch_before, member.epoch + 1, -1)
+        ]
 
     # -- how it is asked -----------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ topic ids in hash tables, so the second broker is given the ids that the first o
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
@@ -111,7 +111,7 @@ class GroupHistory:
         )
         self.names[topic_id] = name
         self.topics[name] = partitions
-        self.pass_time(300)
+        self.await_topics([name])
         return name
 
     def make_another_topic(self) -> None:
@@ -123,10 +123,13 @@ class GroupHistory:
         name = self.chance.choice(list(self.topics))
         self.topics[name] += self.chance.choice([1, 3])
         answer = self.client.request(
-            "CreatePartitions", 3, topics=[{"name": name, "count": self.topics[name]}], timeout_ms=5000
+            "CreatePartitions",
+            3,
+            topics=[{"name": name, "count": self.topics[name], "assignments": None}],
+            timeout_ms=5000,
         )
         self.tell(f"CreatePartitions {name} {self.topics[name]}", answer.results[0].error_code)
-        self.pass_time(300)
+        self.await_topics([name])
 
     def delete_topic(self) -> None:
         """A topic goes, unless it is the last."""
@@ -150,6 +153,25 @@ class GroupHistory:
         """Topics with partitions for a request."""
         ids = {name: topic_id for topic_id, name in self.names.items()}
         return [{"topic_id": ids[name], "partitions": sorted(listed)} for name, listed in partitions.items() if listed]
+
+    def await_topics(self, names: Sequence[str]) -> None:
+        """Until the coordinator knows of topics and their partitions: Kafka tells it when their logs are there."""
+        for _ in range(400):
+            found = self.client.request("Metadata", 9, topics=[{"name": name} for name in names]).topics
+            if not any(topic.error_code for topic in found) and all(map(self._has_logs, found)):
+                self.pass_time(200)
+                return
+            self.pass_time(20)
+        raise AssertionError(f"these topics are never there: {names}")
+
+    def _has_logs(self, topic: Any) -> bool:
+        if len(topic.partitions) < self.topics.get(topic.name, 0):
+            return False
+        rows = [(each.partition_index, -1, -1, 1) for each in topic.partitions]
+        answer = self.client.request(
+            "ListOffsets", 5, replica_id=-1, isolation_level=0, topics=[{"name": topic.name, "partitions": rows}]
+        )
+        return not any(error_code for _, error_code, *_ in answer.topics[0].partitions)
 
     # -- settings of the group -----------------------------------------------------------------------------------------
 

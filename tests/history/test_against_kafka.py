@@ -4,6 +4,7 @@ The segments in tests/data/history are made by tools/offsets_segments.py.
 """
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,11 @@ from fakebroker.pipeline.oracle.commits import Row, commits
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.records.record_types import RECORD_TYPES
+from fakebroker.testclient.scripted_client import ScriptedClient
 from tests.history.samples import AT_MS, segment
 from tests.schema.strategies import messages
 from tests.support.dump_log_segments import Told, as_dumped, dump
-from tests.support.real_kafka import RealKafka, needs_real_kafka, start_kafka
+from tests.support.real_kafka import JARS, RealKafka, needs_real_kafka, start_kafka, why_no_kafka
 
 __all__ = ["start_kafka"]
 
@@ -99,6 +101,42 @@ class TestARunningKafka:
         differing = [(kafka, us) for kafka, us in zip(dump([path]), ours(folder), strict=True) if alike(kafka) != us]
 
         assert str(differing[:1])[:2000] == "[]"
+
+
+@pytest.mark.slow
+@pytest.mark.clients
+@pytest.mark.java
+@pytest.mark.timeout(300)
+@pytest.mark.skipif(
+    shutil.which("java") is None or not list(JARS.glob("kafka-tools-*.jar")), reason=str(why_no_kafka())
+)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of kafka-python, when it is imported
+@pytest.mark.rules("CGB-1", "CGB-2", "CGB-3", "CGB-5", "CGB-6", "CGB-7", "SGB-1", "STB-1", "STB-2", "STB-3")
+def test_what_our_broker_writes(fakebroker_factory, tmp_path: Path) -> None:
+    """The traffic that Kafka gets above: records of the same types, each of which Kafka's tool reads as we do."""
+    from tests.support.offsets_traffic import SETTINGS, make_traffic
+
+    broker = fakebroker_factory(config=SETTINGS)
+    host, port = broker.bootstrap.split(":")
+    make_traffic(RealKafka(host, int(port), tmp_path))
+    paths = write_segments(broker.client("reader"), tmp_path)
+    told = dump(paths)
+
+    assert types_in(told) == WRITTEN
+    assert ours(tmp_path) == told
+
+
+def write_segments(client: ScriptedClient, folder: Path) -> list[Path]:
+    """The partitions of a broker's `__consumer_offsets`, unless they are empty, as segments in a data directory."""
+    paths = []
+    for index in range(len(client.describe_topic("__consumer_offsets").topics[0].partitions)):
+        asked = {"partition": index, "fetch_offset": 0, "partition_max_bytes": 1 << 30}
+        topics = [{"topic": "__consumer_offsets", "partitions": [asked]}]
+        answer = client.request("Fetch", 11, max_wait_ms=0, min_bytes=0, max_bytes=1 << 30, topics=topics)
+        records = answer.responses[0].partitions[0].records
+        if records:
+            paths.append(segment(folder, bytes(records), partition=index))
+    return paths
 
 
 Offsets = dict[tuple[str, int], int]

@@ -13,6 +13,8 @@ class StreamsClient:
     """One member. `running` are the tasks that it works on, `told` those that it was last told to have.
 
     It starts tasks as soon as it hears of them, and stops others when it gets round to it (`stop_others`).
+    `has_missed_an_answer`: then it may never hear of tasks that it was given, which are told once (STH-30), unless it
+    joins again.
     """
 
     def __init__(self, one: OneStreamsGroup, member_id: str, process_id: str, topology: Topology) -> None:
@@ -23,6 +25,7 @@ class StreamsClient:
         self.epoch = 0
         self.running = NO_TASKS
         self.told = NO_TASKS
+        self.has_missed_an_answer = False
 
     def heartbeat(self, *, answer_is_lost: bool = False, reports: bool = True) -> None:
         """A heartbeat: it joins unless it has, and `reports` says whether it lists what it runs."""
@@ -34,7 +37,9 @@ class StreamsClient:
         except KafkaError as error:
             self._fenced(error)
             return
-        if not answer_is_lost:
+        if answer_is_lost:
+            self.has_missed_an_answer = True
+        else:
             self._hear(answer)
 
     def _hear(self, answer: HeartbeatAnswer) -> None:
@@ -52,6 +57,7 @@ class StreamsClient:
     def stop(self) -> None:
         """It stops everything, and will join again."""
         self.epoch, self.running, self.told = 0, NO_TASKS, NO_TASKS
+        self.has_missed_an_answer = False
 
     def leave(self) -> None:
         """It stops everything, and says so."""

@@ -1,6 +1,7 @@
 """Putting what a leader writes together with what is stored: of two states of a record the later counts.
 
-Kafka: `PersisterStateBatchCombiner`.
+Kafka: `PersisterStateBatchCombiner`. It leaves two batches that touch and are alike as they are where they came to touch
+late in its work; here they are always one.
 """
 
 from collections.abc import Iterable

@@ -76,10 +76,10 @@ class ShareStateShard(CoordinatorShard):
         def written(code: ErrorCode, now: Instant) -> None:
             answer(code, NO_STATE if code else state._replace(leader_epoch=leader_epoch), now)
 
-        self._write(key, self._record_for(stored, change, now), written, now)
+        self._write(key, self._record_for(stored, change, leader_epoch, now), written, now)
 
     def write(self, key: SharePartition, change: StateWrite, answer: CodeAnswer, now: Instant) -> None:
-        """Store what a leader changed (SGB-3).
+        """Store what a leader changed (SGB-3). Its epoch is checked, not stored: it has read the state before.
 
         Raises KafkaError: INVALID_REQUEST for a negative partition or without a state, FENCED_LEADER_EPOCH,
         FENCED_STATE_EPOCH.
@@ -88,7 +88,7 @@ class ShareStateShard(CoordinatorShard):
         stored = self._initialized(key, "Write")
         _check_leader_epoch(stored, change.leader_epoch)
         _check_state_epoch(stored, change.state_epoch)
-        self._write(key, self._record_for(stored, change, now), answer, now)
+        self._write(key, self._record_for(stored, change, stored.state.leader_epoch, now), answer, now)
 
     def delete(self, key: SharePartition, answer: CodeAnswer, now: Instant) -> None:
         """Forget a state, if there is one (SGB-4).
@@ -126,10 +126,12 @@ class ShareStateShard(CoordinatorShard):
 
     # -- writing -------------------------------------------------------------------------------------------------
 
-    def _record_for(self, stored: StoredState, change: StateWrite, now: Instant) -> ShareStateValue:
+    def _record_for(self, stored: StoredState, change: StateWrite, leader_epoch: int, now: Instant) -> ShareStateValue:
         """A snapshot after so many updates as the setting says, else an update (SGB-4)."""
         most = self.settings.get_int("share.coordinator.snapshot.update.records.per.snapshot")
-        return stored.snapshot_for(change, now.wall_ms) if stored.updates >= most else stored.update_for(change)
+        if stored.updates >= most:
+            return stored.snapshot_for(change, leader_epoch, now.wall_ms)
+        return stored.update_for(change, leader_epoch)
 
     def _write(self, key: SharePartition, value: ShareStateValue | None, answer: CodeAnswer, now: Instant) -> None:
         """Append a record and apply it at once; answer when the replicas in sync have it.

@@ -40,33 +40,30 @@ class StoredState:
         count = value.delivery_complete_count
         self.state = ShareState(state_epoch, value.leader_epoch, start_offset, count, batches)
 
-    def update_for(self, change: StateWrite) -> ShareUpdateValue:
-        """The record that adds a change to the ones before."""
+    def update_for(self, change: StateWrite, leader_epoch: int) -> ShareUpdateValue:
+        """The record that adds a change to the ones before. `leader_epoch` is what the state has after it."""
         return ShareUpdateValue(
             snapshot_epoch=self.snapshot_epoch,
-            leader_epoch=self._leader_epoch_after(change),
+            leader_epoch=leader_epoch,
             start_offset=change.start_offset,
             delivery_complete_count=change.delivery_complete_count,
             state_batches=_stored(change.batches),
         )
 
-    def snapshot_for(self, change: StateWrite, now_ms: int) -> ShareSnapshotValue:
+    def snapshot_for(self, change: StateWrite, leader_epoch: int, now_ms: int) -> ShareSnapshotValue:
         """The record that says what the ones before and a change amount to. `now_ms` is wall time."""
         before = self.state
         start_offset = before.start_offset if change.start_offset == NO_OFFSET else change.start_offset
         return ShareSnapshotValue(
             snapshot_epoch=self.snapshot_epoch + 1,
             state_epoch=before.state_epoch,
-            leader_epoch=self._leader_epoch_after(change),
+            leader_epoch=leader_epoch,
             start_offset=start_offset,
             delivery_complete_count=change.delivery_complete_count,
             create_timestamp=now_ms,
             write_timestamp=now_ms,
             state_batches=_stored(combined(before.batches, change.batches, start_offset)),
         )
-
-    def _leader_epoch_after(self, change: StateWrite) -> int:
-        return self.state.leader_epoch if change.leader_epoch == NO_EPOCH else change.leader_epoch
 
 
 def initial_snapshot(snapshot_epoch: int, state_epoch: int, start_offset: int, now_ms: int) -> ShareSnapshotValue:

@@ -103,6 +103,18 @@ def test_a_reading_leader_fences_those_before() -> None:
     assert [type(record) for record in lab.records()] == [ShareSnapshotValue, ShareUpdateValue, ShareUpdateValue]
 
 
+@pytest.mark.rules("SGB-3")
+def test_a_write_fences_nobody() -> None:
+    """A leader reads before it writes: the epochs of a write are checked and not stored."""
+    lab = ShareStates({"share.coordinator.snapshot.update.records.per.snapshot": 1})
+    lab.initialize()
+
+    assert [lab.write((0, 0, 2, 1), leader_epoch=5, state_epoch=5) for _ in range(2)] == [NONE, NONE]
+    assert [record.leader_epoch for record in lab.records()] == [0, 0, 0]
+    assert (lab.state.state_epoch, lab.state.leader_epoch) == (1, 0)
+    assert lab.write((0, 0, 2, 1), leader_epoch=0, state_epoch=1) == NONE
+
+
 @pytest.mark.rules("SGP-1")
 def test_a_summary_fences_nobody() -> None:
     """It has no batches, whatever was written, and writes nothing."""

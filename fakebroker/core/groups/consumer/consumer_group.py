@@ -3,10 +3,11 @@
 What a request does to it is in `heartbeat.py`, `leaving.py` and `group_step.py`. Kafka: `ConsumerGroup`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from fakebroker.core.deadlines import Deadline
+from fakebroker.core.groups.classic.messages import AnswerJoin, AnswerSync, JoinRequest, Leaver, SyncRequest
 from fakebroker.core.groups.consumer import offset_rules
 from fakebroker.core.groups.consumer.member import ConsumerMember
 from fakebroker.core.groups.consumer.patterns import PatternResolver
@@ -27,6 +28,7 @@ class ConsumerGroup(StoredGroup):
         super().__init__(group_id, host, now)
         self.resolver = PatternResolver(self)
         self._rebalance_timers: dict[str, Deadline] = {}  # by member id
+        self._sync_timers: dict[str, Deadline] = {}  # of classic members, by member id
 
     # -- timers --------------------------------------------------------------------------------------------------------
 
@@ -66,15 +68,41 @@ class ConsumerGroup(StoredGroup):
         self.mono.arm(timer, now.mono_ms + timeout_ms)
 
     def end_session(self, member_id: str) -> None:
-        """The member is gone: both its timers go with it."""
+        """The member is gone: all its timers go with it."""
         super().end_session(member_id)
         self.end_rebalance(member_id)
+        self.end_sync(member_id)
 
     def end_rebalance(self, member_id: str) -> None:
         """The member has done its part of the rebalance, or is gone."""
         timer = self._rebalance_timers.pop(member_id, None)
         if timer is not None:
             timer.end()
+
+    def start_sync_timer(self, member: ConsumerMember, now: Instant) -> None:
+        """Remove a classic member that joined unless its SyncGroup comes within its rebalance timeout (CGM-8)."""
+        self.end_sync(member.member_id)
+        reason = f"member {member.member_id} sent no SyncGroup in time"
+        timer = self._sync_timers[member.member_id] = Deadline(
+            partial(self._remove_late, member.member_id, reason), self
+        )
+        self.mono.arm(timer, now.mono_ms + member.metadata.rebalance_timeout_ms)
+
+    def end_sync(self, member_id: str) -> None:
+        """The member sent its SyncGroup, or is gone."""
+        timer = self._sync_timers.pop(member_id, None)
+        if timer is not None:
+            timer.end()
+
+    def start_join_timer(self, member: ConsumerMember, now: Instant) -> None:
+        """Remove a classic member that has to join again unless it does so within its rebalance timeout (CGM-8).
+
+        One that was told so before has no more time for it.
+        """
+        if self.revocation_ends_ms(member.member_id) is None:
+            reason = f"member {member.member_id} did not join again in time"
+            action = partial(self._remove_late, member.member_id, reason)
+            self.start_rebalance_timer(member.member_id, member.metadata.rebalance_timeout_ms, action, now)
 
     def revocation_ends_ms(self, member_id: str) -> int | None:
         """When the member's rebalance timer removes it, by the monotonic clock; None if it has none."""
@@ -85,9 +113,10 @@ class ConsumerGroup(StoredGroup):
         """Disarm every timer for good."""
         super().end_timers()
         self.resolver.end()
-        for timer in self._rebalance_timers.values():
-            timer.end()
-        self._rebalance_timers.clear()
+        for timers in (self._rebalance_timers, self._sync_timers):
+            for timer in timers.values():
+                timer.end()
+            timers.clear()
 
     def on_session_timeout(self, member_id: str, now: Instant) -> None:
         """The member was silent for too long: it is removed as if it had left (CGT-2)."""
@@ -103,6 +132,10 @@ class ConsumerGroup(StoredGroup):
             again = partial(self._on_rebalance_timeout, member_id, epoch)
             self.start_rebalance_timer(member_id, _RETRY_MS, again, now)
 
+    def _remove_late(self, member_id: str, reason: str, now: Instant) -> None:
+        if not self._remove(member_id, now, reason):
+            self.start_rebalance_timer(member_id, _RETRY_MS, partial(self._remove_late, member_id, reason), now)
+
     def _remove(self, member_id: str, now: Instant, reason: str) -> bool:
         """Remove a member because of a timer. Returns False if that cannot be stored now."""
         from fakebroker.core.groups.consumer.leaving import remove_members
@@ -112,6 +145,32 @@ class ConsumerGroup(StoredGroup):
         except KafkaError:
             return False
         return True
+
+    # -- requests of the classic protocol ------------------------------------------------------------------------------
+
+    def join(self, request: JoinRequest, answer: AnswerJoin, now: Instant) -> None:
+        """JoinGroup: becomes a member at once, or makes an Empty group a classic one (CGM-2, CGM-5, CGM-6)."""
+        from fakebroker.core.groups.consumer.classic_members import join
+
+        join(self, request, answer, now)
+
+    def sync(self, request: SyncRequest, answer: AnswerSync, now: Instant) -> None:
+        """SyncGroup of a classic member: what it has now (CGM-7)."""
+        from fakebroker.core.groups.consumer.classic_members import sync
+
+        answer(sync(self, request, now))
+
+    def heartbeat(self, member_id: str, instance_id: str | None, generation: int, now: Instant) -> ErrorCode:
+        """Heartbeat of a classic member (CGM-8)."""
+        from fakebroker.core.groups.consumer.classic_members import heartbeat
+
+        return heartbeat(self, member_id, instance_id, generation, now)
+
+    def leave(self, leavers: Sequence[Leaver], now: Instant) -> list[ErrorCode]:
+        """LeaveGroup of members of either protocol (CGM-9)."""
+        from fakebroker.core.groups.consumer.classic_members import leave
+
+        return leave(self, leavers, now)
 
     # -- offsets -------------------------------------------------------------------------------------------------------
 

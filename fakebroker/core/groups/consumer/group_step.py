@@ -57,6 +57,7 @@ class GroupStep:
         self.group_epoch = group.group_epoch
         self.members: dict[str, ConsumerMember | None] = {}
         self._metadata_hash = group.metadata_hash
+        self._seen_changes = group.seen_changes
         self._subscriptions = group.subscriptions
         self._patterns = group.patterns
         self._targets: dict[str, Assignment] = {}  # those that the step computes or moves
@@ -148,6 +149,7 @@ class GroupStep:
         """Bump the group epoch if it `is_needed`, or if the topics that members read are not what they were (CGE-4)."""
         if not is_needed and not metadata_may_have_changed(self.group):
             return
+        self._seen_changes = self.group.host.topics.changes
         metadata_hash = metadata_hash_of(self._subscriptions.topics(self._patterns), self.group.host.topics)
         if is_needed or metadata_hash != self._metadata_hash:
             self.group_epoch += 1
@@ -237,11 +239,11 @@ class GroupStep:
         then nothing has changed.
         """
         if not self.records:
-            self.group.seen_changes = self.group.host.topics.changes
+            self.group.seen_changes = self._seen_changes
             return self.group
         before = {member_id: self.group.members.get(member_id) for member_id in self.members}
         stored = write_step(self.group.host, self.group, self.records, self.now, reason)
-        stored.seen_changes = stored.host.topics.changes
+        stored.seen_changes = self._seen_changes
         if self._computed is not None:
             stored.host.emit(self._computed)
         for member_id, member in self.members.items():

@@ -16,6 +16,7 @@ from fakebroker.core.groups.consumer.messages import (
     HeartbeatRequest,
     TopicPartitions,
 )
+from fakebroker.core.groups.consumer.migration import upgrade_of
 from fakebroker.core.groups.consumer.patterns import resolved_ms
 from fakebroker.core.groups.consumer.static_members import check_holder, check_released
 from fakebroker.core.groups.modern.config import group_config_int
@@ -71,22 +72,17 @@ def _changes_nothing(group: ConsumerGroup, request: HeartbeatRequest) -> bool:
 
 
 def _heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
-    group = group_for_heartbeat(
-        host,
-        ConsumerGroup,
-        request.group_id,
-        now,
-        may_create=request.member_epoch == JOIN_EPOCH,
-        may_replace_classic=True,
-    )
+    upgrade = upgrade_of(host, request.group_id, now) if request.member_epoch == JOIN_EPOCH else None
+    group = _group_of(host, request, now) if upgrade is None else upgrade.group
     is_member = request.member_id in group.members
     max_size = host.settings.get_int("group.consumer.max.size")
     check_room(group, len(group.members), max_size, is_member=is_member)
-    step = GroupStep(group, now, _tombstone_of_classic(host, group))
+    step = GroupStep(group, now, _tombstone_of_classic(host, group) if upgrade is None else upgrade.records)
     before = _member_before(step, request)
     after = _advance(step, before, request)
     last_resolved_ms = resolved_ms(group.patterns)
-    stored = step.write(_reason(step, request, before, after))
+    reason = _reason(step, request, before, after)
+    stored = step.write(reason) if upgrade is None else upgrade.write(step, reason)
     if stored.subscriptions.patterns:
         stored.resolver.start_if_due(last_resolved_ms, now)
     return _answer(stored, after, _assignment_for(before, after, request), now)
@@ -106,6 +102,17 @@ def _answer(
     )
 
 
+def _group_of(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> ConsumerGroup:
+    return group_for_heartbeat(
+        host,
+        ConsumerGroup,
+        request.group_id,
+        now,
+        may_create=request.member_epoch == JOIN_EPOCH,
+        may_replace_classic=True,
+    )
+
+
 def _tombstone_of_classic(host: GroupsHost, group: ConsumerGroup) -> list[GroupEntry]:
     """What comes first if the group takes the place of an Empty classic one (CGH-13)."""
     found = host.group(group.group_id)
@@ -121,7 +128,7 @@ def _member_before(step: GroupStep, request: HeartbeatRequest) -> ConsumerMember
     if request.instance_id is not None:
         holder = group.static_member(request.instance_id)
         if request.member_epoch != JOIN_EPOCH:
-            member = check_holder(holder, request)
+            member = check_holder(holder, request.member_id, request.instance_id)
             _check_epoch(member, request)
             return member
         if holder is not None:

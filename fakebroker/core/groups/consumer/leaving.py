@@ -26,7 +26,7 @@ def leave(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> Heartbea
 
 def _leaver(group: ConsumerGroup, request: HeartbeatRequest) -> ConsumerMember:
     if request.instance_id is not None:
-        return check_holder(group.static_member(request.instance_id), request)
+        return check_holder(group.static_member(request.instance_id), request.member_id, request.instance_id)
     member = group.members.get(request.member_id)
     if member is None:
         raise unknown_member(group, request.member_id)
@@ -36,8 +36,14 @@ def _leaver(group: ConsumerGroup, request: HeartbeatRequest) -> ConsumerMember:
 def remove_members(group: ConsumerGroup, member_ids: Sequence[str], now: Instant, reason: str) -> None:
     """Remove members with one bump of the group epoch (CGE-2, CGB-2). What they had is free at once.
 
-    Nothing is assigned anew before somebody's next heartbeat. Raises KafkaError if it cannot be stored.
+    Nothing is assigned anew before somebody's next heartbeat. If they were the last that speak the consumer protocol,
+    the group becomes classic (CGM-10). Raises KafkaError if it cannot be stored.
     """
+    from fakebroker.core.groups.consumer.migration import becomes_classic, downgrade
+
+    if becomes_classic(group, member_ids):
+        downgrade(group, member_ids, now, reason)
+        return
     step = GroupStep(group, now)
     step.remove(member_ids)
     step.bump_if_needed(is_needed=True)

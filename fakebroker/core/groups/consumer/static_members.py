@@ -5,17 +5,17 @@ from fakebroker.core.groups.consumer.messages import STATIC_LEAVE_EPOCH, Heartbe
 from fakebroker.errors import ErrorCode, KafkaError
 
 
-def check_holder(holder: ConsumerMember | None, request: HeartbeatRequest) -> ConsumerMember:
-    """The holder of the instance id if it is who sends the heartbeat (CGS-4).
+def check_holder(holder: ConsumerMember | None, member_id: str, instance_id: str) -> ConsumerMember:
+    """The holder of the instance id if it is the member that sends the request (CGS-4).
 
     Raises KafkaError UNKNOWN_MEMBER_ID if nobody holds it, FENCED_INSTANCE_ID if another member id does.
     """
     if holder is None:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"no member has the instance id {request.instance_id!r}")
-    if holder.member_id != request.member_id:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"no member has the instance id {instance_id!r}")
+    if holder.member_id != member_id:
         raise KafkaError(
             ErrorCode.FENCED_INSTANCE_ID,
-            f"the instance id {request.instance_id!r} is that of member {holder.member_id}, not {request.member_id}",
+            f"the instance id {instance_id!r} is that of member {holder.member_id}, not {member_id}",
         )
     return holder
 

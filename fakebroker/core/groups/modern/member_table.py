@@ -29,10 +29,9 @@ class MemberTable(dict[str, M]):
         self._in_order: list[str] | None = None
 
     def __setitem__(self, member_id: str, member: M) -> None:
-        if (len(self) + 1) * 3 > self._slots * 4:  # also when the member is there already
-            self._slots *= 2
-            self._in_order = None
-        if member_id not in self:
+        slots = self._slots_for_another()
+        if slots != self._slots or member_id not in self:
+            self._slots = slots
             self._in_order = None
         super().__setitem__(member_id, member)
 
@@ -43,10 +42,23 @@ class MemberTable(dict[str, M]):
     def in_order(self) -> list[str]:
         """The member ids slot by slot, in a slot the newest first. Do not change the list."""
         if self._in_order is None:
-            shift = 64 - (self._slots.bit_length() - 1)
-            newest_first = list(reversed(self))
-            self._in_order = sorted(newest_first, key=lambda member_id: _spread(member_id) >> shift)
+            self._in_order = _by_slot(list(reversed(self)), self._slots)
         return self._in_order
+
+    def in_order_with(self, member_id: str) -> list[str]:
+        """The same, as if `member_id` had been added; it may be there already."""
+        if member_id in self:
+            return self.in_order()
+        return _by_slot([member_id, *reversed(self)], self._slots_for_another())
+
+    def _slots_for_another(self) -> int:
+        """How many slots there are once a member was set: Kafka does not look first whether it is there already."""
+        return self._slots * 2 if (len(self) + 1) * 3 > self._slots * 4 else self._slots
+
+
+def _by_slot(newest_first: list[str], slots: int) -> list[str]:
+    shift = 64 - (slots.bit_length() - 1)
+    return sorted(newest_first, key=lambda member_id: _spread(member_id) >> shift)
 
 
 def _spread(member_id: str) -> int:

@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 
 
 def new_target(group: ShareGroup, member: ShareMember) -> dict[str, Assignment]:
-    """What every member shall have: `member` is as it is after this heartbeat, and may be new."""
+    """What every member shall have: `member` is as it is after this heartbeat, and may be new.
+
+    A new member is in the table of members already, otherwise than in consumer groups (`getOrMaybeCreateMember`).
+    """
     topics = group.host.topics
-    member_ids = members_in_order(group.members.in_order(), member.member_id)
+    member_ids = members_in_order(group.members.in_order_with(member.member_id), member.member_id)
     members = [member if each == member.member_id else group.members[each] for each in member_ids]
     names = dict.fromkeys(name for each in members for name in each.topic_names)
     subscribed = [topic for topic in map(topics.get, names) if topic is not None]

@@ -15,13 +15,13 @@ from fakebroker.core.groups.modern.heartbeats import (
     unknown_member,
     write_step,
 )
+from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
 from fakebroker.core.groups.share import records
 from fakebroker.core.groups.share.heartbeat_step import HeartbeatStep
 from fakebroker.core.groups.share.initialization import begin_initialization
 from fakebroker.core.groups.share.member import MemberMetadata, ShareMember
 from fakebroker.core.groups.share.messages import LEAVE_EPOCH, HeartbeatAnswer, HeartbeatRequest
 from fakebroker.core.groups.share.share_group import ASSIGNOR_NAME, ShareGroup
-from fakebroker.core.groups.share.topic_metadata import hash_of
 from fakebroker.errors import KafkaError
 from fakebroker.instant import Instant
 
@@ -48,7 +48,7 @@ def removal_records(group: ShareGroup, member_id: str) -> "list[GroupRecord]":
     """The records that remove a member: its tombstones, and the next epoch of the group (SGH-7, SGB-1)."""
     others = [each for each in group.members.values() if each.member_id != member_id]
     names = dict.fromkeys(name for each in others for name in each.topic_names)
-    metadata_hash = hash_of(names, group.host.topics)
+    metadata_hash = metadata_hash_of(names, group.host.topics)
     return [
         *records.member_tombstones(group.group_id, member_id),
         records.epoch_record(group.group_id, group.group_epoch + 1, metadata_hash),

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.groups.modern.assignments import Assignment
 from fakebroker.core.groups.modern.heartbeats import is_target_due, metadata_may_have_changed
+from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
 from fakebroker.core.groups.share import records
 from fakebroker.core.groups.share.assignment import new_target, reconciled, target_records
 from fakebroker.core.groups.share.member import ShareMember
 from fakebroker.core.groups.share.share_group import ShareGroup
 from fakebroker.core.groups.share.state_partitions import Partitions
-from fakebroker.core.groups.share.topic_metadata import hash_of
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class HeartbeatStep:
         group, member_id = self.group, self.after.member_id
         if not (self.changed_topics or group.lacks_assignment or metadata_may_have_changed(group)):
             return []
-        metadata_hash = hash_of(self._topic_names(), group.host.topics)
+        metadata_hash = metadata_hash_of(self._topic_names(), group.host.topics)
         if self.changed_topics:
             what = "changed its topics" if member_id in group.members else "joined"
             self.reason = f"member {member_id} {what}"

@@ -40,19 +40,30 @@ def reconcile(current: CurrentAssignment, goal: Goal) -> CurrentAssignment:
     """What the member has after one look at its goal: `current` itself if nothing changes (STR-1)."""
     if current.is_reconciled_to(goal.epoch):
         return current
-    if current.state is not MemberState.UNREVOKED_TASKS:
-        return _approach(current, goal, current.epoch)
+    return LOOKS[current.state](current, goal)
+
+
+def look_when_unrevoked(current: CurrentAssignment, goal: Goal) -> CurrentAssignment:
+    """Wait until the member owns nothing of what it must give up, then go on towards the target (STR-1).
+
+    If the target has changed meanwhile it may have to give up more, at the next epoch.
+    """
     if goal.may_still_own(current.pending):
         return current
-    return _approach(current, goal, current.epoch + 1)  # if the target has changed meanwhile it gives up again
+    return _step(current, goal, current.epoch + 1)
 
 
-def _approach(current: CurrentAssignment, goal: Goal, epoch_before: int) -> CurrentAssignment:
-    """Compare what the member has with its target, and take the step that is possible now.
+def approach(current: CurrentAssignment, goal: Goal) -> CurrentAssignment:
+    """Compare what the member has with its target, and take the step that is possible now (STR-1, STR-3).
 
-    It gives up first, at `epoch_before`, and only then takes over what is free; what others still have it gets one by
+    It gives up first, at the same epoch, and only then takes over what is free; what others still have it gets one by
     one at later looks, already at the new epoch.
     """
+    return _step(current, goal, current.epoch)
+
+
+def _step(current: CurrentAssignment, goal: Goal, epoch_before: int) -> CurrentAssignment:
+    """`approach`; `epoch_before` is the member's epoch while it has something to give up."""
     assigned, target = current.assigned, goal.target
     kept = Tasks(*(_common(have, want) for have, want in zip(assigned, target, strict=True)))
     surplus = Tasks(*(_without(have, want) for have, want in zip(assigned, target, strict=True)))
@@ -104,3 +115,10 @@ def _after(
     """What the member has after a step. Its previous epoch is the one before, also when that stays the same."""
     kept = {task: stamps[task] for task in (*assigned.active, *pending.active)}
     return CurrentAssignment(epoch, before.epoch, NEXT_STATE[step], assigned, pending, kept)
+
+
+LOOKS: dict[MemberState, Callable[[CurrentAssignment, Goal], CurrentAssignment]] = {
+    MemberState.STABLE: approach,
+    MemberState.UNREVOKED_TASKS: look_when_unrevoked,
+    MemberState.UNRELEASED_TASKS: approach,
+}

@@ -29,6 +29,11 @@ class MemberState(IntEnum):
     UNREVOKED_TASKS = 2
     UNRELEASED_TASKS = 3
 
+    @property
+    def text(self) -> str:
+        """The name that events and views tell, such as "UnrevokedTasks"."""
+        return _TEXTS[self]
+
 
 _TEXTS = {
     MemberState.STABLE: "Stable",
@@ -56,7 +61,7 @@ ABSENT = "Absent"  # what events say of one who is no member (yet, or any more)
 
 def member_state_text(current: "CurrentAssignment | None") -> str:
     """A member's state as events and views tell it, e.g. "UnrevokedTasks"; None is no member."""
-    return ABSENT if current is None else _TEXTS[current.state]
+    return ABSENT if current is None else current.state.text
 
 
 class StatusCode(IntEnum):

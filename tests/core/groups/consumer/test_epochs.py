@@ -95,6 +95,18 @@ def test_a_topic_made_again_is_another_one() -> None:
     assert lab.assigned(lab.send("m1", 2, {"t": [0, 1, 2, 3]})) == {"t": [0, 1, 2, 3], "u": [0]}
 
 
+@pytest.mark.rules("CGE-4", "CGS-2")
+def test_a_static_member_that_goes_away_does_not_look_at_the_topics() -> None:
+    """What changed before is noticed by the next heartbeat."""
+    lab = OneConsumerGroup()
+    lab.join("m1", instance="i1")
+    lab.join("m2")
+    lab.topics["t"].add_partitions([[1]])
+    lab.send("m1", -2, instance="i1")
+
+    assert lab.send("m2", 3).member_epoch == 4
+
+
 @pytest.mark.rules("CGE-6")
 def test_the_first_heartbeat_after_loading_looks_at_the_metadata() -> None:
     """What changed meanwhile is noticed."""

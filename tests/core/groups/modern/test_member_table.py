@@ -51,3 +51,14 @@ def test_who_leaves_is_not_listed() -> None:
     del table["dan"]
 
     assert table.in_order() == [member_id for member_id in LISTED[-1] if member_id != "dan"]
+
+
+@pytest.mark.rules("CGA-17", "SGA-3")
+def test_the_order_with_somebody_more() -> None:
+    """It is what comes out when that member is added, and adds nobody; who is there already changes nothing."""
+    table: MemberTable[int] = MemberTable()
+    for member_id, listed in zip(ADDED, LISTED, strict=True):
+        assert table.in_order_with(member_id) == listed
+        assert member_id not in table
+        table[member_id] = 1
+        assert table.in_order_with(member_id) == table.in_order() == listed

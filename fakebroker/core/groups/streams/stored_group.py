@@ -1,0 +1,159 @@
+"""What the records of a streams group say, and the state that follows from it. Kafka: `StreamsGroup`."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from fakebroker.core.groups.kinds import GroupKind
+from fakebroker.core.groups.modern.heartbeats import GroupsHost
+from fakebroker.core.groups.modern.member_table import MemberTable
+from fakebroker.core.groups.modern.modern_group import ModernGroup
+from fakebroker.core.groups.streams import records
+from fakebroker.core.groups.streams.member import CurrentAssignment, StreamsMember
+from fakebroker.core.groups.streams.states import GroupState
+from fakebroker.core.groups.streams.table import GROUP_STATES
+from fakebroker.core.groups.streams.task_owners import TaskOwners
+from fakebroker.core.groups.streams.tasks import NO_TASKS, Tasks
+from fakebroker.core.groups.streams.topology import Topology
+from fakebroker.instant import Instant
+from fakebroker.records.group_records import GroupRecord
+
+_FIRST_EPOCH = 1  # of a group before its first step (STH-10)
+_NOTHING: frozenset[str] = frozenset()
+
+
+class StoredGroup(ModernGroup):
+    """A streams group as its log has it: everything here is what `replay` made of records.
+
+    Attributes:
+        members: the members, by member id.
+        target: what each member shall have, by member id.
+        topology: what the application is made of; None before the first member.
+        validated_topology_epoch: the epoch of the topology if it was ready at the last bump, -1: it was not (STE-2).
+        assignment_configs: the settings that targets are computed with, as of the last bump (STC-2).
+        owners: which processes have which tasks.
+    """
+
+    kind = GroupKind.STREAMS
+    host: GroupsHost
+    state: GroupState
+
+    def __init__(self, group_id: str, host: GroupsHost, now: Instant) -> None:
+        super().__init__(group_id, host, now)
+        self.group_epoch = self.assignment_epoch = _FIRST_EPOCH
+        self.protocol_type = "streams"
+        self.state = GroupState.EMPTY
+        self.subscribed_topics = _NOTHING
+        self.members: MemberTable[StreamsMember] = MemberTable()
+        self.target: dict[str, Tasks] = {}
+        self.topology: Topology | None = None
+        self.validated_topology_epoch = -1
+        self.assignment_configs: Mapping[str, str] = {}
+        self.owners = TaskOwners()
+
+    # -- what it is ----------------------------------------------------------------------------------------------------
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no members."""
+        return not self.members
+
+    def member_ids(self) -> Iterable[str]:
+        """The ids of its members, in the order of the coordinator's table (CGA-17)."""
+        return self.members.in_order()
+
+    def target_of(self, member_id: str) -> Tasks:
+        """What the member shall have by the present target assignment."""
+        return self.target.get(member_id, NO_TASKS)
+
+    def present_state(self) -> GroupState:
+        """The state that follows from members, topology and epochs (STG-1)."""
+        return next(state for state, holds in GROUP_STATES.items() if holds(self))
+
+    def all_have_their_target(self) -> bool:
+        """Whether every member has what the present target assignment gives it, and nothing to give up."""
+        epoch = self.assignment_epoch
+        return all(member.current.is_reconciled_to(epoch) for member in self.members.values())
+
+    @property
+    def state_in_filters(self) -> str:
+        """What names the state in filters of ListGroups: "not_ready" has an underscore (STG-2)."""
+        return self.state.name.lower()
+
+    def is_subscribed(self, topic: str) -> bool:
+        """Whether tasks of the group read the topic, so that OffsetDelete spares its offsets (STO-1)."""
+        return topic in (self.subscribed_topics or ())
+
+    # -- replay --------------------------------------------------------------------------------------------------------
+
+    def replay(self, record: GroupRecord, now: Instant) -> bool:  # noqa: ARG002
+        """Apply one record. Returns False if it was the tombstone that ends the group."""
+        if record.type == records.METADATA and record.value is None:
+            return False
+        _REPLAYS[record.type](self, record.key, record.value)
+        return True
+
+    def _replay_metadata(self, _: Any, value: Any) -> None:
+        self.group_epoch, self.metadata_hash = value.epoch, value.metadata_hash
+        self.validated_topology_epoch = value.validated_topology_epoch
+        self.assignment_configs = records.assignment_configs_of(value)
+
+    def _replay_topology(self, _: Any, value: Any) -> None:
+        self.topology = None if value is None else Topology(value)
+        self._update_subscribed_topics()
+
+    def _replay_target_metadata(self, _: Any, value: Any) -> None:
+        if value is not None:
+            self.assignment_epoch, self.assignment_ms = value.assignment_epoch, value.assignment_timestamp
+
+    def _replay_target(self, key: Any, value: Any) -> None:
+        if value is None:
+            self.target.pop(key.member_id, None)
+        else:
+            self.target[key.member_id] = records.target_of(value)
+
+    def _replay_member(self, key: Any, value: Any) -> None:
+        member_id: str = key.member_id
+        before = self.members.get(member_id)
+        if value is not None:
+            member = StreamsMember(member_id) if before is None else before
+            self._set_member(before, member._replace(metadata=records.metadata_of(value)))
+        elif before is not None:
+            self.owners.replace(before, None)
+            del self.members[member_id]
+            self._removed(member_id)
+        self._update_subscribed_topics()
+
+    @abstractmethod
+    def _removed(self, member_id: str) -> None:
+        """A member is one no more: what is kept of it in memory only goes as well."""
+
+    def _replay_current(self, key: Any, value: Any) -> None:
+        before = self.members.get(key.member_id)
+        if before is None and value is None:
+            return
+        member = StreamsMember(key.member_id) if before is None else before
+        current = CurrentAssignment() if value is None else records.current_of(value)
+        self._set_member(before, member._replace(current=current))
+
+    def _set_member(self, before: StreamsMember | None, after: StreamsMember) -> None:
+        self.owners.replace(before, after)
+        self.members[after.member_id] = after
+
+    def _update_subscribed_topics(self) -> None:
+        topology = self.topology
+        self.subscribed_topics = frozenset(topology.source_topics) if self.members and topology else _NOTHING
+
+    def tombstones(self) -> list[GroupRecord]:
+        """The records that remove the group from the log (STB-1)."""
+        return records.group_tombstones(self.group_id, self.members.in_order())
+
+
+_REPLAYS: dict[int, Callable[[StoredGroup, Any, Any], None]] = {
+    records.METADATA: StoredGroup._replay_metadata,
+    records.MEMBER: StoredGroup._replay_member,
+    records.TARGET_METADATA: StoredGroup._replay_target_metadata,
+    records.TARGET_MEMBER: StoredGroup._replay_target,
+    records.CURRENT: StoredGroup._replay_current,
+    records.TOPOLOGY: StoredGroup._replay_topology,
+}

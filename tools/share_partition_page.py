@@ -1,0 +1,48 @@
+"""The page docs/share-partition-states.md: the states of records in share partitions, drawn from the table."""
+
+from fakebroker.core.share_partitions.states import EVENT_OF, TRANSITIONS, RecordEvent, RecordState
+
+
+def share_partition_states_page(note: str) -> str:
+    """The diagram of the states, and a row for each event."""
+    lines = [
+        "# States of records in share partitions",
+        note,
+        "",
+        "What a share group has done with a record (KIP-932): `TRANSITIONS` in",
+        "`fakebroker/core/share_partitions/states.py`, from which this page is drawn. Records before the start of the",
+        "share partition are done with, those after its end were never delivered; neither has a state.",
+        "",
+        "```mermaid",
+        "stateDiagram-v2",
+        f"    [*] --> {RecordState.AVAILABLE.kafka_name}",
+        *[line for pair, after in TRANSITIONS.items() for line in _arrows(*pair, *after)],
+        f"    {RecordState.ACKNOWLEDGED.kafka_name} --> [*]: the start moves over it",
+        f"    {RecordState.ARCHIVED.kafka_name} --> [*]: the start moves over it",
+        "```",
+        "",
+        f"| event | type | {' | '.join(state.kafka_name for state in RecordState)} |",
+        f"|---|---|{'---|' * len(RecordState)}",
+        *[_row(event) for event in RecordEvent],
+        "",
+        "A dash cannot happen. Where two states stand, the second is for a record that was delivered as often as",
+        "`share.delivery.count.limit` allows (SGP-6). The types are those of acknowledgements (SGK).",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _arrows(before: RecordState, event: RecordEvent, after: RecordState, at_limit: RecordState) -> list[str]:
+    arrows = [f"    {before.kafka_name} --> {after.kafka_name}: {event.value}"]
+    if at_limit is not after:
+        arrows.append(f"    {before.kafka_name} --> {at_limit.kafka_name}: {event.value}; at the limit")
+    return arrows
+
+
+def _row(event: RecordEvent) -> str:
+    types = [f"{kind.value} {kind.name.lower()}" for kind, of in EVENT_OF.items() if of is event]
+    cells = [_cell(TRANSITIONS.get((state, event))) for state in RecordState]
+    return f"| {event.value} | {', '.join(types)} | {' | '.join(cells)} |"
+
+
+def _cell(after: tuple[RecordState, RecordState] | None) -> str:
+    return "-" if after is None else " or ".join(dict.fromkeys(state.kafka_name for state in after))

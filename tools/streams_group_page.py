@@ -1,0 +1,48 @@
+"""The page docs/streams-group-states.md: the states of streams groups and of their members, drawn from the tables."""
+
+from fakebroker.core.groups.streams.reconciliation import LOOKS
+from fakebroker.core.groups.streams.states import ABSENT, NEXT_STATE, MemberState
+from fakebroker.core.groups.streams.table import GROUP_STATES
+from tools.docstrings import first_line, name_of
+
+
+def streams_group_states_page(note: str) -> str:
+    """What the state of a group follows from, and the way of a member to its target assignment."""
+    first = MemberState.STABLE.text
+    lines = [
+        "# States of streams groups",
+        note,
+        "",
+        "Groups of Kafka Streams whose tasks the broker assigns (KIP-1071). Drawn from three tables of the folder",
+        "`fakebroker/core/groups/streams`: `GROUP_STATES` in `table.py`, `NEXT_STATE` in `states.py` and `LOOKS` in",
+        "`reconciliation.py`.",
+        "",
+        "## The group",
+        "",
+        "A group keeps no state: it follows from members, topology and epochs. What holds first counts.",
+        "",
+        "| state | function | it holds when |",
+        "|---|---|---|",
+        *[f"| {state} | {name_of(holds)} | {first_line(holds)} |" for state, holds in GROUP_STATES.items()],
+        "",
+        "## A member",
+        "",
+        "At each heartbeat one look at the target assignment is taken, which comes to one of three results:",
+        "",
+        "```mermaid",
+        "stateDiagram-v2",
+        f"    [*] --> {ABSENT}",
+        f"    {ABSENT} --> {first}: it joins, and has nothing yet",
+        *[
+            f"    {before.text} --> {after.text}: {step.value}"
+            for before in MemberState
+            for step, after in NEXT_STATE.items()
+        ],
+        f"    {first} --> [*]: it leaves or a timer removes it, in any state",
+        "```",
+        "",
+        "| state | how it looks | what that is |",
+        "|---|---|---|",
+        *[f"| {state.text} | {name_of(look)} | {first_line(look)} |" for state, look in LOOKS.items()],
+    ]
+    return "\n".join(lines) + "\n"
