@@ -216,6 +216,7 @@ def shown(name: str) -> str:
     return repr(name) if len(name) <= MOST_NAME_CHARS else f"{name[:MOST_NAME_CHARS]!r}..."
 
 
+ABOUT_AS_LIKE = 0.25  # of the measure of difflib, by which 1.0 is the same text
 MOST_LISTED, FIRST_LISTED = 12, 5  # names in a message: all of so many, else the first
 WHERE_APIS, WHERE_ERRORS = "docs/releases.md lists them", "fakebroker.ErrorCode has them"
 
@@ -223,14 +224,16 @@ WHERE_APIS, WHERE_ERRORS = "docs/releases.md lists them", "fakebroker.ErrorCode 
 def nearest(name: object, names: Iterable[str], where: str = "") -> str:
     """The ending of a message about a wrong name: the up to three that are spelt most like it, else what there is.
 
-    Of many names the first are listed, and `where` says where all are: "docs/releases.md lists them".
+    Of those only the ones that are about as much like it as the best one. Of many names the first are listed, and `where` says where all are: "docs/releases.md lists them".
     """
-    from difflib import get_close_matches
+    from difflib import SequenceMatcher, get_close_matches
 
     names = list(names)
     by_folded = {one.casefold(): one for one in names}
     close = get_close_matches(str(name).casefold(), by_folded, n=3, cutoff=0.5)
     if close:
+        ratios = [SequenceMatcher(None, str(name).casefold(), each).ratio() for each in close]
+        close = [each for each, ratio in zip(close, ratios, strict=True) if ratio >= ratios[0] - ABOUT_AS_LIKE]
         return f"did you mean {' or '.join(by_folded[one] for one in close)}?"
     if not names:
         return "there are none"

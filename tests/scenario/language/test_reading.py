@@ -103,7 +103,7 @@ def test_little_is_needed() -> None:
         ("about: x\nparameters: {a: 1s, b: '${a}'}\ntimeline: []",
          ["f.yaml:2: b: nothing is filled in here: a parameter is no part of another"]),
         ("about: x\nactors: {a: {versions: {JoinGrop: 2}}}\ntimeline: []",
-         ["f.yaml:2: a: versions: there is no API 'JoinGrop'; did you mean JoinGroup or SyncGroup or ListGroups?"]),
+         ["f.yaml:2: a: versions: there is no API 'JoinGrop'; did you mean JoinGroup?"]),
         ("about: x\ntopics: {o: {partition: 2}}\ntimeline: []",
          ["f.yaml:2: o: there is no field 'partition'; did you mean partitions?"]),
         ("about: x\nparameters: 3\ntimeline: []",
