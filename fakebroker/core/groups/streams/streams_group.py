@@ -11,7 +11,7 @@ from fakebroker.core.groups.classic.messages import AnswerJoin, JoinRequest
 from fakebroker.core.groups.modern.classic_instead import join_classic_instead
 from fakebroker.core.groups.modern.config import group_config_int
 from fakebroker.core.groups.modern.heartbeats import GroupsHost
-from fakebroker.core.groups.modern.rebalance_timers import RebalanceTimers
+from fakebroker.core.groups.modern.member_timers import MemberTimers
 from fakebroker.core.groups.streams import offset_rules
 from fakebroker.core.groups.streams.internal_topics import ConfiguredTopology
 from fakebroker.core.groups.streams.member import StreamsMember
@@ -39,7 +39,7 @@ class StreamsGroup(StoredGroup):
         self.described: ConfiguredTopology | None = None
         self.endpoint_epoch = 0
         self.shutdown_member_id: str | None = None
-        self.rebalance_timers = RebalanceTimers(self.mono, self)
+        self.rebalance_timers = MemberTimers(self.mono, self)
         self.initial_delay = Deadline(self._on_initial_delay, self)
 
     def existing_count(self, topic: str) -> int | None:
