@@ -47,8 +47,9 @@ class StreamsGroup(StoredGroup):
         found = self.host.topics.get(topic)
         return None if found is None else len(found.partitions)
 
-    def _removed(self, member_id: str) -> None:
-        self.end_session(member_id)
+    def end_session(self, member_id: str) -> None:
+        """The member is gone: its timers go with it, and with the last one the request to shut down."""
+        super().end_session(member_id)
         self.rebalance_timers.end(member_id)
         if not self.members:
             self.shutdown_member_id = None
