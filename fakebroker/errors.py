@@ -224,7 +224,8 @@ WHERE_APIS, WHERE_ERRORS = "docs/releases.md lists them", "fakebroker.ErrorCode 
 def nearest(name: object, names: Iterable[str], where: str = "") -> str:
     """The ending of a message about a wrong name: the up to three that are spelt most like it, else what there is.
 
-    Of those only the ones that are about as much like it as the best one. Of many names the first are listed, and `where` says where all are: "docs/releases.md lists them".
+    Of those only the ones that are about as much like it as the best one. Of many names the first are listed, and
+    `where` says where all are: "docs/releases.md lists them".
     """
     from difflib import SequenceMatcher, get_close_matches
 

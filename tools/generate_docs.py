@@ -39,6 +39,7 @@ from tools.rules_pages import chapters, filled_page, index_page
 from tools.scenario_differences import fidelity_page
 from tools.scenario_language_page import scenario_language_page
 from tools.scenario_pages import README, scenarios_page
+from tools.share_group_page import share_group_states_page
 from tools.share_partition_page import share_partition_states_page
 from tools.streams_group_page import streams_group_states_page
 from tools.tables_page import tables_page
@@ -189,6 +190,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "releases.md": releases_page,
     "groups.md": partial(groups_page, _NOTE),
     "consumer-group-states.md": partial(consumer_group_states_page, _NOTE),
+    "share-group-states.md": partial(share_group_states_page, _NOTE),
     "share-partition-states.md": partial(share_partition_states_page, _NOTE),
     "streams-group-states.md": partial(streams_group_states_page, _NOTE),
     "transaction-states.md": partial(transaction_states_page, _NOTE),

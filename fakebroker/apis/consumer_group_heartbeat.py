@@ -34,9 +34,12 @@ def handle(call: Call, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupH
         _check_is_served(call)
         _check_fields(call.version, request)
         _check_assignor(call, request.server_assignor)
-        shard = call.shard(request.group_id)
     except KafkaError as error:
         return _response(HeartbeatAnswer(error.code, error.message))
+    try:
+        shard = call.shard(request.group_id)
+    except KafkaError as error:
+        return _response(HeartbeatAnswer(error.code))
     answer = heartbeat(shard, _to_core(call, request), call.now)
     response = _response(answer)
     if shard.is_replicated or answer.code:

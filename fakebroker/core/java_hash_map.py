@@ -96,10 +96,13 @@ class JavaHashSet(JavaHashMap[K, None]):
     __slots__ = ()
 
     @classmethod
-    def copy_of(cls, keys: Iterable[K]) -> "JavaHashSet[K]":
-        """What `new HashSet(collection)` makes of keys in this order: room for all of them from the start."""
+    def copy_of(cls, keys: Iterable[K], size: int | None = None) -> "JavaHashSet[K]":
+        """What `new HashSet(collection)` makes of keys in this order: room for all of them from the start.
+
+        `size` is what the collection says of its size, if that is not the number of keys.
+        """
         keys = list(keys)
-        copy = cls(expected=max(capacity_for(len(keys)), _USUAL_BUCKETS))
+        copy = cls(expected=max(capacity_for(len(keys) if size is None else size), _USUAL_BUCKETS))
         for key in keys:
             copy[key] = None
         return copy

@@ -7,6 +7,7 @@ import pytest
 
 from fakebroker.apis.call import Call
 from fakebroker.wire.messages.leave_group import MemberIdentity
+from fakebroker.wire.messages.offset_commit import OffsetCommitRequestTopic
 from fakebroker.wire.messages.streams_group_heartbeat import Endpoint, KeyValue, Subtopology, TopicInfo, Topology
 from tests.apis.test_streams_group_heartbeat import beat, joining, lab_of, reads
 from tests.support.group_apis import GroupApis, join
@@ -124,3 +125,27 @@ def test_members_of_the_classic_protocol(make_call: MakeCall) -> None:
     left = lab.ask("LeaveGroup", 3, group_id="g", members=[MemberIdentity(member_id="m")])
     assert [member.error_code for member in left.members] == [25]
     assert lab.ask("DescribeGroups", 6, groups=["g"]).groups[0].error_code == 69
+
+
+@pytest.mark.rules("STL-1", "STH-10")
+def test_a_classic_member_of_an_empty_group(make_call: MakeCall) -> None:
+    """The group becomes a classic one with its offsets, and a streams group again when that is Empty."""
+    lab = lab_of(make_call)
+    beat(lab, **joining())
+    beat(lab, group_id="g", member_id="m", member_epoch=-1)
+    row = (0, 7, -1, -1, "")
+    lab.ask("OffsetCommit", 9, group_id="g", topics=[OffsetCommitRequestTopic(name="t", partitions=[row])])
+    stranger = lab.ask("JoinGroup", 3, **join("g", "stranger"))
+    still = describe(lab, "g")[0].group_state
+    sent = lab.send("JoinGroup", 3, **join("g"))
+    lab.wait(3_000)
+    while_joined = beat(lab, **joining())
+    lab.ask("LeaveGroup", 2, group_id="g", member_id=sent.answer.member_id)
+    again = beat(lab, **joining())
+    group = lab.coordinator.shard("g", lab.now).group("g")
+
+    assert (stranger.error_code, still) == (25, "Empty")
+    assert (sent.answer.error_code, sent.answer.generation_id) == (0, 1)
+    assert (while_joined.error_code, again.error_code, again.member_epoch) == (69, 0, 2)
+    assert group is not None
+    assert [topic for topic, _ in group.offsets.partitions()] == ["t"]

@@ -50,14 +50,15 @@ class Copier(Protocol):
 class ConfluentCopier:
     """confluent-kafka, on librdkafka."""
 
+    options = {name.replace("_", "."): value for name, value in QUICK.items()}  # of its consumer
+
     def __init__(self, copy: Copy) -> None:
         self.copy, self.kafka = copy, importlib.import_module("confluent_kafka")
         bootstrap = {"bootstrap.servers": copy.bootstrap, "log_level": 0}
         self.producer = self.kafka.Producer({**bootstrap, "transactional.id": copy.transactional_id})
         self.producer.init_transactions(TIMEOUT_S)
-        quick = {name.replace("_", "."): value for name, value in QUICK.items()}
         own = {"group.id": copy.group, "auto.offset.reset": "earliest", "enable.auto.commit": False}
-        self.consumer = self.kafka.Consumer({**bootstrap, **own, **quick, "isolation.level": "read_committed"})
+        self.consumer = self.kafka.Consumer({**bootstrap, **own, **self.options, "isolation.level": "read_committed"})
         self.consumer.subscribe([copy.source])
 
     def begin(self) -> int:
@@ -89,6 +90,12 @@ class ConfluentCopier:
     def close(self) -> None:
         with suppress(self.kafka.KafkaException):  # of a producer that was fenced
             self.producer.flush(TIMEOUT_S)
+
+
+class ConfluentServerSideCopier(ConfluentCopier):
+    """The same in a group whose partitions the broker assigns."""
+
+    options = {"group.protocol": "consumer"}
 
 
 class KafkaPythonCopier:
@@ -200,4 +207,9 @@ class AiokafkaCopier:
         self._runner.close()
 
 
-COPIERS = {"confluent": ConfluentCopier, "kafka-python": KafkaPythonCopier, "aiokafka": AiokafkaCopier}
+COPIERS = {
+    "confluent": ConfluentCopier,
+    "confluent-server-side": ConfluentServerSideCopier,
+    "kafka-python": KafkaPythonCopier,
+    "aiokafka": AiokafkaCopier,
+}

@@ -21,7 +21,7 @@ __all__ = ["start_kafka"]
 
 pytestmark = [pytest.mark.clients, pytest.mark.java, pytest.mark.timeout(300)]
 
-CHAPTERS = ["copy", "zombie", "abort", "reader", "offsets", "admin", "many"]
+CHAPTERS = ["copy", "copy-server-side", "zombie", "abort", "reader", "offsets", "admin", "many"]
 WORDS = ["to", "be", "or", "not", "that", "is", "the", "question"]
 CONNECT = "org.apache.kafka.connect.cli.ConnectDistributed"
 

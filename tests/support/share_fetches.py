@@ -98,6 +98,7 @@ class ShareMember:
         self.lab = lab
         self.member_id = member_id
         self.group = group
+        self.node = node
         listener = next(each for each in lab.sim.engine.listeners if each.node_id == node)
         self.client: Client = lab.sim.client(listener)
         self.epoch = 0

@@ -131,11 +131,12 @@ class _Acquiring:
 
     def _first(self) -> int:
         """Where to begin: at the batch that was read first, or at the acquired one that it lies in."""
-        base = self.read[0].base_offset
-        floor = self.window.floor(base)
-        if floor is None:
-            return max(base, self.window.start_offset)
-        return floor.first_offset if floor.last_offset >= base else base
+        first, window = self.read[0].base_offset, self.window
+        floor = window.floor(first)
+        if floor is None and first < window.start_offset:
+            first = window.start_offset
+            floor = window.floor(first)
+        return first if floor is None or floor.last_offset < first else floor.first_offset
 
     # -- records that were acquired before ------------------------------------------------------------------------
 

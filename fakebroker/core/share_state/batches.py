@@ -1,7 +1,7 @@
 """Putting what a leader writes together with what is stored: of two states of a record the later counts.
 
-Kafka: `PersisterStateBatchCombiner`. It leaves two batches that touch and are alike as they are where they came to touch
-late in its work; here they are always one.
+Kafka: `PersisterStateBatchCombiner`. It sometimes leaves two batches that touch and are alike as two; here they are
+always one, which says the same of every record.
 """
 
 from collections.abc import Iterable

@@ -20,11 +20,12 @@ public class Transactions {
     public static void main(String[] args) throws Exception {
         bootstrap = args[0];
         List<String> chapters = args.length > 1 ? List.of(args).subList(1, args.length)
-            : List.of("copy", "zombie", "abort", "reader", "offsets", "admin", "many");
+            : List.of("copy", "copy-server-side", "zombie", "abort", "reader", "offsets", "admin", "many");
         for (String chapter : chapters) {
             long began = System.currentTimeMillis();
             switch (chapter) {
-                case "copy" -> copy();
+                case "copy" -> copy("classic");
+                case "copy-server-side" -> copy("consumer");
                 case "zombie" -> zombie();
                 case "abort" -> abort();
                 case "reader" -> reader();
@@ -68,9 +69,14 @@ public class Transactions {
     }
 
     static KafkaConsumer<String, String> consumer(String group, String isolation, int maxRecords) {
-        Map<String, Object> config = Map.of("bootstrap.servers", bootstrap, "group.id", group, "auto.offset.reset", "earliest",
-            "enable.auto.commit", false, "heartbeat.interval.ms", 200, "session.timeout.ms", 10_000,
-            "isolation.level", isolation, "max.poll.records", maxRecords, "default.api.timeout.ms", 20_000);
+        return consumer(group, isolation, maxRecords, "classic");
+    }
+
+    static KafkaConsumer<String, String> consumer(String group, String isolation, int maxRecords, String protocol) {
+        Map<String, Object> config = new HashMap<>(Map.of("bootstrap.servers", bootstrap, "group.id", group, "auto.offset.reset", "earliest",
+            "enable.auto.commit", false, "group.protocol", protocol,
+            "isolation.level", isolation, "max.poll.records", maxRecords, "default.api.timeout.ms", 20_000));
+        if (protocol.equals("classic")) config.putAll(Map.of("heartbeat.interval.ms", 200, "session.timeout.ms", 10_000));
         return new KafkaConsumer<>(config, new StringDeserializer(), new StringDeserializer());
     }
 
@@ -113,26 +119,27 @@ public class Transactions {
 
     /** Copies in transactions of some records each, until it dies in the middle of one, or is told to stop. */
     static class Copier extends Thread {
-        final String source, target, id;
+        final String source, target, id, protocol;
         final int diesAfter;
-        volatile boolean stop, isDead;
+        volatile boolean stop, hasBegun, isDead;
         volatile Throwable failure;
         KafkaProducer<String, String> producer;
 
-        Copier(String source, String target, String id, int diesAfter) {
-            this.source = source; this.target = target; this.id = id; this.diesAfter = diesAfter;
+        Copier(String source, String target, String id, String protocol, int diesAfter) {
+            this.source = source; this.target = target; this.id = id; this.protocol = protocol; this.diesAfter = diesAfter;
             start();
         }
 
         @Override public void run() {
             producer = producer(id);
-            try (var consumer = consumer("copiers-" + source, "read_committed", 50)) {
+            try (var consumer = consumer("copiers-" + source, "read_committed", 50, protocol)) {
                 producer.initTransactions();
                 consumer.subscribe(List.of(source));
                 for (int transactions = 0; !stop; ) {
                     var records = consumer.poll(Duration.ofMillis(100));
                     if (records.isEmpty()) continue;
                     producer.beginTransaction();
+                    hasBegun = true;
                     try {
                         Map<TopicPartition, OffsetAndMetadata> behind = new HashMap<>();
                         for (var r : records) {
@@ -174,12 +181,15 @@ public class Transactions {
     }
 
     /** Two copiers share the work; one dies inside a transaction and comes back under its id, which fences the dead one. */
-    static void copy() throws Exception {
-        String source = topic("copy-in", PARTITIONS), target = topic("copy-out", PARTITIONS);
+    static void copy(String protocol) throws Exception {
+        String source = topic("copy-in-" + protocol, PARTITIONS), target = topic("copy-out-" + protocol, PARTITIONS);
+        String first = "copier-1-" + protocol;
         fill(source, 0, 2_000);
-        Copier one = new Copier(source, target, "copier-1", 4), two = new Copier(source, target, "copier-2", 0);
+        Copier one = new Copier(source, target, first, protocol, 4);
+        until("the first begins", () -> one.hasBegun ? true : null); // the second could be done with everything before it
+        Copier two = new Copier(source, target, "copier-2-" + protocol, protocol, 0);
         until("the first dies", () -> one.isDead ? true : null);
-        Copier again = new Copier(source, target, "copier-1", 0);
+        Copier again = new Copier(source, target, first, protocol, 0);
         fill(source, 2_000, 1_000);
         until("3,000 records", () -> values(target, "read_committed").size() >= 3_000 ? true : null);
         again.finish(); two.finish();

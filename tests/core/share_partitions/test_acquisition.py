@@ -258,6 +258,17 @@ def test_the_window_begins_inside_of_a_batch() -> None:
     assert reader.fetch() == [(2, 9, 1)]
 
 
+@pytest.mark.rules("SGP-2", "SGP-3")
+def test_the_start_lies_inside_of_a_range() -> None:
+    """A range that was loaded, and of which the beginning is finished, goes on with its counts."""
+    window = RecordWindow.stored(1, [StateBatch(1, 4, 0, 2)])
+    reader = Reader(5, window=window)
+    assert reader.fetch() == [(1, 4, 3)]
+    reader.say(RecordEvent.ACCEPTED, 1, 2)
+    reader.release(3, 4)
+    assert reader.fetch() == [(3, 4, 4)]
+
+
 def test_nothing_is_wanted() -> None:
     """A budget that is used up acquires nothing, nor does a read of nothing."""
     reader = Reader(5)

@@ -56,7 +56,6 @@ class GroupStep:
         self.records: list[GroupRecord | GroupEntry] = list(first)
         self.group_epoch = group.group_epoch
         self.members: dict[str, ConsumerMember | None] = {}
-        self._metadata_hash = group.metadata_hash
         self._seen_changes = group.seen_changes
         self._subscriptions = group.subscriptions
         self._patterns = group.patterns
@@ -146,15 +145,27 @@ class GroupStep:
     # -- epochs --------------------------------------------------------------------------------------------------------
 
     def bump_if_needed(self, *, is_needed: bool) -> None:
-        """Bump the group epoch if it `is_needed`, or if the topics that members read are not what they were (CGE-4)."""
+        """Bump the group epoch if it `is_needed`, or if the topics that members read are not what they were (CGE-4).
+
+        That is for requests of members; other steps leave looking at the topics to them.
+        """
         if not is_needed and not metadata_may_have_changed(self.group):
             return
         self._seen_changes = self.group.host.topics.changes
-        metadata_hash = metadata_hash_of(self._subscriptions.topics(self._patterns), self.group.host.topics)
-        if is_needed or metadata_hash != self._metadata_hash:
-            self.group_epoch += 1
-            self._metadata_hash = metadata_hash
-            self.records.append(records.epoch_record(self.group.group_id, self.group_epoch, metadata_hash))
+        metadata_hash = self._present_hash()
+        if is_needed or metadata_hash != self.group.metadata_hash:
+            self._bump(metadata_hash)
+
+    def bump(self) -> None:
+        """Bump the group epoch, because members were removed."""
+        self._bump(self._present_hash())
+
+    def _present_hash(self) -> int:
+        return metadata_hash_of(self._subscriptions.topics(self._patterns), self.group.host.topics)
+
+    def _bump(self, metadata_hash: int) -> None:
+        self.group_epoch += 1
+        self.records.append(records.epoch_record(self.group.group_id, self.group_epoch, metadata_hash))
 
     def update_target(self, joined: str, *, is_due: bool = False) -> None:
         """Compute the target assignment if one is due (CGE-10), for the group as it will be.
@@ -184,7 +195,12 @@ class GroupStep:
         topics = TopicIds(self._patterns, self.group.host.topics)
         spec = AssignorGroup(
             {
-                member_id: AssignorMember(topics.of(member.metadata), self._target_of(member_id), member.instance_id)
+                member_id: AssignorMember(
+                    topics.of(member.metadata),
+                    self._target_of(member_id),
+                    member.instance_id,
+                    topics.missing_of(member.metadata),
+                )
                 for member_id, member in members.items()
             },
             topics.partition_counts(),

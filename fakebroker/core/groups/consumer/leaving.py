@@ -46,5 +46,5 @@ def remove_members(group: ConsumerGroup, member_ids: Sequence[str], now: Instant
         return
     step = GroupStep(group, now)
     step.remove(member_ids)
-    step.bump_if_needed(is_needed=True)
+    step.bump()
     step.write(reason)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.groups.modern.heartbeats import write_step
 from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
+from fakebroker.core.java_hash_map import JavaHashMap, JavaHashSet
 from fakebroker.core.pace import Pace
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
@@ -87,7 +88,7 @@ class PatternResolver:
         topics = self._group.host.topics
         self._seen_creation = topics.last_creation
         names = sorted(topic.name for topic in topics)
-        steps = _matches(list(self._group.subscriptions.patterns), names)
+        steps = _matches(JavaHashSet.copy_of(self._group.subscriptions.patterns.in_order()).keys_in_order(), names)
         version = topics.changes
 
         def go_on(now: Instant) -> None:
@@ -126,7 +127,10 @@ class PatternResolver:
 
         group = self._group
         group_id = group.group_id
-        made = [records.pattern_record(group_id, pattern, new) for pattern, new in resolved.items()]
+        in_order: JavaHashMap[str, ResolvedPattern] = JavaHashMap(expected=len(resolved))
+        for pattern, new in resolved.items():
+            in_order[pattern] = new
+        made = [records.pattern_record(group_id, pattern, resolved[pattern]) for pattern in in_order.keys_in_order()]
         if is_bump_needed:
             topics = group.subscriptions.topics({**group.patterns, **resolved})
             metadata_hash = metadata_hash_of(topics, group.host.topics)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from fakebroker.core.groups.consumer.member import MemberMetadata
 from fakebroker.core.groups.consumer.patterns import ResolvedPattern
+from fakebroker.core.groups.modern.member_table import MemberTable
 
 
 class Subscriptions:
@@ -13,12 +14,13 @@ class Subscriptions:
 
     def __init__(self) -> None:
         self.names: dict[str, int] = {}
-        self.patterns: dict[str, int] = {}
+        self.patterns: MemberTable[int] = MemberTable()
 
     def copy(self) -> "Subscriptions":
         """Another one that says the same, for what would be after a step."""
         copy = Subscriptions()
-        copy.names, copy.patterns = dict(self.names), dict(self.patterns)
+        copy.names = dict(self.names)
+        copy.patterns.update(self.patterns)
         return copy
 
     def replace(self, before: MemberMetadata | None, after: MemberMetadata | None) -> bool:

@@ -30,6 +30,12 @@ class TopicIds:
             self._known[key] = found
         return found
 
+    def missing_of(self, metadata: MemberMetadata) -> int:
+        """How many topics that it subscribes to do not exist."""
+        resolved = self._patterns.get(metadata.pattern)
+        names = dict.fromkeys(metadata.topic_names if resolved is None else (*metadata.topic_names, *resolved.topics))
+        return len(names) - len(self.of(metadata))
+
     def partition_counts(self) -> Mapping[bytes, int]:
         """The number of partitions of each topic that was asked for."""
         counts: dict[bytes, int] = {}

@@ -18,12 +18,14 @@ NOTHING: Assignment = {}
 class AssignorMember(NamedTuple):
     """One member for an assignor: its previous target is what it keeps as much as possible of.
 
-    `topic_ids` are those of the existing topics it subscribes to, in the order of `topic_ids_of`.
+    `topic_ids` are those of the existing topics it subscribes to, in the order of `topic_ids_of`; so many others do not
+    exist (`missing_topics`), and count where Kafka makes room for all.
     """
 
     topic_ids: Sequence[bytes]
     previous: Assignment = NOTHING
     instance_id: str | None = None
+    missing_topics: int = 0
 
 
 class AssignorGroup(NamedTuple):

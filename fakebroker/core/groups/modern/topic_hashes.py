@@ -1,6 +1,7 @@
 """The hash of what members of a group read, from the topics as they are now (CGE-4)."""
 
 from collections.abc import Collection
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fakebroker.core.groups.modern.metadata_hash import group_hash, topic_hash
@@ -16,9 +17,15 @@ def metadata_hash_of(names: Collection[str], topics: "Topics") -> int:
 
 
 def _hash_of(topic: "Topic") -> int:
-    nodes = topic.cluster.nodes
-    racks = [
-        [rack for node_id in partition.replicas if node_id in nodes and (rack := nodes[node_id].rack) is not None]
-        for partition in topic.partitions
+    racks = {node.id: rack for node in topic.cluster.nodes.values() if (rack := node.rack) is not None}
+    if not racks:
+        return _hash_without_racks(topic.name, topic.id, len(topic.partitions))
+    of_partitions = [
+        [racks[node_id] for node_id in partition.replicas if node_id in racks] for partition in topic.partitions
     ]
-    return topic_hash(topic.name, topic.id, racks)
+    return topic_hash(topic.name, topic.id, of_partitions)
+
+
+@lru_cache(maxsize=1 << 12)  # each join of a member asks for those of all topics that the group reads
+def _hash_without_racks(name: str, topic_id: bytes, partitions: int) -> int:
+    return topic_hash(name, topic_id, [()] * partitions)

@@ -7,6 +7,8 @@ Kafka: `StreamsGroup`.
 from functools import partial
 
 from fakebroker.core.deadlines import Deadline
+from fakebroker.core.groups.classic.messages import AnswerJoin, JoinRequest
+from fakebroker.core.groups.modern.classic_instead import join_classic_instead
 from fakebroker.core.groups.modern.config import group_config_int
 from fakebroker.core.groups.modern.heartbeats import GroupsHost
 from fakebroker.core.groups.modern.rebalance_timers import RebalanceTimers
@@ -50,6 +52,13 @@ class StreamsGroup(StoredGroup):
         self.rebalance_timers.end(member_id)
         if not self.members:
             self.shutdown_member_id = None
+
+    def join(self, request: JoinRequest, answer: AnswerJoin, now: Instant) -> None:
+        """JoinGroup: takes no classic members, but makes an Empty group a classic one (STL-1)."""
+        if self.is_empty:
+            join_classic_instead(self, self.host, request, answer, now)
+        else:
+            super().join(request, answer, now)
 
     # -- offsets -------------------------------------------------------------------------------------------------------
 

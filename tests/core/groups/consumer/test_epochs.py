@@ -107,6 +107,20 @@ def test_a_static_member_that_goes_away_does_not_look_at_the_topics() -> None:
     assert lab.send("m2", 3).member_epoch == 4
 
 
+@pytest.mark.rules("CGE-4", "CGX-5")
+def test_a_leave_leaves_looking_at_the_topics_to_the_next_heartbeat() -> None:
+    """Topics that changed before a leave, and are not read any more when somebody looks, bump the epoch again."""
+    lab = OneConsumerGroup()
+    lab.join("m1", pattern="u")
+    lab.wait(0)
+    lab.join("m2")
+    lab.topics["u"].add_partitions([[1]])
+    lab.send("m2", -1)
+
+    assert lab.send("m1", 2, {"t": [0, 1, 2, 3]}, pattern="u|v").code == 0
+    assert lab.group.group_epoch == 6
+
+
 @pytest.mark.rules("CGE-6")
 def test_the_first_heartbeat_after_loading_looks_at_the_metadata() -> None:
     """What changed meanwhile is noticed."""

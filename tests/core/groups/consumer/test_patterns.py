@@ -141,7 +141,7 @@ def test_a_second_pattern_waits_for_its_turn() -> None:
     lab.wait(SHORTEST_PAUSE_MS + 1)
     lab.send("m1", 2)
     lab.wait(0)
-    assert lab.types() == [["16 a.", "16 b.", "3"]]
+    assert lab.types() == [["16 b.", "16 a.", "3"]]
     assert topics_of(lab) == {"a.": ("a1",), "b.": ("b1",)}
 
 
@@ -256,7 +256,7 @@ def test_a_long_resolution_is_many_steps() -> None:
     """Other work has its turn between them."""
     lab = lab_with(*(f"a{number}" for number in range(200)))
 
-    lab.join("m1", [], pattern="|".join(f"a{number}.{{0,20}}" for number in range(100)))
+    lab.join("m1", [], pattern="|".join(f".*{number}.*" for number in range(200)))
 
     assert lab.wait(0) > 5
     (topics,) = topics_of(lab).values()

@@ -4,6 +4,7 @@ import pytest
 
 from fakebroker.core.groups.classic.messages import JoinRequest
 from fakebroker.core.groups.share.share_group import ShareGroup
+from fakebroker.core.groups.share.states import GROUP_TRANSITIONS
 from fakebroker.errors import ErrorCode
 from tests.support.share_groups import OneShareGroup
 from tests.support.time import DAY, SECOND
@@ -81,6 +82,22 @@ def test_what_it_is_for_others() -> None:
     assert (group.kind, group.protocol_type, group.epoch) == ("share", "share", 5)
     assert group.subscribed_topics == {"t", "u"}
     assert (group.is_subscribed("t"), group.is_subscribed("x"), group.is_empty) == (True, False, False)
+
+
+@pytest.mark.rules("SGH-15")
+def test_the_table_of_states() -> None:
+    """Joins, leaves and the deletion of a group take it through the transitions of the table, and no others."""
+    lab = OneShareGroup()
+    lab.join("m1")
+    lab.join("m2")
+    for member_id in ("m1", "m2"):
+        lab.send(member_id, -1)
+    lab.shard.delete_group("g", lab.now)
+
+    told = [each for each in lab.told() if isinstance(each[0], str)]
+
+    assert told == [("Empty", "Stable"), ("Stable", "Empty"), ("Empty", "Dead")]
+    assert sorted(told) == sorted((before, after) for (before, _), after in GROUP_TRANSITIONS.items())
 
 
 @pytest.mark.rules("SGH-15")

@@ -1,6 +1,6 @@
 """Which share partitions have a state: values that say what becomes of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 from hypothesis import given
@@ -14,6 +14,7 @@ from fakebroker.core.groups.share.state_partitions import (
     united,
     without,
 )
+from fakebroker.core.groups.share.states import PARTITION_TRANSITIONS, PartitionEvent, PartitionState
 from tests.support.cluster import make_cluster
 
 A, B, C = (bytes([number] * 16) for number in range(1, 4))
@@ -88,6 +89,42 @@ def test_deletion() -> None:
     assert began == StatePartitions({}, of(a=(0,)), {B: "b"})
     assert began.forgot([B]) == StatePartitions({}, of(a=(0,)))
     assert known.deletion_began(lambda _: True) == StatePartitions({}, {}, {B: "b", A: "a"})
+
+
+def state_of(known: StatePartitions) -> PartitionState:
+    """What is known of partition 0 of "a"."""
+    initializing, initialized = ((A, 0) in pairs(each) for each in (known.initializing, known.initialized))
+    if A in known.deleting:
+        return PartitionState.DELETING
+    if initializing:
+        return PartitionState.REINITIALIZING if initialized else PartitionState.INITIALIZING
+    return PartitionState.INITIALIZED if initialized else PartitionState.UNKNOWN
+
+
+IN_STATE = {
+    PartitionState.UNKNOWN: StatePartitions(),
+    PartitionState.INITIALIZING: StatePartitions(of(a=(0,))),
+    PartitionState.INITIALIZED: StatePartitions({}, of(a=(0,))),
+    PartitionState.REINITIALIZING: StatePartitions(of(a=(0,)), of(a=(0,))),
+    PartitionState.DELETING: StatePartitions({}, {}, {A: "a"}),
+}
+STEPS: dict[PartitionEvent, Callable[[StatePartitions], StatePartitions]] = {
+    PartitionEvent.ASKED_FOR: lambda known: known.began(of(a=(0,))),
+    PartitionEvent.MADE: lambda known: known.succeeded(of(a=(0,))),
+    PartitionEvent.FAILED: lambda known: known.failed(of(a=(0,))),
+    PartitionEvent.DELETION_BEGAN: lambda known: known.deletion_began(lambda _: True),
+    PartitionEvent.FORGOTTEN: lambda known: known.forgot([A]),
+}
+
+
+@pytest.mark.rules("SGH-10", "SGO-4", "SGO-5")
+@pytest.mark.parametrize(("before", "event"), PARTITION_TRANSITIONS)
+def test_the_table(before: PartitionState, event: PartitionEvent) -> None:
+    """Each step of a share partition is what the table says."""
+    after = STEPS[event](IN_STATE[before])
+
+    assert state_of(IN_STATE[before]) is before
+    assert state_of(after) is PARTITION_TRANSITIONS[before, event]
 
 
 @given(

@@ -15,9 +15,10 @@ def assign(group: AssignorGroup) -> dict[str, Assignment]:
     ranges = {topic_id: _Ranges(group.partition_counts[topic_id], count) for topic_id, count in subscribers.items()}
     target: dict[str, Assignment] = {}
     for member_id in _sorted_members(group):
-        topic_ids = group.members[member_id].topic_ids
-        taken: JavaHashMap[bytes, range] = JavaHashMap(expected=capacity_for(len(topic_ids)))
-        for topic_id in topic_ids:
+        member = group.members[member_id]
+        count = len(member.topic_ids) + member.missing_topics
+        taken: JavaHashMap[bytes, range] = JavaHashMap(expected=capacity_for(count))
+        for topic_id in member.topic_ids:
             if partitions := ranges[topic_id].take():
                 taken[topic_id] = partitions
         target[member_id] = {topic_id: tuple(taken[topic_id]) for topic_id in taken.keys_in_order()}

@@ -31,10 +31,10 @@ def assign(group: AssignorGroup) -> dict[str, Assignment]:
 
 def _assign_homogeneous(group: AssignorGroup) -> dict[str, Assignment]:
     """Everybody keeps up to its quota, and those with less take what is left in walking order (CGA-10 to CGA-16)."""
-    topic_ids = next((member.topic_ids for member in group.members.values()), ())
-    if not topic_ids:
+    first = next(iter(group.members.values()), None)
+    if first is None or not first.topic_ids:
         return dict.fromkeys(group.members, NOTHING)
-    topics = JavaHashSet.copy_of(topic_ids)
+    topics = JavaHashSet.copy_of(first.topic_ids, len(first.topic_ids) + first.missing_topics)
     unassigned = list(_unassigned(group, topics))
     total = sum(group.partition_counts[topic_id] for topic_id in topics)
     quotas = _Quotas(total, len(group.members))
