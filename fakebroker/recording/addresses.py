@@ -6,13 +6,10 @@ people to read), and are passed on as they are.
 """
 
 from collections.abc import Awaitable, Callable
-from functools import cache
-from importlib import import_module
 from typing import Any
 
 from fakebroker.errors import ErrorCode, WireError
 from fakebroker.listeners import Address
-from fakebroker.schema import Message
 from fakebroker.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 from fakebroker.wire.registry import APIS
 
@@ -29,19 +26,10 @@ _FIRST = {
     SHARE_FETCH: 0,
     SHARE_ACKNOWLEDGE: 0,
 }
-_SHARE = {SHARE_FETCH: "ShareFetchResponse", SHARE_ACKNOWLEDGE: "ShareAcknowledgeResponse"}
 _BROKERS = frozenset({METADATA, DESCRIBE_CLUSTER})
 _MANY_COORDINATORS = 4
 
 Locally = Callable[[Address, int], Awaitable[Address]]
-
-
-@cache
-def _answer(api_key: int) -> type[Message]:
-    if api_key in _SHARE:
-        kind: type[Message] = getattr(import_module("fakebroker.recording.share_messages"), _SHARE[api_key])
-        return kind
-    return APIS[api_key].response
 
 
 def text_of(address: Address) -> str:
@@ -60,10 +48,10 @@ async def rewritten(api_key: int, version: int, frame: bytes, locally: Locally) 
     `locally` takes the address of a broker and its node id. Raises WireError for an answer that does not decode, or of
     a version that is not known here.
     """
-    start = 5 if api_key in _SHARE or APIS[api_key].is_flexible(version) else 4
+    start = 5 if APIS[api_key].is_flexible(version) else 4
     if start == 5 and frame[4:5] != b"\0":  # tags of a header; there are none in Kafka
         raise WireError("a response header with tags")
-    answer, end = _answer(api_key).decode(frame, version, start)
+    answer, end = APIS[api_key].response.decode(frame, version, start)
     places = _places(api_key, version, answer)
     for place in places:
         node_id = place.broker_id if api_key == DESCRIBE_CLUSTER else place.node_id
@@ -97,7 +85,7 @@ def without_unknown_versions(answer: ApiVersionsResponse) -> bool:
     is_changed = False
     for entry in answer.api_keys:
         if entry.api_key in _FIRST:
-            newest = _answer(entry.api_key).versions.last
+            newest = APIS[entry.api_key].response.versions.last
             if entry.min_version > newest:
                 is_changed = True
                 continue

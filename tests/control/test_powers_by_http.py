@@ -78,6 +78,28 @@ def test_a_group() -> None:
     with_door(test)
 
 
+def test_a_group_with_epochs() -> None:
+    """Members with their ways to their targets, waits for reconciliation, explanations: the same as in Python."""
+
+    async def test(door: Client) -> None:
+        broker = door.broker
+        await door.do("PUT", "/topics/orders", {"partitions": 2})
+        await asyncio.to_thread(broker.client("a").join_consumer_group, "billing", ["orders"])
+        group = await door.do("POST", "/groups/billing/wait", {"reconciled": True, "epoch": 2, "timeout_s": 5})
+        assert (group["kind"], group["state"], group["is_reconciled"]) == ("consumer", "Stable", True)
+        (member,) = group["members"]
+        assert member["assignment"] == member["target"] == {"orders": [0, 1]}
+        assert (member["member_epoch"], member["state"], member["tasks"]) == (2, "Stable", None)
+        (way,) = await door.get("/groups/billing/member_transitions")
+        assert (way["before"], way["after"], way["reason"]) == ("Absent", "Stable", "member a-member-1 joined")
+        explained = await door.get("/groups/billing/explain")
+        assert explained["reconciliation"]["members"][0]["has"] == ["orders-0", "orders-1"]
+        await door.do("POST", "/groups/billing/evict", {"member": "a"})
+        assert (await door.get("/groups/billing"))["state"] == "Empty"
+
+    with_door(test)
+
+
 def test_a_wait_is_answered_when_it_happens() -> None:
     """Other requests are answered meanwhile."""
 

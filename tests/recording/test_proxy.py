@@ -14,13 +14,12 @@ from fakebroker.client.connection import ClientConnection
 from fakebroker.errors import ErrorCode
 from fakebroker.recording.proxy import PAYLOADS, SECRETS
 from fakebroker.recording.session import answer_of, frame_of, request_of
-from fakebroker.recording.share_messages import NodeEndpoint, ShareFetchResponse
 from fakebroker.records.batch import build_batch, plain_records
 from fakebroker.schema import Message
 from fakebroker.testclient.tcp_driver import TcpDriver
 from fakebroker.wire.frame import decode_response, encode_request
 from fakebroker.wire.framing import with_length
-from fakebroker.wire.messages import fetch, produce
+from fakebroker.wire.messages import fetch, produce, share_fetch
 from fakebroker.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from fakebroker.wire.messages.describe_cluster import DescribeClusterRequest
 from fakebroker.wire.messages.fetch import FetchRequest, FetchResponse
@@ -312,9 +311,10 @@ def test_new_leaders_in_answers_become_ports_of_the_proxy(
     assert line["rewritten"] is True
 
 
-def test_new_leaders_of_share_fetches_are_rewritten_though_the_rest_is_not_understood(tmp_path: Path) -> None:
-    """ShareFetch is no API of fakebroker's, yet its answers may lead clients away."""
-    answer = ShareFetchResponse(responses=[], node_endpoints=[NodeEndpoint(node_id=8, host="far.example", port=9999)])
+def test_new_leaders_of_share_fetches_are_rewritten(tmp_path: Path) -> None:
+    """The answers to ShareFetch may lead clients to new leaders."""
+    moved = share_fetch.NodeEndpoint(node_id=8, host="far.example", port=9999)
+    answer = share_fetch.ShareFetchResponse(responses=[], node_endpoints=[moved])
     request = struct.pack(">hhih", 78, 1, 5, 1) + b"c\0"
     with (
         played(answering({78: answer})) as upstream,
@@ -323,7 +323,7 @@ def test_new_leaders_of_share_fetches_are_rewritten_though_the_rest_is_not_under
     ):
         frame = asked(sock, request)
 
-    (endpoint,) = ShareFetchResponse.decode(frame, 1, 5)[0].node_endpoints
+    (endpoint,) = share_fetch.ShareFetchResponse.decode(frame, 1, 5)[0].node_endpoints
     assert (endpoint.node_id, endpoint.host) == (8, "127.0.0.1")
     assert endpoint.port != 9999
     assert run.lines("answer")[0]["api"] == "ShareFetch"
