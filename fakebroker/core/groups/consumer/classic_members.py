@@ -115,13 +115,17 @@ class _Join:
         self._step.reconcile(self._member_id, owned, subscription_changed=self._is_subscribed_anew)
 
     def _member_before(self) -> ConsumerMember:
-        """The member as it was. A static one without a member id takes the place of the holder of its instance id."""
+        """The member as it was. A static one without a member id takes the place of the holder of its instance id.
+
+        The holder is kept, also if it is the member itself.
+        """
         group, request, member_id = self._group, self._request, self._member_id
         if request.instance_id is None:
             return group.members.get(member_id) or ConsumerMember(member_id)
         holder = group.static_member(request.instance_id)
         if request.member_id:
-            return check_holder(holder, member_id, request.instance_id)
+            self._holder = check_holder(holder, member_id, request.instance_id)
+            return self._holder
         if holder is None:
             return ConsumerMember(member_id)
         self._holder = holder

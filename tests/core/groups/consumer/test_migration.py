@@ -248,6 +248,25 @@ def test_a_classic_static_member_takes_the_place_of_the_last_one() -> None:
 
 
 @pytest.mark.rules("CGM-11")
+@pytest.mark.parametrize("is_away", [False, True])
+def test_the_last_one_may_take_its_own_place(is_away: bool) -> None:
+    """A static member that comes back with JoinGroup under its own member id makes the group classic, too."""
+    lab = OneConsumerGroup()
+    lab.join("s1", instance="i1")
+    if is_away:
+        lab.send("s1", -2, instance="i1")
+    client = ClassicClient(lab, "k", instance_id="i1")
+    client.member_id = "s1"
+
+    client.send_join()
+
+    assert client.joined == JoinAnswer(ErrorCode.NONE, "s1", 2, "consumer", "range")
+    classic = lab.shard.group("g")
+    assert isinstance(classic, ClassicGroup)
+    assert (classic.state, list(classic.members)) == (State.STABLE, ["s1"])
+
+
+@pytest.mark.rules("CGM-11")
 def test_with_another_subscription_it_rebalances() -> None:
     """The answer has epoch 0, which the group does not know: the member has to join again."""
     lab = OneConsumerGroup()
