@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.apis.call import Call, Steps
 from fakebroker.core.groups.consumer.consumer_group import ConsumerGroup
+from fakebroker.core.java_hash_map import JavaHashSet
 from fakebroker.core.pace import Pace
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.wire.messages.consumer_group_describe import (
@@ -87,7 +88,7 @@ def _member(group: ConsumerGroup, member: "ConsumerMember") -> Member:
         member_epoch=member.epoch,
         client_id=metadata.client_id,
         client_host=metadata.client_host,
-        subscribed_topic_names=list(metadata.topic_names),
+        subscribed_topic_names=JavaHashSet.copy_of(metadata.topic_names).keys_in_order(),
         subscribed_topic_regex=metadata.pattern,
         assignment=_assignment(topics, held),
         target_assignment=_assignment(topics, group.target_of(member.member_id)),

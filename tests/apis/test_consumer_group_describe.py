@@ -138,3 +138,14 @@ def test_allowed_operations(make_call: MakeCall, is_asked: bool, operations: int
     found, none = lab.described("g", "none", include_authorized_operations=is_asked)
 
     assert (found.authorized_operations, none.authorized_operations) == (operations, -(2**31))
+
+
+@pytest.mark.rules("CGD-4")
+def test_topic_names_are_in_the_order_of_a_java_set(make_call: MakeCall) -> None:
+    """As a Kafka lists them."""
+    lab = Groups(make_call)
+    lab.beat("m", 0, subscribed_topic_names=["orders", "payments", "returns", "shipments"])
+
+    (group,) = lab.described("g")
+
+    assert group.members[0].subscribed_topic_names == ["payments", "orders", "returns", "shipments"]
