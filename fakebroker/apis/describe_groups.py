@@ -47,18 +47,23 @@ def describe(call: Call, group_id: str) -> DescribedGroup:
         group = call.shard(group_id).group(group_id)
     except KafkaError as error:
         return DescribedGroup(group_id=group_id, error_code=error.code)
-    return _described(call, group) if isinstance(group, ClassicGroup) else _not_found(call, group_id)
+    if isinstance(group, ClassicGroup):
+        return _described(call, group)
+    return _not_shown(call, group_id, "not found" if group is None else "is not a classic group")
 
 
-def _not_found(call: Call, group_id: str) -> DescribedGroup:
-    """A group that does not exist: "Dead" without an error, since v6 with GROUP_ID_NOT_FOUND (DS-1)."""
+def _not_shown(call: Call, group_id: str, why: str) -> DescribedGroup:
+    """A group that does not exist, or is of another kind: "Dead" without an error, since v6 with GROUP_ID_NOT_FOUND.
+
+    `why` is what the text then says of it (DS-1, CGL-3).
+    """
     if call.version < _FIRST_NOT_FOUND:
         return DescribedGroup(group_id=group_id, group_state=State.DEAD)
     return DescribedGroup(
         group_id=group_id,
         group_state=State.DEAD,
         error_code=ErrorCode.GROUP_ID_NOT_FOUND,
-        error_message=f"Group {group_id} not found.",
+        error_message=f"Group {group_id} {why}.",
     )
 
 

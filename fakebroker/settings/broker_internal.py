@@ -25,6 +25,16 @@ ROWS = (
         internal=True,
     ),
     Setting(
+        "group.consumer.regex.refresh.interval.ms",
+        INT,
+        600_000,
+        Range(10_000),
+        READ_ONLY,
+        "how old what patterns of consumer groups match may become before they are resolved again (CGX-4)",
+        has_effect=True,
+        internal=True,
+    ),
+    Setting(
         "fakebroker.transaction.markers.delay.ms",
         LONG,
         0,

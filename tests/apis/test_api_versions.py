@@ -46,20 +46,33 @@ def test_every_version_lists_the_same(make_call: Callable[..., Call], version: i
 
 def features(make_call: Callable[..., Call], as_release: str, version: int) -> ApiVersionsResponse:
     call = make_call(Cluster(Settings(), release(as_release)), version)
+    call.listener.versions = release(as_release).versions
     response = api_versions.handle(call, ApiVersionsRequest(client_software_name="a", client_software_version="1"))
     return ApiVersionsResponse.decode(response.encode(version), version)[0]
 
 
-@pytest.mark.rules("AV-9", "TX-10")
-def test_the_transaction_protocol_is_a_feature(make_call: Callable[..., Call]) -> None:
-    """transaction.version is finalized at 2 from v3 on, and since v4, which knows minimum 0, shown as supported."""
-    for version, supported in ((3, []), (4, [("transaction.version", 0, 2)])):
-        response = features(make_call, "4.3", version)
-        assert [(each.name, each.min_version, each.max_version) for each in response.supported_features] == supported
-        (finalized,) = response.finalized_features
-        assert finalized.name == "transaction.version"
-        assert (finalized.min_version_level, finalized.max_version_level) == (2, 2)
-        assert response.finalized_features_epoch >= 0
+GROUPS = {"group.version": 1, "share.version": 1, "streams.version": 1}
+
+
+@pytest.mark.rules("AV-9", "TX-10", "CGH-1")
+@pytest.mark.parametrize(
+    ("as_release", "levels"),
+    [("4.3", GROUPS), ("4.2", GROUPS), ("4.1", {"group.version": 1}), ("4.0", {"group.version": 1})],
+)
+@pytest.mark.parametrize("version", [3, 4])
+def test_features_that_are_on(
+    make_call: Callable[..., Call], as_release: str, levels: dict[str, int], version: int
+) -> None:
+    """They are finalized from v3 on, and since v4, which knows the lowest version 0, shown as supported."""
+    levels = levels | {"transaction.version": 2}
+
+    response = features(make_call, as_release, version)
+
+    supported = {each.name: (each.min_version, each.max_version) for each in response.supported_features}
+    assert supported == ({name: (0, level) for name, level in levels.items()} if version == 4 else {})
+    finalized = {each.name: (each.min_version_level, each.max_version_level) for each in response.finalized_features}
+    assert finalized == {name: (level, level) for name, level in levels.items()}
+    assert response.finalized_features_epoch >= 0
 
 
 @pytest.mark.rules("AV-9", "TX-10")

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from fakebroker.records.group_records import GroupRecord
 
 SHORTEST_PAUSE_MS: Final = 10_000  # between two resolutions of a group's patterns; a constant in Kafka, too
-LONGEST_PAUSE_MS: Final = 600_000  # Kafka's group.consumer.regex.refresh.interval.ms, which is internal there
 STATES_PER_STEP: Final = 5_000  # of the patterns' machines that one step looks at
 NEVER_MS: Final = -(2**63)
 
@@ -74,7 +73,8 @@ class PatternResolver:
             return
         group = self._group
         is_unresolved = len(group.patterns) < len(group.subscriptions.patterns)
-        is_old = now.wall_ms >= last_ms + LONGEST_PAUSE_MS
+        longest_pause_ms = group.host.settings.get_int("group.consumer.regex.refresh.interval.ms")
+        is_old = now.wall_ms >= last_ms + longest_pause_ms
         if is_unresolved or is_old or self._seen_creation != group.host.topics.last_creation:
             self._start(now)
 

@@ -140,7 +140,7 @@ def test_an_empty_group_becomes_classic() -> None:
     assert client.join_again().generation == 1
 
 
-@pytest.mark.rules("CGM-7", "CGM-8")
+@pytest.mark.rules("CGM-7", "CGM-8", "CGR-1")
 def test_partitions_change_hands() -> None:
     """The classic member waits without a word, is told 27 when they are free, and gets them with its next join."""
     lab = lab_with_member()

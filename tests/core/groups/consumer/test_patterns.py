@@ -2,11 +2,12 @@
 
 import pytest
 
-from fakebroker.core.groups.consumer.patterns import LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS
+from fakebroker.core.groups.consumer.patterns import SHORTEST_PAUSE_MS
 from fakebroker.errors import ErrorCode
 from fakebroker.records.group_records import GroupRecord
 from tests.support.consumer_groups import OneConsumerGroup
 
+LONGEST_PAUSE_MS = 600_000  # group.consumer.regex.refresh.interval.ms
 LONG_MS = 3_600_000  # as a rebalance timeout: nobody is removed for what he keeps
 
 
