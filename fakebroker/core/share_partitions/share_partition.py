@@ -192,6 +192,7 @@ class SharePartition:
         """Release everything that a member has acquired: its session is closed (SGP-7)."""
         limit = self.settings.delivery_limit
         changes = []
+        self._window().split_at_start()
         for batch in self._window():
             for first, last, state in batch.states():
                 if state.state is RecordState.ACQUIRED and state.undo is None and state.member_id == member_id:
@@ -253,6 +254,7 @@ class SharePartition:
 
     def _timed_out(self, lock: AcquisitionLock, now: Instant) -> None:
         """The time of a lock is up: what it still holds is released, and fetches that wait are tried again (SGP-5)."""
+        self._window().split_at_start()
         held = [
             Change(first, last, state, RecordEvent.RELEASED)
             for first, last, state in self._window().states_between(lock.first_offset, lock.last_offset)
