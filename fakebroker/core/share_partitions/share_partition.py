@@ -213,12 +213,15 @@ class SharePartition:
     def _stored(self, changes: list[Change], answer: Answer, code: ErrorCode, now: Instant) -> None:
         text = f"Error in write state RPC. {_WRITE_TEXTS.get(code, code.name)}" if code else None
         code = error_of_coordinator(code)
+        if self.is_ended:  # it was dropped meanwhile: what is in memory counts no more
+            answer(code, text, now)
+            return
         if code:
             self._take_back(changes, now)
         else:
             self._finish(changes, now)
         answer(code, text, now)
-        if code in _FENCED and not self.is_ended:
+        if code in _FENCED:
             self._fenced(self, now)
 
     def _finish(self, changes: list[Change], now: Instant) -> None:
