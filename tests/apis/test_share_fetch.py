@@ -340,6 +340,24 @@ def test_records_that_the_log_has_lost(lab: ShareGroupLab) -> None:
     assert ranges(member.send()) == [(4, 5, 2), (9, 11, 1)]
 
 
+@pytest.mark.rules("SGP-4")
+@pytest.mark.parametrize("how", ["close", "timeout"])
+def test_a_batch_that_the_log_has_lost_in_part(lab: ShareGroupLab, how: str) -> None:
+    """A batch is acquired from its beginning on, which the log has lost: that does not come again."""
+    lab.produce(3, 9)
+    member = lab.member("m")
+    member.fetch(0, max_records=1)
+    lab.log().advance_log_start(7, lab.sim.network.now)
+    assert ranges(member.send()) == []
+    assert ranges(member.send()) == [(3, 11, 1)]
+    if how == "close":
+        member.close()
+        member.epoch = 0
+    else:
+        lab.wait(30_000)
+    assert member.fetch(0) == [(7, 11, 2)]
+
+
 @pytest.mark.rules("SGP-7")
 def test_a_lost_connection_releases(lab: ShareGroupLab) -> None:
     """The connection that opened the session is lost: its records are available, their count stays."""

@@ -175,7 +175,7 @@ class GroupHistory:
 
     # -- settings of the group -----------------------------------------------------------------------------------------
 
-    def set_group_config(self, name: str, value: int) -> None:
+    def set_group_config(self, name: str, value: object) -> None:
         """Set a config of the group; it has come to the coordinator some time after the answer."""
         answer = self.client.request(
             "IncrementalAlterConfigs", 1, validate_only=False,

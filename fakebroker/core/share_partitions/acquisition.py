@@ -167,6 +167,7 @@ class _Acquiring:
         """Acquire records of a batch one by one, until a limit; ranges of like ones are made of them."""
         base, limits, counts = self.read[0].base_offset, self.limits, 0
         most = self.left if self.wanted.mode is AcquireMode.RECORD_LIMIT else batch.size
+        # As in Kafka the smaller portion is compared only after each record: one that is passed already limits nothing.
         throttle: int | None = None
         for offset, state in batch.split().items():
             if offset < base or offset > self.last or not state.is_available:
@@ -176,12 +177,9 @@ class _Acquiring:
                 return
             if throttle is None and state.delivery_count >= limits.throttled_count:
                 throttle = max(1, batch.size >> (state.delivery_count - limits.throttled_count + 1))
-                most = min(most, throttle)
-            if counts >= most:
-                return
             self._add(offset, offset, state, merges=counts > 0)
             counts += 1
-            if is_last_delivery:
+            if is_last_delivery or counts in (most, throttle):
                 return
 
     # -- new records ----------------------------------------------------------------------------------------------

@@ -129,8 +129,17 @@ class RecordWindow:
         if offset <= self.start_offset:
             return
         self.archive_available(self.start_offset, offset - 1)
-        self._start_at(offset)
+        self.start_offset = offset
+        self.skip_gaps(offset)
         self.end_offset = max(self.end_offset, offset)
+
+    def split_at_start(self) -> None:
+        """Give the records of a batch that begins before the start a state each: those before it are lost."""
+        floor = self.floor(self.start_offset - 1)
+        if floor is not None and floor.last_offset >= self.start_offset:
+            whole = floor.whole
+            if whole is not None and whole.undo is None:
+                floor.split()
 
     def archive_available(self, first_offset: int, last_offset: int) -> None:
         """Records of that range that are available are not in the log any more."""

@@ -192,6 +192,7 @@ class SharePartition:
         """Release everything that a member has acquired: its session is closed (SGP-7)."""
         limit = self.settings.delivery_limit
         changes = []
+        self._window().split_at_start()
         for batch in self._window():
             for first, last, state in batch.states():
                 if state.state is RecordState.ACQUIRED and state.undo is None and state.member_id == member_id:
@@ -212,12 +213,15 @@ class SharePartition:
     def _stored(self, changes: list[Change], answer: Answer, code: ErrorCode, now: Instant) -> None:
         text = f"Error in write state RPC. {_WRITE_TEXTS.get(code, code.name)}" if code else None
         code = error_of_coordinator(code)
+        if self.is_ended:  # it was dropped meanwhile: what is in memory counts no more
+            answer(code, text, now)
+            return
         if code:
             self._take_back(changes, now)
         else:
             self._finish(changes, now)
         answer(code, text, now)
-        if code in _FENCED and not self.is_ended:
+        if code in _FENCED:
             self._fenced(self, now)
 
     def _finish(self, changes: list[Change], now: Instant) -> None:
@@ -253,6 +257,7 @@ class SharePartition:
 
     def _timed_out(self, lock: AcquisitionLock, now: Instant) -> None:
         """The time of a lock is up: what it still holds is released, and fetches that wait are tried again (SGP-5)."""
+        self._window().split_at_start()
         held = [
             Change(first, last, state, RecordEvent.RELEASED)
             for first, last, state in self._window().states_between(lock.first_offset, lock.last_offset)

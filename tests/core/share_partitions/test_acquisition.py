@@ -207,6 +207,18 @@ def test_throttled_records_inside_of_a_range() -> None:
 
 
 @pytest.mark.rules("SGP-8")
+def test_a_portion_that_is_passed_already() -> None:
+    """When more records than the portion come before the first throttled one, all of the range is acquired."""
+    reader = Reader(5, limit=10)
+    reader.fetch()
+    reader.release(2, 2)
+    reader.deliver(2, 2, 4)
+    reader.release(0, 1)
+    reader.release(3, 4)
+    assert reader.fetch() == [(0, 1, 2), (2, 2, 6), (3, 4, 2)]
+
+
+@pytest.mark.rules("SGP-8")
 def test_the_last_delivery_is_alone() -> None:
     """A record that comes for the last time ends what came before it, and comes by itself."""
     reader = Reader(13)

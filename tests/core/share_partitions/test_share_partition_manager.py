@@ -183,6 +183,26 @@ def test_a_lock_times_out_while_its_record_is_stored() -> None:
     assert lab.states()[0] == ("Available", 1)
 
 
+@pytest.mark.rules("SGP-9")
+def test_a_write_that_outlives_its_share_partition() -> None:
+    """It is answered; what was in memory has no timers any more, and the next fetch loads what was stored."""
+    lab = ShareGroupLab()
+    lab.produce(2)
+    member = lab.member("m")
+    member.fetch(0)
+    armed = len(lab.cluster.timers.mono) - 1
+    hold_writes(lab)
+    assert member.send_acks((0, 1, ACCEPT, RENEW), is_renew_ack=True) is None
+    share_partition = lab.share_partition()
+    assert share_partition is not None
+    lab.cluster.nodes[1].share_partitions.drop(share_partition)
+    let_writes_go(lab)
+    assert member.client.answer("ShareAcknowledge", 2).responses[0].partitions[0].error_code == 0
+    assert len(lab.cluster.timers.mono) == armed
+    member.epoch += 1
+    assert member.fetch() == [(1, 1, 1)]
+
+
 @pytest.mark.rules("SGO-4")
 def test_a_state_that_was_begun_anew() -> None:
     """Another state epoch refuses the next write: the share partition is dropped, and the next fetch loads it."""
