@@ -18,7 +18,8 @@ import fakebroker
 
 # The packages that serve requests, in the order of their layers: a module imports little that is not loaded already.
 PACKAGES = ("schema", "records", "wire", "core", "apis")
-FOREIGN = ("difflib", "encodings.utf_16_be", "encodings.utf_16_le")  # imported late by those modules or by Python
+# What those modules, or Python, import late.
+FOREIGN = ("difflib", "encodings.utf_16_be", "encodings.utf_16_le", "xxhash")
 FIRST_AFTER_S = 1.0  # do not slow the first requests down; most tests are over by then
 PAUSE_S = 0.05
 

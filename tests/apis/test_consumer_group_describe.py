@@ -21,11 +21,8 @@ class Groups(GroupApis):
         super().__init__(make_call, group_consumer_assignment_interval_ms=0)
         self.ids = {name: self.cluster.topics.create(name, count, 1).id for name, count in (("t", 4), ("u", 1))}
 
-    def beat(self, member_id: str, epoch: int, owned: dict[str, list[int]] | None = None, **changes: Any) -> Any:
-        entries = owned and [
-            TopicPartitions(topic_id=self.ids[name], partitions=found) for name, found in owned.items()
-        ]
-        fields = {"group_id": "g", "member_id": member_id, "member_epoch": epoch, "topic_partitions": entries}
+    def beat(self, member_id: str, epoch: int, **changes: Any) -> Any:
+        fields: dict[str, Any] = {"group_id": "g", "member_id": member_id, "member_epoch": epoch}
         if epoch == 0:
             fields |= {"rebalance_timeout_ms": 60_000, "topic_partitions": [], "subscribed_topic_names": ["t"]}
         return self.ask("ConsumerGroupHeartbeat", 1, **(fields | changes))

@@ -43,7 +43,7 @@ def create_topics(bootstrap: str, **partitions: int) -> None:
 
 def configure_group(bootstrap: str, group_id: str, **settings: object) -> None:
     """Set configurations of a group; `share_isolation_level` is "share.isolation.level"."""
-    host, port = bootstrap.rsplit(":", 1)
+    host, port = bootstrap.split(",")[0].rsplit(":", 1)
     clients = ScriptedClients(TcpDriver(host, int(port)))
     named = {name.replace("_", "."): value for name, value in settings.items()}
     (answer,) = clients.client("admin").alter_configs(group_id, named, kind="group").responses

@@ -12,7 +12,6 @@ from fakebroker.core.share_partitions.states import EVENT_OF, AcknowledgeType, R
 from fakebroker.errors import ErrorCode, KafkaError
 
 NOT_IN_WINDOW: Final = "Batch record not found. The request batch offsets are not found in the cache."
-NOT_OWNER: Final = "Member is not the owner of batch record"
 
 
 class AcknowledgedBatch(NamedTuple):
@@ -109,7 +108,7 @@ def _begin_batch(
         if whole.state is not RecordState.ACQUIRED or whole.undo is not None:
             text = "The batch cannot be acknowledged. The batch is not in the acquired state."
             raise KafkaError(ErrorCode.INVALID_RECORD_STATE, text)
-        _check_owner(whole, member_id)
+        _check_owner(whole, member_id, "batch record")
         is_all = known.lies_within(batch.first_offset, batch.last_offset) and known.first_offset >= window.start_offset
         if is_all and len(batch.types) == 1:
             _begin_state(
@@ -121,13 +120,13 @@ def _begin_batch(
             if state.state is not RecordState.ACQUIRED or state.undo is not None:
                 text = "The offset cannot be acknowledged. The offset is not acquired."
                 raise KafkaError(ErrorCode.INVALID_RECORD_STATE, text)
-            _check_owner(state, member_id)
+            _check_owner(state, member_id, "offset")
             _begin_state(offset, offset, state, batch.event(offset), delivery_limit, changes)
 
 
-def _check_owner(state: InFlightState, member_id: str) -> None:
+def _check_owner(state: InFlightState, member_id: str, what: str) -> None:
     if state.member_id != member_id:
-        raise KafkaError(ErrorCode.INVALID_RECORD_STATE, NOT_OWNER)
+        raise KafkaError(ErrorCode.INVALID_RECORD_STATE, f"Member is not the owner of {what}")
 
 
 def _begin_state(

@@ -125,13 +125,11 @@ class InFlightBatch:
         """The first offset that a member may acquire now, or None."""
         return next((first for first, _, state in self.states() if state.is_available), None)
 
-    def done_until(self, start_offset: int) -> int:
-        """The first offset from `start_offset` on that the group is not finished with; the one after the last if there
-        is none.
-        """
-        for first, last, state in self.states():
-            if last >= start_offset and (state.state not in DONE or state.undo is not None):
-                return max(first, start_offset)
+    def done_until(self) -> int:
+        """The first offset that the group is not finished with; the one after the last if there is none."""
+        for first, _, state in self.states():
+            if state.state not in DONE or state.undo is not None:
+                return first
         return self.last_offset + 1
 
     @property

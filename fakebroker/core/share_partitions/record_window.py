@@ -159,16 +159,16 @@ class RecordWindow:
                     state.change(RecordEvent.ABORTED, _NO_LIMIT)
 
     def _done_until(self) -> int:
-        """The first offset of the window that the group is not finished with."""
-        start = self.start_offset
+        """The first offset of the window that the group is not finished with.
+
+        As in Kafka it is the start as long as something before the start, which the log has lost, is in delivery.
+        """
         for batch in self:
-            if batch.last_offset < start:
-                continue
             if self.gaps and self.gaps[0][0] < batch.first_offset:
                 return self.gaps[0][0]
-            done = batch.done_until(start)
+            done = batch.done_until()
             if done <= batch.last_offset:
-                return done
+                return max(done, self.start_offset)
         return self.next_offset
 
     def _start_at(self, offset: int) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fakebroker.core.pace import Pace
 from fakebroker.core.re2.pattern import MOST_REMEMBERED, InvalidPattern, Pattern, compile_pattern
-from fakebroker.core.re2.syntax import MOST_NESTED
+from fakebroker.core.re2.syntax import MOST_NESTED, Fault
 
 
 def steps_and_match(pattern: Pattern, text: str, states_per_step: int = 5_000) -> tuple[int, bool]:
@@ -152,3 +152,53 @@ def test_it_matches_what_another_matcher_matches(pattern: str, text: str) -> Non
     expected = re.compile(pattern.replace("$", r"\Z"), re.ASCII).fullmatch(text) is not None
 
     assert matches(pattern, text) is expected
+
+
+@pytest.mark.rules("CGX-2")
+@pytest.mark.parametrize(
+    ("pattern", "fault"),
+    [
+        ("(?=a)b", Fault.PERL_SYNTAX),
+        ("a(?", Fault.PERL_SYNTAX),
+        ("(?i-)a", Fault.PERL_SYNTAX),
+        ("(?P=n)", Fault.PERL_SYNTAX),
+        (r"(a)\1", Fault.ESCAPE),
+        (r"\x{110000}", Fault.ESCAPE),
+        (r"[a-\d]", Fault.ESCAPE),
+        (r"[\b]", Fault.ESCAPE),
+        (r"\E", Fault.ESCAPE),
+        ("[", Fault.MISSING_BRACKET),
+        ("[[:alpha:]", Fault.MISSING_BRACKET),
+        ("[]", Fault.MISSING_BRACKET),
+        ("[z-a]", Fault.CHARACTER_RANGE),
+        ("[[:foo:]]", Fault.CHARACTER_RANGE),
+        (r"\pX", Fault.CHARACTER_RANGE),
+        (r"\p{", Fault.CHARACTER_RANGE),
+        (r"\p", Fault.CHARACTER_RANGE),
+        ("*", Fault.NOTHING_TO_REPEAT),
+        ("a|*", Fault.NOTHING_TO_REPEAT),
+        ("(?i)*", Fault.NOTHING_TO_REPEAT),
+        ("{2}", Fault.NOTHING_TO_REPEAT),
+        ("a**", Fault.NESTED_REPETITION),
+        ("a*??", Fault.NESTED_REPETITION),
+        ("a{2}{3}", Fault.NESTED_REPETITION),
+        ("a{1001}", Fault.REPEAT_COUNT),
+        ("a{2,1}", Fault.REPEAT_COUNT),
+        ("a{99999999999}", Fault.REPEAT_COUNT),
+        ("(a", Fault.MISSING_PARENTHESIS),
+        ("(?i:a", Fault.MISSING_PARENTHESIS),
+        ("a)", Fault.STRAY_PARENTHESIS),
+        ("(?P<n", Fault.NAMED_CAPTURE),
+        ("(?<=a)b", Fault.NAMED_CAPTURE),
+        ("(?P<>a)", Fault.NAMED_CAPTURE),
+        ("(?P<n>a)(?P<n>b)", Fault.DUPLICATE_NAME),
+        ("\\", Fault.TRAILING_BACKSLASH),
+        ("[\\", Fault.TRAILING_BACKSLASH),
+    ],
+)
+def test_what_is_wrong_with_a_pattern(pattern: str, fault: Fault) -> None:
+    """As RE2/J says it, and a Kafka with it."""
+    with pytest.raises(InvalidPattern) as caught:
+        compile_pattern(pattern)
+
+    assert (caught.value.fault, str(caught.value)) == (fault, fault.value)

@@ -76,6 +76,19 @@ def test_the_log_begins_inside_of_the_window() -> None:
 
 
 @pytest.mark.rules("SGP-4")
+def test_what_the_log_has_lost_holds_the_start() -> None:
+    """As long as a record before the start is in delivery the start does not move, as in Kafka."""
+    window = window_of((0, 2, ACQUIRED), (3, 5, ACKNOWLEDGED), (6, 8, ACQUIRED))
+    window.log_starts_at(4)
+    assert not window.advance()
+    lost = window.batches[0].whole
+    assert lost is not None
+    lost.change(RecordEvent.LOG_START_PASSED, 5)
+    assert window.advance()
+    assert window.start_offset == 6
+
+
+@pytest.mark.rules("SGP-4")
 def test_the_log_begins_behind_the_window() -> None:
     """Fetching goes on there, although records are still in delivery."""
     window = window_of((0, 2, ACQUIRED))

@@ -8,7 +8,7 @@ Kafka: `GroupMetadataManager.classicGroupJoinToConsumerGroup` and its like for t
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fakebroker.core.groups.classic.classic_group import PROTOCOL_TYPE_CONSUMER, ClassicGroup
+from fakebroker.core.groups.classic.classic_group import PROTOCOL_TYPE_CONSUMER
 from fakebroker.core.groups.classic.messages import (
     AnswerJoin,
     JoinAnswer,
@@ -26,11 +26,11 @@ from fakebroker.core.groups.consumer.member import ClassicMetadata, ConsumerMemb
 from fakebroker.core.groups.consumer.migration import downgrade_for, is_last_of_consumer_protocol, policy
 from fakebroker.core.groups.consumer.states import MemberState
 from fakebroker.core.groups.consumer.static_members import check_holder
+from fakebroker.core.groups.modern.classic_instead import join_classic_instead
 from fakebroker.core.groups.modern.heartbeats import JOIN_EPOCH, check_room, unknown_member
 from fakebroker.errors import ErrorCode, KafkaError, WireError
 from fakebroker.instant import Instant
 from fakebroker.records.consumer_protocol import ConsumerProtocolSubscription, decode_subscription
-from fakebroker.records.offsets_topic import GroupEntry
 
 # -- JoinGroup ---------------------------------------------------------------------------------------------------------
 
@@ -38,27 +38,13 @@ from fakebroker.records.offsets_topic import GroupEntry
 def join(group: ConsumerGroup, request: JoinRequest, answer: AnswerJoin, now: Instant) -> None:
     """JoinGroup: a member is answered at once; an Empty group becomes a classic one, which answers (CGM-2)."""
     if group.is_empty:
-        _join_classic_instead(group, request, answer, now)
+        join_classic_instead(group, group.host, request, answer, now)
         return
     try:
         answered = _join(group, request, now)
     except KafkaError as error:
         answered = JoinAnswer(error.code, "")
     answer(answered)
-
-
-def _join_classic_instead(group: ConsumerGroup, request: JoinRequest, answer: AnswerJoin, now: Instant) -> None:
-    """The group becomes a new classic one, generation 0; a member id that was not given by it is unknown there."""
-    if request.member_id:
-        answer(JoinAnswer(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
-        return
-    value = ClassicGroup(group.group_id, group.host, now).to_value()
-    code = group.host.write_records(group.group_id, [*group.tombstones(), GroupEntry(group.group_id, value)], now)
-    classic = group.host.group(group.group_id)
-    if code or classic is None:
-        answer(JoinAnswer(code or ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id))
-        return
-    classic.join(request, answer, now)
 
 
 def _join(group: ConsumerGroup, request: JoinRequest, now: Instant) -> JoinAnswer:
@@ -110,7 +96,7 @@ class _Join:
         self._reconcile()
         member = self._step.expect(self._member_id)
         stored = self._step.write(f"member {self._member_id} joined with JoinGroup")
-        stored.end_rebalance(self._member_id)
+        stored.rebalance_timers.end(self._member_id)
         stored.restart_session(self._member_id, self._request.session_timeout_ms, self._now)
         stored.start_sync_timer(member, self._now)
         return member
@@ -184,7 +170,7 @@ def sync(group: ConsumerGroup, request: SyncRequest, now: Instant) -> SyncAnswer
     if is_behind and member.current.state is not MemberState.UNREVOKED_PARTITIONS:
         group.start_join_timer(member, now)
         return SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS)
-    group.end_sync(member.member_id)
+    group.sync_timers.end(member.member_id)
     group.restart_session(member.member_id, classic.session_timeout_ms, now)
     assigned = {topic_id: tuple(stamped) for topic_id, stamped in member.current.assigned.items()}
     encoded = assignment_bytes(assigned, group.host.topics, subscription)

@@ -3,10 +3,9 @@
 What a request does to it is in `heartbeat.py`, `leaving.py` and `group_step.py`. Kafka: `ConsumerGroup`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
-from fakebroker.core.deadlines import Deadline
 from fakebroker.core.groups.classic.messages import AnswerJoin, AnswerSync, JoinRequest, Leaver, SyncRequest
 from fakebroker.core.groups.consumer import offset_rules
 from fakebroker.core.groups.consumer.member import ConsumerMember
@@ -15,6 +14,7 @@ from fakebroker.core.groups.consumer.states import MemberState
 from fakebroker.core.groups.consumer.stored_group import StoredGroup
 from fakebroker.core.groups.modern.config import group_config_int
 from fakebroker.core.groups.modern.heartbeats import GroupsHost
+from fakebroker.core.groups.modern.member_timers import MemberTimers
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 
@@ -27,8 +27,8 @@ class ConsumerGroup(StoredGroup):
     def __init__(self, group_id: str, host: GroupsHost, now: Instant) -> None:
         super().__init__(group_id, host, now)
         self.resolver = PatternResolver(self)
-        self._rebalance_timers: dict[str, Deadline] = {}  # by member id
-        self._sync_timers: dict[str, Deadline] = {}  # of classic members, by member id
+        self.rebalance_timers = MemberTimers(self.mono, self)
+        self.sync_timers = MemberTimers(self.mono, self)  # of classic members
 
     # -- timers --------------------------------------------------------------------------------------------------------
 
@@ -47,76 +47,44 @@ class ConsumerGroup(StoredGroup):
 
     def watch_revocation(self, member: ConsumerMember, now: Instant) -> None:
         """Start the member's rebalance timer if it has partitions to give up, else stop it (CGT-3)."""
-        self.end_rebalance(member.member_id)
         if member.current.state is MemberState.UNREVOKED_PARTITIONS and not member.current.is_away:
-            self.start_rebalance_timer(
-                member.member_id,
-                member.metadata.rebalance_timeout_ms,
-                partial(self._on_rebalance_timeout, member.member_id, member.epoch),
-                now,
-            )
-
-    def start_rebalance_timer(
-        self, member_id: str, timeout_ms: int, action: Callable[[Instant], None], now: Instant
-    ) -> None:
-        """Let `action` run when the member has not done its part of the rebalance `timeout_ms` from now.
-
-        A member has one such timer at most; it takes the place of the one before.
-        """
-        self.end_rebalance(member_id)
-        timer = self._rebalance_timers[member_id] = Deadline(action, self)
-        self.mono.arm(timer, now.mono_ms + timeout_ms)
+            action = partial(self._on_rebalance_timeout, member.member_id, member.epoch)
+            self.rebalance_timers.start(member.member_id, member.metadata.rebalance_timeout_ms, action, now)
+        else:
+            self.rebalance_timers.end(member.member_id)
 
     def end_session(self, member_id: str) -> None:
         """The member is gone: all its timers go with it."""
         super().end_session(member_id)
-        self.end_rebalance(member_id)
-        self.end_sync(member_id)
-
-    def end_rebalance(self, member_id: str) -> None:
-        """The member has done its part of the rebalance, or is gone."""
-        timer = self._rebalance_timers.pop(member_id, None)
-        if timer is not None:
-            timer.end()
+        self.rebalance_timers.end(member_id)
+        self.sync_timers.end(member_id)
 
     def start_sync_timer(self, member: ConsumerMember, now: Instant) -> None:
         """Remove a classic member that joined unless its SyncGroup comes within its rebalance timeout (CGM-8)."""
-        self.end_sync(member.member_id)
         reason = f"member {member.member_id} sent no SyncGroup in time"
-        timer = self._sync_timers[member.member_id] = Deadline(
-            partial(self._remove_late, member.member_id, reason), self
-        )
-        self.mono.arm(timer, now.mono_ms + member.metadata.rebalance_timeout_ms)
-
-    def end_sync(self, member_id: str) -> None:
-        """The member sent its SyncGroup, or is gone."""
-        timer = self._sync_timers.pop(member_id, None)
-        if timer is not None:
-            timer.end()
+        action = partial(self._remove_late, member.member_id, reason)
+        self.sync_timers.start(member.member_id, member.metadata.rebalance_timeout_ms, action, now)
 
     def start_join_timer(self, member: ConsumerMember, now: Instant) -> None:
         """Remove a classic member that has to join again unless it does so within its rebalance timeout (CGM-8).
 
         One that was told so before has no more time for it.
         """
-        if self.revocation_ends_ms(member.member_id) is None:
+        if self.rebalance_timers.due_ms(member.member_id) is None:
             reason = f"member {member.member_id} did not join again in time"
             action = partial(self._remove_late, member.member_id, reason)
-            self.start_rebalance_timer(member.member_id, member.metadata.rebalance_timeout_ms, action, now)
+            self.rebalance_timers.start(member.member_id, member.metadata.rebalance_timeout_ms, action, now)
 
     def revocation_ends_ms(self, member_id: str) -> int | None:
         """When the member's rebalance timer removes it, by the monotonic clock; None if it has none."""
-        timer = self._rebalance_timers.get(member_id)
-        return None if timer is None else timer.due_ms
+        return self.rebalance_timers.due_ms(member_id)
 
     def end_timers(self) -> None:
         """Disarm every timer for good."""
         super().end_timers()
         self.resolver.end()
-        for timers in (self._rebalance_timers, self._sync_timers):
-            for timer in timers.values():
-                timer.end()
-            timers.clear()
+        self.rebalance_timers.end_all()
+        self.sync_timers.end_all()
 
     def on_session_timeout(self, member_id: str, now: Instant) -> None:
         """The member was silent for too long: it is removed as if it had left (CGT-2)."""
@@ -130,11 +98,11 @@ class ConsumerGroup(StoredGroup):
             return
         if not self._remove(member_id, now, f"member {member_id} did not give up its partitions in time"):
             again = partial(self._on_rebalance_timeout, member_id, epoch)
-            self.start_rebalance_timer(member_id, _RETRY_MS, again, now)
+            self.rebalance_timers.start(member_id, _RETRY_MS, again, now)
 
     def _remove_late(self, member_id: str, reason: str, now: Instant) -> None:
         if not self._remove(member_id, now, reason):
-            self.start_rebalance_timer(member_id, _RETRY_MS, partial(self._remove_late, member_id, reason), now)
+            self.rebalance_timers.start(member_id, _RETRY_MS, partial(self._remove_late, member_id, reason), now)
 
     def _remove(self, member_id: str, now: Instant, reason: str) -> bool:
         """Remove a member because of a timer. Returns False if that cannot be stored now."""

@@ -1,6 +1,5 @@
 """What the records of a streams group say, and the state that follows from it. Kafka: `StreamsGroup`."""
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -121,12 +120,8 @@ class StoredGroup(ModernGroup):
         elif before is not None:
             self.owners.replace(before, None)
             del self.members[member_id]
-            self._removed(member_id)
+            self.end_session(member_id)
         self._update_subscribed_topics()
-
-    @abstractmethod
-    def _removed(self, member_id: str) -> None:
-        """A member is one no more: what is kept of it in memory only goes as well."""
 
     def _replay_current(self, key: Any, value: Any) -> None:
         before = self.members.get(key.member_id)

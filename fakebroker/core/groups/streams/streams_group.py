@@ -11,7 +11,7 @@ from fakebroker.core.groups.classic.messages import AnswerJoin, JoinRequest
 from fakebroker.core.groups.modern.classic_instead import join_classic_instead
 from fakebroker.core.groups.modern.config import group_config_int
 from fakebroker.core.groups.modern.heartbeats import GroupsHost
-from fakebroker.core.groups.modern.rebalance_timers import RebalanceTimers
+from fakebroker.core.groups.modern.member_timers import MemberTimers
 from fakebroker.core.groups.streams import offset_rules
 from fakebroker.core.groups.streams.internal_topics import ConfiguredTopology
 from fakebroker.core.groups.streams.member import StreamsMember
@@ -39,7 +39,7 @@ class StreamsGroup(StoredGroup):
         self.described: ConfiguredTopology | None = None
         self.endpoint_epoch = 0
         self.shutdown_member_id: str | None = None
-        self.rebalance_timers = RebalanceTimers(self.mono, self)
+        self.rebalance_timers = MemberTimers(self.mono, self)
         self.initial_delay = Deadline(self._on_initial_delay, self)
 
     def existing_count(self, topic: str) -> int | None:
@@ -47,8 +47,9 @@ class StreamsGroup(StoredGroup):
         found = self.host.topics.get(topic)
         return None if found is None else len(found.partitions)
 
-    def _removed(self, member_id: str) -> None:
-        self.end_session(member_id)
+    def end_session(self, member_id: str) -> None:
+        """The member is gone: its timers go with it, and with the last one the request to shut down."""
+        super().end_session(member_id)
         self.rebalance_timers.end(member_id)
         if not self.members:
             self.shutdown_member_id = None

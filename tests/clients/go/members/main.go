@@ -79,7 +79,7 @@ func (m *member) stopped() bool {
 
 // options are the settings of the Java client in franz-go's words.
 func (m *member) options(bootstrap, kind string, settings map[string]string) []kgo.Opt {
-	options := []kgo.Opt{kgo.SeedBrokers(bootstrap), kgo.FetchMaxWait(200 * time.Millisecond)}
+	options := []kgo.Opt{kgo.SeedBrokers(strings.Split(bootstrap, ",")...), kgo.FetchMaxWait(200 * time.Millisecond)}
 	for name, value := range settings {
 		switch name {
 		case "topics":

@@ -1,4 +1,4 @@
-"""Timers of members that have to give up what they own: who does not in time is removed (CGT-3, STM-2)."""
+"""Timers of members, one for each at most: who has not done something in time is removed (CGT-3, STM-2)."""
 
 from collections.abc import Callable
 
@@ -6,8 +6,8 @@ from fakebroker.core.deadlines import Deadline, DeadlineQueue
 from fakebroker.instant import Instant
 
 
-class RebalanceTimers:
-    """At most one timer for each member of a group. `owner` is the group, `mono` the queue of its timers."""
+class MemberTimers:
+    """Timers of one kind of the members of a group. `owner` is the group, `mono` the queue of its timers."""
 
     def __init__(self, mono: DeadlineQueue, owner: object) -> None:
         self._mono = mono
@@ -21,7 +21,7 @@ class RebalanceTimers:
         self._mono.arm(timer, now.mono_ms + timeout_ms)
 
     def end(self, member_id: str) -> None:
-        """The member has given up what it had to, or is gone."""
+        """The member has done it, or is gone."""
         timer = self._timers.pop(member_id, None)
         if timer is not None:
             timer.end()
@@ -32,6 +32,6 @@ class RebalanceTimers:
             self.end(member_id)
 
     def due_ms(self, member_id: str) -> int | None:
-        """When the member is removed, by the monotonic clock; None if it has no timer."""
+        """When the member's timer runs out, by the monotonic clock; None if it has none."""
         timer = self._timers.get(member_id)
         return None if timer is None else timer.due_ms
