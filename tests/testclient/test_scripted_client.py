@@ -216,3 +216,17 @@ def wishes(group_id: str) -> dict[str, Any]:
         "protocol_type": "consumer",
         "protocols": [JoinGroupRequestProtocol(name="range", metadata=b"")],
     }
+
+
+def test_each_client_of_a_name_is_a_member_of_its_own(clients: ScriptedClients) -> None:
+    """Their member ids are counted for each client id, and the same in every run."""
+    first, second, other = clients.client("a"), clients.client("a"), clients.client("b")
+    assert (first.member_id, first.member_epoch, first.assignment) == ("", -1, {})
+    for client in (first, second, other):
+        assert client.join_consumer_group("billing", [TOPIC]).error_code == 0
+
+    assert [each.member_id for each in (first, second, other)] == ["a-member-1", "a-member-2", "b-member-1"]
+    assert (first.member_epoch, first.generation_id, first.assignment) == (2, -1, {TOPIC: [0, 1]})
+    assert first.commit({(TOPIC, 0): 5}).topics[0].partitions == [(0, 0)]
+    assert first.join("classic", [TOPIC]).error_code == 0
+    assert (first.member_epoch, first.generation_id) == (-1, 1)

@@ -282,20 +282,27 @@ class KafkaGroup:
         state: str | None = None,
         members: int | None = None,
         protocol: str | None = None,
+        reconciled: bool = False,
         offsets: Mapping[tuple[str, int], int] | None = None,
         timeout_s: float = WAIT_S,
     ) -> None:
         """Wait until the group is as described, in everything that is given. Raises WaitTimeout."""
         wanted: dict[str, Any] = {"state": state, "protocol": protocol, "offsets": offsets, "members": members}
+        wanted["reconciled"] = reconciled or None
         end_ms = self._asker.driver.mono_ms + round(timeout_s * 1000)
         while True:
-            there: dict[str, Any] = {"state": self.state, "protocol": self.protocol, "members": len(self.members)}
+            there: dict[str, Any] = {"state": self.state, "protocol": self.protocol, "members": self._member_count()}
+            there["reconciled"] = self.is_reconciled if reconciled else None
             there["offsets"] = {key: value for key, value in self.offsets.items() if key in (offsets or {})}
             if all(value is None or there[name] == value for name, value in wanted.items()):
                 return
             if self._asker.driver.mono_ms >= end_ms:
                 raise WaitTimeout(f"waited {timeout_s:g} s for group {self.group_id} to be {wanted}; it is {there}")
             self._asker.driver.pass_time(RETRY_MS)
+
+    def _member_count(self) -> int:
+        described_group = described(self._asker, self.group_id, self.kind)
+        return len(described_group.member_epochs) or len(self.members)
 
     def commit(self, offsets: Mapping[tuple[str, int], int], metadata: str = "") -> None:
         """Commit offsets as no member of the group. Raises KafkaError for the first that is refused."""

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from fakebroker.client.streams_group_steps import Subtopology
 from fakebroker.scenario.on_kafka.fresh_names import with_fresh_names, without_suffix
 from fakebroker.scenario.script import AnyOrder, ClientStep, Expect, PowerStep, Scenario
 from tests.scenario.on_kafka.steps import at, client_step, expect, power, scenario
@@ -43,6 +44,14 @@ def test_topics_and_groups_are_renamed_wherever_they_are_said() -> None:
     expectation = made.timeline[4]
     assert isinstance(expectation, Expect)
     assert (expectation.identity, expectation.expected) == ({"group_id": "billing.7"}, {"offsets": {"orders.7-0": 42}})
+
+
+def test_a_topology_is_renamed_and_stays_one() -> None:
+    """Its source topics are topics of the scenario."""
+    topology = [Subtopology("0", ["orders"], changelog_topics=["store"])]
+    made = renamed(client_step(2, "a", "join_streams_group", group_id="app", topology=topology))
+
+    assert arguments_of(made, 0)["topology"] == [Subtopology("0", ["orders.7"], changelog_topics=["store"])]
 
 
 def test_what_is_only_spelt_like_a_name_stays() -> None:

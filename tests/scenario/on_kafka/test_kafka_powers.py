@@ -68,6 +68,33 @@ def test_groups_are_as_describe_groups_and_offset_fetch_show_them(driver: TcpDri
         group.delete()
 
 
+def test_groups_with_epochs_are_as_their_describing_apis_show_them(driver: TcpDriver) -> None:
+    """Kind, epochs, and whether members are where they shall be; a share group is one, too."""
+    powers = KafkaPowers(driver)
+    powers.create_topic("powers-jobs", partitions=2)
+    powers.await_groups("powers-modern")
+    group = powers.group("powers-modern")
+    assert (group.kind, group.state, group.epoch, group.is_reconciled) == (None, "Dead", -1, False)
+
+    clients = ScriptedClients(driver)
+    first, second = clients.client("a"), clients.client("b")
+    first.join_consumer_group("powers-modern", ["powers-jobs"])
+    group.wait(state="Stable", members=1, reconciled=True)
+    assert (group.kind, group.epoch, group.assignment_epoch, group.is_reconciled) == ("consumer", 2, 2, True)
+    driver.pass_time(1100)
+    second.join_consumer_group("powers-modern", ["powers-jobs"])
+    assert (group.state, group.epoch, group.is_reconciled) == ("Reconciling", 3, False)
+    first.consumer_group_heartbeat()
+    first.reconcile()
+    second.consumer_group_heartbeat()
+    group.wait(members=2, reconciled=True)
+
+    first.join_share_group("powers-queue", ["powers-jobs"])
+    assert (powers.group("powers-queue").kind, powers.group("powers-queue").state) == ("share", "Stable")
+    first.leave_share_group()
+    second.leave_consumer_group()
+
+
 def test_topics_are_made_filled_read_and_deleted(driver: TcpDriver) -> None:
     """Records come back as they were produced; a topic that exists is not made again."""
     powers = KafkaPowers(driver)
