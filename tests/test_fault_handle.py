@@ -189,7 +189,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"api": "X*", "delay_s": 1}, "api", r"no API 'X\*'"),
     ({"api": "", "delay_s": 1}, "api", "a text"),
     ({"api": 1, "delay_s": 1}, "api", "a text"),
-    ({"api": "ConsumerGroupHeartbeat", "delay_s": 1}, "api", "served here"),
+    ({"api": "Envelope", "delay_s": 1}, "api", "served here"),
     ({"version": "5-3", "delay_s": 1}, "version", "a range such as"),
     ({"version": "99", "api": "Fetch", "delay_s": 1}, "version", "Fetch v4 to v18"),
     ({"version": 1.5, "delay_s": 1}, "version", "a range such as"),

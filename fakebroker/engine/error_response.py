@@ -32,6 +32,8 @@ def _same(*names: str) -> dict[str, str]:
 _TOPICS = Mirror("topics", "topics", _same("name"), Mirror("partitions", "partitions", _same("partition_index")))
 _INDEXES = _TOPICS._replace(inner=Mirror("partitions", "partition_indexes", {"partition_index": ITSELF}))
 _RESOURCE = _same("resource_type", "resource_name")
+_GROUP_IDS = Mirror("groups", "group_ids", {"group_id": ITSELF})
+_SHARE_STATES = Mirror("results", "topics", _same("topic_id"), Mirror("partitions", "partitions", _same("partition")))
 
 # By API key; where there are two, the versions have the one or the other.
 MIRRORS: dict[int, tuple[Mirror, ...]] = {
@@ -92,8 +94,16 @@ MIRRORS: dict[int, tuple[Mirror, ...]] = {
     44: (Mirror("responses", "resources", _RESOURCE),),  # IncrementalAlterConfigs
     61: (_INDEXES,),  # DescribeProducers
     65: (Mirror("transaction_states", "transactional_ids", {"transactional_id": ITSELF}),),  # DescribeTransactions
-    69: (Mirror("groups", "group_ids", {"group_id": ITSELF}),),  # ConsumerGroupDescribe
+    69: (_GROUP_IDS,),  # ConsumerGroupDescribe
     75: (Mirror("topics", "topics", _same("name")),),  # DescribeTopicPartitions
+    77: (_GROUP_IDS,),  # ShareGroupDescribe
+    83: (_SHARE_STATES,),  # InitializeShareGroupState
+    84: (_SHARE_STATES,),  # ReadShareGroupState
+    85: (_SHARE_STATES,),  # WriteShareGroupState
+    86: (_SHARE_STATES,),  # DeleteShareGroupState
+    87: (_SHARE_STATES,),  # ReadShareGroupStateSummary
+    89: (_GROUP_IDS,),  # StreamsGroupDescribe
+    90: (Mirror("groups", "groups", _same("group_id")),),  # DescribeShareGroupOffsets
 }
 
 # Entries that have a code beside that at the top, or below that of `MIRRORS`: for a fault that means some of them only.
@@ -107,6 +117,12 @@ ENTRIES: dict[int, tuple[Mirror, ...]] = {
         Mirror("groups", "groups", _same("group_id"),
                Mirror("topics", "topics", _same("name", "topic_id"),
                       Mirror("partitions", "partition_indexes", {"partition_index": ITSELF}))),
+    ),
+    # DescribeShareGroupOffsets
+    90: (
+        Mirror("groups", "groups", _same("group_id"),
+               Mirror("topics", "topics", _same("topic_name"),
+                      Mirror("partitions", "partitions", {"partition_index": ITSELF}))),
     ),
     45: (_TOPICS._replace(answered="responses"),),  # AlterPartitionReassignments
     47: (_TOPICS,),  # OffsetDelete

@@ -17,7 +17,7 @@ ERROR_CODES = ("error_code", "partition_error_code")
 
 TopicName = Callable[[bytes], str | None]
 
-_GROUP_LISTS = ("groups", "groups_names")
+_GROUP_LISTS = ("groups", "groups_names", "group_ids")
 _NAMES = ("name", "topic", "topic_name")
 _INDEXES = ("partition_index", "partition", "index")
 _GROUP_KEY, _TOPIC_RESOURCE, _GROUP_RESOURCE = 0, 2, 32

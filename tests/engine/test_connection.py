@@ -195,7 +195,6 @@ def test_a_frame_without_room_for_a_header_closes_the_connection(size: int) -> N
         (12, -1, "Heartbeat v-1 is not served here"),
         (1, 3, "Fetch v3 is not served here, only v4 to v18"),
         (4, 0, "LeaderAndIsr (4) is not served here: it is spoken between brokers and controllers only"),
-        (68, 1, "ConsumerGroupHeartbeat (68) is not served here: the group protocol of KIP-848 is not served yet"),
     ],
 )
 @pytest.mark.rules("AV-4")
@@ -299,12 +298,12 @@ def test_the_reason_goes_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
 def test_the_log_names_the_client_and_its_api(caplog: pytest.LogCaptureFixture) -> None:
     """A client that has said nothing before is known by the request that is not served."""
     client = SimEngine().client()
-    client.socket.send(framed(pack(">hhih", 68, 1, 1, 5) + b"svc-1" + b"\0"))
+    client.socket.send(framed(pack(">hhih", 58, 0, 1, 5) + b"svc-1" + b"\0"))
     (message,) = caplog.messages
     who, what, why = message.removeprefix("closing the connection from ").split(": ")
     assert who == 'client "svc-1" (127.0.0.1)'
-    assert what == "ConsumerGroupHeartbeat (68) is not served here"
-    assert why == "the group protocol of KIP-848 is not served yet (group.protocol=classic is)"
+    assert what == "Envelope (58) is not served here"
+    assert why == "it is spoken between brokers and controllers only"
 
 
 def test_names_in_the_log_stay_on_their_line(caplog: pytest.LogCaptureFixture) -> None:

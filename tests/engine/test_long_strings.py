@@ -57,6 +57,8 @@ def filled(declaration: Any, version: int, target: Path, text: str, fixed: dict[
             value = filled(element, version, target, text, fixed, here)
         elif isinstance(kind, ArrayOf) and element is not STRING:
             continue
+        elif value is None and isinstance(kind, ArrayOf):
+            value = "t"
         if spec.versions.includes(version):
             values[spec.name] = [value] if isinstance(kind, ArrayOf) and not isinstance(value, list) else value
     if declaration.is_row:

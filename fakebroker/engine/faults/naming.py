@@ -17,7 +17,7 @@ FETCH, FIND_COORDINATOR = 1, 10
 _GROUP_KEY, _TRANSACTION_KEY = 0, 1  # FindCoordinator's key types
 _TOPIC_RESOURCE, _GROUP_RESOURCE = 2, 32
 
-_GROUP_LISTS = ("groups", "groups_names", "coordinator_keys")
+_GROUP_LISTS = ("groups", "groups_names", "group_ids", "coordinator_keys")
 _TOPIC_LISTS = ("topics", "topic_data", "topic_partitions", "topic_names", "v3_and_below_topics")
 _PARTITION_LISTS = ("partitions", "partition_data", "partition_indexes")
 # The fields that hold transactional ids: one, a list, or structures that have one each (AddPartitionsToTxn, v4).
@@ -59,7 +59,10 @@ def nameable(declaration: Any) -> Names:
         return Names(group=True, transactional_id=True)
     paths = list(_paths(declaration))
     return Names(
-        group=any(path[-1] in ("group_id", "groups_names") or path[-2:] == ("groups", "") for path in paths)
+        group=any(
+            path[-1] in ("group_id", "groups_names") or path[-2:] in (("groups", ""), ("group_ids", ""))
+            for path in paths
+        )
         or any(path[0] == "resources" for path in paths),
         topic=any(name in _TOPIC_LISTS for path in paths for name in path)
         or any(path[0] == "resources" for path in paths),
