@@ -51,8 +51,11 @@ class RecordWindow:
 
     @property
     def span(self) -> int:
-        """How many offsets there are from the start to the last acquired one (SGP-2, SGF-17)."""
-        return self.next_offset - self.start_offset
+        """How many offsets there are from the start to the last acquired one (SGP-2, SGF-17).
+
+        As in Kafka it is 1 when the log has lost all of the window and something of it is still in delivery.
+        """
+        return self.end_offset - self.start_offset + 1 if self.batches else 0
 
     @property
     def next_offset(self) -> int:
