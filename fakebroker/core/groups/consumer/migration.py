@@ -7,7 +7,7 @@ Kafka: `GroupMetadataManager.convertToConsumerGroup`, `convertToClassicGroup`, `
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from fakebroker.core.groups.classic import rebalance
 from fakebroker.core.groups.classic.classic_group import PROTOCOL_TYPE_CONSUMER, ClassicGroup
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fakebroker.core.groups.consumer.group_step import GroupStep
     from fakebroker.core.groups.modern.assignments import Assignment
 
+T = TypeVar("T")
 _UPGRADES: Final = ("upgrade", "bidirectional")
 _DOWNGRADES: Final = ("downgrade", "bidirectional")
 _NO_TIME: Final = 0  # of the first target assignment: the assignment interval does not hold up the next one (CGM-3)
@@ -70,20 +71,22 @@ class Upgrade:
             self.group.replay(record, now)
         self.records: list[GroupRecord | GroupEntry] = [GroupEntry(classic.group_id, None), *made]
 
-    def write(self, step: "GroupStep", reason: str) -> ConsumerGroup:
-        """Write the heartbeat's step, and start the sessions of the members that were there; returns the group stored.
+    def during(self, heartbeat: Callable[[], T]) -> T:
+        """Take the heartbeat's step, which stores both, and start the sessions of the members that were there.
 
-        Requests that the classic group had parked are answered with REBALANCE_IN_PROGRESS. Raises KafkaError if the
-        append fails.
+        Requests that the classic group had parked are answered with REBALANCE_IN_PROGRESS in any case. Raises what
+        `heartbeat` raises; then the group is a classic one as before.
         """
         try:
-            stored = step.write(reason)
-            for member in stored.members.values():
-                if member.is_classic:
-                    stored.restart_session(member.member_id, stored.session_timeout_ms(member), self._now)
+            answer = heartbeat()
+            stored = self.group.host.group(self.group.group_id)
+            if isinstance(stored, ConsumerGroup):
+                for member in stored.members.values():
+                    if member.is_classic:
+                        stored.restart_session(member.member_id, stored.session_timeout_ms(member), self._now)
+            return answer
         finally:
             self._answer_parked()
-        return stored
 
     def _answer_parked(self) -> None:
         for answer in self._parked:

@@ -168,6 +168,19 @@ def test_before_the_first_generation() -> None:
     assert classic.state is State.PREPARING
 
 
+@pytest.mark.rules("CGM-4")
+def test_a_heartbeat_that_is_refused_upgrades_nothing() -> None:
+    """A bad pattern leaves the group classic; who waits is told to join again even so."""
+    lab = OneConsumerGroup()
+    k0, _ = classic_group(lab, 2)
+    assert k0.send_join() is None
+
+    assert lab.join("c1", [], pattern="[").code is ErrorCode.INVALID_REGULAR_EXPRESSION
+    assert k0.joined == JoinAnswer(ErrorCode.REBALANCE_IN_PROGRESS, k0.member_id)
+    assert isinstance(lab.shard.group("g"), ClassicGroup)
+    assert lab.types() == []
+
+
 @pytest.mark.rules("CGM-10", "CGB-6")
 def test_the_last_one_that_leaves_makes_it_classic() -> None:
     """The generation is the group epoch, assignments are the targets, and the members rebalance."""
