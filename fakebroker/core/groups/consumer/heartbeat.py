@@ -3,7 +3,8 @@
 Kafka: `GroupMetadataManager.consumerGroupHeartbeat`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from fakebroker.core.groups.consumer.consumer_group import ConsumerGroup
 from fakebroker.core.groups.consumer.group_step import GroupStep
@@ -32,6 +33,9 @@ from fakebroker.core.groups.modern.heartbeats import (
 from fakebroker.errors import KafkaError
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import GroupEntry
+
+if TYPE_CHECKING:
+    from fakebroker.records.group_records import GroupRecord
 
 _TOLD = slice(HeartbeatRequest._fields.index("rack_id"), HeartbeatRequest._fields.index("assignor") + 1)
 _NOTHING_TOLD = HeartbeatRequest("", "", 0)[_TOLD]
@@ -73,16 +77,25 @@ def _changes_nothing(group: ConsumerGroup, request: HeartbeatRequest) -> bool:
 
 def _heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
     upgrade = upgrade_of(host, request.group_id, now) if request.member_epoch == JOIN_EPOCH else None
-    group = _group_of(host, request, now) if upgrade is None else upgrade.group
+    if upgrade is not None:
+        return upgrade.during(lambda: _take_step(upgrade.group, upgrade.records, request, now))
+    group = _group_of(host, request, now)
+    return _take_step(group, _tombstone_of_classic(host, group), request, now)
+
+
+def _take_step(
+    group: ConsumerGroup, first: "Sequence[GroupRecord | GroupEntry]", request: HeartbeatRequest, now: Instant
+) -> HeartbeatAnswer:
+    """Let the member go on in the group as it is after the records `first`, which are stored with its own."""
     is_member = request.member_id in group.members
-    max_size = host.settings.get_int("group.consumer.max.size")
+    max_size = group.host.settings.get_int("group.consumer.max.size")
     check_room(group, len(group.members), max_size, is_member=is_member)
-    step = GroupStep(group, now, _tombstone_of_classic(host, group) if upgrade is None else upgrade.records)
+    step = GroupStep(group, now, first)
     before = _member_before(step, request)
     after = _advance(step, before, request)
     last_resolved_ms = resolved_ms(group.patterns)
     reason = _reason(step, request, before, after)
-    stored = step.write(reason) if upgrade is None else upgrade.write(step, reason)
+    stored = step.write(reason)
     if stored.subscriptions.patterns:
         stored.resolver.start_if_due(last_resolved_ms, now)
     return _answer(stored, after, _assignment_for(before, after, request), now)

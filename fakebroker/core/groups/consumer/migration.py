@@ -7,7 +7,7 @@ Kafka: `GroupMetadataManager.convertToConsumerGroup`, `convertToClassicGroup`, `
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from fakebroker.core.groups.classic import rebalance
 from fakebroker.core.groups.classic.classic_group import PROTOCOL_TYPE_CONSUMER, ClassicGroup
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fakebroker.core.groups.consumer.group_step import GroupStep
     from fakebroker.core.groups.modern.assignments import Assignment
 
+T = TypeVar("T")
 _UPGRADES: Final = ("upgrade", "bidirectional")
 _DOWNGRADES: Final = ("downgrade", "bidirectional")
 _NO_TIME: Final = 0  # of the first target assignment: the assignment interval does not hold up the next one (CGM-3)
@@ -53,38 +54,49 @@ class Upgrade:
     """
 
     def __init__(self, classic: ClassicGroup, host: GroupsHost, now: Instant) -> None:
-        """Raises KafkaError GROUP_ID_NOT_FOUND if the group stays classic (CGM-4); nothing has changed in any case."""
+        """Raises KafkaError if the group stays classic (CGM-4).
+
+        What members told and have is looked at last, when parked requests are answered already, as in Kafka.
+        """
         _check_upgrade(classic, host)
-        self._classic = classic
         self._now = now
+        self._parked = _take_parked(classic)
         self.group = ConsumerGroup(classic.group_id, host, now)
-        made = list(_upgrade_records(classic, host))
+        try:
+            made = list(_upgrade_records(classic, host))
+        except KafkaError:
+            self._answer_parked()
+            raise
         for record in made:
             self.group.replay(record, now)
         self.records: list[GroupRecord | GroupEntry] = [GroupEntry(classic.group_id, None), *made]
 
-    def write(self, step: "GroupStep", reason: str) -> ConsumerGroup:
-        """Write the heartbeat's step, and start the sessions of the members that were there; returns the group stored.
+    def during(self, heartbeat: Callable[[], T]) -> T:
+        """Take the heartbeat's step, which stores both, and start the sessions of the members that were there.
 
-        Requests that the classic group had parked are answered with REBALANCE_IN_PROGRESS. Raises KafkaError if the
-        append fails.
+        Requests that the classic group had parked are answered with REBALANCE_IN_PROGRESS in any case. Raises what
+        `heartbeat` raises; then the group is a classic one as before.
         """
-        parked = _take_parked(self._classic)
         try:
-            stored = step.write(reason)
-            for member in stored.members.values():
-                if member.is_classic:
-                    stored.restart_session(member.member_id, stored.session_timeout_ms(member), self._now)
+            answer = heartbeat()
+            stored = self.group.host.group(self.group.group_id)
+            if isinstance(stored, ConsumerGroup):
+                for member in stored.members.values():
+                    if member.is_classic:
+                        stored.restart_session(member.member_id, stored.session_timeout_ms(member), self._now)
+            return answer
         finally:
-            for answer in parked:
-                answer()
-        return stored
+            self._answer_parked()
+
+    def _answer_parked(self) -> None:
+        for answer in self._parked:
+            answer()
 
 
 def upgrade_of(host: GroupsHost, group_id: str, now: Instant) -> Upgrade | None:
     """The upgrade that a joining member needs: None unless the group is a classic one with members.
 
-    Raises KafkaError GROUP_ID_NOT_FOUND if it stays classic.
+    Raises KafkaError if it stays classic.
     """
     found = host.group(group_id)
     return Upgrade(found, host, now) if isinstance(found, ClassicGroup) and not found.is_empty else None
@@ -105,7 +117,12 @@ def _stays_classic(classic: ClassicGroup, reason: str) -> KafkaError:
 
 
 def _upgrade_records(classic: ClassicGroup, host: GroupsHost) -> Iterator[GroupRecord]:
-    """All members keep what they have, in one target assignment of the epoch that was the generation (CGM-3)."""
+    """All members keep what they have, in one target assignment of the epoch that was the generation (CGM-3).
+
+    Raises KafkaError. Before the first generation no protocol is chosen, and Kafka fails to look for it.
+    """
+    if classic.protocol is None:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
     group_id, epoch = classic.group_id, classic.generation
     in_order = [classic.members[member_id] for member_id in hash_map_order(classic.members)]
     metadata = {member.member_id: _metadata_of(classic, member) for member in in_order}

@@ -153,6 +153,34 @@ def test_subscriptions_that_cannot_be_read_stay_classic() -> None:
     assert lab.join("c1").code is ErrorCode.GROUP_ID_NOT_FOUND
 
 
+@pytest.mark.rules("CGM-4")
+def test_before_the_first_generation() -> None:
+    """UNKNOWN_SERVER_ERROR: no protocol is chosen yet. Who waits is told to join again, as in Kafka."""
+    lab = OneConsumerGroup({"group.initial.rebalance.delay.ms": 3_000})
+    client = ClassicClient(lab, "k")
+    client.join_first()
+    assert client.send_join() is None
+
+    assert lab.join("c1").code is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert client.joined == JoinAnswer(ErrorCode.REBALANCE_IN_PROGRESS, client.member_id)
+    classic = lab.shard.group("g")
+    assert isinstance(classic, ClassicGroup)
+    assert classic.state is State.PREPARING
+
+
+@pytest.mark.rules("CGM-4")
+def test_a_heartbeat_that_is_refused_upgrades_nothing() -> None:
+    """A bad pattern leaves the group classic; who waits is told to join again even so."""
+    lab = OneConsumerGroup()
+    k0, _ = classic_group(lab, 2)
+    assert k0.send_join() is None
+
+    assert lab.join("c1", [], pattern="[").code is ErrorCode.INVALID_REGULAR_EXPRESSION
+    assert k0.joined == JoinAnswer(ErrorCode.REBALANCE_IN_PROGRESS, k0.member_id)
+    assert isinstance(lab.shard.group("g"), ClassicGroup)
+    assert lab.types() == []
+
+
 @pytest.mark.rules("CGM-10", "CGB-6")
 def test_the_last_one_that_leaves_makes_it_classic() -> None:
     """The generation is the group epoch, assignments are the targets, and the members rebalance."""
