@@ -156,7 +156,9 @@ def test_what_is_held_for_too_long_comes_to_another(cast: Cast, topic: str, star
     cast.wait("three records", lambda: len(holder.read) == 3)
     other = start(**EXPLICIT)
     cast.wait("three records again", lambda: len(other.read) >= 3)
-    assert counts(other)[:3] == [(value, 2) for value in values(3)]
+    assert other.values[:3] == values(3)
+    # The first one's client may have asked for more by itself: then it got them first, and told nobody.
+    assert {each.delivery_count for each in other.read[:3]} <= {2, 3}
 
     holder.acknowledge("ACCEPT", 3)
     assert holder.refused

@@ -53,7 +53,9 @@ def test_a_lock_ends_when_the_clock_jumps(fakebroker: FakeBroker, cast: Cast) ->
     cast.wait("both records again", lambda: len(other.read) == 2)
 
     assert deliveries(holder) == [("one", 1), ("two", 1)]
-    assert deliveries(other) == [("one", 2), ("two", 2)]
+    assert other.values == ["one", "two"]
+    # The first one's client may have asked for more by itself: then it got them first, and told nobody.
+    assert {each.delivery_count for each in other.read} <= {2, 3}
     holder.acknowledge("ACCEPT", 2)
     assert holder.refused
     other.acknowledge("ACCEPT", 2)
