@@ -40,7 +40,7 @@ def await_coordinator(address: Address, group: str) -> None:
     with connect(address) as sock:
         while ask(sock, FindCoordinatorRequest(key=group, key_type=0), FIND_COORDINATOR).error_code:
             time.sleep(0.05)
-        while ask(sock, r.heartbeat(group, 0, ""), r.HEARTBEAT).error_code in NOT_YET:
+        while ask(sock, r.all_offsets(group), r.OFFSET_FETCH).error_code in NOT_YET:
             time.sleep(0.05)
 
 
