@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from fakebroker.core.groups.consumer.messages import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, HeartbeatAnswer
-from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.errors import ErrorCode
 from tests.support.consumer_groups import OneConsumerGroup
 
 Partitions = Mapping[bytes, frozenset[int]]  # topic id -> partitions
@@ -30,41 +30,43 @@ class ConsumerClient:
         self.instance_id = instance_id
         self.topics: list[str] = []
         self.pattern: str | None = None
+        self._told_topics: tuple[list[str], str | None] | None = None
         self.epoch = 0
         self.reads: Partitions = {}
         self.told: Partitions = {}
-        self.is_away = False
+        self.is_unsure = False  # it has lost an answer: it says everything again, and is told everything (CGH-40)
 
     def subscribe(self, topics: list[str], pattern: str | None) -> None:
         """Want other topics, which the next heartbeat says."""
         self.topics, self.pattern = topics, pattern
-        self._told_topics: tuple[list[str], str | None] | None = None
 
     def heartbeat(self, *, answer_is_lost: bool = False, reports: bool = True) -> None:
         """A heartbeat: it joins unless it has, and `reports` says whether it lists what it reads."""
-        owned = {} if self.epoch == 0 else self.one.names(self.reads) if reports else None
+        says_all = self.epoch == 0 or self.is_unsure
+        owned = {} if self.epoch == 0 else self.one.names(self.reads) if reports or says_all else None
         if owned is not None:
             owned.pop("?", None)  # a topic that is gone: the coordinator does not ask for it
-        says = self._told_topics != (self.topics, self.pattern)
-        try:
-            answer = self.one.send(
-                self.member_id,
-                self.epoch,
-                owned,
-                topics=self.topics if says or self.epoch == 0 else None,
-                pattern=(self.pattern or "") if says or self.epoch == 0 else None,
-                instance=self.instance_id,
-                rebalance=5_000 if self.epoch == 0 else -1,
-            )
-        except KafkaError as error:
-            self._fenced(error)
+        says_topics = says_all or self._told_topics != (self.topics, self.pattern)
+        answer = self.one.send(
+            self.member_id,
+            self.epoch,
+            owned,
+            topics=self.topics if says_topics else None,
+            pattern=(self.pattern or "") if says_topics else None,
+            instance=self.instance_id,
+            rebalance=5_000 if says_all else -1,
+        )
+        self.is_unsure = answer_is_lost
+        if answer_is_lost:
             return
-        if not answer_is_lost:
+        if answer.code:
+            self._fenced(answer)
+        else:
             self._hear(answer)
             self._told_topics = self.topics, self.pattern
 
     def _hear(self, answer: HeartbeatAnswer) -> None:
-        self.epoch, self.is_away = answer.member_epoch, False
+        self.epoch = answer.member_epoch
         if answer.assignment is not None:
             self.told = {topic_id: frozenset(listed) for topic_id, listed in answer.assignment.items()}
             self.reads = {
@@ -89,14 +91,11 @@ class ConsumerClient:
         joined = self.epoch != 0
         self.stop()
         if joined:
-            self.is_away = for_a_while and self.instance_id is not None
-            epoch = STATIC_LEAVE_EPOCH if self.is_away else LEAVE_EPOCH
-            try:
-                self.one.send(self.member_id, epoch, instance=self.instance_id)
-            except KafkaError as error:
-                self._fenced(error)
+            epoch = STATIC_LEAVE_EPOCH if for_a_while and self.instance_id is not None else LEAVE_EPOCH
+            answer = self.one.send(self.member_id, epoch, instance=self.instance_id)
+            if answer.code:
+                self._fenced(answer)
 
-    def _fenced(self, error: KafkaError) -> None:
-        if error.code not in _FENCED:
-            raise error
+    def _fenced(self, answer: HeartbeatAnswer) -> None:
+        assert answer.code in _FENCED, answer
         self.stop()
