@@ -39,6 +39,25 @@ def check_settings(field: str, value: object) -> None:
         raise InvalidArgument(field, value, f"{field}={value!r} is not {what}")
 
 
+def check_users(value: object) -> dict[str, str]:
+    """Passwords by user, None for none. What is refused is told without the passwords."""
+    users = {} if value is None else value
+    if not isinstance(users, Mapping) or not all(isinstance(text, str) for pair in users.items() for text in pair):
+        raise InvalidArgument("users", "(passwords)", 'users is not passwords by user: {"alice": "secret"}')
+    for name, password in users.items():
+        check_user(name, password)
+    return dict(users)
+
+
+def check_user(name: str, password: str) -> None:
+    """A user and its password, which no mechanism lets be empty. What is refused is told without the password."""
+    check_text("name", name)
+    if not name:
+        raise InvalidArgument("name", name, "name is empty; it is that of a user")
+    if not isinstance(password, str) or not password:
+        raise InvalidArgument("password", "(password)", f"password of {name!r} is not a text with something in it")
+
+
 def check_partitions(field: str, value: object) -> None:
     """Partitions, each as its topic and number; or a mapping of such."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):

@@ -49,6 +49,7 @@ class _Broker(BrokerBase):
         nodes: int = 1,
         racks: Sequence[str | None] | None = None,
         config: Mapping[str, object] | None = None,
+        users: Mapping[str, str] | None = None,
         seed: int = 0,
         profile: str = "test",
         as_release: str = "4.3",
@@ -61,18 +62,19 @@ class _Broker(BrokerBase):
         """A broker that is not started yet.
 
         `nodes` is how many brokers there are, with ids from 1 on, and `racks` the rack of each, in order. `config` are
-        broker settings by their Kafka names, `profile` ("test" or "kafka") their defaults; `as_release` makes it answer
-        as that Kafka did; all random ids follow from `seed`. `listen` is "HOST:PORT", or several ("node=2,HOST:PORT",
-        "dialect=kip-17,HOST:PORT"), or ports that are bound already; port 0 takes a free one. `advertise` are the
-        addresses that answers name instead, in the same order. `journal_dir` is where the journal is written to,
-        `verbose` logs every request and event.
+        broker settings by their Kafka names, `profile` ("test" or "kafka") their defaults. `users` are passwords by
+        user: with them every client has to log in by SASL, unless `listen` says "protocol=PLAINTEXT,HOST:PORT".
+        `as_release` makes it answer as that Kafka did; all random ids follow from `seed`. `listen` is "HOST:PORT", or
+        several ("node=2,HOST:PORT", "dialect=kip-17,HOST:PORT", "protocol=SASL_PLAINTEXT,HOST:PORT"), or ports that are
+        bound already; port 0 takes a free one. `advertise` are the addresses that answers name instead, in the same
+        order. `journal_dir` is where the journal is written to, `verbose` logs every request and event.
 
         Raises SettingError for bad settings, UnknownRelease, InvalidArgument for bad nodes, racks, seed and addresses,
         for an option that does not exist, and for a directory that cannot be written.
         """
         if unknown:
             check_options("a broker", unknown, broker_options())
-        super().__init__(nodes, racks, config, seed, profile, as_release)
+        super().__init__(nodes, racks, config, seed, profile, as_release, users)
         ports = listen if isinstance(listen, Ports) else Ports(listeners_for(self._node_ids, listen, advertise))
         journal = make_journal(journal_dir, verbose)
         self._waiters = Waiters()

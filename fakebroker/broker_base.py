@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from fakebroker.arguments import check_settings, check_whole
+from fakebroker.arguments import check_settings, check_users, check_whole
 from fakebroker.core import broker_life
 from fakebroker.core.cluster import Cluster
 from fakebroker.engine.clock import BrokerClock
@@ -17,7 +17,7 @@ from fakebroker.engine.journal import Journal
 from fakebroker.engine.server import EngineServer
 from fakebroker.handles.powers import Powers
 from fakebroker.instant import Instant
-from fakebroker.listener_options import bootstrap, checked_nodes
+from fakebroker.listener_options import bootstrap, checked_nodes, use_settings
 from fakebroker.listeners import Listener
 from fakebroker.release import release
 from fakebroker.settings import Settings
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
 
 T = TypeVar("T")
+SASL_LISTENER: Mapping[str, object] = {"listeners": "SASL_PLAINTEXT://:9092"}  # of a broker with users
 
 
 @contextmanager
@@ -57,10 +58,12 @@ class BrokerBase(Powers):
         seed: int,
         profile: str,
         as_release: str,
+        users: Mapping[str, str] | None = None,
     ) -> None:
         check_settings("config", config or {})
         check_whole("seed", seed)
-        self._config: dict[str, object] = dict(config or {})
+        self._users: Mapping[str, str] = check_users(users)
+        self._config: dict[str, object] = dict(SASL_LISTENER if users else {}) | dict(config or {})
         self._profile = profile
         self._release, self._seed = release(as_release), seed
         self._node_ids, self._racks = checked_nodes(nodes, racks)
@@ -72,6 +75,7 @@ class BrokerBase(Powers):
         """Make the first engine, which this server will serve."""
         self._server = server
         self._listeners = server.ports.listeners
+        use_settings(self._listeners, Settings(self._config, profile=self._profile))
         self._ring = journal
         self._engine = self._new_engine()
         server.prepare(self._engine)
@@ -134,6 +138,8 @@ class BrokerBase(Powers):
     def _new_engine(self) -> Engine:
         settings = Settings(self._config, profile=self._profile)
         cluster = Cluster(settings, self._release, self._seed, self._node_ids, self._racks)
+        for name, password in self._users.items():
+            cluster.credentials.add_user(name, password, self._seed)
         return self._engine_of(cluster, self._server.clock.now())
 
     def _engine_of(self, cluster: Cluster, now: Instant) -> Engine:

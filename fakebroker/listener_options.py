@@ -1,10 +1,13 @@
-"""Options that say where to listen: "HOST:PORT", "node=2,HOST:PORT", "dialect=kip-17,HOST:PORT"."""
+"""Options that say where to listen: "HOST:PORT", "node=2,HOST:PORT", "dialect=kip-17,HOST:PORT",
+"protocol=SASL_PLAINTEXT,HOST:PORT".
+"""
 
 from collections.abc import Sequence
 
-from fakebroker.errors import InvalidArgument
-from fakebroker.listeners import Address, Listener
+from fakebroker.errors import InvalidArgument, SettingError
+from fakebroker.listeners import PLAINTEXT, PROTOCOLS, Address, Listener
 from fakebroker.net.ports import EVERY_ADDRESS, is_dual_stack
+from fakebroker.settings import Settings
 
 DEFAULT = "127.0.0.1:0"
 MOST_NODES = 1000
@@ -33,17 +36,36 @@ def parse_advertised(text: str) -> Address:
 def parse_listener(text: str) -> Listener:
     """One listener. Raises InvalidArgument."""
     *options, address = text.split(",")
-    node_id, dialects = 1, set[str]()
+    node_id, dialects, protocol = 1, set[str](), ""
     for option in options:
         key, _, value = option.partition("=")
         if key == "node" and value.isdecimal():
             node_id = int(value)
         elif key == "dialect" and value:
             dialects.add(value)
+        elif key == "protocol" and value in PROTOCOLS:
+            protocol = value
         else:
-            raise InvalidArgument("listen", text, f"{option!r} in {text!r} is neither node=NUMBER nor dialect=NAME")
+            wrong = f"{option!r} in {text!r} is none of node=NUMBER, dialect=NAME and protocol={' or '.join(PROTOCOLS)}"
+            raise InvalidArgument("listen", text, wrong)
     host, port = parse_address(address)
-    return Listener(node_id, host, port, dialects=frozenset(dialects))
+    return Listener(node_id, host, port, dialects=frozenset(dialects), protocol=protocol)
+
+
+def use_settings(listeners: Sequence[Listener], settings: Settings) -> None:
+    """Give listeners that do not say their protocol name and protocol of the first of the setting `listeners` that
+    is for clients. Addresses in that setting are not used. Raises SettingError for a protocol that is not served.
+    """
+    controllers = settings.get_list("controller.listener.names")
+    names = [entry.partition("://")[0] for entry in settings.get_list("listeners")]
+    name = next((each for each in names if each and each not in controllers and each != "CONTROLLER"), PLAINTEXT)
+    pairs = (entry.partition(":") for entry in settings.get_str("listener.security.protocol.map").split(","))
+    protocol = {key.strip(): value.strip() for key, _, value in pairs}.get(name, name)
+    unknown = [listener for listener in listeners if not listener.protocol]
+    if unknown and protocol not in PROTOCOLS:
+        raise SettingError(f"listeners: {protocol} is not served; {' and '.join(PROTOCOLS)} are")
+    for listener in unknown:
+        listener.name, listener.protocol = name, protocol
 
 
 def listeners_for(
@@ -92,8 +114,11 @@ def check_rack(rack: str | None) -> None:
 
 
 def next_listener(listeners: Sequence[Listener], node_id: int) -> Listener:
-    """The listener of one more node: on a free port of the host where the first one listens."""
-    return Listener(node_id, listeners[0].host, 0)
+    """The listener of one more node: on a free port of the host where the first one listens, with its protocol."""
+    first = listeners[0]
+    listener = Listener(node_id, first.host, 0, protocol=first.protocol)
+    listener.name = first.name
+    return listener
 
 
 def bootstrap(listeners: Sequence[Listener]) -> str:
@@ -119,7 +144,8 @@ def format_listeners(listeners: Sequence[Listener]) -> str:
 
 def _notes(listener: Listener) -> list[str]:
     is_everywhere = listener.host in (*_EVERYWHERE, EVERY_ADDRESS)
-    return [*(["and on every other address"] if is_everywhere else []), *sorted(listener.dialects)]
+    protocol = [] if listener.protocol in ("", PLAINTEXT) else [listener.protocol]
+    return [*(["and on every other address"] if is_everywhere else []), *protocol, *sorted(listener.dialects)]
 
 
 def _as_list(field: str, texts: str | Sequence[str] | None) -> list[str]:

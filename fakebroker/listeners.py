@@ -2,6 +2,10 @@
 
 from typing import NamedTuple
 
+PLAINTEXT = "PLAINTEXT"
+SASL_PLAINTEXT = "SASL_PLAINTEXT"
+PROTOCOLS = (PLAINTEXT, SASL_PLAINTEXT)
+
 
 class Address(NamedTuple):
     """A host and a port that a client can connect to."""
@@ -15,9 +19,12 @@ class Listener:
 
     `advertised` is the address in Metadata and FindCoordinator; None means the address the client itself connected to,
     which is right on the host and inside a container network alike. `versions` is what is served here.
+
+    `protocol` is its security protocol, "PLAINTEXT" or "SASL_PLAINTEXT", or "" until the broker's settings say it;
+    `name` is what its settings are called by: `listener.name.<name>.sasl.enabled.mechanisms`.
     """
 
-    __slots__ = ("advertised", "dialects", "host", "node_id", "port", "versions")
+    __slots__ = ("advertised", "dialects", "host", "name", "node_id", "port", "protocol", "versions")
 
     def __init__(
         self,
@@ -26,10 +33,18 @@ class Listener:
         port: int,
         advertised: Address | None = None,
         dialects: frozenset[str] = frozenset(),
+        protocol: str = "",
     ) -> None:
         self.node_id = node_id
         self.host = host
         self.port = port
         self.advertised = advertised
         self.dialects = dialects
+        self.protocol = protocol
+        self.name = protocol or PLAINTEXT
         self.versions: dict[int, tuple[int, int]] = {}  # API key -> (lowest, highest); filled in by the engine
+
+    @property
+    def has_sasl(self) -> bool:
+        """Whether clients have to log in."""
+        return self.protocol.startswith("SASL_")

@@ -41,6 +41,7 @@ class VirtualBroker(BrokerBase):
         nodes: int = 1,
         racks: Sequence[str | None] | None = None,
         config: Mapping[str, object] | None = None,
+        users: Mapping[str, str] | None = None,
         seed: int = 0,
         profile: str = "test",
         as_release: str = "4.3",
@@ -56,7 +57,7 @@ class VirtualBroker(BrokerBase):
             check_options("a broker in virtual time", unknown, tuple(VirtualBroker.__init__.__kwdefaults__ or ()))
         check_whole("start_wall_ms", start_wall_ms)
         check_wall_ms("start_wall_ms", start_wall_ms, start_wall_ms)
-        super().__init__(nodes, racks, config, seed, profile, as_release)
+        super().__init__(nodes, racks, config, seed, profile, as_release, users)
         self._depth = 0  # of calls that are under way
         self._serve_by(SimNetwork(listeners_of(self._node_ids), Instant(start_wall_ms, 0)), Journal())
         self.driver = SimDriver(self._server)  # connects scripted clients, also those of others

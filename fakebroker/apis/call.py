@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from fakebroker.core.security.principals import Principal
 from fakebroker.instant import Instant
 from fakebroker.listeners import Address, Listener
 
@@ -40,6 +41,10 @@ class Connection(Protocol):
     @property
     def connection_id(self) -> int:
         """Which connection of the engine it is; no other ever has the number."""
+
+    @property
+    def principal(self) -> Principal:
+        """Who the client is: ANONYMOUS, or who it has logged in as."""
 
     def at_end(self, key: object, callback: Callable[[Instant], None]) -> None:
         """Run `callback` when the connection is closed; of several with the same key only the first."""
@@ -148,6 +153,11 @@ class Call:
     def connection_id(self) -> int:
         """Which connection of the engine the request came on."""
         return self.connection.connection_id
+
+    @property
+    def principal(self) -> Principal:
+        """Who the client is: ANONYMOUS, or who it has logged in as (SA-5)."""
+        return self.connection.principal
 
     def at_end(self, key: object, callback: Callable[[Instant], None]) -> None:
         """Run `callback` when the connection is closed, whatever comes on it until then; once for each key."""

@@ -15,6 +15,7 @@ from fakebroker.core.logs.jobs import LogJobs
 from fakebroker.core.logs.pending_batches import PendingBatchMemory
 from fakebroker.core.node import Node, NodeState
 from fakebroker.core.offsets.expirations import Expirations
+from fakebroker.core.security.credentials import Credentials
 from fakebroker.core.topic_rules import assign_replicas, check_assignments
 from fakebroker.core.topics import CONSUMER_OFFSETS, Topics
 from fakebroker.errors import ErrorCode, KafkaError
@@ -75,6 +76,7 @@ class Cluster:
         self.log_jobs = LogJobs(self)
         self.group_configs: dict[str, dict[str, str]] = {}  # group -> its own configs; the group need not exist
         self.client_metrics: dict[str, dict[str, str]] = {}  # subscription -> its own configs
+        self.credentials = Credentials()
         self._next_producer_id = 0
         self._hold_count = 0
         self.decoded_batches: dict[bytes, DecodedBatch] | None = None  # known while a snapshot is restored

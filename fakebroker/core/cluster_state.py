@@ -25,6 +25,7 @@ from fakebroker.core.logs.producers import Producers, ProducerState, WrittenBatc
 from fakebroker.core.logs.segment import Segment
 from fakebroker.core.node import Node, NodeState
 from fakebroker.core.offsets.expirations import OffsetsExpired
+from fakebroker.core.security.credentials import CredentialsState
 from fakebroker.core.topic_config import TopicConfig
 from fakebroker.core.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, Partition, Topic, Topics
 from fakebroker.instant import Instant
@@ -150,6 +151,7 @@ class ClusterState(NamedTuple):
     jobs: JobsState
     expirations: tuple[OffsetsExpired, ...]
     highest_node_id: int = 0  # that there ever was; 0 in older files: of those that there are
+    credentials: CredentialsState = CredentialsState()
 
 
 class Durable(NamedTuple):
@@ -284,6 +286,7 @@ def cluster_state(cluster: Cluster) -> ClusterState:
         jobs=JobsState(*[job.start_ms for job in cluster.log_jobs.all()]),
         expirations=tuple(cluster.expirations),
         highest_node_id=cluster._highest_node_id,
+        credentials=cluster.credentials.state(),
     )
 
 
@@ -357,6 +360,7 @@ def build_cluster(state: ClusterState, settings: Settings, release: Release, now
     cluster.log_jobs.settings_changed(now)
     settle(cluster, [node.id for node in state.nodes if node.alive and not node.is_replicating], now)
     cluster._highest_node_id = max(cluster._highest_node_id, state.highest_node_id)
+    cluster.credentials.restore(state.credentials)
     cluster._next_producer_id = state.next_producer_id
     cluster.random.setstate(tuple(state.random))  # last: making the parts took ids
     return cluster

@@ -27,6 +27,7 @@ from fakebroker.dialogue.script import (
     Raw,
     Ready,
     Receive,
+    ScramLogin,
     Send,
     Settled,
     Silent,
@@ -176,6 +177,8 @@ class Player:
                 self._driver.pass_time(step.ms)
             case Close():
                 self._driver.close(self._clients.pop(step.conn))
+            case ScramLogin():
+                return self._log_in(step)
             case Ready():
                 self._make_ready(step)
             case NameNodes() | MakeTopics() | NodeControl() | MoveLeader() | Settled():
@@ -253,6 +256,14 @@ class Player:
         if request.pending.error is not None:
             return []
         raise StepFailed(f"Kafka closes the connection, but {self._outcome(request)}")
+
+    def _log_in(self, step: ScramLogin) -> list[str]:
+        from fakebroker.dialogue.login_step import log_in
+
+        client, wall_ms = self._client(step.conn), self._driver.wall_ms
+        user, password = (self._names.fill(text, wall_ms) for text in (step.user, step.password))
+        code = log_in(step, user, password, partial(self._call_on, client))
+        return [] if code == step.error else [f"error {code}, Kafka {step.error}"]
 
     def _make_ready(self, step: Ready) -> None:
         ask = self._ask if self._compares_at_end else None

@@ -83,6 +83,18 @@ class Close:
 
 
 @dataclass(frozen=True)
+class ScramLogin:
+    """A whole login by SCRAM; the last answer must have the code `error`, 0 for success."""
+
+    conn: str
+    mechanism: str
+    user: str
+    password: str
+    extensions: str
+    error: int
+
+
+@dataclass(frozen=True)
 class Ready:
     """Create topics, then wait until their leaders and the coordinators of `group` and `txn` are available.
 
@@ -150,7 +162,7 @@ class Unsupported:
     why: str
 
 
-Step = Send | Raw | Receive | Silent | Closed | Sleep | Close | Ready | ClusterStep | Unsupported
+Step = Send | Raw | Receive | Silent | Closed | Sleep | Close | ScramLogin | Ready | ClusterStep | Unsupported
 
 
 @dataclass(frozen=True)
@@ -226,6 +238,9 @@ _STEPS: dict[str, Callable[[dict[str, Json]], Step]] = {
     "closed": lambda s: Closed(s["id"]),
     "sleep": lambda s: Sleep(s["ms"]),
     "close": lambda s: Close(s["conn"]),
+    "scram": lambda s: ScramLogin(
+        s["conn"], s["mechanism"], s["user"], s["password"], s.get("extensions", ""), s["error"]
+    ),
     "ready": lambda s: Ready(s.get("group"), s.get("topics") or {}, s.get("ids", False), s.get("txn")),
     "nodes": lambda s: NameNodes(s.get("group"), s.get("topic"), s.get("txn")),
     "topics": lambda s: MakeTopics(s["topics"]),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
+from fakebroker.core.security.principals import Principal
 from fakebroker.engine.work import Work
 from fakebroker.errors import CloseConnection, KafkaError
 from fakebroker.instant import Instant
@@ -20,12 +21,13 @@ class ClosedConnection:
     Only work that must be finished goes on: a request that was taken up as a whole is done, as in Kafka.
     """
 
-    __slots__ = ("_engine", "connection_id")
+    __slots__ = ("_engine", "connection_id", "principal")
     is_gone = True
 
-    def __init__(self, engine: "Engine", connection_id: int) -> None:
+    def __init__(self, engine: "Engine", connection_id: int, principal: Principal) -> None:
         self._engine = engine
         self.connection_id = connection_id
+        self.principal = principal
 
     def answer(self, call: "Call", _response: "Message | None") -> None:
         """Nobody is there to read it."""

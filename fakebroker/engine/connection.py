@@ -2,7 +2,6 @@
 
 Like Kafka, a connection has one request in work at a time: while it is parked the next frame is not read (AV-2), so
 answers are in order without a queue. After `REQUESTS_PER_TURN` requests it is the turn of the other connections.
-
 It is a state machine (`connection_state.py` has the states and which may follow which). A request goes this way:
 
     receive or resume -> _turn        cuts frames out of what came, as long as the state is SERVING
@@ -18,6 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.apis.call import Call, Steps
+from fakebroker.core.security.principals import ANONYMOUS
 from fakebroker.engine.closed_connection import ClosedConnection
 from fakebroker.engine.connection_state import (
     BUFFERED,
@@ -72,6 +72,7 @@ class Connection:
         self.engine = engine
         self.listener = listener
         self.peer = peer
+        self.principal = ANONYMOUS  # until it logs in (security/sasl_connection.py)
         self.connection_id = peer.connection_id
         self.local_address = local_address  # the address on our side that the client connected to
         self.state = READING
@@ -173,7 +174,8 @@ class Connection:
             self.engine.run(callback, now)
         self._drop_request()
         # Not in a cycle with driver and call any more: all of it goes now, not when the collector comes by.
-        self.driver, self.call.connection = NO_DRIVER, ClosedConnection(self.engine, self.connection_id)
+        self.driver = NO_DRIVER
+        self.call.connection = ClosedConnection(self.engine, self.connection_id, self.principal)
 
     # What a call asks of its connection
 

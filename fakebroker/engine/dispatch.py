@@ -173,13 +173,22 @@ class Dispatcher:
 
     def find(self, code: int) -> Route:
         """The route for a code that `routes` does not have yet. CloseConnection for what is not served (AV-4)."""
-        route = self._unaltered.get(code) or self._new_route(code)
-        if route.is_loaded:
-            self._unaltered[code] = route
+        route = self._unaltered_route(code)
         if self._alter is not None:
             route = self._alter(route)
         if route.is_loaded:
             self.routes[code] = route
+        return route
+
+    def find_as(self, code: int, change: Callable[[Route], Route]) -> Route:
+        """The route for a code, changed before `alter_routes` has its turn; it is not kept."""
+        route = change(self._unaltered_route(code))
+        return route if self._alter is None else self._alter(route)
+
+    def _unaltered_route(self, code: int) -> Route:
+        route = self._unaltered.get(code) or self._new_route(code)
+        if route.is_loaded:
+            self._unaltered[code] = route
         return route
 
     def _new_route(self, code: int) -> Route:

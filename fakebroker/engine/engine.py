@@ -66,7 +66,8 @@ class Engine:
         self._connection_count += 1
         dispatcher = self.dispatchers[self.listeners.index(listener)]
         peer = Peer(self._connection_count, client_host, listener.node_id, dispatcher.overlays, client_port)
-        connection = Connection(self, listener, peer, local_address, dispatcher)
+        make = _sasl_connection() if listener.has_sasl else Connection
+        connection = make(self, listener, peer, local_address, dispatcher)
         self.connections[peer.connection_id] = connection
         return connection
 
@@ -226,6 +227,13 @@ class Engine:
         place = [x for x in alike if x.node_id == listener.node_id].index(listener)
         candidates = [x for x in alike if x.node_id == node_id]
         return candidates[min(place, len(candidates) - 1)] if candidates else None
+
+
+def _sasl_connection() -> type[Connection]:
+    """The class of connections that have to log in."""
+    from fakebroker.engine.security.sasl_connection import SaslConnection
+
+    return SaslConnection
 
 
 def _kind_of(error: Exception) -> tuple[str, str]:

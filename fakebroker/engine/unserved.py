@@ -33,7 +33,6 @@ _ASKED_OF_A_COORDINATOR = frozenset({_API_VERSIONS, _METADATA})  # before the cl
 _ASKED_BY_A_STUCK_CONSUMER = frozenset({0, _METADATA, _FIND_COORDINATOR, _API_VERSIONS, 19, 20, 22})
 
 _NEW_GROUPS = "the release that this broker answers as does not serve KIP-848 (group.protocol=classic is served)"
-_SASL = "there is no authentication (security.protocol=PLAINTEXT is served)"
 _ACLS = "there are no ACLs"
 _TOKENS = "there are no delegation tokens"
 _QUOTAS = "there are no quotas"
@@ -47,19 +46,15 @@ MISSING: dict[int, tuple[str, str]] = {
     5: ("StopReplica", _INTERNAL),
     6: ("UpdateMetadata", _INTERNAL),
     7: ("ControlledShutdown", _INTERNAL),
-    17: ("SaslHandshake", _SASL),
     29: ("DescribeAcls", _ACLS),
     30: ("CreateAcls", _ACLS),
     31: ("DeleteAcls", _ACLS),
-    36: ("SaslAuthenticate", _SASL),
     38: ("CreateDelegationToken", _TOKENS),
     39: ("RenewDelegationToken", _TOKENS),
     40: ("ExpireDelegationToken", _TOKENS),
     41: ("DescribeDelegationToken", _TOKENS),
     48: ("DescribeClientQuotas", _QUOTAS),
     49: ("AlterClientQuotas", _QUOTAS),
-    50: ("DescribeUserScramCredentials", _SASL),
-    51: ("AlterUserScramCredentials", _SASL),
     52: ("Vote", _INTERNAL),
     53: ("BeginQuorumEpoch", _INTERNAL),
     54: ("EndQuorumEpoch", _INTERNAL),

@@ -216,6 +216,18 @@ class Settings(Reader):
         value = None if setting.broker_name is None else self.value(setting.broker_name)
         return setting.default if value is None else value
 
+    def of_listener(self, listener: str, name: str, mechanism: str = "") -> Value:
+        """The value of a setting for one listener and mechanism of SASL, if there is one; else for all."""
+        prefix = f"listener.name.{listener.lower()}"
+        for own in (f"{prefix}.{mechanism.lower()}.{name}", f"{prefix}.{name}"):
+            if own in self._values:
+                return self._values[own]
+        return self.value(name)
+
+    def is_given(self, name: str) -> bool:
+        """Whether somebody gave a value, and not Kafka alone."""
+        return any(name in layer for layer in (self._dynamic, self._shared.dynamic, self._own, self._static))
+
     def names(self) -> Iterator[str]:
         """The names of all settings that DescribeConfigs lists."""
         hidden = BROKER_REMOVED_IN_4 if self.topic_table is TOPIC else ()

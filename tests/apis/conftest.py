@@ -8,6 +8,7 @@ import pytest
 from fakebroker.apis.call import Call, Steps
 from fakebroker.apis.handlers import handler
 from fakebroker.core.cluster import Cluster
+from fakebroker.core.security.principals import ANONYMOUS
 from fakebroker.instant import Instant
 from fakebroker.listeners import Address, Listener
 from fakebroker.release import release
@@ -24,6 +25,7 @@ class FakeConnection:
         self.watched: list[tuple[Call, Callable[[Instant], None]]] = []
         self.close_reason: str | None = None
         self.lookups: list[str] = []
+        self.principal = ANONYMOUS
         self.connection_id = id(self)
         self.ends: dict[object, Callable[[Instant], None]] = {}
         self._addresses = addresses

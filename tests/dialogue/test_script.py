@@ -52,9 +52,9 @@ def test_head_and_steps_are_read(tmp_path: Path) -> None:
 
 def test_steps_of_other_players_are_told_when_played(tmp_path: Path) -> None:
     """A kind of step we do not play does not keep the file from being read."""
-    dialogue = read_dialogue(written(tmp_path, HEAD, {"do": "scram", "conn": "a"}))
+    dialogue = read_dialogue(written(tmp_path, HEAD, {"do": "juggle", "conn": "a"}))
 
-    assert dialogue.steps == (Unsupported('steps of kind "scram" are not supported yet'),)
+    assert dialogue.steps == (Unsupported('steps of kind "juggle" are not supported yet'),)
 
 
 def test_an_error_names_file_and_line(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from fakebroker.apis.call import Call, Steps
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.node import NodeState
+from fakebroker.core.security.principals import Principal
 from fakebroker.engine.closed_connection import ClosedConnection
 from fakebroker.engine.connection_state import ENDED
 from fakebroker.engine.faults.entries import ASKED_WHOLE, Parts, merge, mirrors_of, with_session
@@ -117,6 +118,11 @@ class FaultedRequest:
     def connection_id(self) -> int:
         """Which connection of the engine it came on."""
         return self._connection.connection_id
+
+    @property
+    def principal(self) -> Principal:
+        """See apis/call.py."""
+        return self._connection.principal
 
     def at_end(self, key: object, callback: Callable[[Instant], None]) -> None:
         """Run `callback` when the connection is closed."""
@@ -360,7 +366,7 @@ class FaultedRequest:
 
     def _gone(self, now: Instant) -> None:
         """The client went away. What waits to be applied still is."""
-        self._connection = ClosedConnection(self._engine, self._connection.connection_id)
+        self._connection = ClosedConnection(self._engine, self.connection_id, self.principal)
         if self._is_applied:
             self._deadline.end()
         watchers, self._watchers = self._watchers, []

@@ -1,0 +1,13 @@
+"""SaslHandshake, key 17, v0-v1: refused where nobody has to log in, or has already (SA-9, SA-12).
+
+While a connection logs in, its requests are answered by `engine/security/authentication.py`.
+"""
+
+from fakebroker.apis.call import Call
+from fakebroker.errors import ErrorCode
+from fakebroker.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+
+
+def handle(_call: Call, _request: SaslHandshakeRequest) -> SaslHandshakeResponse:
+    """ILLEGAL_SASL_STATE, without mechanisms."""
+    return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)

@@ -1,0 +1,147 @@
+"""A connection logs in: which requests may come when, and what each is answered (SA-1..SA-8, KIP-43, KIP-152).
+
+BEFORE     ApiVersions -> ASKED, SaslHandshake -> LOGGING_IN or RAW; anything else closes
+ASKED      SaslHandshake; anything else closes
+LOGGING_IN SaslAuthenticate (v1 handshake) until the mechanism is content -> DONE; anything else: 34, closed
+RAW        bare messages with a length (v0 handshake) -> DONE
+DONE       requests as on any connection
+REFUSED    nothing is read any more; the answer is sent after `connection.failed.authentication.delay.ms`
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fakebroker.apis.call import Call
+from fakebroker.core.deadlines import Deadline
+from fakebroker.core.security.mechanisms import AuthenticationFailed, Login, Mechanism
+from fakebroker.engine.dispatch import Route
+from fakebroker.engine.security.logins import enabled_mechanisms, new_login
+from fakebroker.errors import CloseConnection, ErrorCode
+from fakebroker.instant import Instant
+from fakebroker.wire.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from fakebroker.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+
+if TYPE_CHECKING:
+    from fakebroker.engine.security.sasl_connection import SaslConnection
+    from fakebroker.schema import Message
+
+SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 17, 18, 36
+DELAY = "connection.failed.authentication.delay.ms"
+
+
+class LoginState(Enum):
+    """How far a connection has logged in."""
+
+    BEFORE = "nothing has come"
+    ASKED = "the client asked for ApiVersions"
+    LOGGING_IN = "a mechanism was chosen; its messages come as SaslAuthenticate"
+    RAW = "a mechanism was chosen by SaslHandshake v0; its messages come bare"
+    DONE = "the client has logged in"
+    REFUSED = "the login failed; the connection closes"
+
+
+BEFORE, ASKED, LOGGING_IN, RAW, DONE, REFUSED = LoginState
+
+
+class Authentication:
+    """The login of one connection; `finish` of the connection is called when it has succeeded."""
+
+    def __init__(self, connection: "SaslConnection") -> None:
+        self.state = BEFORE
+        self._connection = connection
+        self._mechanism: Mechanism | None = None
+        self._mechanism_name = ""
+
+    def altered(self, route: Route) -> Route:
+        """A route as it is while the connection logs in."""
+        return route.with_handler(partial(self._handle, route))
+
+    def _handle(self, route: Route, call: Call, request: Any) -> "Message | None":
+        if self.state is DONE:  # an earlier request of the same turn completed it
+            return route.handle(call, request)  # type: ignore[no-any-return]
+        if self.state in (BEFORE, ASKED):
+            return self._handle_first(route, call, request)
+        if route.api_key == SASL_AUTHENTICATE and self.state is LOGGING_IN:
+            return self._authenticate(call, request)
+        answer = route.error_response(request, route.version, ErrorCode.ILLEGAL_SASL_STATE)
+        self._refuse(call, f"{route} while the client logs in", partial(call.reply, answer))
+        return None
+
+    def _handle_first(self, route: Route, call: Call, request: Any) -> "Message | None":
+        if route.api_key == SASL_HANDSHAKE:
+            return self._shake_hands(call, request)
+        if route.api_key != API_VERSIONS or self.state is ASKED:
+            raise CloseConnection("the client has to log in first, by SaslHandshake")
+        response: Message = route.handle(call, request)
+        if not getattr(response, "error_code", ErrorCode.NONE):  # one that is refused does not count (SA-6)
+            self.state = ASKED
+        return response
+
+    def _shake_hands(self, call: Call, request: SaslHandshakeRequest) -> SaslHandshakeResponse | None:
+        """Choose a mechanism (SA-2, SA-7)."""
+        settings, listener = call.node.settings, call.listener
+        enabled = enabled_mechanisms(settings, listener)
+        name = request.mechanism
+        if name not in enabled:
+            refusal = SaslHandshakeResponse(error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms=enabled)
+            self.state = REFUSED
+            call.reply(refusal)
+            call.close(f"the mechanism {name!r} is not enabled, only {', '.join(enabled)}")
+            return None
+        self._mechanism_name = name
+        self._mechanism = new_login(name, call.cluster, settings, listener, call.now)
+        self.state = LOGGING_IN if call.version else RAW
+        return SaslHandshakeResponse(mechanisms=enabled)
+
+    def _authenticate(self, call: Call, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse | None:
+        assert self._mechanism is not None
+        try:
+            answer = self._mechanism.answer_to(bytes(request.auth_bytes))
+        except AuthenticationFailed as failure:
+            refusal = SaslAuthenticateResponse(
+                error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=str(failure)
+            )
+            self._refuse(call, str(failure), partial(call.reply, refusal))
+            return None
+        login = self._mechanism.login
+        lifetime_ms = 0 if login is None else self._finish(login, call.now)
+        return SaslAuthenticateResponse(error_message="", auth_bytes=answer, session_lifetime_ms=lifetime_ms)
+
+    def answer_to_raw(self, message: bytes, now: Instant) -> bytes | None:
+        """What a bare message is answered (RAW); None: nothing, and the connection closes after the delay."""
+        assert self._mechanism is not None
+        try:
+            answer = self._mechanism.answer_to(message)
+        except AuthenticationFailed as failure:
+            self._close_later(str(failure), lambda: None, now)
+            return None
+        if self._mechanism.login is not None:
+            self._finish(self._mechanism.login, now)
+        return answer
+
+    def _finish(self, login: Login, now: Instant) -> int:
+        """The client has logged in. Returns how long that is valid, in milliseconds; 0: for ever."""
+        self.state, self._mechanism = DONE, None
+        self._connection.logged_in(login.principal)
+        return 0 if login.ends_ms is None else max(0, login.ends_ms - now.wall_ms)
+
+    def _refuse(self, call: Call, reason: str, answer: Callable[[], None]) -> None:
+        """Answer later, and then close: whoever tries passwords has to wait (SA-4)."""
+        deadline = self._close_later(reason, answer, call.now)
+        call.on_close(lambda _now: deadline.end())
+
+    def _close_later(self, reason: str, answer: Callable[[], None], now: Instant) -> Deadline:
+        self.state, self._mechanism = REFUSED, None
+        connection = self._connection
+        cluster = connection.engine.cluster
+        settings = cluster.nodes[connection.listener.node_id].settings
+
+        def close(_now: Instant) -> None:
+            answer()
+            connection.fail(f"authentication failed: {reason}")
+
+        deadline = Deadline(close, connection)
+        cluster.timers.mono.arm(deadline, now.mono_ms + settings.get_int(DELAY))
+        return deadline
