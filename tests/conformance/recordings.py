@@ -12,7 +12,7 @@ JITTER_MS = {
     "groups/delay_extended_once": 400,  # two timers in a row, each late by a tick of Kafka's 200 ms wheel
     "cluster/zombie": 700,  # the followers took that long to fetch from the new leader (CLU-31)
     "cluster/move_consumer_group": 500,  # so did they here, and the first heartbeat waits for them
-    "admin/sasl_plain": 350,  # a failed login was answered by the next look of its processor, up to 300 ms after the delay
+    "admin/sasl_plain": 350,  # a failed login was answered at its processor's next look, up to 300 ms after the delay
     "admin/sasl_scram": 350,
     "admin/sasl_oauthbearer": 350,
     "groups/ls_simple_group": 500,  # deleting a topic kept its disk busy
