@@ -30,8 +30,13 @@ class OneConsumerGroup(TimeDriven):
     Targets are computed without a pause between them; other settings are Kafka's own defaults.
     """
 
-    def __init__(self, settings: Mapping[str, object] | None = None, nodes: tuple[int, ...] = (1,)) -> None:
-        self.cluster = make_cluster({**DEFAULTS, **(settings or {})}, node_ids=nodes)
+    def __init__(
+        self,
+        settings: Mapping[str, object] | None = None,
+        nodes: tuple[int, ...] = (1,),
+        as_release: str = "4.3",
+    ) -> None:
+        self.cluster = make_cluster({**DEFAULTS, **(settings or {})}, as_release, node_ids=nodes)
         super().__init__(self.cluster.timers)
         self.topics: dict[str, Topic] = {}
         self.create("t", 4)
@@ -42,7 +47,7 @@ class OneConsumerGroup(TimeDriven):
 
     @property
     def shard(self) -> Shard:
-        return self.cluster.nodes[1].coordinator.shard("g", self.now)
+        return self.cluster.nodes[self.cluster.group_partition("g").leader].coordinator.shard("g", self.now)
 
     @property
     def group(self) -> ConsumerGroup:

@@ -427,8 +427,11 @@ class Shard(CoordinatorShard):
     def write_records(self, group_id: str, records: "Sequence[GroupRecord | GroupEntry]", now: Instant) -> ErrorCode:
         """Append records of one group as one batch, and apply them; see `GroupHost.write_records`.
 
-        A group that changes its kind keeps its committed offsets (CGO-11).
+        A group that changes its kind keeps its committed offsets (CGO-11). Returns NONE, or NOT_ENOUGH_REPLICAS before
+        4.0 (CLU-65); then nothing has changed.
         """
+        if self.has_too_few_replicas:
+            return ErrorCode.NOT_ENOUGH_REPLICAS
         batch = GroupRecords(records, self._format)
         before = self.groups.get(group_id)
         self.append(batch, now)

@@ -283,3 +283,17 @@ def test_the_short_way_is_no_other_way(history: list[Step]) -> None:
             assert take(long, *step) == answer
     assert short.types() == long.types()
     assert short.events() == long.events()
+
+
+@pytest.mark.rules("CLU-65")
+def test_what_cannot_be_written_before_4_0_changes_nothing() -> None:
+    """3.9 refuses the write while too few replicas are in sync: the group stays as its log has it."""
+    factor = {"offsets.topic.replication.factor": 2, "min.insync.replicas": 2}
+    lab = OneConsumerGroup(factor, nodes=(1, 2), as_release="3.9")
+    lab.join("m1")
+    lab.shard.partition.isr = [lab.shard.partition.leader]
+    log_end = lab.shard.log.log_end_offset
+
+    assert refused(lab.join("m2")) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert list(lab.group.members) == ["m1"]
+    assert lab.shard.log.log_end_offset == log_end
