@@ -74,10 +74,10 @@ class Credentials:
         """
         from fakebroker.core.security.scram import credential_of
 
-        random = Random(f"salts of {name!r}, seed {seed}")
-        self.passwords[name] = PasswordDigest.of(password, random.randbytes(_SALT_BYTES))
+        source = Random(f"salts of {name!r}, seed {seed}")
+        self.passwords[name] = PasswordDigest.of(password, source.randbytes(_SALT_BYTES))
         for mechanism in SCRAM_HASHES:
-            self.set_scram(name, mechanism, credential_of(mechanism, password, random.randbytes(_SALT_BYTES)))
+            self.set_scram(name, mechanism, credential_of(mechanism, password, source.randbytes(_SALT_BYTES)))
 
     def remove_user(self, name: str) -> bool:
         """Forget a user; whether there was one."""
