@@ -7,33 +7,11 @@ import pytest
 
 from fakebroker.core.security.principals import ANONYMOUS
 from fakebroker.instant import Instant
-from fakebroker.listeners import SASL_PLAINTEXT, Listener
 from tests.support.engine import Client, SimEngine
 from tests.support.frames import framed, frames, request
+from tests.support.logins import RIGHT, WRONG, lab_with_sasl, logged_in, shaken
 
-RIGHT, WRONG = b"\0alice\0pa", b"\0alice\0px"
 DELAY_MS = 100
-
-
-def lab_with_sasl(**settings: Any) -> SimEngine:
-    """An engine on whose listener alice has to log in."""
-    lab = SimEngine(settings, listeners=[Listener(1, "127.0.0.1", 9092, protocol=SASL_PLAINTEXT)])
-    lab.cluster.credentials.add_user("alice", "pa", 0)
-    return lab
-
-
-def shaken(lab: SimEngine, mechanism: str = "PLAIN", version: int = 1) -> Client:
-    """A client that has chosen its mechanism."""
-    client = lab.client()
-    answer = client.ask("SaslHandshake", version, mechanism=mechanism)
-    assert answer.error_code == 0
-    return client
-
-
-def logged_in(lab: SimEngine) -> Client:
-    client = shaken(lab)
-    assert client.ask("SaslAuthenticate", 2, auth_bytes=RIGHT).error_code == 0
-    return client
 
 
 def connection_of(client: Client) -> Any:

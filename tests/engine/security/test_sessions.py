@@ -2,10 +2,14 @@
 
 import pytest
 
-from tests.engine.security.test_authentication import RIGHT, is_closed, lab_with_sasl, shaken
 from tests.support.engine import Client, SimEngine
+from tests.support.logins import RIGHT, lab_with_sasl, shaken
 
 SESSION_MS = 10_000
+
+
+def is_closed(client: Client) -> bool:
+    return client.socket.connection.close_reason is not None
 
 
 def lab_with_sessions() -> SimEngine:
