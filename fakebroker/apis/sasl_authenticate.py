@@ -9,6 +9,6 @@ from fakebroker.wire.messages.sasl_authenticate import SaslAuthenticateRequest, 
 
 
 def handle(_call: Call, _request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
-    """ILLEGAL_SASL_STATE."""
+    """Refuse it with ILLEGAL_SASL_STATE."""
     text = "SaslAuthenticate request received after successful authentication, or on a listener without SASL"
     return SaslAuthenticateResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, error_message=text)

@@ -9,5 +9,5 @@ from fakebroker.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHa
 
 
 def handle(_call: Call, _request: SaslHandshakeRequest) -> SaslHandshakeResponse:
-    """ILLEGAL_SASL_STATE, without mechanisms."""
+    """Refuse it with ILLEGAL_SASL_STATE, and name no mechanisms."""
     return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)

@@ -82,6 +82,10 @@ OPERATIONS = (
     Operation("POST", f"{_PARTITION}/reassign", "topic.partition.reassign", {"replicas": [2, 3]}),
     Operation("POST", f"{_PARTITION}/set_in_sync", "topic.partition.set_in_sync", {"nodes": [1]}),
     Operation("POST", "/topics/{name}/wait", "topic.wait", {"records": 1, "timeout_s": 5.0}, gives="topic.records"),
+    # Users
+    Operation("GET", "/users", "users"),
+    Operation("PUT", "/users/{name}", "users.add", {"password": "secret"}),
+    Operation("DELETE", "/users/{name}", "users.remove"),
     # Groups and their coordinators
     Operation("GET", "/groups", "groups"),
     Operation("GET", "/groups/{group_id}", "group"),

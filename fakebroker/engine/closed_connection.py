@@ -3,13 +3,12 @@
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
-from fakebroker.core.security.principals import Principal
 from fakebroker.engine.work import Work
 from fakebroker.errors import CloseConnection, KafkaError
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.apis.call import Call, Steps
+    from fakebroker.apis.call import Call, Connection, Steps
     from fakebroker.engine.engine import Engine
     from fakebroker.schema import Message
 
@@ -24,10 +23,10 @@ class ClosedConnection:
     __slots__ = ("_engine", "connection_id", "principal")
     is_gone = True
 
-    def __init__(self, engine: "Engine", connection_id: int, principal: Principal) -> None:
+    def __init__(self, engine: "Engine", closed: "Connection") -> None:
         self._engine = engine
-        self.connection_id = connection_id
-        self.principal = principal
+        self.connection_id = closed.connection_id
+        self.principal = closed.principal
 
     def answer(self, call: "Call", _response: "Message | None") -> None:
         """Nobody is there to read it."""

@@ -1,8 +1,8 @@
 """One client's connection: frames in, answers out, in request order (AV-1..AV-4, AV-11).
 
 Like Kafka, a connection has one request in work at a time: while it is parked the next frame is not read (AV-2), so
-answers are in order without a queue. After `REQUESTS_PER_TURN` requests it is the turn of the other connections.
-It is a state machine (`connection_state.py` has the states and which may follow which). A request goes this way:
+answers are in order without a queue. After `REQUESTS_PER_TURN` requests it is the turn of the other connections. It is
+a state machine (`connection_state.py` has the states and which may follow). A request goes this way:
 
     receive or resume -> _turn        cuts frames out of what came, as long as the state is SERVING
                          -> _serve    header, body, handler
@@ -174,8 +174,7 @@ class Connection:
             self.engine.run(callback, now)
         self._drop_request()
         # Not in a cycle with driver and call any more: all of it goes now, not when the collector comes by.
-        self.driver = NO_DRIVER
-        self.call.connection = ClosedConnection(self.engine, self.connection_id, self.principal)
+        self.driver, self.call.connection = NO_DRIVER, ClosedConnection(self.engine, self)
 
     # What a call asks of its connection
 

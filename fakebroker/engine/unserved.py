@@ -34,7 +34,6 @@ _ASKED_BY_A_STUCK_CONSUMER = frozenset({0, _METADATA, _FIND_COORDINATOR, _API_VE
 
 _NEW_GROUPS = "the release that this broker answers as does not serve KIP-848 (group.protocol=classic is served)"
 _ACLS = "there are no ACLs"
-_TOKENS = "there are no delegation tokens"
 _QUOTAS = "there are no quotas"
 _FEATURES = "features cannot be changed"
 _TELEMETRY = "nobody collects the clients' metrics"
@@ -49,10 +48,6 @@ MISSING: dict[int, tuple[str, str]] = {
     29: ("DescribeAcls", _ACLS),
     30: ("CreateAcls", _ACLS),
     31: ("DeleteAcls", _ACLS),
-    38: ("CreateDelegationToken", _TOKENS),
-    39: ("RenewDelegationToken", _TOKENS),
-    40: ("ExpireDelegationToken", _TOKENS),
-    41: ("DescribeDelegationToken", _TOKENS),
     48: ("DescribeClientQuotas", _QUOTAS),
     49: ("AlterClientQuotas", _QUOTAS),
     52: ("Vote", _INTERNAL),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fakebroker.handles.node import NodeHandle
     from fakebroker.handles.topic import TopicHandle
     from fakebroker.handles.transaction import TransactionHandle
+    from fakebroker.handles.users import UsersHandle
     from fakebroker.snapshot.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -169,6 +170,13 @@ class Powers(ABC):
         values = {key: str(value) for key, value in (config or {}).items()}
         self.call(lambda: self.engine.cluster.topics.create(name, partitions, replication_factor, values))
         return self.topic(name)
+
+    @property
+    def users(self) -> "UsersHandle":
+        """Who can log in."""
+        from fakebroker.handles.users import UsersHandle
+
+        return UsersHandle(self)
 
     # Snapshots
 

@@ -88,5 +88,6 @@ def test_which_messages_may_have_secrets() -> None:
     assert has_secrets(IncrementalAlterConfigsRequest)  # type: ignore[arg-type]
     assert not has_secrets(HeartbeatRequest)  # type: ignore[arg-type]
     assert [api.name for api in APIS.values() if has_secrets(api.request)] == [  # type: ignore[arg-type]
-        "CreateTopics", "AlterConfigs", "IncrementalAlterConfigs",
+        "CreateTopics", "AlterConfigs", "SaslAuthenticate", "RenewDelegationToken", "ExpireDelegationToken",
+        "IncrementalAlterConfigs", "AlterUserScramCredentials",
     ]  # fmt: skip

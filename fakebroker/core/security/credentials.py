@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fakebroker.core.security.mechanisms import SCRAM_HASHES
 
 if TYPE_CHECKING:
+    from fakebroker.core.security.delegation_tokens import DelegationTokens, Token
     from fakebroker.core.security.scram import ScramCredential
 
 _SALT_BYTES = 16
@@ -49,11 +50,25 @@ class ScramState(NamedTuple):
     iterations: int
 
 
+class TokenState(NamedTuple):
+    """A delegation token; the fields are those of `Token`."""
+
+    token_id: str
+    hmac: bytes
+    owner: tuple[str, str]
+    requester: tuple[str, str]
+    renewers: tuple[tuple[str, str], ...]
+    issued_ms: int
+    max_ms: int
+    expires_ms: int
+
+
 class CredentialsState(NamedTuple):
     """All credentials."""
 
     passwords: dict[str, PasswordDigest] = {}
     scram: tuple[ScramState, ...] = ()
+    tokens: tuple[TokenState, ...] = ()
 
 
 class Credentials:
@@ -66,6 +81,16 @@ class Credentials:
     def __init__(self) -> None:
         self.passwords: dict[str, PasswordDigest] = {}
         self.scram: dict[str, dict[str, ScramCredential]] = {}
+        self._tokens: DelegationTokens | None = None  # made when they are asked for first
+
+    @property
+    def tokens(self) -> "DelegationTokens":
+        """The delegation tokens."""
+        if self._tokens is None:
+            from fakebroker.core.security.delegation_tokens import DelegationTokens
+
+            self._tokens = DelegationTokens()
+        return self._tokens
 
     def add_user(self, name: str, password: str, seed: int) -> None:
         """Let a user log in with a password by every mechanism that has passwords; it replaces what there was.
@@ -74,10 +99,10 @@ class Credentials:
         """
         from fakebroker.core.security.scram import credential_of
 
-        random = Random(f"salts of {name!r}, seed {seed}")
-        self.passwords[name] = PasswordDigest.of(password, random.randbytes(_SALT_BYTES))
+        source = Random(f"salts of {name!r}, seed {seed}")
+        self.passwords[name] = PasswordDigest.of(password, source.randbytes(_SALT_BYTES))
         for mechanism in SCRAM_HASHES:
-            self.set_scram(name, mechanism, credential_of(mechanism, password, random.randbytes(_SALT_BYTES)))
+            self.set_scram(name, mechanism, credential_of(mechanism, password, source.randbytes(_SALT_BYTES)))
 
     def remove_user(self, name: str) -> bool:
         """Forget a user; whether there was one."""
@@ -110,7 +135,9 @@ class Credentials:
 
     def state(self) -> CredentialsState:
         """All of it as plain values."""
-        return CredentialsState(dict(self.passwords), tuple(self._scram_states()))
+        return CredentialsState(
+            dict(self.passwords), tuple(self._scram_states()), tuple(map(_token_state, self._tokens or ()))
+        )
 
     def restore(self, state: CredentialsState) -> None:
         """Have what a state says, and nothing else."""
@@ -121,7 +148,17 @@ class Credentials:
             credential = ScramCredential(each.salt, each.stored_key, each.server_key, each.iterations)
             self.set_scram(each.user, each.mechanism, credential)
 
+        self._tokens = None
+        if state.tokens:
+            from fakebroker.core.security.delegation_tokens import Token
+
+            self.tokens.replace_all([Token(*each) for each in state.tokens])
+
     def _scram_states(self) -> Iterator[ScramState]:
         for name, by_mechanism in self.scram.items():
             for mechanism, credential in by_mechanism.items():
                 yield ScramState(name, mechanism, *credential)
+
+
+def _token_state(token: "Token") -> TokenState:
+    return TokenState(*token)

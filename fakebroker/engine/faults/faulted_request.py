@@ -366,7 +366,7 @@ class FaultedRequest:
 
     def _gone(self, now: Instant) -> None:
         """The client went away. What waits to be applied still is."""
-        self._connection = ClosedConnection(self._engine, self.connection_id, self.principal)
+        self._connection = ClosedConnection(self._engine, self._connection)
         if self._is_applied:
             self._deadline.end()
         watchers, self._watchers = self._watchers, []

@@ -1,10 +1,10 @@
-"""A connection logs in: which requests may come when, and what each is answered (SA-1..SA-8, KIP-43, KIP-152).
+"""A connection logs in: which requests may come when, and what each is answered (SA-1..SA-9, KIP-152, KIP-368).
 
 BEFORE     ApiVersions -> ASKED, SaslHandshake -> LOGGING_IN or RAW; anything else closes
 ASKED      SaslHandshake; anything else closes
 LOGGING_IN SaslAuthenticate (v1 handshake) until the mechanism is content -> DONE; anything else: 34, closed
 RAW        bare messages with a length (v0 handshake) -> DONE
-DONE       requests as on any connection
+DONE       requests as on any connection; if sessions end, SaslHandshake -> LOGGING_IN, and after the end it closes
 REFUSED    nothing is read any more; the answer is sent after `connection.failed.authentication.delay.ms`
 """
 
@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 from fakebroker.apis.call import Call
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.security.mechanisms import AuthenticationFailed, Login, Mechanism
+from fakebroker.core.security.principals import Principal
 from fakebroker.engine.dispatch import Route
 from fakebroker.engine.security.logins import enabled_mechanisms, new_login
 from fakebroker.errors import CloseConnection, ErrorCode
 from fakebroker.instant import Instant
+from fakebroker.settings import Settings
 from fakebroker.wire.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from fakebroker.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 17, 18, 36
 DELAY = "connection.failed.authentication.delay.ms"
+SESSION = "connections.max.reauth.ms"
+SHORTEST_SESSION_MS = 1000  # that may be renewed: a handshake within it is refused
 
 
 class LoginState(Enum):
@@ -45,6 +49,16 @@ class LoginState(Enum):
 BEFORE, ASKED, LOGGING_IN, RAW, DONE, REFUSED = LoginState
 
 
+class OtherMechanism:
+    """In the place of a mechanism when a client wants to log in again by another than before: that is refused."""
+
+    login: Login | None = None
+
+    def answer_to(self, _message: bytes) -> bytes:
+        """Raises AuthenticationFailed, whatever comes."""
+        raise AuthenticationFailed("the mechanism must not change during re-authentication")
+
+
 class Authentication:
     """The login of one connection; `finish` of the connection is called when it has succeeded."""
 
@@ -53,14 +67,17 @@ class Authentication:
         self._connection = connection
         self._mechanism: Mechanism | None = None
         self._mechanism_name = ""
+        self._principal: Principal | None = None  # once it has logged in
+        self._began_ms = 0  # the session, by the monotonic reading, as is the next
+        self._session_ends_ms: int | None = None  # None: never
 
     def altered(self, route: Route) -> Route:
         """A route as it is while the connection logs in."""
         return route.with_handler(partial(self._handle, route))
 
     def _handle(self, route: Route, call: Call, request: Any) -> "Message | None":
-        if self.state is DONE:  # an earlier request of the same turn completed it
-            return route.handle(call, request)  # type: ignore[no-any-return]
+        if self.state is DONE:
+            return self._handle_in_session(route, call, request)
         if self.state in (BEFORE, ASKED):
             return self._handle_first(route, call, request)
         if route.api_key == SASL_AUTHENTICATE and self.state is LOGGING_IN:
@@ -68,6 +85,17 @@ class Authentication:
         answer = route.error_response(request, route.version, ErrorCode.ILLEGAL_SASL_STATE)
         self._refuse(call, f"{route} while the client logs in", partial(call.reply, answer))
         return None
+
+    def _handle_in_session(self, route: Route, call: Call, request: Any) -> "Message | None":
+        """The client has logged in. It may do so again if sessions end, and has to before its session does (SA-9)."""
+        ends_ms, now_ms = self._session_ends_ms, call.now.mono_ms
+        if ends_ms is not None:
+            may_renew = call.version > 0 and now_ms - self._began_ms >= SHORTEST_SESSION_MS
+            if route.api_key == SASL_HANDSHAKE and may_renew:
+                return self._shake_hands(call, request)
+            if now_ms >= ends_ms:
+                raise CloseConnection("the session has expired, and the client has not logged in again")
+        return route.handle(call, request)  # type: ignore[no-any-return]
 
     def _handle_first(self, route: Route, call: Call, request: Any) -> "Message | None":
         if route.api_key == SASL_HANDSHAKE:
@@ -90,8 +118,11 @@ class Authentication:
             call.reply(refusal)
             call.close(f"the mechanism {name!r} is not enabled, only {', '.join(enabled)}")
             return None
-        self._mechanism_name = name
-        self._mechanism = new_login(name, call.cluster, settings, listener, call.now)
+        if self._principal is not None and name != self._mechanism_name:
+            self._mechanism = OtherMechanism()
+        else:
+            self._mechanism_name = name
+            self._mechanism = new_login(name, call.cluster, settings, listener, call.now)
         self.state = LOGGING_IN if call.version else RAW
         return SaslHandshakeResponse(mechanisms=enabled)
 
@@ -99,13 +130,15 @@ class Authentication:
         assert self._mechanism is not None
         try:
             answer = self._mechanism.answer_to(bytes(request.auth_bytes))
+            login = self._mechanism.login
+            if login is not None and self._principal not in (None, login.principal):
+                raise AuthenticationFailed("Cannot change principals during re-authentication")
         except AuthenticationFailed as failure:
             refusal = SaslAuthenticateResponse(
                 error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=str(failure)
             )
             self._refuse(call, str(failure), partial(call.reply, refusal))
             return None
-        login = self._mechanism.login
         lifetime_ms = 0 if login is None else self._finish(login, call.now)
         return SaslAuthenticateResponse(error_message="", auth_bytes=answer, session_lifetime_ms=lifetime_ms)
 
@@ -122,10 +155,24 @@ class Authentication:
         return answer
 
     def _finish(self, login: Login, now: Instant) -> int:
-        """The client has logged in. Returns how long that is valid, in milliseconds; 0: for ever."""
-        self.state, self._mechanism = DONE, None
-        self._connection.logged_in(login.principal)
-        return 0 if login.ends_ms is None else max(0, login.ends_ms - now.wall_ms)
+        """The client has logged in. Returns how long that is valid, in milliseconds; 0: for ever.
+
+        Only `connections.max.reauth.ms` makes sessions end; without it a token's end is told, and no more.
+        """
+        lifetimes = [] if login.ends_ms is None else [max(0, login.ends_ms - now.wall_ms)]
+        longest = self._settings.of_listener(self._connection.listener.name, SESSION, self._mechanism_name)
+        if isinstance(longest, int) and longest > 0:
+            lifetimes.append(longest)
+            self._session_ends_ms = now.mono_ms + min(lifetimes)
+        self.state, self._mechanism, self._began_ms = DONE, None, now.mono_ms
+        self._principal = login.principal
+        self._connection.logged_in(login.principal, has_session=self._session_ends_ms is not None)
+        return min(lifetimes, default=0)
+
+    @property
+    def _settings(self) -> Settings:
+        connection = self._connection
+        return connection.engine.cluster.nodes[connection.listener.node_id].settings
 
     def _refuse(self, call: Call, reason: str, answer: Callable[[], None]) -> None:
         """Answer later, and then close: whoever tries passwords has to wait (SA-4)."""
@@ -135,13 +182,11 @@ class Authentication:
     def _close_later(self, reason: str, answer: Callable[[], None], now: Instant) -> Deadline:
         self.state, self._mechanism = REFUSED, None
         connection = self._connection
-        cluster = connection.engine.cluster
-        settings = cluster.nodes[connection.listener.node_id].settings
 
         def close(_now: Instant) -> None:
             answer()
             connection.fail(f"authentication failed: {reason}")
 
         deadline = Deadline(close, connection)
-        cluster.timers.mono.arm(deadline, now.mono_ms + settings.get_int(DELAY))
+        connection.engine.cluster.timers.mono.arm(deadline, now.mono_ms + self._settings.get_int(DELAY))
         return deadline

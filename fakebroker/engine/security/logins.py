@@ -57,11 +57,11 @@ def _is_password(cluster: "Cluster", settings: Settings, listener: "Listener", n
     return cluster.credentials.is_password(name, password) or in_settings
 
 
-def _scram_user(cluster: "Cluster", mechanism: str, _now: "Instant", name: str, is_token: bool) -> "ScramUser | None":
+def _scram_user(cluster: "Cluster", mechanism: str, now: "Instant", name: str, is_token: bool) -> "ScramUser | None":
     from fakebroker.core.security.principals import Principal
     from fakebroker.core.security.scram import ScramUser
 
     if is_token:
-        return None
+        return cluster.credentials.tokens.user_of(mechanism, name, now.wall_ms)
     credential = cluster.credentials.scram_of(name).get(mechanism)
     return None if credential is None else ScramUser(Principal(name), credential)

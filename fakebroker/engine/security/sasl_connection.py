@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from fakebroker.core.security.principals import Principal
+from fakebroker.core.security.principals import ANONYMOUS, Principal
 from fakebroker.engine.connection import Connection
 from fakebroker.engine.connection_state import ENDED, PARKED, SERVING
 from fakebroker.engine.dispatch import Dispatcher, Route
@@ -47,12 +47,17 @@ class SaslConnection(Connection):
         self._input = self._login_input(SMALLEST_FRAME_BYTES)
         self._turn = self._login_turn  # type: ignore[method-assign]  # until it has logged in
 
-    def logged_in(self, principal: Principal) -> None:
-        """The login has succeeded: `principal` is the client, and its next requests go the ordinary way."""
+    def logged_in(self, principal: Principal, has_session: bool) -> None:
+        """A login has succeeded: `principal` is the client, and its next requests go the ordinary way.
+
+        If it `has_session`, which ends, each of them is looked at first.
+        """
+        if self.principal is ANONYMOUS:
+            self._input = self._input_after
+            del self._turn
         self.principal = principal
-        self._dispatcher = self._dispatcher_after
-        self._input = self._input_after
-        del self._turn
+        if not has_session:
+            self._dispatcher = self._dispatcher_after
 
     def _login_input(self, smallest_bytes: int) -> FrameReader:
         """What keeps the bytes of a login; a longer message closes the connection (SA-13)."""

@@ -1,0 +1,50 @@
+"""DescribeDelegationToken, key 41, v0-v3: the delegation tokens that a client may see (KIP-48, TK-4)."""
+
+from fakebroker.apis.call import Call
+from fakebroker.apis.tokens import check_requester
+from fakebroker.core.security.delegation_tokens import Token
+from fakebroker.errors import KafkaError
+from fakebroker.wire.messages.describe_delegation_token import (
+    DescribedDelegationToken,
+    DescribedDelegationTokenRenewer,
+    DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse,
+)
+
+_FIRST_WITH_REQUESTER = 3
+
+
+def handle(call: Call, request: DescribeDelegationTokenRequest) -> DescribeDelegationTokenResponse:
+    """Its own tokens and those it may renew, of these owners; null means all of them, an empty list none."""
+    try:
+        check_requester(call)
+    except KafkaError as error:
+        return DescribeDelegationTokenResponse(error_code=error.code)
+    tokens = call.cluster.credentials.tokens
+    tokens.forget_expired(call.now.wall_ms)
+    owners = None if request.owners is None else {(each.principal_type, each.principal_name) for each in request.owners}
+    return DescribeDelegationTokenResponse(
+        tokens=[
+            _described(token, call.version)
+            for token in tokens
+            if token.is_managed_by(call.connection.principal) and (owners is None or token.owner in owners)
+        ]
+    )
+
+
+def _described(token: Token, version: int) -> DescribedDelegationToken:
+    described = DescribedDelegationToken(
+        principal_type=token.owner[0],
+        principal_name=token.owner[1],
+        issue_timestamp=token.issued_ms,
+        expiry_timestamp=token.expires_ms,
+        max_timestamp=token.max_ms,
+        token_id=token.token_id,
+        hmac=token.hmac,
+        renewers=[
+            DescribedDelegationTokenRenewer(principal_type=kind, principal_name=name) for kind, name in token.renewers
+        ],
+    )
+    if version >= _FIRST_WITH_REQUESTER:
+        described.token_requester_principal_type, described.token_requester_principal_name = token.requester
+    return described
