@@ -95,3 +95,23 @@ def test_kafka_python_logs_in(broker: FakeBroker, mechanism: str) -> None:
 
     assert producer.send("orders", b"y").get(10).offset == 0
     producer.close()
+
+
+@pytest.mark.rules("SA-5", "SA-11")
+def test_librdkafka_logs_in_by_an_unsecured_token(broker: FakeBroker) -> None:
+    """The principal is the one that the token names."""
+    kafka = importlib.import_module("confluent_kafka")
+    producer = kafka.Producer(
+        {
+            "bootstrap.servers": broker.bootstrap,
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "OAUTHBEARER",
+            "enable.sasl.oauthbearer.unsecure.jwt": True,
+            "sasl.oauthbearer.config": "principal=carol",
+        }
+    )
+    producer.produce("orders", b"x")
+
+    assert producer.flush(10) == 0
+    connections = broker.call(lambda: list(broker.engine.connections.values()))
+    assert {str(connection.principal) for connection in connections} == {"User:carol"}
