@@ -18,6 +18,7 @@ from fakebroker.core.groups.consumer.classic_subscriptions import assignment_byt
 from fakebroker.core.groups.consumer.consumer_group import ConsumerGroup
 from fakebroker.core.groups.consumer.member import ClassicMetadata, ConsumerMember, CurrentAssignment, MemberMetadata
 from fakebroker.core.groups.consumer.states import MemberState
+from fakebroker.core.groups.modern.assignments import closed, opened
 from fakebroker.core.groups.modern.heartbeats import GroupsHost
 from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
 from fakebroker.core.java_hash import hash_map_order
@@ -63,13 +64,15 @@ class Upgrade:
         self._parked = _take_parked(classic)
         self.group = ConsumerGroup(classic.group_id, host, now)
         try:
-            made = list(_upgrade_records(classic, host))
+            for record in _upgrade_records(classic, host, hash_map_order(classic.members)):
+                self.group.replay(record, now)
         except KafkaError:
             self._answer_parked()
             raise
-        for record in made:
-            self.group.replay(record, now)
-        self.records: list[GroupRecord | GroupEntry] = [GroupEntry(classic.group_id, None), *made]
+        self.records: list[GroupRecord | GroupEntry] = [
+            GroupEntry(classic.group_id, None),
+            *_upgrade_records(classic, host, self.group.member_ids()),
+        ]
 
     def during(self, heartbeat: Callable[[], T]) -> T:
         """Take the heartbeat's step, which stores both, and start the sessions of the members that were there.
@@ -116,15 +119,17 @@ def _stays_classic(classic: ClassicGroup, reason: str) -> KafkaError:
     return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
 
 
-def _upgrade_records(classic: ClassicGroup, host: GroupsHost) -> Iterator[GroupRecord]:
+def _upgrade_records(classic: ClassicGroup, host: GroupsHost, member_ids: Iterable[str]) -> Iterator[GroupRecord]:
     """All members keep what they have, in one target assignment of the epoch that was the generation (CGM-3).
 
-    Raises KafkaError. Before the first generation no protocol is chosen, and Kafka fails to look for it.
+    `member_ids` are all members, in the order of their records. Kafka makes the group of them in the order of the
+    classic group's table, and stores it in that of the new one (CGA-17). Raises KafkaError:
+    before the first generation no protocol is chosen, and Kafka fails to look for it.
     """
     if classic.protocol is None:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
     group_id, epoch = classic.group_id, classic.generation
-    in_order = [classic.members[member_id] for member_id in hash_map_order(classic.members)]
+    in_order = [classic.members[member_id] for member_id in member_ids]
     metadata = {member.member_id: _metadata_of(classic, member) for member in in_order}
     targets = {member.member_id: _assignment_of(classic, member, host) for member in in_order}
     topics = {name for each in metadata.values() for name in each.topic_names}
@@ -158,14 +163,14 @@ def _metadata_of(classic: ClassicGroup, member: Member) -> MemberMetadata:
 
 
 def _assignment_of(classic: ClassicGroup, member: Member, host: GroupsHost) -> "Assignment":
-    """What the leader assigned to a member, of existing topics. Raises KafkaError."""
+    """What the leader assigned to a member, of existing topics, in the order of Java's tables. Raises KafkaError."""
     try:
         assignment = decode_assignment(member.assignment)
     except WireError as error:
         raise _stays_classic(classic, "the embedded consumer protocol is malformed") from error
     if assignment.user_data:
         raise _stays_classic(classic, "a custom assignor with userData is in use")
-    return topic_ids_in(assignment.assigned_partitions, host.topics)
+    return closed(opened(topic_ids_in(assignment.assigned_partitions, host.topics)))
 
 
 def _take_parked(classic: ClassicGroup) -> list[Callable[[], None]]:
@@ -230,7 +235,7 @@ def downgrade_for(step: "GroupStep", holder: ConsumerMember, member_id: str, now
     targets = {member.member_id: group.target_of(member.member_id) for member in members}
     targets[member_id] = group.target_of(holder.member_id)
     ids = [member.member_id for member in members]
-    tombstones = records.group_tombstones(group.group_id, ids, ids, group.patterns)
+    tombstones = records.group_tombstones(group.group_id, ids, group.patterns)
     classic = _convert(group, [*step.records, *tombstones], members, targets, now)
     if step.group_epoch > group.assignment_epoch:
         rebalance.start(classic, now, f"member {member_id} joined, and the consumer group became a classic one")
