@@ -19,6 +19,7 @@ from fakebroker.core.groups.consumer.consumer_group import ConsumerGroup
 from fakebroker.core.groups.consumer.member import ClassicMetadata, ConsumerMember, CurrentAssignment, MemberMetadata
 from fakebroker.core.groups.consumer.states import MemberState
 from fakebroker.core.groups.modern.heartbeats import GroupsHost
+from fakebroker.core.groups.modern.member_table import MemberTable
 from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
 from fakebroker.core.java_hash import hash_map_order
 from fakebroker.errors import ErrorCode, KafkaError, WireError
@@ -124,7 +125,7 @@ def _upgrade_records(classic: ClassicGroup, host: GroupsHost) -> Iterator[GroupR
     if classic.protocol is None:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
     group_id, epoch = classic.group_id, classic.generation
-    in_order = [classic.members[member_id] for member_id in hash_map_order(classic.members)]
+    in_order = _upgraded_order(classic)
     metadata = {member.member_id: _metadata_of(classic, member) for member in in_order}
     targets = {member.member_id: _assignment_of(classic, member, host) for member in in_order}
     topics = {name for each in metadata.values() for name in each.topic_names}
@@ -138,6 +139,14 @@ def _upgrade_records(classic: ClassicGroup, host: GroupsHost) -> Iterator[GroupR
         assigned = {topic_id: dict.fromkeys(indexes, epoch) for topic_id, indexes in target.items()}
         current = CurrentAssignment(epoch, epoch, MemberState.STABLE, assigned, {})
         yield records.current_record(group_id, member_id, current)
+
+
+def _upgraded_order(classic: ClassicGroup) -> list[Member]:
+    """The members in the order of the new group's table, into which they come in that of the old one's (CGA-17)."""
+    table: MemberTable[Member] = MemberTable()
+    for member_id in hash_map_order(classic.members):
+        table[member_id] = classic.members[member_id]
+    return [table[member_id] for member_id in table.in_order()]
 
 
 def _metadata_of(classic: ClassicGroup, member: Member) -> MemberMetadata:
@@ -230,7 +239,7 @@ def downgrade_for(step: "GroupStep", holder: ConsumerMember, member_id: str, now
     targets = {member.member_id: group.target_of(member.member_id) for member in members}
     targets[member_id] = group.target_of(holder.member_id)
     ids = [member.member_id for member in members]
-    tombstones = records.group_tombstones(group.group_id, ids, ids, group.patterns)
+    tombstones = records.group_tombstones(group.group_id, ids, group.patterns)
     classic = _convert(group, [*step.records, *tombstones], members, targets, now)
     if step.group_epoch > group.assignment_epoch:
         rebalance.start(classic, now, f"member {member_id} joined, and the consumer group became a classic one")

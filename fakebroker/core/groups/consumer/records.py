@@ -106,13 +106,11 @@ def member_tombstones(group_id: str, member_id: str) -> list[GroupRecord]:
     return [_tombstone(record_type, group_id, member_id) for record_type in (CURRENT, TARGET_MEMBER, MEMBER)]
 
 
-def group_tombstones(
-    group_id: str, member_ids: Sequence[str], targets: Iterable[str], patterns: Iterable[str]
-) -> list[GroupRecord]:
-    """The tombstones of a whole group (CGB-5); `targets` are the members that have a target assignment."""
+def group_tombstones(group_id: str, member_ids: Sequence[str], patterns: Iterable[str]) -> list[GroupRecord]:
+    """The tombstones of a whole group (CGB-5), those of targets also for members that have none."""
     return [
         *(_tombstone(CURRENT, group_id, member_id) for member_id in member_ids),
-        *(_tombstone(TARGET_MEMBER, group_id, member_id) for member_id in targets),
+        *(_tombstone(TARGET_MEMBER, group_id, member_id) for member_id in member_ids),
         GroupRecord(TARGET_METADATA, schema.ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), None),
         *(_tombstone(MEMBER, group_id, member_id) for member_id in member_ids),
         *(pattern_record(group_id, pattern, None) for pattern in patterns),

@@ -187,7 +187,7 @@ class StoredGroup(ModernGroup):
 
     def tombstones(self) -> list[GroupRecord]:
         """The records that remove the group from the log (CGB-5)."""
-        return records.group_tombstones(self.group_id, self.members.in_order(), self.target, self.patterns)
+        return records.group_tombstones(self.group_id, self.members.in_order(), self.patterns)
 
 
 _REPLAYS: dict[int, Callable[[StoredGroup, Any, Any], None]] = {

@@ -99,7 +99,7 @@ def test_the_tombstones_of_a_group() -> None:
     assert lab.shard.write_records("g", group.tombstones(), lab.now) == 0
 
     assert lab.types() == [
-        ["-8 m2", "-8 m1", "-7 m1", "-7 m2", "-6", "-5 m2", "-5 m1", "-16 u", "-4", "-3"],
+        ["-8 m2", "-8 m1", "-7 m2", "-7 m1", "-6", "-5 m2", "-5 m1", "-16 u", "-4", "-3"],
     ]
     assert (lab.shard.group("g"), group.is_dead) == (None, True)
 
