@@ -72,7 +72,7 @@ class HeartbeatStep:
         """A new target if one is due, and what the member has then (SGH-13)."""
         group, member = self.group, self.after
         made: list[GroupRecord] = []
-        epoch, target = group.assignment_epoch, group.target_for(member.member_id)
+        epoch, target = group.assignment_epoch, group.target_of(member.member_id)
         if is_target_due(group, self.epoch, group.config_ms("share.assignment.interval.ms"), now):
             self.target = new_target(group, member)
             epoch, target = self.epoch, self.target[member.member_id]

@@ -10,6 +10,7 @@ from fakebroker.core.groups.modern.heartbeats import (
     check_epoch,
     check_room,
     group_for_heartbeat,
+    tombstone_of_classic,
     unknown_member,
 )
 from fakebroker.core.groups.streams.endpoints import endpoints_of
@@ -23,7 +24,6 @@ from fakebroker.core.groups.streams.streams_group import StreamsGroup
 from fakebroker.core.groups.streams.tasks import Tasks
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
-from fakebroker.records.offsets_topic import GroupEntry
 
 
 def heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
@@ -41,7 +41,7 @@ def heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> Hear
         check_room(group, len(group.members), host.settings.get_int("group.streams.max.size"), is_member=False)
     before = _member_before(group, request)
     others = [group.members[each] for each in group.member_ids() if each != request.member_id]
-    step = GroupStep(group, now, _tombstone_of_classic(host, group))
+    step = GroupStep(group, now, tombstone_of_classic(host, group))
     configured = _advance(step, before, request)
     after = step.expect(request.member_id)
     answer = HeartbeatAnswer(
@@ -54,14 +54,8 @@ def heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> Hear
     )
     answer = _with_endpoints(answer, group, configured, [*others, after], request.endpoint_epoch)
     stored = step.write(_reason(request, is_member=request.member_id in group.members))
-    stored.restart_session_of_member(request.member_id, now)
+    stored.restart_session(request.member_id, stored.session_timeout_ms(after), now)
     return answer if was_there else answer._replace(endpoint_epoch=0)
-
-
-def _tombstone_of_classic(host: GroupsHost, group: StreamsGroup) -> list[GroupEntry]:
-    """What comes first if the group takes the place of an Empty classic one (STH-10)."""
-    found = host.group(group.group_id)
-    return [] if found is None or found is group else [GroupEntry(group.group_id, None)]
 
 
 def _member_before(group: StreamsGroup, request: HeartbeatRequest) -> StreamsMember:
