@@ -45,9 +45,7 @@ def heartbeat(shard: "Shard", request: HeartbeatRequest, now: Instant) -> Heartb
 
 def remove_member(group: ShareGroup, member_id: str, now: Instant, reason: str) -> None:
     """Remove a member with a bump of the group epoch (SGH-7, SGB-1). Raises KafkaError if it cannot be stored."""
-    others = [each for each in group.members.values() if each.member_id != member_id]
-    names = dict.fromkeys(name for each in others for name in each.topic_names)
-    metadata_hash = metadata_hash_of(names, group.host.topics)
+    metadata_hash = metadata_hash_of(group.topic_names_with(member_id, ()), group.host.topics)
     removal = [
         *records.member_tombstones(group.group_id, member_id),
         records.epoch_record(group.group_id, group.group_epoch + 1, metadata_hash),

@@ -45,10 +45,7 @@ class HeartbeatStep:
 
     def _topic_names(self) -> frozenset[str]:
         """The topics that the members read after the step."""
-        if not self.changed_topics:
-            return self.group.subscribed_topics
-        others = [each for each in self.group.members.values() if each.member_id != self.after.member_id]
-        return frozenset(name for each in (*others, self.after) for name in each.topic_names)
+        return self.group.topic_names_with(self.after.member_id, self.after.topic_names)
 
     def _epoch_records(self) -> "list[GroupRecord]":
         """The next group epoch, if there is a reason for it (SGH-11, SGH-12)."""

@@ -4,6 +4,7 @@ What is stored changes by `replay` only. The steps that write are in `heartbeat.
 `offsets.py`.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.core.deadlines import Deadline
@@ -13,6 +14,7 @@ from fakebroker.core.groups.modern.config import group_config_int
 from fakebroker.core.groups.modern.heartbeats import GroupsHost
 from fakebroker.core.groups.modern.member_table import MemberTable
 from fakebroker.core.groups.modern.modern_group import ModernGroup
+from fakebroker.core.groups.modern.tallies import tally
 from fakebroker.core.groups.share import records as share_records
 from fakebroker.core.groups.share.member import CurrentAssignment, MemberMetadata, ShareMember
 from fakebroker.core.groups.share.state_partitions import StatePartitions
@@ -42,6 +44,7 @@ class ShareGroup(ModernGroup):
         self.group_epoch = self.assignment_epoch = FIRST_EPOCH
         self.state: ShareGroupState = ShareGroupState.EMPTY
         self.subscribed_topics: frozenset[str] = frozenset()
+        self._topic_counts: dict[str, int] = {}  # how many members name each topic
         self.members: MemberTable[ShareMember] = MemberTable()
         self.target: dict[str, Assignment] = {}
         self.state_partitions = StatePartitions()
@@ -103,13 +106,30 @@ class ShareGroup(ModernGroup):
         return True
 
     def _replay_member(self, member_id: str, metadata: MemberMetadata | None) -> None:
+        before = self.members.get(member_id)
+        names = () if metadata is None else metadata.topic_names
+        if self._retell(self._topic_counts, before, names):
+            self.subscribed_topics = frozenset(self._topic_counts)
         if metadata is not None:
-            member = self.members.get(member_id) or ShareMember(member_id)
-            self.members[member_id] = member._replace(metadata=metadata)
-        elif member_id in self.members:
+            self.members[member_id] = (before or ShareMember(member_id))._replace(metadata=metadata)
+        elif before is not None:
             del self.members[member_id]
             self.end_session(member_id)
-        self.subscribed_topics = frozenset(name for each in self.members.values() for name in each.topic_names)
+
+    def topic_names_with(self, member_id: str, topic_names: Sequence[str]) -> frozenset[str]:
+        """The topics that its members would read if this one, who may be new, read these."""
+        before = self.members.get(member_id)
+        if topic_names == (before.topic_names if before is not None else ()):
+            return self.subscribed_topics
+        counts = dict(self._topic_counts)
+        self._retell(counts, before, topic_names)
+        return frozenset(counts)
+
+    @staticmethod
+    def _retell(counts: dict[str, int], before: ShareMember | None, topic_names: Sequence[str]) -> bool:
+        """Count a member's topics instead of those it had before; returns whether the counted ones may differ."""
+        changed = before is not None and tally(counts, before.topic_names, -1)
+        return tally(counts, topic_names, 1) or changed
 
     def _replay_current(self, member_id: str, current: CurrentAssignment | None) -> None:
         member = self.members.get(member_id)
