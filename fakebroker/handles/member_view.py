@@ -142,7 +142,7 @@ def _of_share(group: "ShareGroup") -> list[MemberView]:
                 GroupKind.SHARE.value,
                 current.epoch,
                 "Stable" if is_there else "",
-                partitions_by_name(topics, group.target_for(member_id)),
+                partitions_by_name(topics, group.target_of(member_id)),
                 rack_id=told.rack_id,
             )
         )

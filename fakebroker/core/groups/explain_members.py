@@ -100,7 +100,7 @@ def _of_consumer(group: "ConsumerGroup", now: Instant) -> _Explained:
         member = group.members[member_id]
         current = member.current
         target = group.target_of(member_id)
-        revocation_ms = group.revocation_ends_ms(member_id)
+        revocation_ms = group.rebalance_timers.due_ms(member_id)
         ends_ms = group.session_ends_ms(member_id) if revocation_ms is None else revocation_ms
         waits_for = {
             _partition(topics, topic_id, index): group.owners[topic_id][index]

@@ -8,14 +8,13 @@ same steps. Kafka: the second half of `GroupMetadataManager.consumerGroupHeartbe
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from fakebroker.core.events import AssignmentComputed, MemberTransition
+from fakebroker.core.events import AssignmentComputed
 from fakebroker.core.groups.consumer import records
 from fakebroker.core.groups.consumer.assignors import ASSIGNORS, assignor_after
 from fakebroker.core.groups.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata
-from fakebroker.core.groups.consumer.messages import LEAVE_EPOCH, TopicPartitions
+from fakebroker.core.groups.consumer.messages import TopicPartitions
 from fakebroker.core.groups.consumer.patterns import check_pattern
 from fakebroker.core.groups.consumer.reconciliation import Goal, reconcile
-from fakebroker.core.groups.consumer.states import member_state_text
 from fakebroker.core.groups.consumer.topic_ids import TopicIds
 from fakebroker.core.groups.modern.assignments import (
     Assignment,
@@ -263,22 +262,8 @@ class GroupStep:
         if self._computed is not None:
             stored.host.emit(self._computed)
         for member_id, member in self.members.items():
-            self._tell_member(stored, before[member_id], member, member_id, reason)
+            stored.tell_member(member_id, before[member_id], member, reason)
         for member_id in self._reconciled:
             if (member := self.members[member_id]) is not None and not member.is_classic:
                 stored.watch_revocation(member, self.now)
         return stored
-
-    def _tell_member(
-        self,
-        stored: "ConsumerGroup",
-        before: ConsumerMember | None,
-        after: ConsumerMember | None,
-        member_id: str,
-        reason: str,
-    ) -> None:
-        old, new = (None if each is None else each.current for each in (before, after))
-        states = member_state_text(old), member_state_text(new)
-        epoch = LEAVE_EPOCH if new is None else new.epoch
-        if states[0] != states[1] or (old is not None and old.epoch != epoch):
-            stored.host.emit(MemberTransition(stored.group_id, member_id, *states, epoch, reason))

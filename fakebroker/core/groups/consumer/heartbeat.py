@@ -28,6 +28,7 @@ from fakebroker.core.groups.modern.heartbeats import (
     check_room,
     group_for_heartbeat,
     metadata_may_have_changed,
+    tombstone_of_classic,
     unknown_member,
 )
 from fakebroker.errors import KafkaError
@@ -80,7 +81,7 @@ def _heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> Hea
     if upgrade is not None:
         return upgrade.during(lambda: _take_step(upgrade.group, upgrade.records, request, now))
     group = _group_of(host, request, now)
-    return _take_step(group, _tombstone_of_classic(host, group), request, now)
+    return _take_step(group, tombstone_of_classic(host, group), request, now)
 
 
 def _take_step(
@@ -124,12 +125,6 @@ def _group_of(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> Cons
         may_create=request.member_epoch == JOIN_EPOCH,
         may_replace_classic=True,
     )
-
-
-def _tombstone_of_classic(host: GroupsHost, group: ConsumerGroup) -> list[GroupEntry]:
-    """What comes first if the group takes the place of an Empty classic one (CGH-13)."""
-    found = host.group(group.group_id)
-    return [] if found is None or found is group else [GroupEntry(group.group_id, None)]
 
 
 def _member_before(step: GroupStep, request: HeartbeatRequest) -> ConsumerMember:

@@ -86,6 +86,16 @@ class ConsumerMember(NamedTuple):
         return self.metadata.instance_id
 
     @property
+    def is_revoking(self) -> bool:
+        """Whether it has partitions to give up, and is not away."""
+        return self.current.state is MemberState.UNREVOKED_PARTITIONS and not self.current.is_away
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """How long it may take to give partitions up."""
+        return self.metadata.rebalance_timeout_ms
+
+    @property
     def is_classic(self) -> bool:
         """Whether it came with JoinGroup."""
         return self.metadata.classic is not None

@@ -1,27 +1,27 @@
 """What the records of a consumer group say, and the state that follows from it. Kafka: `ConsumerGroup`."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from fakebroker.core.groups.consumer import records
 from fakebroker.core.groups.consumer.assignors import preferred_assignor
 from fakebroker.core.groups.consumer.member import ConsumerMember, CurrentAssignment, MemberMetadata
 from fakebroker.core.groups.consumer.patterns import ResolvedPattern
-from fakebroker.core.groups.consumer.states import GroupState
+from fakebroker.core.groups.consumer.states import GroupState, member_state_text
 from fakebroker.core.groups.consumer.subscriptions import Subscriptions
 from fakebroker.core.groups.consumer.table import GROUP_STATES
 from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.core.groups.modern.assignments import NOTHING, Assignment
 from fakebroker.core.groups.modern.heartbeats import GroupsHost
 from fakebroker.core.groups.modern.member_table import MemberTable
-from fakebroker.core.groups.modern.modern_group import ModernGroup
+from fakebroker.core.groups.modern.reconciling_group import ReconcilingGroup
 from fakebroker.instant import Instant
 from fakebroker.records.group_records import GroupRecord
 
 _FIRST_EPOCH = 1  # of a group that nobody has subscribed to anything in (CGH-10)
 
 
-class StoredGroup(ModernGroup):
+class StoredGroup(ReconcilingGroup):
     """A consumer group as its log has it: everything here is what `replay` made of records.
 
     Attributes:
@@ -35,7 +35,7 @@ class StoredGroup(ModernGroup):
     """
 
     kind = GroupKind.CONSUMER
-    host: GroupsHost
+    assigned_things = "partitions"
     state: GroupState
 
     def __init__(self, group_id: str, host: GroupsHost, now: Instant) -> None:
@@ -54,15 +54,6 @@ class StoredGroup(ModernGroup):
 
     # -- what it is ----------------------------------------------------------------------------------------------------
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether it has no members."""
-        return not self.members
-
-    def member_ids(self) -> Iterable[str]:
-        """The ids of its members, in the order of the coordinator's table (CGA-17)."""
-        return self.members.in_order()
-
     def static_member(self, instance_id: str) -> ConsumerMember | None:
         """The member that holds the instance id, or None."""
         member_id = self.static.get(instance_id)
@@ -77,18 +68,13 @@ class StoredGroup(ModernGroup):
         """The assignor that members prefer, which need not be the one used last (CGD-6)."""
         return preferred_assignor(self.assignor_counts, self.host.settings.get_list("group.consumer.assignors"))
 
-    def is_subscribed(self, topic: str) -> bool:
-        """Whether a member reads the topic, by name or by a resolved pattern (CGO-9)."""
-        return topic in (self.subscribed_topics or ())
-
     def present_state(self) -> GroupState:
         """The state that follows from members and epochs (CGE-20)."""
         return next(state for state, holds in GROUP_STATES.items() if holds(self))
 
-    def all_have_their_target(self) -> bool:
-        """Whether every member has what the present target assignment gives it, and nothing to give up."""
-        epoch = self.assignment_epoch
-        return all(member.current.is_reconciled_to(epoch) for member in self.members.values())
+    def member_state_text(self, member: ConsumerMember | None) -> str:
+        """A member's state as events tell it."""
+        return member_state_text(None if member is None else member.current)
 
     # -- replay --------------------------------------------------------------------------------------------------------
 

@@ -1,10 +1,11 @@
 """Which topics the members of a consumer group read, by name and by pattern."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from fakebroker.core.groups.consumer.member import MemberMetadata
 from fakebroker.core.groups.consumer.patterns import ResolvedPattern
 from fakebroker.core.groups.modern.member_table import MemberTable
+from fakebroker.core.groups.modern.tallies import tally
 
 
 class Subscriptions:
@@ -36,18 +37,6 @@ class Subscriptions:
         return frozenset(self.names).union(*by_pattern)
 
     def _count(self, metadata: MemberMetadata, by: int) -> bool:
-        names_changed = _tally(self.names, metadata.topic_names, by)
-        patterns_changed = _tally(self.patterns, (metadata.pattern,) if metadata.pattern else (), by)
+        names_changed = tally(self.names, metadata.topic_names, by)
+        patterns_changed = tally(self.patterns, (metadata.pattern,) if metadata.pattern else (), by)
         return names_changed or patterns_changed
-
-
-def _tally(counts: dict[str, int], keys: Iterable[str], by: int) -> bool:
-    changed = False
-    for key in keys:
-        count = counts.get(key, 0) + by
-        changed |= count in (0, by)
-        if count:
-            counts[key] = count
-        else:
-            del counts[key]
-    return changed

@@ -13,11 +13,11 @@ from fakebroker.core.groups.host import GroupHost
 from fakebroker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
+from fakebroker.records.offsets_topic import GroupEntry
 
 if TYPE_CHECKING:
     from fakebroker.core.groups.group import Group
     from fakebroker.records.group_records import GroupRecord
-    from fakebroker.records.offsets_topic import GroupEntry
 
 JOIN_EPOCH = 0  # a heartbeat with this epoch joins, or joins again
 
@@ -51,6 +51,12 @@ def group_for_heartbeat(
         return kind(group_id, host, now)
     what = "there is no such group" if found is None else f"it is a {found.kind} group"
     raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"group {group_id!r} is not a {kind.kind} group: {what}")
+
+
+def tombstone_of_classic(host: GroupsHost, group: ModernGroup) -> "list[GroupEntry]":
+    """What comes first if the group takes the place of an Empty classic one (CGH-13, STH-10); else nothing."""
+    found = host.group(group.group_id)
+    return [] if found is None or found is group else [GroupEntry(group.group_id, None)]
 
 
 def check_room(group: ModernGroup, member_count: int, max_size: int, *, is_member: bool) -> None:

@@ -8,15 +8,16 @@ A group begins with the replay of its first record and ends with the tombstone o
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.events import GroupEpochBumped, Transition
 from fakebroker.core.groups.group import MOVED, Group
 from fakebroker.core.groups.host import GroupHost
-from fakebroker.errors import ErrorCode
+from fakebroker.core.groups.modern.member_table import MemberTable
+from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
@@ -24,15 +25,18 @@ if TYPE_CHECKING:
 
 DEAD = "Dead"
 STABLE = "Stable"  # in all kinds
+RETRY_MS = 500  # after which a timer tries again what could not be stored (Kafka: `CoordinatorTimerImpl`)
 
 
 class ModernGroup(Group):
-    """One group with epochs.
+    """One group with epochs. Its members are in the order of the coordinator's table (CGA-17).
 
     `group_epoch` is what the group wants, `assignment_epoch` the group epoch for which the target assignment was
     computed, at `assignment_ms` (wall time, -1: never). `metadata_hash` is that of the topics it reads (CGB-4).
     `seen_changes` is `Topics.changes` when that was last compared; -1 makes the next heartbeat look (CGE-6).
     """
+
+    members: MemberTable[Any]  # by member id; each kind has its own
 
     def __init__(self, group_id: str, host: GroupHost, now: Instant) -> None:
         super().__init__(group_id, host, now)
@@ -54,6 +58,15 @@ class ModernGroup(Group):
     def is_dead(self) -> bool:
         """Whether it was unloaded, deleted or expired."""
         return self._is_dead
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no members."""
+        return not self.members
+
+    def member_ids(self) -> Iterable[str]:
+        """The ids of its members, in the order in which they are described."""
+        return self.members.in_order()
 
     @property
     def is_reconciled(self) -> bool:
@@ -81,8 +94,11 @@ class ModernGroup(Group):
         """All records of a load were replayed: start the timers (CGT-4)."""
 
     @abstractmethod
-    def on_session_timeout(self, member_id: str, now: Instant) -> None:
-        """The session timer of a member ran out: remove it (CGT-2)."""
+    def remove_member(self, member_id: str, now: Instant, reason: str) -> None:
+        """Remove a member with a bump of the group epoch; what it had is free at once.
+
+        `reason` is one English clause. Raises KafkaError if it cannot be stored; then nothing has changed.
+        """
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
@@ -130,11 +146,26 @@ class ModernGroup(Group):
         timer = self._session_timers.get(member_id)
         return None if timer is None else timer.due_ms
 
+    def on_session_timeout(self, member_id: str, now: Instant) -> None:
+        """The member was silent for too long: it is removed as if it had left (CGT-2, SGH-20, STM-1)."""
+        if not self.try_to_remove(member_id, now, f"member {member_id} timed out"):
+            self.restart_session(member_id, RETRY_MS, now)
+
+    def try_to_remove(self, member_id: str, now: Instant, reason: str) -> bool:
+        """`remove_member` for a timer: returns False if it cannot be stored, so that the timer has to try again."""
+        try:
+            self.remove_member(member_id, now, reason)
+        except KafkaError:
+            return False
+        return True
+
     # -- what a test does ----------------------------------------------------------------------------------------------
 
     def evict(self, member_id: str, now: Instant) -> None:
-        """See `Group.evict`."""
-        self.on_session_timeout(member_id, now)
+        """See `Group.evict`. Raises KafkaError if it cannot be stored."""
+        if member_id not in self.members:
+            raise KeyError(member_id)
+        self.remove_member(member_id, now, f"member {member_id} was evicted by a test")
 
     # -- the end -------------------------------------------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ def new_target(group: ShareGroup, member: ShareMember) -> dict[str, Assignment]:
         AssignorGroup(
             {
                 each.member_id: AssignorMember(
-                    topic_ids_of(each.topic_names, lambda name: _id_of(topics, name)), group.target_for(each.member_id)
+                    topic_ids_of(each.topic_names, lambda name: _id_of(topics, name)), group.target_of(each.member_id)
                 )
                 for each in members
             },

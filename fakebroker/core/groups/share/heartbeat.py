@@ -27,7 +27,6 @@ from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.core.coordinator.shard import Shard
-    from fakebroker.records.group_records import GroupRecord
 
 
 def heartbeat(shard: "Shard", request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
@@ -44,22 +43,21 @@ def heartbeat(shard: "Shard", request: HeartbeatRequest, now: Instant) -> Heartb
         return HeartbeatAnswer(error.code, error.message)
 
 
-def removal_records(group: ShareGroup, member_id: str) -> "list[GroupRecord]":
-    """The records that remove a member: its tombstones, and the next epoch of the group (SGH-7, SGB-1)."""
-    others = [each for each in group.members.values() if each.member_id != member_id]
-    names = dict.fromkeys(name for each in others for name in each.topic_names)
-    metadata_hash = metadata_hash_of(names, group.host.topics)
-    return [
+def remove_member(group: ShareGroup, member_id: str, now: Instant, reason: str) -> None:
+    """Remove a member with a bump of the group epoch (SGH-7, SGB-1). Raises KafkaError if it cannot be stored."""
+    metadata_hash = metadata_hash_of(group.topic_names_with(member_id, ()), group.host.topics)
+    removal = [
         *records.member_tombstones(group.group_id, member_id),
         records.epoch_record(group.group_id, group.group_epoch + 1, metadata_hash),
     ]
+    write_step(group.host, group, removal, now, reason)
 
 
 def _leave(shard: "Shard", request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
     group = group_for_heartbeat(shard, ShareGroup, request.group_id, now, may_create=False, may_replace_classic=False)
     if request.member_id not in group.members:
         raise unknown_member(group, request.member_id)
-    write_step(shard, group, removal_records(group, request.member_id), now, f"member {request.member_id} left")
+    remove_member(group, request.member_id, now, f"member {request.member_id} left")
     return HeartbeatAnswer(member_id=request.member_id, member_epoch=LEAVE_EPOCH)
 
 

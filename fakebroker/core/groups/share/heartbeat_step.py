@@ -45,10 +45,7 @@ class HeartbeatStep:
 
     def _topic_names(self) -> frozenset[str]:
         """The topics that the members read after the step."""
-        if not self.changed_topics:
-            return self.group.subscribed_topics
-        others = [each for each in self.group.members.values() if each.member_id != self.after.member_id]
-        return frozenset(name for each in (*others, self.after) for name in each.topic_names)
+        return self.group.topic_names_with(self.after.member_id, self.after.topic_names)
 
     def _epoch_records(self) -> "list[GroupRecord]":
         """The next group epoch, if there is a reason for it (SGH-11, SGH-12)."""
@@ -72,7 +69,7 @@ class HeartbeatStep:
         """A new target if one is due, and what the member has then (SGH-13)."""
         group, member = self.group, self.after
         made: list[GroupRecord] = []
-        epoch, target = group.assignment_epoch, group.target_for(member.member_id)
+        epoch, target = group.assignment_epoch, group.target_of(member.member_id)
         if is_target_due(group, self.epoch, group.config_ms("share.assignment.interval.ms"), now):
             self.target = new_target(group, member)
             epoch, target = self.epoch, self.target[member.member_id]

@@ -4,16 +4,17 @@ What is stored changes by `replay` only. The steps that write are in `heartbeat.
 `offsets.py`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.core.deadlines import Deadline
-from fakebroker.core.groups.host import GroupHost
 from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.core.groups.modern.assignments import NOTHING, Assignment
 from fakebroker.core.groups.modern.config import group_config_int
+from fakebroker.core.groups.modern.heartbeats import GroupsHost
 from fakebroker.core.groups.modern.member_table import MemberTable
 from fakebroker.core.groups.modern.modern_group import ModernGroup
+from fakebroker.core.groups.modern.tallies import tally
 from fakebroker.core.groups.share import records as share_records
 from fakebroker.core.groups.share.member import CurrentAssignment, MemberMetadata, ShareMember
 from fakebroker.core.groups.share.state_partitions import StatePartitions
@@ -36,12 +37,14 @@ class ShareGroup(ModernGroup):
 
     kind = GroupKind.SHARE
     protocol_type = "share"
+    host: GroupsHost
 
-    def __init__(self, group_id: str, host: GroupHost, now: Instant) -> None:
+    def __init__(self, group_id: str, host: GroupsHost, now: Instant) -> None:
         super().__init__(group_id, host, now)
         self.group_epoch = self.assignment_epoch = FIRST_EPOCH
         self.state: ShareGroupState = ShareGroupState.EMPTY
         self.subscribed_topics: frozenset[str] = frozenset()
+        self._topic_counts: dict[str, int] = {}  # how many members name each topic
         self.members: MemberTable[ShareMember] = MemberTable()
         self.target: dict[str, Assignment] = {}
         self.state_partitions = StatePartitions()
@@ -54,18 +57,9 @@ class ShareGroup(ModernGroup):
     # -- what it is ----------------------------------------------------------------------------------------------------
 
     @property
-    def is_empty(self) -> bool:
-        """Whether it has no members."""
-        return not self.members
-
-    @property
     def expires(self) -> bool:
         """Never: it is only deleted (SGH-15)."""
         return False
-
-    def member_ids(self) -> Iterable[str]:
-        """The ids of its members, in the order in which they are described."""
-        return self.members.in_order()
 
     def present_state(self) -> ShareGroupState:
         """Empty without members, else Stable (SGH-15)."""
@@ -112,13 +106,30 @@ class ShareGroup(ModernGroup):
         return True
 
     def _replay_member(self, member_id: str, metadata: MemberMetadata | None) -> None:
+        before = self.members.get(member_id)
+        names = () if metadata is None else metadata.topic_names
+        if self._retell(self._topic_counts, before, names):
+            self.subscribed_topics = frozenset(self._topic_counts)
         if metadata is not None:
-            member = self.members.get(member_id) or ShareMember(member_id)
-            self.members[member_id] = member._replace(metadata=metadata)
-        elif member_id in self.members:
+            self.members[member_id] = (before or ShareMember(member_id))._replace(metadata=metadata)
+        elif before is not None:
             del self.members[member_id]
             self.end_session(member_id)
-        self.subscribed_topics = frozenset(name for each in self.members.values() for name in each.topic_names)
+
+    def topic_names_with(self, member_id: str, topic_names: Sequence[str]) -> frozenset[str]:
+        """The topics that its members would read if this one, who may be new, read these."""
+        before = self.members.get(member_id)
+        if topic_names == (before.topic_names if before is not None else ()):
+            return self.subscribed_topics
+        counts = dict(self._topic_counts)
+        self._retell(counts, before, topic_names)
+        return frozenset(counts)
+
+    @staticmethod
+    def _retell(counts: dict[str, int], before: ShareMember | None, topic_names: Sequence[str]) -> bool:
+        """Count a member's topics instead of those it had before; returns whether the counted ones may differ."""
+        changed = before is not None and tally(counts, before.topic_names, -1)
+        return tally(counts, topic_names, 1) or changed
 
     def _replay_current(self, member_id: str, current: CurrentAssignment | None) -> None:
         member = self.members.get(member_id)
@@ -127,7 +138,7 @@ class ShareGroup(ModernGroup):
         elif member is not None:
             self.members[member_id] = member._replace(current=CurrentAssignment())
 
-    def target_for(self, member_id: str) -> Assignment:
+    def target_of(self, member_id: str) -> Assignment:
         """What a member shall have."""
         return self.target.get(member_id, NOTHING)
 
@@ -156,7 +167,7 @@ class ShareGroup(ModernGroup):
         """All records of a load were replayed: every member has a full session before it (CGT-4)."""
         for member_id in self.members:
             self.renew_session(member_id, now)
-        self.state = self.present_state()
+        self.tell_state(now, "loaded from the log")
 
     # -- members -------------------------------------------------------------------------------------------------------
 
@@ -164,11 +175,11 @@ class ShareGroup(ModernGroup):
         """Let the member's session begin anew; its length is that of now (SGH-20, CGT-1)."""
         self.restart_session(member_id, self.config_ms("share.session.timeout.ms"), now)
 
-    def on_session_timeout(self, member_id: str, now: Instant) -> None:
-        """Remove a member that was not heard of (SGH-20)."""
-        from fakebroker.core.groups.share.heartbeat import removal_records
+    def remove_member(self, member_id: str, now: Instant, reason: str) -> None:
+        """Remove a member; see `heartbeat.remove_member`."""
+        from fakebroker.core.groups.share.heartbeat import remove_member
 
-        self.write(removal_records(self, member_id), now, f"member {member_id} was not heard of for its session")
+        remove_member(self, member_id, now, reason)
 
     # -- offsets: share groups have none (SGL-2) -----------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ Kafka: the second half of `GroupMetadataManager.streamsGroupHeartbeat`, `TargetA
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from fakebroker.core.events import AssignmentComputed, MemberTransition
+from fakebroker.core.events import AssignmentComputed
 from fakebroker.core.groups.modern.assignments import members_in_order
 from fakebroker.core.groups.modern.config import group_config, group_config_int
 from fakebroker.core.groups.modern.heartbeats import is_target_due, metadata_may_have_changed, write_step
@@ -16,9 +16,8 @@ from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
 from fakebroker.core.groups.streams import records
 from fakebroker.core.groups.streams.internal_topics import ConfiguredTopology, Status, configure
 from fakebroker.core.groups.streams.member import MemberMetadata, StreamsMember
-from fakebroker.core.groups.streams.messages import LEAVE_EPOCH
 from fakebroker.core.groups.streams.reconciliation import Goal, reconcile
-from fakebroker.core.groups.streams.states import StatusCode, member_state_text
+from fakebroker.core.groups.streams.states import StatusCode
 from fakebroker.core.groups.streams.sticky_assignor import AssignorMember, AssignorSubtopology, assign
 from fakebroker.core.groups.streams.tasks import NO_TASKS, Tasks
 from fakebroker.core.groups.streams.topology import Topology
@@ -248,24 +247,10 @@ class GroupStep:
         if self._computed is not None:
             stored.host.emit(self._computed)
         for member_id, after in self.members.items():
-            self._tell_member(stored, before[member_id], after, member_id, reason)
+            stored.tell_member(member_id, before[member_id], after, reason)
             if after is not None and member_id in self._reconciled:
                 stored.watch_revocation(after, self.now)
         return stored
-
-    def _tell_member(
-        self,
-        stored: "StreamsGroup",
-        before: StreamsMember | None,
-        after: StreamsMember | None,
-        member_id: str,
-        reason: str,
-    ) -> None:
-        old, new = (None if each is None else each.current for each in (before, after))
-        states = member_state_text(old), member_state_text(new)
-        epoch = LEAVE_EPOCH if new is None else new.epoch
-        if states[0] != states[1] or (old is not None and old.epoch != epoch):
-            stored.host.emit(MemberTransition(stored.group_id, member_id, *states, epoch, reason))
 
 
 def compute_delayed_target(group: "StreamsGroup", now: Instant) -> None:

@@ -10,6 +10,7 @@ from fakebroker.core.groups.modern.heartbeats import (
     check_epoch,
     check_room,
     group_for_heartbeat,
+    tombstone_of_classic,
     unknown_member,
 )
 from fakebroker.core.groups.streams.endpoints import endpoints_of
@@ -23,7 +24,6 @@ from fakebroker.core.groups.streams.streams_group import StreamsGroup
 from fakebroker.core.groups.streams.tasks import Tasks
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
-from fakebroker.records.offsets_topic import GroupEntry
 
 
 def heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
@@ -40,8 +40,7 @@ def heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> Hear
     if joins:  # also one that is a member already finds the group full (STH-15)
         check_room(group, len(group.members), host.settings.get_int("group.streams.max.size"), is_member=False)
     before = _member_before(group, request)
-    others = [group.members[each] for each in group.member_ids() if each != request.member_id]
-    step = GroupStep(group, now, _tombstone_of_classic(host, group))
+    step = GroupStep(group, now, tombstone_of_classic(host, group))
     configured = _advance(step, before, request)
     after = step.expect(request.member_id)
     answer = HeartbeatAnswer(
@@ -52,16 +51,10 @@ def heartbeat(host: GroupsHost, request: HeartbeatRequest, now: Instant) -> Hear
         tasks=after.current.assigned if joins or _has_other_tasks(before, after) else None,
         missing_topics=configured.missing,
     )
-    answer = _with_endpoints(answer, group, configured, [*others, after], request.endpoint_epoch)
+    answer = _with_endpoints(answer, group, configured, after, request.endpoint_epoch)
     stored = step.write(_reason(request, is_member=request.member_id in group.members))
-    stored.restart_session_of_member(request.member_id, now)
+    stored.restart_session(request.member_id, stored.session_timeout_ms(after), now)
     return answer if was_there else answer._replace(endpoint_epoch=0)
-
-
-def _tombstone_of_classic(host: GroupsHost, group: StreamsGroup) -> list[GroupEntry]:
-    """What comes first if the group takes the place of an Empty classic one (STH-10)."""
-    found = host.group(group.group_id)
-    return [] if found is None or found is group else [GroupEntry(group.group_id, None)]
 
 
 def _member_before(group: StreamsGroup, request: HeartbeatRequest) -> StreamsMember:
@@ -154,19 +147,21 @@ def _with_endpoints(
     answer: HeartbeatAnswer,
     group: StreamsGroup,
     configured: ConfiguredTopology,
-    members: list[StreamsMember],
+    member: StreamsMember,
     known_epoch: int,
 ) -> HeartbeatAnswer:
-    """Say where each partition is processed if the member does not know the latest; it is the last of `members`.
+    """Say where each partition is processed if the member, as it will be, does not know the latest.
 
     The epoch rises when it has an endpoint and is told its tasks (STP-1). That is not undone if the heartbeat fails, as
     it does in Kafka while a member has an endpoint and nobody can say what is processed there: UNKNOWN_SERVER_ERROR.
     """
-    if answer.tasks is not None and members[-1].metadata.endpoint is not None:
+    if answer.tasks is not None and member.metadata.endpoint is not None:
         group.endpoint_epoch += 1
     if group.endpoint_epoch == known_epoch:
         return answer._replace(endpoint_epoch=group.endpoint_epoch)
-    if configured.subtopologies is None and any(member.metadata.endpoint is not None for member in members):
+    others = (group.members[each] for each in group.member_ids() if each != member.member_id)
+    members = [*others, member]  # the one that is told comes last
+    if configured.subtopologies is None and any(each.metadata.endpoint is not None for each in members):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "it is not known which partitions the endpoints process")
     endpoints = endpoints_of(members, configured.subtopologies or {}, group.existing_count)
     return answer._replace(endpoint_epoch=group.endpoint_epoch, endpoints=endpoints)

@@ -4,7 +4,6 @@ from fakebroker.core.groups.modern.heartbeats import GroupsHost, group_for_heart
 from fakebroker.core.groups.streams.group_step import GroupStep
 from fakebroker.core.groups.streams.messages import HeartbeatAnswer, HeartbeatRequest
 from fakebroker.core.groups.streams.streams_group import StreamsGroup
-from fakebroker.errors import KafkaError
 from fakebroker.instant import Instant
 
 
@@ -27,11 +26,3 @@ def remove_member(group: StreamsGroup, member_id: str, now: Instant, reason: str
     step = GroupStep(group, now)
     step.remove(member_id)
     step.write(reason)
-
-
-def remove_silent_member(group: StreamsGroup, member_id: str, now: Instant, reason: str) -> None:
-    """As `remove_member`, for a timer: if it cannot be stored now, its session timer tries again later."""
-    try:
-        remove_member(group, member_id, now, reason)
-    except KafkaError:
-        group.restart_session_of_member(member_id, now)

@@ -66,6 +66,16 @@ class StreamsMember(NamedTuple):
         return self.current.epoch
 
     @property
+    def is_revoking(self) -> bool:
+        """Whether it has tasks to give up."""
+        return self.current.state is MemberState.UNREVOKED_TASKS
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """How long it may take to give tasks up."""
+        return self.metadata.rebalance_timeout_ms
+
+    @property
     def process_id(self) -> str:
         """The process that it runs in."""
         return self.metadata.process_id

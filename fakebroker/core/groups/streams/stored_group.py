@@ -1,15 +1,15 @@
 """What the records of a streams group say, and the state that follows from it. Kafka: `StreamsGroup`."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.core.groups.modern.heartbeats import GroupsHost
 from fakebroker.core.groups.modern.member_table import MemberTable
-from fakebroker.core.groups.modern.modern_group import ModernGroup
+from fakebroker.core.groups.modern.reconciling_group import ReconcilingGroup
 from fakebroker.core.groups.streams import records
 from fakebroker.core.groups.streams.member import CurrentAssignment, StreamsMember
-from fakebroker.core.groups.streams.states import GroupState
+from fakebroker.core.groups.streams.states import GroupState, member_state_text
 from fakebroker.core.groups.streams.table import GROUP_STATES
 from fakebroker.core.groups.streams.task_owners import TaskOwners
 from fakebroker.core.groups.streams.tasks import NO_TASKS, Tasks
@@ -21,7 +21,7 @@ _FIRST_EPOCH = 1  # of a group before its first step (STH-10)
 _NOTHING: frozenset[str] = frozenset()
 
 
-class StoredGroup(ModernGroup):
+class StoredGroup(ReconcilingGroup):
     """A streams group as its log has it: everything here is what `replay` made of records.
 
     Attributes:
@@ -34,7 +34,7 @@ class StoredGroup(ModernGroup):
     """
 
     kind = GroupKind.STREAMS
-    host: GroupsHost
+    assigned_things = "tasks"
     state: GroupState
 
     def __init__(self, group_id: str, host: GroupsHost, now: Instant) -> None:
@@ -52,15 +52,6 @@ class StoredGroup(ModernGroup):
 
     # -- what it is ----------------------------------------------------------------------------------------------------
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether it has no members."""
-        return not self.members
-
-    def member_ids(self) -> Iterable[str]:
-        """The ids of its members, in the order of the coordinator's table (CGA-17)."""
-        return self.members.in_order()
-
     def target_of(self, member_id: str) -> Tasks:
         """What the member shall have by the present target assignment."""
         return self.target.get(member_id, NO_TASKS)
@@ -69,19 +60,14 @@ class StoredGroup(ModernGroup):
         """The state that follows from members, topology and epochs (STG-1)."""
         return next(state for state, holds in GROUP_STATES.items() if holds(self))
 
-    def all_have_their_target(self) -> bool:
-        """Whether every member has what the present target assignment gives it, and nothing to give up."""
-        epoch = self.assignment_epoch
-        return all(member.current.is_reconciled_to(epoch) for member in self.members.values())
+    def member_state_text(self, member: StreamsMember | None) -> str:
+        """A member's state as events tell it."""
+        return member_state_text(None if member is None else member.current)
 
     @property
     def state_in_filters(self) -> str:
         """What names the state in filters of ListGroups: "not_ready" has an underscore (STG-2)."""
         return self.state.name.lower()
-
-    def is_subscribed(self, topic: str) -> bool:
-        """Whether tasks of the group read the topic, so that OffsetDelete spares its offsets (STO-1)."""
-        return topic in (self.subscribed_topics or ())
 
     # -- replay --------------------------------------------------------------------------------------------------------
 

@@ -310,7 +310,7 @@ def test_the_session_timeout(lab: OneShareGroup) -> None:
     lab.wait(1)
 
     assert lab.types() == [["-14 m2", "-13 m2", "-10 m2", "11"]]
-    assert lab.told() == [(5, "member m2 was not heard of for its session")]
+    assert lab.told() == [(5, "member m2 timed out")]
     assert list(lab.group.members) == ["m1"]
 
 

@@ -148,3 +148,20 @@ def test_no_timer_is_left_behind() -> None:
     lab.cluster.nodes[1].coordinator.unload(lab.cluster.group_partition("g").index, lab.now)
 
     assert [each.owner for each in lab.cluster.timers.mono.armed()] == []
+
+
+def test_the_topics_of_a_group_are_those_of_its_members() -> None:
+    """One that two members name stays until both have gone; what a member would name is asked without naming it."""
+    lab = OneShareGroup()
+    lab.join("m1", ["t", "u"])
+    lab.join("m2", ["t"])
+    group = lab.group
+
+    assert group.topic_names_with("m1", ()) == {"t"}
+    assert group.topic_names_with("m2", ("u", "v")) == {"t", "u", "v"}
+    assert group.topic_names_with("m3", ("v",)) == {"t", "u", "v"}
+    assert group.subscribed_topics == {"t", "u"}
+    lab.send("m1", -1)
+    assert group.subscribed_topics == {"t"}
+    lab.send("m2", -1)
+    assert group.subscribed_topics == frozenset()

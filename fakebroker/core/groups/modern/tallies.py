@@ -1,0 +1,16 @@
+"""Counting what members of a group have in common, such as the topics that they name."""
+
+from collections.abc import Iterable
+
+
+def tally(counts: dict[str, int], keys: Iterable[str], by: int) -> bool:
+    """Count each of `keys` up by 1 or down by -1; one that comes to 0 is dropped. Returns whether any came or went."""
+    changed = False
+    for key in keys:
+        count = counts.get(key, 0) + by
+        changed |= count in (0, by)
+        if count:
+            counts[key] = count
+        else:
+            del counts[key]
+    return changed

@@ -1,0 +1,67 @@
+"""What consumer, share and streams groups do alike: members that are silent, and those that a test evicts."""
+
+from typing import Any
+
+import pytest
+
+from fakebroker.core.events import Transition
+from fakebroker.errors import ErrorCode
+from tests.support.consumer_groups import OneConsumerGroup
+from tests.support.share_groups import OneShareGroup
+from tests.support.streams_groups import OneStreamsGroup
+
+KINDS = pytest.mark.parametrize("kind", [OneConsumerGroup, OneShareGroup, OneStreamsGroup])
+SESSION_MS = 45_000
+
+
+def refuse(*_: object) -> ErrorCode:
+    return ErrorCode.NOT_ENOUGH_REPLICAS
+
+
+@KINDS
+@pytest.mark.rules("CGT-2", "SGH-20", "STM-1")
+def test_a_silent_member_whose_removal_cannot_be_stored_is_removed_later(
+    kind: type[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stays a member for as long, and is removed half a second after the last attempt."""
+    lab = kind()
+    lab.join("m1")
+    with monkeypatch.context() as patched:
+        patched.setattr(lab.shard, "write_records", refuse)
+        lab.wait(SESSION_MS)
+        lab.wait(100)
+        assert list(lab.group.members) == ["m1"]
+    lab.wait(399)
+    assert list(lab.group.members) == ["m1"]
+    lab.wait(1)
+
+    assert lab.group.is_empty
+    assert lab.group.state_reason == "member m1 timed out"
+
+
+@KINDS
+def test_a_test_evicts_members_only(kind: type[Any]) -> None:
+    """KeyError for a stranger, and nothing changes."""
+    lab = kind()
+    lab.join("m1")
+    epoch = lab.group.group_epoch
+
+    with pytest.raises(KeyError):
+        lab.group.evict("stranger", lab.now)
+    assert lab.group.group_epoch == epoch
+    lab.group.evict("m1", lab.now)
+
+    assert lab.group.is_empty
+    assert lab.group.state_reason == "member m1 was evicted by a test"
+
+
+@KINDS
+def test_a_group_that_is_loaded_tells_its_state(kind: type[Any]) -> None:
+    """The journal has the state in which it was found in the log, and why."""
+    lab = kind()
+    lab.join("m1")
+    group = lab.reload()
+
+    told = [each for each in lab.cluster.outbox if isinstance(each, Transition)]
+    assert told[-1].reason == "loaded from the log"
+    assert told[-1].after == group.state == group.present_state()
