@@ -132,10 +132,14 @@ def _seen_classic(group: ClassicGroup) -> list[str]:
 
 
 def _seen_modern(group: "Group") -> list[str]:
+    from fakebroker.core.groups.consumer.consumer_group import ConsumerGroup
+
     members = members_of(group)
     lines = [f"{group.state} in epoch {group.epoch} with {count_text(len(members))}, a {group.kind} group"]
     if isinstance(group, ModernGroup) and group.assignment_epoch != group.group_epoch:
         lines.append(f"  the last assignment was computed for epoch {group.assignment_epoch}")
+    if isinstance(group, ConsumerGroup):
+        lines += [f"  the pattern {pattern} was not resolved yet" for pattern in group.unresolved_patterns()]
     return lines + [f"  member {each.member_id} of client {each.client_id}: {_having(each)}" for each in members]
 
 

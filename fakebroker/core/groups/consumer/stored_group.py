@@ -86,9 +86,17 @@ class StoredGroup(ModernGroup):
         return next(state for state, holds in GROUP_STATES.items() if holds(self))
 
     def all_have_their_target(self) -> bool:
-        """Whether every member has what the present target assignment gives it, and nothing to give up."""
+        """Whether every member has what the present target assignment gives it, and nothing to give up.
+
+        Nobody knows what a member shall have as long as its pattern was not resolved.
+        """
         epoch = self.assignment_epoch
-        return all(member.current.is_reconciled_to(epoch) for member in self.members.values())
+        everybody = self.members.values()
+        return not self.unresolved_patterns() and all(each.current.is_reconciled_to(epoch) for each in everybody)
+
+    def unresolved_patterns(self) -> list[str]:
+        """The patterns of its members that were not resolved yet, sorted (CGX-4)."""
+        return sorted(pattern for pattern in self.subscriptions.patterns if pattern not in self.patterns)
 
     # -- replay --------------------------------------------------------------------------------------------------------
 

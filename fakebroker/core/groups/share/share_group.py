@@ -166,9 +166,16 @@ class ShareGroup(ModernGroup):
 
     def on_session_timeout(self, member_id: str, now: Instant) -> None:
         """Remove a member that was not heard of (SGH-20)."""
+        self._remove(member_id, now, f"member {member_id} was not heard of for its session")
+
+    def evict(self, member_id: str, now: Instant) -> None:
+        """Remove a member as if its session had timed out now. KeyError if there is none."""
+        self._remove(self.members[member_id].member_id, now, f"member {member_id} was evicted by a test")
+
+    def _remove(self, member_id: str, now: Instant, reason: str) -> None:
         from fakebroker.core.groups.share.heartbeat import removal_records
 
-        self.write(removal_records(self, member_id), now, f"member {member_id} was not heard of for its session")
+        self.write(removal_records(self, member_id), now, reason)
 
     # -- offsets: share groups have none (SGL-2) -----------------------------------------------------------------------
 
