@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fakebroker.core.events import AssignmentComputed, GroupEpochBumped, MemberTransition, Transition
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.holds import Phase
+from fakebroker.core.groups.explain_members import explain_members
 from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.core.groups.share.share_group import ShareGroup
@@ -249,7 +250,7 @@ class GroupHandle(Handle):
             recorded = self._recorded_events()
             before = [event for seq, event in recorded if seq < began]
             since = [event for seq, event in recorded if seq >= began]
-            first, *more = seen(self._group_now(), holds, before, since)
+            first, *more = seen(self._group_now(), self._following(), holds, before, since)
             return "\n".join([f"waited {timeout_s:g} s for group {self.group_id} to be {wanted}; it is {first}", *more])
 
         return self._access.wait(probe, timeout_s, failure)
@@ -326,6 +327,11 @@ class GroupHandle(Handle):
     def _group_now(self) -> "Group | None":
         engine = self._access.engine
         return self._group(engine.cluster, engine.now)
+
+    def _following(self) -> str:
+        """What a group with epochs does next; "" if nothing is due, and for others."""
+        engine, group = self._access.engine, self._group_now()
+        return explain_members(engine.cluster, group, engine.now).next if isinstance(group, ModernGroup) else ""
 
     def _group(self, cluster: "Cluster", now: Instant) -> "Group | None":
         return find_group(cluster, self.group_id, now)
