@@ -203,6 +203,55 @@ def test_only_classic_groups_rebalance(broker: VirtualBroker) -> None:
         broker.group("billing").rebalance()
 
 
+def test_what_no_member_asks_for_is_not_held(broker: VirtualBroker) -> None:
+    """Holds are for JoinGroup and SyncGroup: refused while all members of a group speak other protocols."""
+    group = broker.group("billing")
+    group.hold_joins().release()  # of a group that is not there yet
+    two_members(broker)
+    for hold in (group.hold_joins, group.hold_syncs):
+        with pytest.raises(InvalidArgument, match="is a consumer group: none of its members sends JoinGroup"):
+            hold()
+    old = broker.client("old", {"JoinGroup": 3})
+    old.join("billing", ["orders"])
+    group.hold_joins().release()
+
+
+@pytest.mark.rules("CGM-3")
+def test_explain_says_who_speaks_the_classic_protocol(broker: VirtualBroker) -> None:
+    """Members of one consumer group may differ in that, and so in how they are told of their partitions."""
+    broker.client("new").join_consumer_group("billing", ["orders"])
+    broker.client("old", {"JoinGroup": 3}).join("billing", ["orders"])
+    group = broker.group("billing")
+    assert {each.client_id: each.is_classic for each in way_of(group).members} == {"new": False, "old": True}
+    assert "(client old, classic protocol): " in str(group.explain())
+    assert "(client new): " in str(group.explain())
+
+
+@pytest.mark.rules("CGX-4")
+def test_a_pattern_that_waits_for_its_turn_is_told_of(broker: VirtualBroker) -> None:
+    """Patterns are resolved once in ten seconds: until then the group is not reconciled, and says why."""
+    first, second = broker.client("first"), broker.client("second")
+    first.join_consumer_group("billing", topic_regex="or.*")
+    broker.clock.advance(seconds=1, timers=True)
+    second.join_consumer_group("billing", topic_regex="order.*")
+    broker.clock.advance(seconds=1, timers=True)
+    second.consumer_group_heartbeat()
+    group = broker.group("billing")
+    assert not group.is_reconciled
+    assert (
+        way_of(group).next == "the pattern order.* is resolved by a heartbeat, ten seconds after the last one (CGX-4)"
+    )
+    with pytest.raises(WaitTimeout, match=r"the pattern order\.\* is resolved by a heartbeat"):
+        group.wait(reconciled=True, timeout_s=SOON_S)
+    broker.clock.advance(seconds=10, timers=True)
+    for step in (first.consumer_group_heartbeat, second.consumer_group_heartbeat, first.reconcile):
+        step()
+        broker.clock.advance(seconds=2, timers=True)
+    first.reconcile()
+    second.consumer_group_heartbeat()
+    assert group.is_reconciled
+
+
 @pytest.mark.rules("CGT-4")
 def test_a_snapshot_has_members_and_their_way(broker: VirtualBroker) -> None:
     """What the records say is there again, with new timers; the group goes on as if nothing had been."""
@@ -228,6 +277,8 @@ def test_a_share_group_shows_its_members(broker: VirtualBroker) -> None:
     group = broker.group("queue")
     assert (group.kind, group.state, group.is_reconciled) == ("share", "Stable", False)
     assert "(SGH-12)" in way_of(group).next
+    with pytest.raises(WaitTimeout, match="the next heartbeat assigns the partitions that were initialized"):
+        group.wait(reconciled=True, timeout_s=SOON_S)
     broker.clock.advance(seconds=2, timers=True)
     a.share_group_heartbeat()
 
@@ -237,6 +288,10 @@ def test_a_share_group_shows_its_members(broker: VirtualBroker) -> None:
     assert view.assignment == view.target == {"orders": [0, 1, 2, 3]}
     (told,) = way_of(group).members
     assert (told.rule, told.has) == ("SGH-20", ("orders-0", "orders-1", "orders-2", "orders-3"))
+
+    group.evict("a")
+    assert (group.members, group.transitions[-1].reason) == ([], "member a-member-1 was evicted by a test")
+    assert a.share_group_heartbeat().error_code == 25
 
 
 @pytest.mark.rules("STE-3", "STT-5", "STG-1")

@@ -187,6 +187,7 @@ class GroupResource(ConfigResource):
         settings = self._node.settings
         for name, text in values.items():
             kind, rest = name.split(".", 1)
+            rest = rest.removeprefix("num.")  # streams.num.standby.replicas: group.streams.max.standby.replicas
             for bound, sign in (("min", 1), ("max", -1)):
                 limit = f"group.{kind}.{bound}.{rest}"
                 if limit in BROKER and sign * int(text) < sign * settings.get_int(limit):

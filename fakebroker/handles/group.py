@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fakebroker.core.events import AssignmentComputed, GroupEpochBumped, MemberTransition, Transition
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.holds import Phase
+from fakebroker.core.groups.explain_members import explain_members
+from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.core.groups.share.share_group import ShareGroup
 from fakebroker.core.offsets.expiry_policies import EXPIRY_POLICIES
@@ -189,7 +191,8 @@ class GroupHandle(Handle):
         Whatever timers say, it ends when `until_members` members have joined, or without that number when the hold is
         released. `order`
         and `leader` are those of `HoldHandle.release`, for a hold with a number; it waits for the members they name.
-        Raises InvalidArgument for numbers below 1, and while another hold of its joins is active.
+        Raises InvalidArgument for numbers below 1, while another hold of its joins is active, and for a group
+        whose members all speak another protocol.
         """
         return self._add_hold(Phase.JOIN, until_members, order, leader)
 
@@ -199,7 +202,8 @@ class GroupHandle(Handle):
         Between the answers to JoinGroup and to SyncGroup the group is in CompletingRebalance and can be looked at. It
         goes on when `until_members` members have sent SyncGroup, or, without that number, when the hold is released. A
         member that sends none is removed after its rebalance timeout, as ever.
-        Raises InvalidArgument for numbers below 1, and while another hold of its syncs is active.
+        Raises InvalidArgument for numbers below 1, while another hold of its syncs is active, and for a group
+        whose members all speak another protocol.
         """
         return self._add_hold(Phase.SYNC, until_members, order, None)
 
@@ -246,7 +250,7 @@ class GroupHandle(Handle):
             recorded = self._recorded_events()
             before = [event for seq, event in recorded if seq < began]
             since = [event for seq, event in recorded if seq >= began]
-            first, *more = seen(self._group_now(), holds, before, since)
+            first, *more = seen(self._group_now(), self._following(), holds, before, since)
             return "\n".join([f"waited {timeout_s:g} s for group {self.group_id} to be {wanted}; it is {first}", *more])
 
         return self._access.wait(probe, timeout_s, failure)
@@ -258,13 +262,23 @@ class GroupHandle(Handle):
     ) -> HoldHandle:
         hold = checked_hold(until_members, order, leader, phase)
 
-        def add(cluster: "Cluster", _now: Instant) -> HoldHandle:
+        def add(cluster: "Cluster", now: Instant) -> HoldHandle:
+            self._check_may_join(cluster, now)
             for active in self._holds(cluster):
                 if active.phase == phase:
                     raise InvalidArgument("group_id", self.group_id, f"{active!r} is active; release it first")
             return HoldHandle(self._access, cluster, self.group_id, phase, cluster.hold(self.group_id, phase, hold))
 
         return self._with_cluster(add)
+
+    def _check_may_join(self, cluster: "Cluster", now: Instant) -> None:
+        """Raise InvalidArgument for a group that no JoinGroup can come to: nothing of it could be held."""
+        group = self._group(cluster, now)
+        if not isinstance(group, ModernGroup) or group.is_empty:
+            return
+        if all(view.protocol != GroupKind.CLASSIC for view in members_of(group)):
+            text = f"group {self.group_id!r} is a {group.kind} group: none of its members sends JoinGroup"
+            raise InvalidArgument("group_id", self.group_id, text)
 
     def _holds(self, cluster: "Cluster") -> list[HoldHandle]:
         holds = cluster.holds.get(self.group_id, {}).items()
@@ -313,6 +327,11 @@ class GroupHandle(Handle):
     def _group_now(self) -> "Group | None":
         engine = self._access.engine
         return self._group(engine.cluster, engine.now)
+
+    def _following(self) -> str:
+        """What a group with epochs does next; "" if nothing is due, and for others."""
+        engine, group = self._access.engine, self._group_now()
+        return explain_members(engine.cluster, group, engine.now).next if isinstance(group, ModernGroup) else ""
 
     def _group(self, cluster: "Cluster", now: Instant) -> "Group | None":
         return find_group(cluster, self.group_id, now)

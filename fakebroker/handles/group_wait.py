@@ -80,18 +80,23 @@ class Wanted(NamedTuple):
 
 
 def seen(
-    group: "Group | None", holds: "GroupHolds", before: "Sequence[GroupEvent]", since: "Sequence[GroupEvent]"
+    group: "Group | None",
+    following: str,
+    holds: "GroupHolds",
+    before: "Sequence[GroupEvent]",
+    since: "Sequence[GroupEvent]",
 ) -> list[str]:
     """What the group is, line by line, the first without indent.
 
-    `before` and `since` are its events before and since the wait began.
+    `following` is what a group with epochs does next, "" if nothing is due; `before` and `since` are its events
+    before and since the wait began.
     """
     if group is None:
         lines = ["Dead: there is no such group"]
     elif isinstance(group, ClassicGroup):
         lines = _seen_classic(group)
     else:
-        lines = _seen_modern(group)
+        lines = _seen_modern(group, following)
     lines += [f"  {hold.text(phase)}" for phase, hold in holds.items() if not hold.is_released]
     lines += _events("before the wait", before[-LAST_TRANSITIONS:])
     return lines + (_events("since then", since) or ["  since then: no transition"])
@@ -131,11 +136,12 @@ def _seen_classic(group: ClassicGroup) -> list[str]:
     return lines + [f"  member id {each}: handed out, has not joined" for each in group.pending_join_members]
 
 
-def _seen_modern(group: "Group") -> list[str]:
+def _seen_modern(group: "Group", following: str) -> list[str]:
     members = members_of(group)
     lines = [f"{group.state} in epoch {group.epoch} with {count_text(len(members))}, a {group.kind} group"]
     if isinstance(group, ModernGroup) and group.assignment_epoch != group.group_epoch:
         lines.append(f"  the last assignment was computed for epoch {group.assignment_epoch}")
+    lines += [f"  {following}"] if following else []
     return lines + [f"  member {each.member_id} of client {each.client_id}: {_having(each)}" for each in members]
 
 

@@ -18,7 +18,8 @@ from fakebroker.settings.declare import (
 ROWS = (
     Setting("group.consumer.assignment.interval.ms", INT, 1000, Range(0), CLUSTER_WIDE,
             "shortest time between two assignments of consumer groups (CGE-10)", has_effect=True),
-    Setting("group.consumer.assignors", LIST, ("uniform", "range"), None, READ_ONLY,
+    Setting("group.consumer.assignors", LIST, ("uniform", "range"),
+            OneOf(("uniform", "range"), needs_one=True), READ_ONLY,
             "assignors of consumer groups on the broker's side; the first is the default (CGA-1)", has_effect=True),
     Setting("group.consumer.heartbeat.interval.ms", INT, 5000, Range(1), READ_ONLY,
             "heartbeat interval that members of consumer groups are given (CGH-40)", has_effect=True),

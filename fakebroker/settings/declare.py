@@ -33,10 +33,14 @@ class Range(NamedTuple):
 
 
 class OneOf(NamedTuple):
-    """One of these words (each element of a list). Case matters unless `any_case`."""
+    """One of these words (each element of a list, which may be empty unless `needs_one`).
+
+    Case matters unless `any_case`.
+    """
 
     words: tuple[str, ...]
     any_case: bool = False
+    needs_one: bool = False
 
     def __str__(self) -> str:
         return ", ".join(self.words) + (" (in any case)" if self.any_case else "")
@@ -167,6 +171,8 @@ def _problem(allowed: Allowed, value: Value) -> object:
         return None if inside or value == allowed.also else value
     items = value if isinstance(value, tuple) else (str(value),)
     if isinstance(allowed, OneOf):
+        if allowed.needs_one and not items:
+            return ""
         words = {word.lower() for word in allowed.words} if allowed.any_case else allowed.words
         return next((item for item in items if (item.lower() if allowed.any_case else item) not in words), None)
     import re

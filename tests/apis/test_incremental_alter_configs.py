@@ -205,6 +205,17 @@ def test_values_of_a_group_are_checked_together() -> None:
     assert cluster.group_configs == {}
 
 
+@pytest.mark.rules("CGC-2", "STC-1")
+def test_standby_tasks_of_a_group_are_bounded() -> None:
+    """No group is given more standby tasks than group.streams.max.standby.replicas, 2 unless it was set."""
+    cluster = Cluster(Settings({}), release())
+    group = resource(cluster.nodes[1], GROUPS, "g")
+    with pytest.raises(KafkaError, match=r"3 is beyond group\.streams\.max\.standby\.replicas, 2"):
+        apply(group, [Change("streams.num.standby.replicas", SET, "3")], validate_only=False, replace=False)
+    apply(group, [Change("streams.num.standby.replicas", SET, "2")], validate_only=False, replace=False)
+    assert cluster.group_configs == {"g": {"streams.num.standby.replicas": "2"}}
+
+
 @pytest.mark.rules("IA-9", "IA-10")
 def test_changes_count_at_once(ask: Ask, cluster: Cluster) -> None:
     """A topic's and a broker's new values are in force for the next request; topics follow the broker."""

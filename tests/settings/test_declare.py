@@ -91,6 +91,7 @@ def test_bad_texts(kind: int, text: str) -> None:
         (STRING, OneOf(("CreateTime",)), "CreateTime", "createtime"),
         (STRING, OneOf(("DISABLED",), any_case=True), "disabled", "off"),
         (LIST, OneOf(("compact", "delete")), "", "delete,bogus"),
+        (LIST, OneOf(("uniform", "range"), needs_one=True), "range", ""),
         (LIST, Form(r"\*|\d+:\d+", "replicas"), "0:1,1:1", "0:1,x"),
     ],
 )

@@ -29,7 +29,8 @@ class MemberExplanation(NamedTuple):
     """One member: what it has, what it has to give up, what it waits for and who has that.
 
     Partitions are spelled "orders-0", tasks of a streams group "0_1" as Kafka does. `removed_ms` is when a timer
-    removes it, `rule` that of the timer; None: no timer does.
+    removes it, `rule` that of the timer; None: no timer does. `is_classic`: it is a member of a consumer group that
+    speaks the classic protocol.
     """
 
     member_id: str
@@ -41,9 +42,11 @@ class MemberExplanation(NamedTuple):
     waits_for: Mapping[str, str] = {}
     removed_ms: int | None = None
     rule: str = ""
+    is_classic: bool = False
 
     def __str__(self) -> str:
-        text = f"member {self.member_id} (client {self.client_id}): {self.state}, epoch {self.member_epoch}"
+        who = f"client {self.client_id}" + (", classic protocol" if self.is_classic else "")
+        text = f"member {self.member_id} ({who}): {self.state}, epoch {self.member_epoch}"
         text += f", has {_listed(self.has)}"
         if self.gives_up:
             text += f"; has to give up {_listed(self.gives_up)}"
@@ -119,9 +122,18 @@ def _of_consumer(group: "ConsumerGroup", now: Instant) -> _Explained:
                 waits_for,
                 _wall_ms(ends_ms, now),
                 "CGT-1" if revocation_ms is None else "CGT-3",
+                member.is_classic,
             )
         )
-    return _Explained(found, _next_target(group, "consumer.assignment.interval.ms", "CGE-10", now))
+    return _Explained(found, _next_of_consumer(group, now))
+
+
+def _next_of_consumer(group: "ConsumerGroup", now: Instant) -> str:
+    due = _next_target(group, "consumer.assignment.interval.ms", "CGE-10", now)
+    unresolved = group.unresolved_patterns()
+    if due or not unresolved:
+        return due
+    return f"the pattern {unresolved[0]} is resolved by a heartbeat, ten seconds after the last one (CGX-4)"
 
 
 # -- share groups ------------------------------------------------------------------------------------------------------

@@ -76,6 +76,15 @@ class StoredGroup(ReconcilingGroup):
         """A member's state as events tell it."""
         return member_state_text(None if member is None else member.current)
 
+    @property
+    def is_reconciled(self) -> bool:
+        """Whether every member has what it shall have. Nobody knows that while a member's pattern was not resolved."""
+        return super().is_reconciled and not self.unresolved_patterns()
+
+    def unresolved_patterns(self) -> list[str]:
+        """The patterns of its members that were not resolved yet, sorted (CGX-4)."""
+        return sorted(pattern for pattern in self.subscriptions.patterns if pattern not in self.patterns)
+
     # -- replay --------------------------------------------------------------------------------------------------------
 
     def replay(self, record: GroupRecord, now: Instant) -> bool:  # noqa: ARG002

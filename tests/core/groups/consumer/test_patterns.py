@@ -42,8 +42,10 @@ def test_a_new_pattern_is_resolved_after_the_answer() -> None:
 
     assert (answer.member_epoch, lab.assigned(answer)) == (1, {})
     assert lab.types() == [["5 m1", "8 m1"]]
+    assert lab.group.unresolved_patterns() == ["a."]
     lab.wait(0)
     assert lab.types() == [["16 a.", "3"]]
+    assert lab.group.unresolved_patterns() == []
     assert (lab.group.group_epoch, lab.group.assignment_epoch) == (2, 1)
     answer = lab.send("m1", 1)
     assert (answer.member_epoch, lab.assigned(answer)) == (2, {"a1": [0, 1], "a2": [0, 1]})
