@@ -5,6 +5,7 @@ always one, which says the same of every record.
 """
 
 from collections.abc import Iterable
+from heapq import heappop, heappush
 from itertools import pairwise
 
 from fakebroker.core.share_state.states import StateBatch
@@ -31,15 +32,19 @@ def _without_overlaps(batches: list[StateBatch]) -> list[StateBatch]:
     """Cut the batches at each other's borders and keep, of pieces with the same offsets, the one that counts."""
     borders = sorted({border for batch in batches for border in (batch.first_offset, batch.last_offset + 1)})
     waiting = sorted(batches, key=lambda batch: batch.first_offset, reverse=True)  # the next one is the last
-    covering: list[StateBatch] = []
+    begun: list[
+        tuple[int, int, int]
+    ] = []  # a heap, what counts most on top: count and state, both negated; last offset
     pieces = []
     for first, end in pairwise(borders):
         while waiting and waiting[-1].first_offset <= first:
-            covering.append(waiting.pop())
-        covering = [batch for batch in covering if batch.last_offset >= first]
-        if covering:
-            latest = max(covering, key=lambda batch: (batch.delivery_count, batch.delivery_state))
-            pieces.append(latest._replace(first_offset=first, last_offset=end - 1))
+            batch = waiting.pop()
+            heappush(begun, (-batch.delivery_count, -batch.delivery_state, batch.last_offset))
+        while begun and begun[0][2] < first:
+            heappop(begun)
+        if begun:
+            count, state, _ = begun[0]
+            pieces.append(StateBatch(first, end - 1, -state, -count))
     return pieces
 
 

@@ -71,3 +71,11 @@ def test_the_result_is_as_short_as_can_be(stored: list[StateBatch], written: lis
     for one, following in pairwise(result):
         assert one.last_offset < following.first_offset
         assert one.last_offset + 1 < following.first_offset or one[2:] != following[2:]
+
+
+def test_batches_that_all_overlap_are_no_quadratic_work() -> None:
+    """Of 20,000 batches within each other every border is cut once, and the latest counts up to where it ends."""
+    nested = [StateBatch(i, 40_000 - i, AVAILABLE, 20_000 - i) for i in range(20_000)]
+    assert combined((), nested, 0) == (StateBatch(0, 40_000, AVAILABLE, 20_000),)
+    stairs = [StateBatch(i, 40_000 - i, AVAILABLE, i + 1) for i in range(20_000)]
+    assert sum(batch.last_offset - batch.first_offset + 1 for batch in combined((), stairs, 0)) == 40_001

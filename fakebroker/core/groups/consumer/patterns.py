@@ -67,7 +67,7 @@ class PatternResolver:
         """After a heartbeat in a group with patterns: start a resolution of all of them if one is due (CGX-4).
 
         `last_ms` is `resolved_ms` of the group's patterns as they were before the heartbeat. The work is done after the
-        answer, by deadlines at the same instant.
+        answer: at the same instant, or, if it takes more than one step, a millisecond after each.
         """
         if self._running is not None or now.wall_ms <= last_ms + SHORTEST_PAUSE_MS:
             return
@@ -98,7 +98,7 @@ class PatternResolver:
                 self._running = None
                 self._store(end.value, version, now)
             else:
-                self._group.mono.arm(deadline, now.mono_ms)
+                self._group.mono.arm(deadline, now.mono_ms + 1)  # later, so that others are served between two steps
 
         deadline = self._running = Deadline(go_on, self._group)
         self._group.mono.arm(deadline, now.mono_ms)

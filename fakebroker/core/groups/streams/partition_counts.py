@@ -5,12 +5,15 @@ the same count, then changelogs. A topic that exists counts with the partitions 
 Kafka: `RepartitionTopics`, `CopartitionedTopicsEnforcer`, `ChangelogTopics`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from fakebroker.core.groups.streams.states import StatusCode
 from fakebroker.core.groups.streams.topology import Topology, in_hash_order, inputs_of, repartition_sources
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.streams_group_schema import CopartitionGroup, Subtopology
+
+TopicT = TypeVar("TopicT")
 
 ExistingCount = Callable[[str], int | None]
 """The number of partitions of a topic, or None if it does not exist."""
@@ -114,9 +117,9 @@ def _enforce_copartitioning(topology: Topology, counts: PartitionCounts) -> None
 
 def _enforce(subtopology: Subtopology, group: CopartitionGroup, fixed: Sequence[str], counts: PartitionCounts) -> None:
     """One copartition group. `fixed` are the repartition topics of the whole topology whose count was given."""
-    sources = {topic: counts.get(topic) for topic in (subtopology.source_topics[i] for i in group.source_topics)}
-    names = (subtopology.repartition_source_topics[i].name for i in group.repartition_source_topics)
-    repartition = {name: counts.get(name) for name in names}
+    sources = {topic: counts.get(topic) for topic in _meant(subtopology.source_topics, group.source_topics)}
+    meant = _meant(subtopology.repartition_source_topics, group.repartition_source_topics)
+    repartition = {topic.name: counts.get(topic.name) for topic in meant}
     if sources:
         count = _same_count(sources, sources)
     elif fixed and repartition:
@@ -130,6 +133,20 @@ def _enforce(subtopology: Subtopology, group: CopartitionGroup, fixed: Sequence[
                 f"repartition topic {name} has {repartition[name]} partitions; what it is joined with has {count}",
             )
         counts.decided[name] = count
+
+
+def _meant(topics: Sequence[TopicT], indexes: Iterable[int]) -> list[TopicT]:
+    """The topics of a subtopology that a copartition group means (STT-1).
+
+    Raises KafkaError UNKNOWN_SERVER_ERROR for an index beyond them, or below 0, which Java's lists do not take.
+    """
+    found = []
+    for index in indexes:
+        if not 0 <= index < len(topics):
+            text = f"Index {index} out of bounds for length {len(topics)}"
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text)
+        found.append(topics[index])
+    return found
 
 
 def _same_count(compared: Mapping[str, int], told: Mapping[str, int]) -> int:

@@ -122,6 +122,16 @@ def test_copartitioned_sources_must_agree() -> None:
     assert found.subtopologies is None
 
 
+@pytest.mark.rules("STT-1")
+@pytest.mark.parametrize("copartition", [([1], []), ([-1], []), ([0], [1]), ([], [-1])])
+def test_copartition_groups_of_topics_that_are_not_there(copartition: tuple[list[int], list[int]]) -> None:
+    """An index that means no topic of the subtopology fails the request; none counts from the end."""
+    writer = subtopology("0", ["a"], sinks=["r"])
+    with pytest.raises(KafkaError, match="out of bounds for length 1") as raised:
+        configured(writer, subtopology("1", ["a"], repartition={"r": 0}, copartition=[copartition]), a=2)
+    assert raised.value.code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+
 @pytest.mark.rules("STT-8")
 def test_repartition_topics_follow_what_they_are_joined_with() -> None:
     """One without a count takes that of the source topic, one with another count does not fit."""
