@@ -1,4 +1,4 @@
-"""DescribeQuorum, key 55, v0-v2: voters and observers of the metadata log (KIP-595, KIP-836, KIP-853, UQ).
+"""DescribeQuorum, key 55, v0-v2: voters and observers of the metadata log (KIP-595, KIP-836, KIP-853, DQ).
 
 v1 times of the last fetch; v2 messages, directory ids and the voters' listeners.
 
@@ -8,7 +8,7 @@ that grows with the clock, as Kafka's does by the record that an idle controller
 controller is the broker's own, as nothing else listens.
 """
 
-from random import Random
+from hashlib import sha256
 
 from fakebroker.apis.call import Call
 from fakebroker.core.node import Node
@@ -17,13 +17,13 @@ from fakebroker.release import KRAFT_VERSION
 from fakebroker.wire.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
-    QuorumListener,
-    QuorumNode,
+    Listener,
     QuorumPartitionResult,
-    QuorumTopic,
     QuorumTopicResult,
     ReplicaState,
+    TopicData,
 )
+from fakebroker.wire.messages.describe_quorum import Node as QuorumNode
 
 _METADATA_LOG = "__cluster_metadata"
 _IDLE_RECORD_MS = 500  # metadata.max.idle.interval.ms
@@ -33,7 +33,7 @@ _FIRST_WITH_LISTENERS = 2
 
 
 def handle(call: Call, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
-    """The quorum if exactly its partition is asked for, else UNKNOWN_TOPIC_OR_PARTITION for each (UQ-1, UQ-2)."""
+    """The quorum if exactly its partition is asked for, else UNKNOWN_TOPIC_OR_PARTITION for each (DQ-1, DQ-2)."""
     asked = [(topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in request.topics]
     if asked != [(_METADATA_LOG, [0])]:
         return DescribeQuorumResponse(error_message="", topics=[_unknown(topic) for topic in request.topics])
@@ -44,7 +44,7 @@ def handle(call: Call, request: DescribeQuorumRequest) -> DescribeQuorumResponse
     return response
 
 
-def _unknown(topic: QuorumTopic) -> QuorumTopicResult:
+def _unknown(topic: TopicData) -> QuorumTopicResult:
     code, text = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "this is not the partition of the metadata log"
     return QuorumTopicResult(
         topic_name=topic.topic_name,
@@ -84,10 +84,10 @@ def _directory_id(call: Call, node: Node) -> bytes:
     """None before KRaft version 1 (KIP-853); then always the same for a broker of a cluster."""
     if not call.cluster.features.level(KRAFT_VERSION):
         return _NO_DIRECTORY_ID
-    return Random(f"metadata directory of {node.id} in {call.cluster.cluster_id}").randbytes(16)
+    return sha256(f"metadata directory of {node.id} in {call.cluster.cluster_id}".encode()).digest()[:16]
 
 
 def _node(call: Call, node: Node) -> QuorumNode:
     address = call.address_of(node.id)
-    listeners = [] if address is None else [QuorumListener(name="CONTROLLER", host=address.host, port=address.port)]
+    listeners = [] if address is None else [Listener(name="CONTROLLER", host=address.host, port=address.port)]
     return QuorumNode(node_id=node.id, listeners=listeners)

@@ -6,17 +6,17 @@ v1 times of the last fetch (KIP-836); v2 messages, directory ids and the voters'
 from fakebroker.schema import Int16, Int32, Int64, Message, Str, Struct, UInt16, Uuid, field
 
 
-class QuorumPartition(Struct):
+class PartitionData(Struct):
     partition_index: Int32 = field("0+")
 
 
-class QuorumTopic(Struct):
+class TopicData(Struct):
     topic_name: Str = field("0+")
-    partitions: list[QuorumPartition] = field("0+")
+    partitions: list[PartitionData] = field("0+")
 
 
 class DescribeQuorumRequest(Message, api_key=55, versions="0-2", flexible="0+"):
-    topics: list[QuorumTopic] = field("0+")
+    topics: list[TopicData] = field("0+")
 
 
 class ReplicaState(Struct):
@@ -43,19 +43,23 @@ class QuorumTopicResult(Struct):
     partitions: list[QuorumPartitionResult] = field("0+")
 
 
-class QuorumListener(Struct):
+class Listener(Struct):
     name: Str = field("2+", map_key=True)
     host: Str = field("2+")
     port: UInt16 = field("2+")
 
 
-class QuorumNode(Struct):
+class Node(Struct):
     node_id: Int32 = field("2+", map_key=True)
-    listeners: list[QuorumListener] = field("2+")
+    listeners: list[Listener] = field("2+")
 
 
 class DescribeQuorumResponse(Message, api_key=55, versions="0-2", flexible="0+"):
     error_code: Int16 = field("0+")
     error_message: Str | None = field("2+", nullable="2+", ignorable=True)
     topics: list[QuorumTopicResult] = field("0+")
-    nodes: list[QuorumNode] = field("2+")
+    nodes: list[Node] = field("2+")
+
+
+# Kafka gives the response's structs the names of the request's.
+QuorumPartitionResult.kafka_name, QuorumTopicResult.kafka_name = "PartitionData", "TopicData"

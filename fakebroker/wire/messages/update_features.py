@@ -14,7 +14,7 @@ class FeatureUpdateKey(Struct):
 
 
 class UpdateFeaturesRequest(Message, api_key=57, versions="0-2", flexible="0+"):
-    timeout_ms: Int32 = field("0+", default=60000)
+    timeout_ms: Int32 = field("0+", default=60000, kafka_name="timeoutMs")
     feature_updates: list[FeatureUpdateKey] = field("0+")
     validate_only: Bool = field("1+")
 
