@@ -1,4 +1,4 @@
-"""Kafka's tools for features, the quorum, API versions and ACLs print against us what they print against Kafka 4.3.1."""
+"""Kafka's tools for features, the quorum, API versions and ACLs print against us what they print against Kafka."""
 
 import re
 from pathlib import Path
