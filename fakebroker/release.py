@@ -79,6 +79,7 @@ class Release:
     versions: dict[int, tuple[int, int]]
     behaviours: Behaviours
     defaults: dict[str, str]
+    features: dict[str, tuple[int, int]]  # UF-3: their lowest and highest levels
     is_before_4: bool  # it knows the settings that 4.0 removed
 
     def listed(self, served: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
@@ -260,6 +261,22 @@ _TABLE: dict[int, str] = {
     92: "- - - - - - - - - - 0-0 0-0 0-0",  # DeleteShareGroupOffsets
 }
 
+METADATA_VERSION, KRAFT_VERSION = "metadata.version", "kraft.version"
+
+# Features that a release finished: the first release, lowest and highest level. None is shown before 4.0.
+_FEATURES: tuple[tuple[tuple[int, int], str, int, int], ...] = (
+    ((4, 0), "group.version", 0, 1),
+    ((4, 0), KRAFT_VERSION, 0, 1),
+    ((4, 0), METADATA_VERSION, 7, 25),
+    ((4, 0), "transaction.version", 0, 2),
+    ((4, 1), "eligible.leader.replicas.version", 0, 1),
+    ((4, 1), METADATA_VERSION, 7, 27),
+    ((4, 2), METADATA_VERSION, 7, 29),
+    ((4, 2), "share.version", 0, 1),
+    ((4, 2), "streams.version", 0, 1),
+    ((4, 3), METADATA_VERSION, 7, 30),
+)
+
 _PRODUCE = 0
 _LONG_MAX = str(2**63 - 1)
 
@@ -289,6 +306,7 @@ def release(name: str | None = None) -> Release:
         versions=versions,
         behaviours=behaviours,
         defaults={setting: value for before, setting, value in _DEFAULTS_BEFORE if line < before},
+        features={name: (low, high) for since, name, low, high in _FEATURES if line >= since},
         is_before_4=line < (4, 0),
     )
 

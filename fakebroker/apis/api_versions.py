@@ -4,8 +4,8 @@ v0 error, then key, lowest, highest per API; v1 throttle time at the end; v2 no 
 itself (KIP-511), features as tagged fields (KIP-584); v4 features with minimum 0.
 A version of this API that we lack is answered before it gets here (AV-6, `engine.dispatch`): its body cannot be read.
 
-Of Kafka's features those are shown that say which transaction protocol producers choose (TX-10), and which kinds of
-groups there are. What the others would promise clients here is decided by API versions alone (AV-9).
+The features are those of the cluster (core/features.py), but for kinds of groups whose APIs this listener does not
+serve (AV-9, UF-3).
 """
 
 import re
@@ -20,10 +20,8 @@ from fakebroker.wire.messages.api_versions import (
     SupportedFeatureKey,
 )
 
-_TRANSACTION_VERSION = "transaction.version"
 # Feature -> the API, and its version, with which the release calls these groups finished: a feature of level 1.
 _GROUP_FEATURES = {"group.version": (68, 1), "share.version": (78, 2), "streams.version": (88, 0)}
-_FEATURES_EPOCH = 1  # Kafka's counts the records of the metadata log; features never change here
 _FIRST_FEATURES, _FIRST_FEATURES_FROM_ZERO = 3, 4
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -47,26 +45,27 @@ def _show_features(call: Call, response: ApiVersionsResponse) -> None:
 
     One whose lowest version is 0 is shown as supported from v4 on only, but as finalized in v3, too.
     """
-    levels = _levels(call)
-    if not levels or call.version < _FIRST_FEATURES:
+    features = call.cluster.features
+    if not features.supported or call.version < _FIRST_FEATURES:
         return
-    if call.version >= _FIRST_FEATURES_FROM_ZERO:
-        response.supported_features = [
-            SupportedFeatureKey(name=name, min_version=0, max_version=level) for name, level in levels.items()
-        ]
-    response.finalized_features_epoch = _FEATURES_EPOCH
+    shows_zero = call.version >= _FIRST_FEATURES_FROM_ZERO
+    response.supported_features = [
+        SupportedFeatureKey(name=name, min_version=low, max_version=high)
+        for name, (low, high) in features.supported.items()
+        if (low or shows_zero) and _is_served(call, name)
+    ]
+    response.finalized_features_epoch = features.epoch
     response.finalized_features = [
         FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
-        for name, level in levels.items()
+        for name, level in features.finalized().items()
+        if _is_served(call, name)
     ]
 
 
-def _levels(call: Call) -> dict[str, int]:
-    """The features that are on, with their levels."""
-    served = call.listener.versions
-    levels = {
-        name: 1 for name, (key, version) in _GROUP_FEATURES.items() if key in served and served[key][1] >= version
-    }
-    if call.cluster.behaviours.transaction_version:
-        levels[_TRANSACTION_VERSION] = call.cluster.behaviours.transaction_version
-    return levels
+def _is_served(call: Call, feature: str) -> bool:
+    """Whether the listener serves the API that a feature stands for, if it stands for one."""
+    if feature not in _GROUP_FEATURES:
+        return True
+    key, version = _GROUP_FEATURES[feature]
+    served = call.listener.versions.get(key)
+    return served is not None and served[1] >= version

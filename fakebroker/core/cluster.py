@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fakebroker.core import broker_life
 from fakebroker.core.deadlines import Timers
 from fakebroker.core.events import CoreEvent, NodeChanged
+from fakebroker.core.features import Features
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.holds import GroupHolds, Hold, Phase
 from fakebroker.core.java_hash import partition_of
@@ -77,6 +78,7 @@ class Cluster:
         self.group_configs: dict[str, dict[str, str]] = {}  # group -> its own configs; the group need not exist
         self.client_metrics: dict[str, dict[str, str]] = {}  # subscription -> its own configs
         self.credentials = Credentials()
+        self.features = Features(release.features)
         self._next_producer_id = 0
         self._hold_count = 0
         self.decoded_batches: dict[bytes, DecodedBatch] | None = None  # known while a snapshot is restored

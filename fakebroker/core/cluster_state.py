@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from fakebroker.core.broker_life import settle
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.coordinator.loading import DecodedBatch
+from fakebroker.core.features import FeaturesState
 from fakebroker.core.logs.aborted import AbortedTransaction, AbortedTransactions
 from fakebroker.core.logs.jobs import LogJobs
 from fakebroker.core.logs.leader_epochs import LeaderEpochs
@@ -152,6 +153,7 @@ class ClusterState(NamedTuple):
     expirations: tuple[OffsetsExpired, ...]
     highest_node_id: int = 0  # that there ever was; 0 in older files: of those that there are
     credentials: CredentialsState = CredentialsState()
+    features: FeaturesState = FeaturesState()
 
 
 class Durable(NamedTuple):
@@ -287,6 +289,7 @@ def cluster_state(cluster: Cluster) -> ClusterState:
         expirations=tuple(cluster.expirations),
         highest_node_id=cluster._highest_node_id,
         credentials=cluster.credentials.state(),
+        features=cluster.features.state(),
     )
 
 
@@ -361,6 +364,7 @@ def build_cluster(state: ClusterState, settings: Settings, release: Release, now
     settle(cluster, [node.id for node in state.nodes if node.alive and not node.is_replicating], now)
     cluster._highest_node_id = max(cluster._highest_node_id, state.highest_node_id)
     cluster.credentials.restore(state.credentials)
+    cluster.features.restore(state.features)
     cluster._next_producer_id = state.next_producer_id
     cluster.random.setstate(tuple(state.random))  # last: making the parts took ids
     return cluster

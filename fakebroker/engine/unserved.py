@@ -33,9 +33,7 @@ _ASKED_OF_A_COORDINATOR = frozenset({_API_VERSIONS, _METADATA})  # before the cl
 _ASKED_BY_A_STUCK_CONSUMER = frozenset({0, _METADATA, _FIND_COORDINATOR, _API_VERSIONS, 19, 20, 22})
 
 _NEW_GROUPS = "the release that this broker answers as does not serve KIP-848 (group.protocol=classic is served)"
-_ACLS = "there are no ACLs"
 _QUOTAS = "there are no quotas"
-_FEATURES = "features cannot be changed"
 _TELEMETRY = "nobody collects the clients' metrics"
 _INTERNAL = "it is spoken between brokers and controllers only"
 
@@ -45,17 +43,12 @@ MISSING: dict[int, tuple[str, str]] = {
     5: ("StopReplica", _INTERNAL),
     6: ("UpdateMetadata", _INTERNAL),
     7: ("ControlledShutdown", _INTERNAL),
-    29: ("DescribeAcls", _ACLS),
-    30: ("CreateAcls", _ACLS),
-    31: ("DeleteAcls", _ACLS),
     48: ("DescribeClientQuotas", _QUOTAS),
     49: ("AlterClientQuotas", _QUOTAS),
     52: ("Vote", _INTERNAL),
     53: ("BeginQuorumEpoch", _INTERNAL),
     54: ("EndQuorumEpoch", _INTERNAL),
-    55: ("DescribeQuorum", "there is no quorum of controllers"),
     56: ("AlterPartition", _INTERNAL),
-    57: ("UpdateFeatures", _FEATURES),
     58: ("Envelope", _INTERNAL),
     59: ("FetchSnapshot", _INTERNAL),
     62: ("BrokerRegistration", _INTERNAL),

@@ -52,28 +52,38 @@ def features(make_call: Callable[..., Call], as_release: str, version: int) -> A
     return ApiVersionsResponse.decode(response.encode(version), version)[0]
 
 
-GROUPS = {"group.version": 1, "share.version": 1, "streams.version": 1}
+OF_4_0 = {"group.version": (0, 1), "transaction.version": (0, 2), "kraft.version": (0, 1), "metadata.version": (7, 25)}
+OF_4_1 = OF_4_0 | {"eligible.leader.replicas.version": (0, 1), "metadata.version": (7, 27)}
+OF_4_2 = OF_4_1 | {"share.version": (0, 1), "streams.version": (0, 1), "metadata.version": (7, 29)}
+OF_4_3 = OF_4_2 | {"metadata.version": (7, 30)}
 
 
-@pytest.mark.rules("AV-9", "TX-10", "CGH-1")
-@pytest.mark.parametrize(
-    ("as_release", "levels"),
-    [("4.3", GROUPS), ("4.2", GROUPS), ("4.1", {"group.version": 1}), ("4.0", {"group.version": 1})],
-)
+@pytest.mark.rules("AV-9", "TX-10", "CGH-1", "UF-3")
+@pytest.mark.parametrize(("as_release", "spans"), [("4.3", OF_4_3), ("4.2", OF_4_2), ("4.1", OF_4_1), ("4.0", OF_4_0)])
 @pytest.mark.parametrize("version", [3, 4])
 def test_features_that_are_on(
-    make_call: Callable[..., Call], as_release: str, levels: dict[str, int], version: int
+    make_call: Callable[..., Call], as_release: str, spans: dict[str, tuple[int, int]], version: int
 ) -> None:
-    """They are finalized from v3 on, and since v4, which knows the lowest version 0, shown as supported."""
-    levels = levels | {"transaction.version": 2}
-
+    """They are finalized from v3 on; v3 shows as supported those only whose lowest version is not 0."""
     response = features(make_call, as_release, version)
 
     supported = {each.name: (each.min_version, each.max_version) for each in response.supported_features}
-    assert supported == ({name: (0, level) for name, level in levels.items()} if version == 4 else {})
+    assert supported == (spans if version == 4 else {"metadata.version": spans["metadata.version"]})
     finalized = {each.name: (each.min_version_level, each.max_version_level) for each in response.finalized_features}
-    assert finalized == {name: (level, level) for name, level in levels.items()}
+    assert finalized == {name: (high, high) for name, (_, high) in spans.items() if name != "kraft.version"}
     assert response.finalized_features_epoch >= 0
+
+
+@pytest.mark.rules("AV-9")
+def test_a_listener_without_an_api_does_not_show_its_feature(make_call: Callable[..., Call]) -> None:
+    """Who serves no share groups does not promise them."""
+    call = make_call(Cluster(Settings(), release()), 4)
+    call.listener.versions = {18: (0, 4), 68: (0, 1), 78: (1, 1)}
+    response = api_versions.handle(call, ApiVersionsRequest(client_software_name="a", client_software_version="1"))
+    for shown in (response.supported_features, response.finalized_features):
+        names = {each.name for each in shown}
+        assert "group.version" in names
+        assert not names & {"share.version", "streams.version"}
 
 
 @pytest.mark.rules("AV-9", "TX-10")

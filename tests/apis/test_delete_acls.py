@@ -1,0 +1,38 @@
+"""DeleteAcls without an authorizer."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fakebroker.core.cluster import Cluster
+from fakebroker.errors import CloseConnection
+from fakebroker.wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+
+Ask = Callable[..., Any]
+ANY = 1
+
+
+def entry(**fields: int | str) -> DeleteAclsFilter:
+    """A filter for everything, if nothing else is given."""
+    codes = {"resource_type_filter": ANY, "pattern_type_filter": 3, "operation": ANY, "permission_type": ANY}
+    names = {"resource_name_filter": None, "principal_filter": None, "host_filter": None}
+    return DeleteAclsFilter(**codes | names | fields)
+
+
+@pytest.mark.rules("AU-1")
+@pytest.mark.parametrize("version", range(4))
+def test_security_is_disabled(ask: Ask, cluster: Cluster, version: int) -> None:
+    """54 for each filter, and no ACLs that match."""
+    filters = [entry(), entry(operation=99), entry(principal_filter="")]
+    answer = ask(cluster, DeleteAclsRequest(filters=filters), version)
+    assert [(each.error_code, each.matching_acls) for each in answer.filter_results] == [(54, [])] * 3
+    assert ask(cluster, DeleteAclsRequest(), version).filter_results == []
+
+
+@pytest.mark.rules("AU-1")
+@pytest.mark.parametrize("name", ["resource_type_filter", "pattern_type_filter", "operation", "permission_type"])
+def test_an_unknown_code_closes_the_connection(ask: Ask, cluster: Cluster, name: str) -> None:
+    """One filter with a code of 0 is enough."""
+    with pytest.raises(CloseConnection):
+        ask(cluster, DeleteAclsRequest(filters=[entry(), entry(**{name: 0})]), 3)
