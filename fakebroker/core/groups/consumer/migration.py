@@ -20,6 +20,7 @@ from fakebroker.core.groups.consumer.member import ClassicMetadata, ConsumerMemb
 from fakebroker.core.groups.consumer.states import MemberState
 from fakebroker.core.groups.modern.assignments import closed, opened
 from fakebroker.core.groups.modern.heartbeats import GroupsHost
+from fakebroker.core.groups.modern.member_table import MemberTable
 from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
 from fakebroker.core.java_hash import hash_map_order
 from fakebroker.errors import ErrorCode, KafkaError, WireError
@@ -69,6 +70,7 @@ class Upgrade:
         except KafkaError:
             self._answer_parked()
             raise
+        self.group.members = _set_once(self.group.members)
         self.records: list[GroupRecord | GroupEntry] = [
             GroupEntry(classic.group_id, None),
             *_upgrade_records(classic, host, self.group.member_ids()),
@@ -94,6 +96,14 @@ class Upgrade:
     def _answer_parked(self) -> None:
         for answer in self._parked:
             answer()
+
+
+def _set_once(members: MemberTable[ConsumerMember]) -> MemberTable[ConsumerMember]:
+    """The same members, each set once, as Kafka makes the group: its table grows with each time (CGA-17)."""
+    table: MemberTable[ConsumerMember] = MemberTable()
+    for member_id, member in members.items():
+        table[member_id] = member
+    return table
 
 
 def upgrade_of(host: GroupsHost, group_id: str, now: Instant) -> Upgrade | None:
