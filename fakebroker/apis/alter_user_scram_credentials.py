@@ -67,3 +67,13 @@ def _mechanism(number: int) -> str:
     if number not in SCRAM_NUMBERS:
         raise KafkaError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
     return SCRAM_NUMBERS[number]
+
+
+def error_response(
+    request: AlterUserScramCredentialsRequest, _version: int, code: ErrorCode
+) -> AlterUserScramCredentialsResponse:
+    """What a handler that failed is answered with: the error for each user that is named (AV-10)."""
+    names = dict.fromkeys([each.name for each in request.deletions] + [each.name for each in request.upsertions])
+    return AlterUserScramCredentialsResponse(
+        results=[AlterUserScramCredentialsResult(user=name, error_code=code) for name in names]
+    )

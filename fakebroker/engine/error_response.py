@@ -70,6 +70,8 @@ MIRRORS: dict[int, tuple[Mirror, ...]] = {
     28: (_TOPICS,),  # TxnOffsetCommit
     32: (Mirror("results", "resources", _RESOURCE),),  # DescribeConfigs
     33: (Mirror("responses", "resources", _RESOURCE),),  # AlterConfigs
+    30: (Mirror("results", "creations", {}),),  # CreateAcls
+    31: (Mirror("filter_results", "filters", {}),),  # DeleteAcls
     # AlterReplicaLogDirs
     34: (
         Mirror(

@@ -29,7 +29,7 @@ ROWS = (
             "classes that report metrics; none can be loaded here"),
     Setting("listener.security.protocol.map", STRING,
             "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT", None, PER_BROKER,
-            "the security protocol of each listener name"),
+            "the security protocol of each listener name", has_effect=True),
     Setting("listeners", LIST, ("PLAINTEXT://:9092",), None, PER_BROKER,
             "addresses the broker listens on; here `serve --listen` sets them"),
     Setting("max.connection.creation.rate", INT, INT_MAX, Range(0), CLUSTER_WIDE,

@@ -32,7 +32,7 @@ ROWS = (
     Setting("controlled.shutdown.enable", BOOLEAN, True, None, READ_ONLY,
             "whether a stopping broker hands over its leaderships first"),
     Setting("controller.listener.names", LIST, (), None, READ_ONLY,
-            "the controller; there is none of its own here"),
+            "the controller; there is none of its own here", has_effect=True),
     Setting("controller.quorum.append.linger.ms", INT, 25, Range(0), READ_ONLY,
             "the quorum of controllers; there is none here"),
     Setting("controller.quorum.auto.join.enable", BOOLEAN, False, None, READ_ONLY,
