@@ -83,7 +83,9 @@ def kafka() -> Iterator[KafkaAssignors]:
     assignors.end()
 
 
-@pytest.mark.rules("CGA-2", "CGA-3", "CGA-10", "CGA-12", "CGA-13", "CGA-18", "CGA-21", "CGA-22", "SGA-1", "SGA-3")
+@pytest.mark.rules(
+    "CGA-2", "CGA-3", "CGA-10", "CGA-12", "CGA-13", "CGA-18", "CGA-19", "CGA-21", "CGA-22", "SGA-1", "SGA-3"
+)  # fmt: skip
 @pytest.mark.parametrize("assignor", OURS)
 def test_random_histories(kafka: KafkaAssignors, assignor: str) -> None:
     """Members come, go and want other topics, topics grow: each target is Kafka's, and each record lists it alike."""

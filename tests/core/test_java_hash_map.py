@@ -19,6 +19,7 @@ def table(expected: int | None, *keys: int) -> JavaHashMap[int, str]:
     return made
 
 
+@pytest.mark.rules("CGA-19")
 def test_hash_codes() -> None:
     """Strings, partitions, topic ids and topic partitions hash as String, Integer, Uuid and the record of the two."""
     assert hash_code("polygenelubricants") == 1 << 31
@@ -50,6 +51,7 @@ def test_a_table_has_the_capacity_it_was_made_with() -> None:
     assert [capacity_for(n) for n in (0, 1, 3, 12)] == [1, 2, 5, 17]
 
 
+@pytest.mark.rules("CGA-19")
 @pytest.mark.parametrize(("capacity", "order"), [(0, [B, A]), (1, [B, A]), (16, [A, B])])
 def test_compute_if_absent_adds_in_front(capacity: int, order: list[bytes]) -> None:
     """In a bucket of its own what comes later stands before what was there."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fakebroker.records.consumer_group_schema import ConsumerGroupCurrentMemberAssignmentValue
-from tests.group_histories.history import LONG_MS, SHORT_MS, Told
+from tests.group_histories.history import INTERVAL_MS, LONG_MS, SHORT_MS, Told
 from tests.group_histories.offset_steps import OffsetSteps
 
 SETTINGS: Mapping[str, object] = {
@@ -17,7 +17,7 @@ SETTINGS: Mapping[str, object] = {
     "group.consumer.max.session.timeout.ms": 10 * LONG_MS,
     "group.consumer.session.timeout.ms": LONG_MS,
     "group.consumer.min.heartbeat.interval.ms": 100,
-    "group.consumer.heartbeat.interval.ms": SHORT_MS // 2,
+    "group.consumer.heartbeat.interval.ms": INTERVAL_MS,
     "group.initial.rebalance.delay.ms": 0,
 }
 
@@ -47,7 +47,7 @@ class Member:
 class ConsumerHistory(OffsetSteps):
     """One history."""
 
-    kind = "consumer"
+    kind = protocol = "consumer"
 
     def play(self) -> list[Told]:
         self.members: list[Member] = []
@@ -204,10 +204,8 @@ class ConsumerHistory(OffsetSteps):
         member = self._some_member()
         if member is None:
             return
-        self.set_group_config("consumer.session.timeout.ms", SHORT_MS)
         self._heartbeat(member, member.epoch)
-        self.set_group_config("consumer.session.timeout.ms", LONG_MS)
-        self.pass_time(SHORT_MS + 500)
+        self.end_session(lambda: self._ask(member, member.epoch))
         self._heartbeat(member, member.epoch)
         self._forget(member)
 
@@ -251,6 +249,17 @@ class ConsumerHistory(OffsetSteps):
         states = [each.group_state for each in listed.groups if each.group_id == self.group_id]
         self.tell("ListGroups", states)
 
+    def delete_topic(self) -> None:
+        """Also wait until nobody has anything of it: Kafka's coordinator hears of it after those who read metadata."""
+        super().delete_topic()
+        for _ in range(200):
+            (group,) = self.client.request("ConsumerGroupDescribe", 1, group_ids=[self.group_id]).groups
+            assignments = [each for member in group.members for each in (member.assignment, member.target_assignment)]
+            if all(topic.topic_name in self.topics for each in assignments for topic in each.topic_partitions):
+                return
+            self.pass_time(50)
+        raise AssertionError(f"a deleted topic is still assigned: {group}")
+
     def comparable(self, value: Any) -> Any:
         """Partitions of current assignments (type 8) come in an order of Java tables on which nothing else depends."""
         if isinstance(value, ConsumerGroupCurrentMemberAssignmentValue):
@@ -271,10 +280,7 @@ class ConsumerHistory(OffsetSteps):
     # -- how it is asked -----------------------------------------------------------------------------------------------
 
     def _heartbeat(self, member: Member, epoch: int, **fields: Any) -> int:
-        answer = self.client.request(
-            "ConsumerGroupHeartbeat", 1, group_id=self.group_id, member_id=member.member_id, member_epoch=epoch,
-            instance_id=member.instance_id, **fields,
-        )  # fmt: skip
+        answer = self._ask(member, epoch, **fields)
         assigned = None if answer.assignment is None else self.by_name(answer.assignment.topic_partitions)
         told = (answer.error_code, answer.member_id, answer.member_epoch, answer.heartbeat_interval_ms, assigned)
         if fields.get("topic_partitions"):
@@ -285,6 +291,12 @@ class ConsumerHistory(OffsetSteps):
         if answer.error_code == 0 and epoch >= 0:
             member.learn(answer.member_epoch, None if assigned is None else dict(assigned))
         return int(answer.error_code)
+
+    def _ask(self, member: Member, epoch: int, **fields: Any) -> Any:
+        return self.client.request(
+            "ConsumerGroupHeartbeat", 1, group_id=self.group_id, member_id=member.member_id, member_epoch=epoch,
+            instance_id=member.instance_id, **fields,
+        )  # fmt: skip
 
     def _present(self) -> Sequence[Member]:
         return list(self.members)

@@ -17,6 +17,7 @@ from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClient
 
 NOT_YET = {14, 15, 16}
 SHORT_MS = 1_000  # a timeout that the history waits for
+INTERVAL_MS = SHORT_MS // 2  # of heartbeats
 LONG_MS = 100_000  # no timeout of that length ends while a history is played
 TIMES = re.compile(r"\b(\w*timestamp|version)=\d+")  # of records: times of day, and versions of metadata
 
@@ -67,6 +68,7 @@ class GroupHistory:
     """
 
     kind = ""
+    protocol = ""  # the first word of the group's settings
 
     def __init__(self, clients: ScriptedClients, seed: int, topic_ids: TopicIds, *, steps: int = 60) -> None:
         self.clients, self.client = clients, clients.client(f"{self.kind}-{seed}")
@@ -186,6 +188,25 @@ class GroupHistory:
         )  # fmt: skip
         assert answer.responses[0].error_code == 0, answer
         self.pass_time(300)
+
+    def end_session(self, beat: Callable[[], Any]) -> None:
+        """Let the session of one member end, and those of the others go on.
+
+        `beat` sends a heartbeat of that member, which must not change anything any more, and returns the answer. The
+        coordinator hears of settings some time after they are stored; the interval in the answer says when it has.
+        """
+        self.set_group_config(f"{self.protocol}.session.timeout.ms", SHORT_MS)
+        self.set_group_config(f"{self.protocol}.heartbeat.interval.ms", INTERVAL_MS + 1)
+        for _ in range(400):
+            answer = beat()
+            if answer.error_code or answer.heartbeat_interval_ms == INTERVAL_MS + 1:
+                break
+            self.pass_time(20)
+        else:
+            raise AssertionError(f"the settings never come to the coordinator: {answer}")
+        self.set_group_config(f"{self.protocol}.session.timeout.ms", LONG_MS)
+        self.set_group_config(f"{self.protocol}.heartbeat.interval.ms", INTERVAL_MS)
+        self.pass_time(SHORT_MS + 1000)
 
     # -- what can be seen ----------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from fakebroker.records.share_group_schema import (
     ShareGroupCurrentMemberAssignmentValue,
     ShareGroupStatePartitionMetadataValue,
 )
-from tests.group_histories.history import LONG_MS, SHORT_MS, GroupHistory, Told
+from tests.group_histories.history import INTERVAL_MS, LONG_MS, GroupHistory, Told
 
 SETTINGS: Mapping[str, object] = {
     "group.share.assignment.interval.ms": 0,
@@ -19,7 +19,7 @@ SETTINGS: Mapping[str, object] = {
     "group.share.max.session.timeout.ms": 10 * LONG_MS,
     "group.share.session.timeout.ms": LONG_MS,
     "group.share.min.heartbeat.interval.ms": 100,
-    "group.share.heartbeat.interval.ms": SHORT_MS // 2,
+    "group.share.heartbeat.interval.ms": INTERVAL_MS,
 }
 PARTITION_STATES = 15  # the type of the records that say which partitions have a state
 
@@ -35,7 +35,7 @@ class Member:
 class ShareHistory(GroupHistory):
     """One history."""
 
-    kind = "share"
+    kind = protocol = "share"
 
     def play(self) -> list[Told]:
         self.members: list[Member] = []
@@ -129,10 +129,8 @@ class ShareHistory(GroupHistory):
     def be_silent(self) -> None:
         """A member's session ends; those of the others do not."""
         if member := self._some_member():
-            self.set_group_config("share.session.timeout.ms", SHORT_MS)
             self._heartbeat(member, member.epoch)
-            self.set_group_config("share.session.timeout.ms", LONG_MS)
-            self.pass_time(SHORT_MS + 500)
+            self.end_session(lambda: self._ask(member, member.epoch))
             self._heartbeat(member, member.epoch)
             self._forget(member)
 

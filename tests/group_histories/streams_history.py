@@ -11,7 +11,7 @@ from fakebroker.records.streams_group_schema import (
     StreamsGroupMetadataValue,
     StreamsGroupTargetAssignmentMemberValue,
 )
-from tests.group_histories.history import LONG_MS, SHORT_MS, Told
+from tests.group_histories.history import INTERVAL_MS, LONG_MS, SHORT_MS, Told
 from tests.group_histories.offset_steps import OffsetSteps
 
 SETTINGS: Mapping[str, object] = {
@@ -21,7 +21,7 @@ SETTINGS: Mapping[str, object] = {
     "group.streams.max.session.timeout.ms": 10 * LONG_MS,
     "group.streams.session.timeout.ms": LONG_MS,
     "group.streams.min.heartbeat.interval.ms": 100,
-    "group.streams.heartbeat.interval.ms": SHORT_MS // 2,
+    "group.streams.heartbeat.interval.ms": INTERVAL_MS,
     "group.streams.initial.rebalance.delay.ms": 0,
 }
 MISSING_INTERNAL_TOPICS = 3
@@ -53,7 +53,7 @@ class Member:
 class StreamsHistory(OffsetSteps):
     """One history: the topology is chosen at its beginning."""
 
-    kind = "streams"
+    kind = protocol = "streams"
 
     def play(self) -> list[Told]:
         self.members: list[Member] = []
@@ -197,10 +197,8 @@ class StreamsHistory(OffsetSteps):
     def be_silent(self) -> None:
         """A member's session ends; those of the others do not."""
         if member := self._some_member():
-            self.set_group_config("streams.session.timeout.ms", SHORT_MS)
             self._heartbeat(member, member.epoch)
-            self.set_group_config("streams.session.timeout.ms", LONG_MS)
-            self.pass_time(SHORT_MS + 500)
+            self.end_session(lambda: self._ask(member, member.epoch))
             self._heartbeat(member, member.epoch)
             self._forget(member)
 
@@ -260,10 +258,7 @@ class StreamsHistory(OffsetSteps):
     # -- how it is asked -----------------------------------------------------------------------------------------------
 
     def _heartbeat(self, member: Member, epoch: int, **fields: Any) -> int:
-        answer = self.client.request(
-            "StreamsGroupHeartbeat", 0, group_id=self.group_id, member_id=member.member_id, member_epoch=epoch,
-            endpoint_information_epoch=member.endpoint_epoch, **fields,
-        )  # fmt: skip
+        answer = self._ask(member, epoch, **fields)
         status = None if answer.status is None else [each.status_code for each in answer.status]
         tasks = None if answer.active_tasks is None else _told(answer)
         endpoints = answer.partitions_by_user_endpoint
@@ -278,6 +273,12 @@ class StreamsHistory(OffsetSteps):
         if MISSING_INTERNAL_TOPICS in (status or ()):
             self.await_topics(self.internal)
         return int(answer.error_code)
+
+    def _ask(self, member: Member, epoch: int, **fields: Any) -> Any:
+        return self.client.request(
+            "StreamsGroupHeartbeat", 0, group_id=self.group_id, member_id=member.member_id, member_epoch=epoch,
+            endpoint_information_epoch=member.endpoint_epoch, **fields,
+        )  # fmt: skip
 
     def claimed(self) -> list[tuple[str, int]]:
         member = self._some_member() or Member("nobody", "p", None)
