@@ -177,6 +177,7 @@ class MigrationHistory(ConsumerHistory):
         members = list(self.classics)
         joins = {each: self._start_join(each) for each in members}
         self.pass_time(500)
+        self.clients.advance()
         for member, pending in list(joins.items()):
             if pending.is_done and not all(each.is_done for each in joins.values()):
                 joins[member] = self._start_join(member)  # it was answered before another one began the rebalance

@@ -239,12 +239,11 @@ def downgrade_for(step: "GroupStep", holder: ConsumerMember, member_id: str, now
     stored.
     """
     group = step.group
-    members = [
-        step.expect(member_id) if each == holder.member_id else group.members[each] for each in group.member_ids()
-    ]
-    targets = {member.member_id: group.target_of(member.member_id) for member in members}
+    others = [group.members[each] for each in group.member_ids() if each != holder.member_id]
+    members = [*others, step.expect(member_id)]
+    targets = {member.member_id: group.target_of(member.member_id) for member in others}
     targets[member_id] = group.target_of(holder.member_id)
-    ids = [member.member_id for member in members]
+    ids = [member_id if each == holder.member_id else each for each in group.member_ids()]
     tombstones = records.group_tombstones(group.group_id, ids, group.patterns)
     classic = _convert(group, [*step.records, *tombstones], members, targets, now)
     if step.group_epoch > group.assignment_epoch:
