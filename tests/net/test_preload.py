@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from pkgutil import walk_packages
+from typing import Any
 
 import pytest
 
@@ -68,7 +69,11 @@ def requests_of_all_apis() -> dict[str, list[bytes]]:
     from fakebroker.wire.frame import encode_request
     from fakebroker.wire.registry import APIS
 
-    fields = {"Produce": {"acks": 1}, "ApiVersions": {"client_software_name": "t", "client_software_version": "1"}}
+    fields: dict[str, dict[str, Any]] = {
+        "Produce": {"acks": 1},
+        "ApiVersions": {"client_software_name": "t", "client_software_version": "1"},
+        "DescribeAcls": {"resource_type_filter": 1, "operation": 1, "permission_type": 1},
+    }
     frames = {}
     for key, (low, high) in versions_served(release("4.3")).items():
         api = APIS[key]
