@@ -38,6 +38,10 @@ class Features:
             return self._levels[name]
         return 0 if name == KRAFT_VERSION else self.supported.get(name, (0, 0))[1]
 
+    def is_off(self, name: str) -> bool:
+        """Whether somebody has given the feature level 0."""
+        return self._levels.get(name) == 0
+
     def finalized(self) -> dict[str, int]:
         """The features that are on, with their levels."""
         levels = {name: self.level(name) for name in self.supported}

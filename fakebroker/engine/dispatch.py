@@ -8,6 +8,7 @@ from typing import Any, cast
 from fakebroker.apis import dialects, handlers
 from fakebroker.apis.call import Again, Call
 from fakebroker.engine.error_response import error_response
+from fakebroker.engine.feature_gates import FEATURES, gate
 from fakebroker.engine.unserved import MISSING
 from fakebroker.errors import AnswerTooLong, CloseConnection, ErrorCode, WireError
 from fakebroker.listeners import Listener
@@ -202,6 +203,8 @@ class Dispatcher:
             route = Route(overlay, version, _loaded(lambda: dialects.handler(overlay)))
         elif lowest <= version <= highest:
             route = Route(APIS[api_key], version, _loaded(lambda: handlers.handler(api_key)))
+            if api_key in FEATURES:
+                gate(route)
         elif api_key == API_VERSIONS:
             route = _newer_api_versions(version, served)
         else:
