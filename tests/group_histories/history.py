@@ -213,7 +213,10 @@ class GroupHistory:
     def tell_records(self) -> None:
         """The records of the group in `__consumer_offsets`, batch by batch."""
         for batch in self.batches():
-            lines = (f"{each.type} {_shown(each.key)} = {_shown(self.comparable(each.value))}" for each in batch)
+            lines = (
+                f"{each.type} {_shown(each.key)} = {_shown(self.comparable(each.value))}"
+                for each in removals_in_order(batch)
+            )
             self.tell("records", "\n      ".join(["", *lines]))
 
     def batches(self) -> Iterator[list[GroupRecord]]:
@@ -271,6 +274,21 @@ class GroupHistory:
                     return
             self.pass_time(50)
         raise AssertionError("there is no coordinator of groups")
+
+
+def removals_in_order(batch: list[GroupRecord]) -> list[GroupRecord]:
+    """A batch in which members that are removed together come by their ids: Kafka takes them in no order at all."""
+    triples = [batch[at : at + 3] for at in range(0, len(batch), 3)]
+    count = next((number for number, each in enumerate(triples) if not _is_removal(each)), len(triples))
+    removed = sorted(triples[:count], key=lambda triple: triple[0].key.member_id)
+    return [*(record for triple in removed for record in triple), *batch[3 * count :]]
+
+
+def _is_removal(triple: list[GroupRecord]) -> bool:
+    """Whether it is the three tombstones of one member."""
+    members = {getattr(each.key, "member_id", None) for each in triple}
+    types = len({each.type for each in triple})
+    return types == 3 and len(members) == 1 and None not in members and all(each.value is None for each in triple)
 
 
 def _shown(message: Any) -> str:

@@ -191,8 +191,10 @@ class MigrationHistory(ConsumerHistory):
             if member.generation < 0 and member in self.classics:
                 self.classics.remove(member)
         leaders = {answer.leader for _, answer in answers if answer.error_code == 0}
+        at = len(self.told)
         for member in sorted(self.classics, key=lambda each: each.member_id not in leaders):
             self._sync(member, assignments=self._assigned_by_leader() if member.member_id in leaders else [])
+        self.told[at:] = sorted(self.told[at:])  # which of several members leads is left to a broker (ST-12)
 
     def _start_join(self, member: ClassicMember) -> PendingStep[Any]:
         return member.client.start(member.client.steps.request("JoinGroup", 9, **self._joining(member)))

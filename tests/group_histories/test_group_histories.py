@@ -13,7 +13,7 @@ from fakebroker.virtual_broker import VirtualBroker
 from tests.group_histories.consumer_history import SETTINGS as CONSUMER_SETTINGS
 from tests.group_histories.consumer_history import ConsumerHistory
 from tests.group_histories.history import GroupHistory, Told, TopicIds, first_difference
-from tests.group_histories.mixed_history import MixedHistory
+from tests.group_histories.migration_history import MigrationHistory
 from tests.group_histories.share_fetch_history import ShareFetchHistory
 from tests.group_histories.share_history import SETTINGS as SHARE_SETTINGS
 from tests.group_histories.share_history import ShareHistory
@@ -24,7 +24,7 @@ from tests.support.real_kafka import SETTINGS as KAFKA_SETTINGS
 from tests.support.real_kafka import RealKafka, needs_real_kafka, running_kafka
 
 HISTORIES = 6
-KINDS: list[type[GroupHistory]] = [ConsumerHistory, MixedHistory, ShareHistory, ShareFetchHistory, StreamsHistory]
+KINDS: list[type[GroupHistory]] = [ConsumerHistory, MigrationHistory, ShareHistory, ShareFetchHistory, StreamsHistory]
 SETTINGS = {**CONSUMER_SETTINGS, **SHARE_SETTINGS, **STREAMS_SETTINGS}
 OURS = {**SETTINGS, **{name: value for name, value in KAFKA_SETTINGS.items() if name.endswith("num.partitions")}}
 

@@ -181,6 +181,8 @@ class GroupStep:
         for member_id, member in spec.members.items():
             target = computed[member_id]
             if member_id not in self.group.target or not same_partitions(target, member.previous):
+                if target is member.previous:  # of the static member whose place it takes
+                    target = closed(opened(target))
                 self._targets[member_id] = target
                 self.records.append(records.target_record(self.group.group_id, member_id, target))
         self._assignment_epoch = self.group_epoch
