@@ -5,7 +5,7 @@ written, all at once. The order of the methods is that of a heartbeat (CGE-1). J
 same steps. Kafka: the second half of `GroupMetadataManager.consumerGroupHeartbeat`, `TargetAssignmentBuilder`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.core.events import AssignmentComputed
@@ -56,6 +56,7 @@ class GroupStep:
         self.group_epoch = group.group_epoch
         self.members: dict[str, ConsumerMember | None] = {}
         self._seen_changes = group.seen_changes
+        self._has_looked = False  # at the topics that members read, as they will be
         self._subscriptions = group.subscriptions
         self._patterns = group.patterns
         self._targets: dict[str, Assignment] = {}  # those that the step computes or moves
@@ -150,7 +151,7 @@ class GroupStep:
         """
         if not is_needed and not metadata_may_have_changed(self.group):
             return
-        self._seen_changes = self.group.host.topics.changes
+        self._seen_changes, self._has_looked = self.group.host.topics.changes, True
         metadata_hash = self._present_hash()
         if is_needed or metadata_hash != self.group.metadata_hash:
             self._bump(metadata_hash)
@@ -205,9 +206,17 @@ class GroupStep:
                 for member_id, member in members.items()
             },
             topics.partition_counts(),
-            is_homogeneous((member.metadata.topic_names, member.metadata.pattern) for member in members.values()),
+            self._is_homogeneous(members),
         )
         return spec, self._assignor_for(joined)
+
+    def _is_homogeneous(self, members: Mapping[str, ConsumerMember]) -> bool:
+        """Whether all want the same: of the members as they will be if this step has looked at the topics.
+
+        Otherwise Kafka goes by the group as it was, so that somebody who joins without topics may be assigned some.
+        """
+        seen = members if self._has_looked else self.group.members
+        return is_homogeneous((member.metadata.topic_names, member.metadata.pattern) for member in seen.values())
 
     def _assignor_for(self, joined: str) -> str:
         before = self.group.members.get(joined if self._replaced is None else self._replaced)

@@ -55,6 +55,23 @@ def test_a_new_member_without_topics_takes_the_current_epoch() -> None:
     assert lab.group.group_epoch == 2
 
 
+@pytest.mark.rules("CGA-10", "CGE-3")
+def test_who_joins_without_topics_may_get_a_share_that_it_never_takes() -> None:
+    """A target is due when it joins, and without a bump the group still counts as one whose members read the same."""
+    lab = OneConsumerGroup()
+    lab.join("m1")
+    lab.join("m2")
+    lab.send("m2", -1)
+    answer = lab.join("m3", [])
+
+    assert (answer.member_epoch, lab.assigned(answer)) == (4, {})
+    assert sum(map(len, lab.names(lab.group.target_of("m3")).values())) == 2
+
+    lab.join("m4")
+
+    assert lab.names(lab.group.target_of("m3")) == {}
+
+
 @pytest.mark.rules("CGE-4")
 def test_partitions_that_are_added_are_assigned() -> None:
     """Any member's next heartbeat finds them; the hash that is stored is another one."""
