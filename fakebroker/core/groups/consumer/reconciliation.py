@@ -109,11 +109,12 @@ def _with_free(kept: StampedPartitions, wanted: OwnedPartitions, goal: Goal) -> 
 def _drop_unsubscribed(current: CurrentAssignment, goal: Goal) -> CurrentAssignment:
     """Take away what the member no longer subscribes to, while its target is not computed anew (CGR-7).
 
-    What it subscribes to now and did not before comes with the next target only.
+    What it subscribes to now and did not before comes with the next target only. Its previous epoch becomes the present
+    one in any case, as in Kafka.
     """
     kept, dropped = _split(current.assigned, lambda topic_id, _: topic_id in goal.subscribed)
     if not dropped:
-        return current
+        return current._replace(previous_epoch=current.epoch)
     pending = _merged(current.pending, dropped)
     if goal.may_still_own(pending):
         return _after(Step.REVOKE, current, current.epoch, kept, pending)
