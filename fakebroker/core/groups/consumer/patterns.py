@@ -106,7 +106,8 @@ class PatternResolver:
     def _store(self, found: Mapping[str, tuple[str, ...]], version: int, now: Instant) -> None:
         """Store what was found of the patterns that are still used; other topics bump the group epoch (CGB-7, CGX-3).
 
-        What cannot be stored now is looked for again with a later heartbeat.
+        So do topics of a pattern that somebody gave up for another, which bumped nothing then (CGX-5). What cannot be
+        stored now is looked for again with a later heartbeat.
         """
         group = self._group
         resolved = {
@@ -118,11 +119,12 @@ class PatternResolver:
             return
         changed = [pattern for pattern, new in resolved.items() if new.topics != _topics_of(group, pattern)]
         try:
-            write_step(group.host, group, self._records(resolved, bool(changed)), now, _reason(changed))
+            write_step(group.host, group, self._records(resolved, is_changed=bool(changed)), now, _reason(changed))
         except KafkaError:
             return
 
-    def _records(self, resolved: Mapping[str, ResolvedPattern], is_bump_needed: bool) -> "list[GroupRecord]":
+    def _records(self, resolved: Mapping[str, ResolvedPattern], *, is_changed: bool) -> "list[GroupRecord]":
+        """The patterns, and the group epoch if it is bumped."""
         from fakebroker.core.groups.consumer import records
 
         group = self._group
@@ -131,9 +133,9 @@ class PatternResolver:
         for pattern, new in resolved.items():
             in_order[pattern] = new
         made = [records.pattern_record(group_id, pattern, resolved[pattern]) for pattern in in_order.keys_in_order()]
-        if is_bump_needed:
-            topics = group.subscriptions.topics({**group.patterns, **resolved})
-            metadata_hash = metadata_hash_of(topics, group.host.topics)
+        topics = group.subscriptions.topics({**group.patterns, **resolved})
+        metadata_hash = metadata_hash_of(topics, group.host.topics)
+        if is_changed or metadata_hash != group.metadata_hash:
             made.append(records.epoch_record(group_id, group.group_epoch + 1, metadata_hash))
         return made
 

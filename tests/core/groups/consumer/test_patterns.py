@@ -165,6 +165,22 @@ def test_a_pattern_in_place_of_the_only_one() -> None:
 
 
 @pytest.mark.rules("CGX-5")
+def test_what_was_given_up_counts_with_the_next_resolution() -> None:
+    """Another pattern without topics moves the epoch when it is resolved: the topics of the old one are gone."""
+    lab = lab_with("a1")
+    join(lab, "m1", "a.")
+    lab.send("m1", 1)
+    lab.send("m1", 2, {"a1": [0, 1]}, pattern="none")
+    lab.written()
+
+    lab.send("m1", 2, {})
+    lab.wait(0)
+
+    assert lab.types()[-1] == ["16 none", "3"]
+    assert (lab.group.group_epoch, lab.group.metadata_hash) == (3, 0)
+
+
+@pytest.mark.rules("CGX-5")
 def test_a_pattern_that_is_resolved_assigns_at_once() -> None:
     """Who comes to it moves the epoch, and is assigned with that heartbeat."""
     lab = lab_with("a1")
