@@ -161,7 +161,7 @@ class GroupHistory:
         for _ in range(400):
             found = self.client.request("Metadata", 9, topics=[{"name": name} for name in names]).topics
             if not any(topic.error_code for topic in found) and all(map(self._has_logs, found)):
-                self.pass_time(200)
+                self.pass_time(500)
                 return
             self.pass_time(20)
         raise AssertionError(f"these topics are never there: {names}")

@@ -205,14 +205,11 @@ class ConsumerMachine(RuleBasedStateMachine):
         for name in SIZES:
             if self.one.cluster.topics.get(name) is None:
                 self.one.create(name, SIZES[name])
+        self._everybody_behaves()
         last = self.clients["z"] = ConsumerClient(self.one, "z", None)
-        last.subscribe(["t"], None)  # so that no share in the target is left with a member without topics (CGA-10)
+        last.subscribe(["t"], None)  # so that the target is not one of a member that joined without topics (CGA-10)
         last.heartbeat()
-        for _ in range(90):
-            self.one.wait(1_000)
-            for client in self.clients.values():
-                client.stop_others()
-                client.heartbeat()
+        self._everybody_behaves()
         assert self.group is not None
         assert self.group.state is GroupState.STABLE, self.group.state
         wanted = {
@@ -221,6 +218,14 @@ class ConsumerMachine(RuleBasedStateMachine):
             for partition in self.one.topics[name].partitions
         }
         assert sorted(each for client in self.clients.values() for each in read_by(client)) == sorted(wanted)
+
+    def _everybody_behaves(self) -> None:
+        """For longer than any session."""
+        for _ in range(60):
+            self.one.wait(1_000)
+            for client in self.clients.values():
+                client.stop_others()
+                client.heartbeat()
 
 
 def read_by(client: ConsumerClient) -> list[tuple[bytes, int]]:
