@@ -4,16 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.events import CoreEvent, MemberTransition, Transition
 from fakebroker.core.groups.consumer.consumer_group import ConsumerGroup
 from fakebroker.core.groups.consumer.heartbeat import heartbeat
 from fakebroker.core.groups.consumer.messages import HeartbeatAnswer, HeartbeatRequest
 from fakebroker.core.topics import Topic
-from fakebroker.records.batch import read_records
-from fakebroker.records.group_records import GroupRecord
-from fakebroker.records.offsets_codec import read_entry
-from fakebroker.records.offsets_topic import GroupEntry
 from tests.support.cluster import make_cluster
+from tests.support.group_log import GroupLog
 from tests.support.time import TimeDriven
 
 Owned = Mapping[str, Sequence[int]]  # topic name -> partitions
@@ -24,7 +20,7 @@ DEFAULTS: dict[str, object] = {
 }
 
 
-class OneConsumerGroup(TimeDriven):
+class OneConsumerGroup(GroupLog, TimeDriven):
     """A cluster with topics "t" of 4 partitions and "u" of 2, and the consumer group "g". `ms` counts from 0.
 
     Targets are computed without a pause between them; other settings are Kafka's own defaults.
@@ -41,7 +37,6 @@ class OneConsumerGroup(TimeDriven):
         self.topics: dict[str, Topic] = {}
         self.create("t", 4)
         self.create("u", 2)
-        self._read = 0
 
     # -- what there is -----------------------------------------------------------------------------------------------
 
@@ -103,44 +98,6 @@ class OneConsumerGroup(TimeDriven):
 
     # -- what was written --------------------------------------------------------------------------------------------
 
-    def written(self) -> list[list[GroupRecord | GroupEntry]]:
-        """The batches of group records written since the last call."""
-        log = self.shard.partition.log
-        batches, end = [], self._read
-        for batch in log.batches():
-            found: list[GroupRecord | GroupEntry] = []
-            for record in read_records(batch):
-                if record.offset >= self._read:
-                    end = record.offset + 1
-                    entry = read_entry(record.key, record.value)
-                    assert isinstance(entry, GroupRecord | GroupEntry)
-                    found.append(entry)
-            if found:
-                batches.append(found)
-        self._read = end
-        return batches
-
-    def types(self) -> list[list[str]]:
-        """The same, each record as its type and member, a tombstone with a minus: "5 m1", "-8 m1"."""
-        return [[_short(record) for record in batch] for batch in self.written()]
-
-    def events(self) -> list[CoreEvent]:
-        """What happened since the last call."""
-        events, self.cluster.outbox[:] = list(self.cluster.outbox), []
-        return events
-
-    def transitions(self) -> list[tuple[str, str]]:
-        """The changes of the group's state since the last call."""
-        return [(event.before, event.after) for event in self.events() if isinstance(event, Transition)]
-
-    def member_transitions(self) -> list[tuple[str, str, str, int]]:
-        """The changes of members since the last call: member, state before and after, epoch."""
-        return [
-            (event.member_id, event.before, event.after, event.epoch)
-            for event in self.events()
-            if isinstance(event, MemberTransition)
-        ]
-
     def reload_shard(self) -> None:
         """Forget all groups and load them from the log."""
         self.cluster.nodes[1].coordinator.unload(self.shard.partition.index, self.now)
@@ -150,11 +107,3 @@ class OneConsumerGroup(TimeDriven):
         """Load the group from its log, and return it."""
         self.reload_shard()
         return self.group
-
-
-def _short(record: GroupRecord | GroupEntry) -> str:
-    sign = "-" if record.value is None else ""
-    if isinstance(record, GroupEntry):
-        return f"{sign}2"
-    about = getattr(record.key, "member_id", getattr(record.key, "regular_expression", None))
-    return f"{sign}{record.type}" + (f" {about}" if about is not None else "")

@@ -4,16 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fakebroker.core.coordinator.shard import Shard
-from fakebroker.core.events import CoreEvent, MemberTransition, Transition
 from fakebroker.core.groups.streams.heartbeat import heartbeat
 from fakebroker.core.groups.streams.messages import HeartbeatAnswer, HeartbeatRequest
 from fakebroker.core.groups.streams.streams_group import StreamsGroup
 from fakebroker.core.groups.streams.tasks import Task, Tasks, each_task, tasks_of
 from fakebroker.core.groups.streams.topology import Topology
-from fakebroker.records.batch import read_records
-from fakebroker.records.group_records import GroupRecord
-from fakebroker.records.offsets_codec import read_entry
-from fakebroker.records.offsets_topic import GroupEntry
 from fakebroker.records.streams_group_schema import (
     CopartitionGroup,
     InternalTopic,
@@ -21,6 +16,7 @@ from fakebroker.records.streams_group_schema import (
     Subtopology,
 )
 from tests.support.cluster import make_cluster
+from tests.support.group_log import GroupLog
 from tests.support.time import TimeDriven
 
 DEFAULTS: dict[str, object] = {
@@ -73,7 +69,7 @@ def partitions(found: Iterable[Task]) -> list[int]:
     return [task.partition for task in found]
 
 
-class OneStreamsGroup(TimeDriven):
+class OneStreamsGroup(GroupLog, TimeDriven):
     """A cluster with a topic "t" of 4 partitions, and the streams group "g". `ms` counts from 0.
 
     Targets are computed without a pause between them and without a delay at the start; other settings are Kafka's own.
@@ -83,7 +79,6 @@ class OneStreamsGroup(TimeDriven):
         self.cluster = make_cluster({**DEFAULTS, **(settings or {})})
         super().__init__(self.cluster.timers)
         self.create("t", 4)
-        self._read = 0
 
     # -- what there is -----------------------------------------------------------------------------------------------
 
@@ -143,52 +138,7 @@ class OneStreamsGroup(TimeDriven):
 
     # -- what was written --------------------------------------------------------------------------------------------
 
-    def written(self) -> list[list[GroupRecord | GroupEntry]]:
-        """The batches of group records written since the last call."""
-        batches, end = [], self._read
-        for batch in self.shard.partition.log.batches():
-            found: list[GroupRecord | GroupEntry] = []
-            for record in read_records(batch):
-                if record.offset >= self._read:
-                    end = record.offset + 1
-                    entry = read_entry(record.key, record.value)
-                    assert isinstance(entry, GroupRecord | GroupEntry)
-                    found.append(entry)
-            if found:
-                batches.append(found)
-        self._read = end
-        return batches
-
-    def types(self) -> list[list[str]]:
-        """The same, each record as its type and member, a tombstone with a minus: "19 m1", "-22 m1"."""
-        return [[_short(record) for record in batch] for batch in self.written()]
-
-    def events(self) -> list[CoreEvent]:
-        """What happened since the last call."""
-        events, self.cluster.outbox[:] = list(self.cluster.outbox), []
-        return events
-
-    def transitions(self) -> list[tuple[str, str]]:
-        """The changes of the group's state since the last call."""
-        return [(event.before, event.after) for event in self.events() if isinstance(event, Transition)]
-
-    def member_transitions(self) -> list[tuple[str, str, str, int]]:
-        """The changes of members since the last call: member, state before and after, epoch."""
-        return [
-            (event.member_id, event.before, event.after, event.epoch)
-            for event in self.events()
-            if isinstance(event, MemberTransition)
-        ]
-
     def reload(self) -> StreamsGroup:
         """Load the group from its log, and return it."""
         self.cluster.nodes[1].coordinator.unload(self.shard.partition.index, self.now)
         return self.group
-
-
-def _short(record: GroupRecord | GroupEntry) -> str:
-    sign = "-" if record.value is None else ""
-    if isinstance(record, GroupEntry):
-        return f"{sign}2"
-    member_id = getattr(record.key, "member_id", None)
-    return f"{sign}{record.type}" + (f" {member_id}" if member_id is not None else "")
