@@ -1,7 +1,8 @@
 """From an API key and version to the functions that read, answer and write it; made when first asked for."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from copy import copy
+from enum import IntEnum
 from functools import partial
 from typing import Any, cast
 
@@ -152,10 +153,23 @@ def _at_once(pieces: list[bytes]) -> EncodeSteps:
     yield  # makes it a generator
 
 
+Alteration = Callable[[Route], Route]
+
+
+class Layer(IntEnum):
+    """What may stand between a request and its handler; what comes later here stands nearer to the client."""
+
+    AUTHORIZATION = 1
+    QUOTAS = 2
+    LOGIN = 3  # of one connection (`Dispatcher.find_as`); the others are of all
+    FAULTS = 4
+
+
 class Dispatcher:
     """The routes of one listener. `routes` is keyed by the first four bytes of a request's header as one number.
 
-    What it gives may be altered, route by route (`alter_routes`): so faults cost nothing while there are none.
+    What it gives may be altered, route by route (`alter_routes`): so faults, quotas and rights cost nothing while there
+    are none.
     """
 
     def __init__(self, listener: Listener, release: Release) -> None:
@@ -165,26 +179,26 @@ class Dispatcher:
         self.listener = listener
         self.routes: dict[int, Route] = {}
         self._unaltered: dict[int, Route] = {}
-        self._alter: Callable[[Route], Route] | None = None
+        self._alterations: dict[Layer, Alteration] = {}
 
-    def alter_routes(self, alter: Callable[[Route], Route] | None) -> None:
-        """From the next request on give what `alter` makes of each route; None: the routes themselves."""
-        self._alter = alter
+    def alter_routes(self, layer: Layer, alter: Alteration | None) -> None:
+        """From the next request on give what `alter` makes of each route; None: the layer leaves them as they are."""
+        if alter is None:
+            self._alterations.pop(layer, None)
+        else:
+            self._alterations[layer] = alter
         self.routes.clear()  # the same dictionary: a turn that is going on has it in its hands
 
     def find(self, code: int) -> Route:
         """The route for a code that `routes` does not have yet. CloseConnection for what is not served (AV-4)."""
-        route = self._unaltered_route(code)
-        if self._alter is not None:
-            route = self._alter(route)
+        route = _altered(self._unaltered_route(code), self._alterations)
         if route.is_loaded:
             self.routes[code] = route
         return route
 
-    def find_as(self, code: int, change: Callable[[Route], Route]) -> Route:
-        """The route for a code, changed before `alter_routes` has its turn; it is not kept."""
-        route = change(self._unaltered_route(code))
-        return route if self._alter is None else self._alter(route)
+    def find_as(self, code: int, login: Alteration) -> Route:
+        """The route for a code with one more layer, for a connection that logs in; it is not kept."""
+        return _altered(self._unaltered_route(code), self._alterations | {Layer.LOGIN: login})
 
     def _unaltered_route(self, code: int) -> Route:
         route = self._unaltered.get(code) or self._new_route(code)
@@ -211,6 +225,13 @@ class Dispatcher:
             name = APIS[api_key].name
             raise CloseConnection(f"{name} v{version} is not served here, only v{lowest} to v{highest}")
         return route
+
+
+def _altered(route: Route, alterations: Mapping[Layer, Alteration]) -> Route:
+    """What all layers make of a route, from the inside out."""
+    for layer in sorted(alterations):
+        route = alterations[layer](route)
+    return route
 
 
 class _Unloadable:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.core.events import ClockMoved
 from fakebroker.engine.connection import LONG_FRAME_BYTES, Connection
-from fakebroker.engine.dispatch import Dispatcher
+from fakebroker.engine.dispatch import Alteration, Dispatcher, Layer
 from fakebroker.engine.journal import BrokerStarted, InternalError, Journal, Peer
 from fakebroker.engine.unserved import Unserved
 from fakebroker.engine.work import Work
@@ -47,6 +47,7 @@ class Engine:
         self.largest_frame_bytes = cluster.settings.get_int("socket.request.max.bytes")
         self.at_once_bytes = min(self.largest_frame_bytes, LONG_FRAME_BYTES)  # a longer frame is read in steps
         self.dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]
+        self._alterations: dict[Layer, Alteration | None] = {}
         self._faults: Faults | None = None  # made when a test asks for it first
         self.works: deque[Work] = deque()
         self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps
@@ -73,9 +74,16 @@ class Engine:
 
     def add_listener(self, listener: Listener) -> None:
         """Clients may come in at one more place, which the driver adds to `listeners`."""
-        self.dispatchers.append(Dispatcher(listener, self.cluster.release))
-        if self._faults is not None:
-            self._faults.install()
+        dispatcher = Dispatcher(listener, self.cluster.release)
+        self.dispatchers.append(dispatcher)
+        for layer, alter in self._alterations.items():
+            dispatcher.alter_routes(layer, alter)
+
+    def alter_routes(self, layer: Layer, alter: Alteration | None) -> None:
+        """Have every listener, also those to come, give what `alter` makes of its routes; see `Dispatcher`."""
+        self._alterations[layer] = alter
+        for dispatcher in self.dispatchers:
+            dispatcher.alter_routes(layer, alter)
 
     def flush(self) -> None:
         """Let the drivers of all connections in `to_flush` do what there is to do; what comes up meanwhile is next."""

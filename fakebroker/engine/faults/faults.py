@@ -11,7 +11,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.core.events import FaultHit
-from fakebroker.engine.dispatch import Route
+from fakebroker.engine.dispatch import Layer, Route
 from fakebroker.engine.faults.entries import with_session
 from fakebroker.engine.faults.fault import ANONYMOUS, Fault, IncomingRequest
 from fakebroker.engine.faults.faulted_request import FaultedRequest, Plan
@@ -72,8 +72,7 @@ class Faults:
 
     def install(self) -> None:
         """Have every dispatcher give routes that ask `handle` while there are faults, and its own without any."""
-        for dispatcher in self._engine.dispatchers:
-            dispatcher.alter_routes(self._altered if self._faults else None)
+        self._engine.alter_routes(Layer.FAULTS, self._altered if self._faults else None)
 
     def _altered(self, route: Route) -> Route:
         if not any(fault.concerns(route.api_key, route.version) for fault in self._faults):
