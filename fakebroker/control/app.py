@@ -20,6 +20,7 @@ from fakebroker.control.endpoint import Endpoint, only_query
 from fakebroker.control.extra import Extra, Served
 from fakebroker.control.extras import EXTRAS
 from fakebroker.control.operations import OPERATIONS
+from fakebroker.control.page_files import PageFiles, is_of_page
 from fakebroker.control.problems import Problem, problem_of
 from fakebroker.errors import CloseConnection
 
@@ -67,7 +68,7 @@ class ControlApp:
             if not is_loopback(urlsplit(f"//{host}").hostname or ""):
                 detail = f"without a token this broker is only controlled as localhost, not as {host[:200]}"
                 raise Problem(403, "forbidden-origin", detail)
-        elif request.url.path not in OPEN_PATHS:
+        elif request.url.path not in OPEN_PATHS and not is_of_page(request.url.path):
             sent = request.headers.get("authorization", "").encode("latin-1", "replace")
             if not hmac.compare_digest(sent, f"Bearer {self._token}".encode()):
                 problem = Problem(
@@ -81,6 +82,7 @@ class ControlApp:
             paths.setdefault(row.path, {})[row.verb] = Endpoint(row)
         for extra in EXTRAS:
             paths.setdefault(extra.path, {})[extra.verb] = extra
+        yield from PageFiles().routes()
         # Words come before placeholders, so that /topics/{name} does not take what has a row of its own.
         for path in sorted(paths, key=lambda path: [(part[:1] == "{", part) for part in path.split("/")]):
             verbs = paths[path]
