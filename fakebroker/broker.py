@@ -81,12 +81,20 @@ class _Broker(BrokerBase):
         server = Server(ports, self._after_turn if journal.has_observers else self._waiters.notify)
         self._life = threading.RLock()  # FakeBroker: held while starting, stopping, and in calls on a stopped broker
         self._serve_by(server, journal)
+        if any(listener.has_tls for listener in self._listeners):
+            self._check_tls()
         _BROKERS.add(self)
 
     @property
     def server(self) -> Server:
         """Its sockets; to be used inside `call`."""
         return self._server
+
+    def _check_tls(self) -> None:
+        """Raises SettingError if a listener cannot speak TLS, at once and not when the first client comes."""
+        for listener in self._listeners:
+            if listener.has_tls:
+                self._server.tls.of(listener)
 
     def _make_driver(self) -> "TcpDriver":
         from fakebroker.testclient.tcp_driver import TcpDriver

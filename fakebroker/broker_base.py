@@ -87,8 +87,12 @@ class BrokerBase(Powers):
 
     @property
     def bootstrap(self) -> str:
-        """What clients call bootstrap.servers: "127.0.0.1:PORT", one for each node."""
+        """What clients call bootstrap.servers: "127.0.0.1:PORT", one for each node. Of the first listener's name."""
         return bootstrap(self._listeners)
+
+    def bootstrap_of(self, listener: str) -> str:
+        """The same for clients of another listener, by its name: "SSL". Raises InvalidArgument if there is none."""
+        return bootstrap(self._listeners, listener)
 
     @property
     def listeners(self) -> Sequence[Listener]:

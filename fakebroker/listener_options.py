@@ -1,5 +1,5 @@
 """Options that say where to listen: "HOST:PORT", "node=2,HOST:PORT", "dialect=kip-17,HOST:PORT",
-"protocol=SASL_PLAINTEXT,HOST:PORT".
+"protocol=SASL_PLAINTEXT,HOST:PORT", or as in Kafka's setting `listeners`: "SSL://HOST:PORT", "NAME://HOST:PORT".
 """
 
 from collections.abc import Sequence
@@ -37,6 +37,7 @@ def parse_listener(text: str) -> Listener:
     """One listener. Raises InvalidArgument."""
     *options, address = text.split(",")
     node_id, dialects, protocol = 1, set[str](), ""
+    name, _, address = address.rpartition("://")
     for option in options:
         key, _, value = option.partition("=")
         if key == "node" and value.isdecimal():
@@ -49,38 +50,43 @@ def parse_listener(text: str) -> Listener:
             wrong = f"{option!r} in {text!r} is none of node=NUMBER, dialect=NAME and protocol={' or '.join(PROTOCOLS)}"
             raise InvalidArgument("listen", text, wrong)
     host, port = parse_address(address)
-    return Listener(node_id, host, port, dialects=frozenset(dialects), protocol=protocol)
+    return Listener(node_id, host, port, None, frozenset(dialects), protocol, name.upper())
 
 
 def use_settings(listeners: Sequence[Listener], settings: Settings) -> None:
-    """Give listeners that do not say their protocol name and protocol of the first of the setting `listeners` that
-    is for clients. Addresses in that setting are not used. Raises SettingError for a protocol that is not served.
+    """Give each listener the name and the protocol that it does not say itself.
+
+    A listener without a name has that of its protocol; without a protocol, too, it is the first of the setting
+    `listeners` that is for clients. A name has the protocol that `listener.security.protocol.map` gives it.
+    Addresses in the setting `listeners` are not used. Raises SettingError for a protocol that is not served.
     """
     controllers = settings.get_list("controller.listener.names")
     names = [entry.partition("://")[0] for entry in settings.get_list("listeners")]
-    name = next((each for each in names if each and each not in controllers and each != "CONTROLLER"), PLAINTEXT)
+    first = next((each for each in names if each and each not in controllers and each != "CONTROLLER"), PLAINTEXT)
     pairs = (entry.partition(":") for entry in settings.get_str("listener.security.protocol.map").split(","))
-    protocol = {key.strip(): value.strip() for key, _, value in pairs}.get(name, name)
-    unknown = [listener for listener in listeners if not listener.protocol]
-    if unknown and protocol not in PROTOCOLS:
-        raise SettingError(f"listeners: {protocol} is not served; {' and '.join(PROTOCOLS)} are")
-    for listener in unknown:
-        listener.name, listener.protocol = name, protocol
+    protocols = {key.strip(): value.strip() for key, _, value in pairs}
+    for listener in listeners:
+        listener.name = listener.name or listener.protocol or first
+        listener.protocol = listener.protocol or protocols.get(listener.name, listener.name)
+        if listener.protocol not in PROTOCOLS:
+            served = f"{', '.join(PROTOCOLS[:-1])} and {PROTOCOLS[-1]} are"
+            raise SettingError(f"listeners: {listener.protocol} is not served; {served}")
 
 
 def listeners_for(
     node_ids: Sequence[int], listen: str | Sequence[str] | None, advertise: str | Sequence[str] | None
 ) -> list[Listener]:
-    """The listeners that `listen` names, and one on a free port for each node that it does not name.
+    """The listeners that `listen` names; a node that it does not name has the same kinds of them, on free ports.
 
     `advertise` are their advertised addresses in the same order. Raises InvalidArgument.
     """
     if not node_ids:
         raise InvalidArgument("nodes", 0, "a cluster has at least one node")
     listeners = [parse_listener(text) for text in _as_list("listen", listen)]
+    kinds = _kinds(listeners) or [Listener(1, *parse_address(DEFAULT))]
     for node_id in node_ids:
         if not any(listener.node_id == node_id for listener in listeners):
-            listeners.append(parse_listener(f"node={node_id},{DEFAULT}"))
+            listeners += [_like(kind, node_id, parse_address(DEFAULT).host) for kind in kinds]
     unknown = [listener.node_id for listener in listeners if listener.node_id not in node_ids]
     if unknown:
         there = ", ".join(map(str, node_ids))
@@ -113,18 +119,36 @@ def check_rack(rack: str | None) -> None:
         raise InvalidArgument("rack", rack, f"rack is {rack!r}; it is a text, or None for no rack")
 
 
-def next_listener(listeners: Sequence[Listener], node_id: int) -> Listener:
-    """The listener of one more node: on a free port of the host where the first one listens, with its protocol."""
-    first = listeners[0]
-    listener = Listener(node_id, first.host, 0, protocol=first.protocol)
-    listener.name = first.name
-    return listener
+def next_listeners(listeners: Sequence[Listener], node_id: int) -> list[Listener]:
+    """The listeners of one more node: one of each kind that there is, on free ports of the host of the first one."""
+    return [_like(kind, node_id, listeners[0].host) for kind in _kinds(listeners) or listeners[:1]]
 
 
-def bootstrap(listeners: Sequence[Listener]) -> str:
-    """bootstrap.servers for clients on this machine; listeners of dialects only if there are no others."""
+def _kinds(listeners: Sequence[Listener]) -> list[Listener]:
+    """The first listener of each name and protocol; those of dialects are kinds of no other node."""
+    kinds: dict[tuple[str, str], Listener] = {}
+    for listener in listeners:
+        if not listener.dialects:
+            kinds.setdefault((listener.name, listener.protocol), listener)
+    return list(kinds.values())
+
+
+def _like(kind: Listener, node_id: int, host: str) -> Listener:
+    return Listener(node_id, host, 0, protocol=kind.protocol, name=kind.name)
+
+
+def bootstrap(listeners: Sequence[Listener], name: str = "") -> str:
+    """bootstrap.servers for clients on this machine: the listeners of a name, or of the first one's name.
+
+    A client speaks one protocol, so those of other names are not for it. Listeners of dialects are named only if there
+    are no others. Raises InvalidArgument for a name that no listener has.
+    """
     plain = [listener for listener in listeners if not listener.dialects] or listeners
-    return ",".join(address_text(listener) for listener in plain)
+    found = [listener for listener in plain if listener.name == (name or plain[0].name)]
+    if not found:
+        there = ", ".join(dict.fromkeys(listener.name for listener in plain))
+        raise InvalidArgument("name", name, f"there is no listener {name!r}, only {there}")
+    return ",".join(address_text(listener) for listener in found)
 
 
 def address_text(listener: Listener) -> str:
@@ -144,7 +168,8 @@ def format_listeners(listeners: Sequence[Listener]) -> str:
 
 def _notes(listener: Listener) -> list[str]:
     is_everywhere = listener.host in (*_EVERYWHERE, EVERY_ADDRESS)
-    protocol = [] if listener.protocol in ("", PLAINTEXT) else [listener.protocol]
+    named = [] if listener.name in ("", listener.protocol) else [listener.name]
+    protocol = named + ([] if listener.protocol in ("", PLAINTEXT) else [listener.protocol])
     return [*(["and on every other address"] if is_everywhere else []), *protocol, *sorted(listener.dialects)]
 
 

@@ -18,7 +18,7 @@ from fakebroker.arguments import check_options, check_timeout_s, check_whole
 from fakebroker.broker_base import BrokerBase, noted_on
 from fakebroker.engine.clock import check_wall_ms
 from fakebroker.engine.journal import Journal
-from fakebroker.errors import BrokerStopped, InvalidArgument, WaitTimeout
+from fakebroker.errors import BrokerStopped, InvalidArgument, SettingError, WaitTimeout
 from fakebroker.instant import Instant
 from fakebroker.sim.network import DAY_MS, SimNetwork
 from fakebroker.sim.places import listeners_of
@@ -60,6 +60,8 @@ class VirtualBroker(BrokerBase):
         super().__init__(nodes, racks, config, seed, profile, as_release, users)
         self._depth = 0  # of calls that are under way
         self._serve_by(SimNetwork(listeners_of(self._node_ids), Instant(start_wall_ms, 0)), Journal())
+        if any(listener.has_tls for listener in self._listeners):
+            raise SettingError("listeners: there is no TLS in virtual time, where nothing is sent over a network")
         self.driver = SimDriver(self._server)  # connects scripted clients, also those of others
         self.driver.after_delivery.append(self._advance_clients)
         self._server.serve()

@@ -249,6 +249,7 @@ CALLS: dict[str, Call] = {
     "reset": lambda b, _: (b.reset(), b.clock.freeze(), b.clock.set(START), b.journal.clear()),
     "story": lambda b, _: b.story(),
     "bootstrap": lambda b, _: b.bootstrap,
+    "bootstrap_of": lambda b, _: b.bootstrap_of("PLAINTEXT"),
     "is_running": lambda b, _: b.is_running,
     # What is no row
     "snapshot": lambda b, _: b.snapshot().topics,

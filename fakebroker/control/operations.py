@@ -169,6 +169,7 @@ OPERATIONS = (
     Operation("POST", "/reset", "reset"),
     Operation("GET", "/story", "story"),
     Operation("GET", "/bootstrap", "bootstrap"),
+    Operation("GET", "/bootstrap/{listener}", "bootstrap_of"),
     Operation("GET", "/is_running", "is_running"),
 )
 

@@ -228,10 +228,12 @@ class Engine:
         self.connections.pop(connection.peer.connection_id, None)
 
     def sibling(self, listener: Listener, node_id: int) -> Listener | None:
-        """The listener of a node that corresponds to `listener`: same dialects, same place among such; or None."""
+        """The listener of a node that corresponds to `listener`: same name and dialects, same place among such; or
+        None.
+        """
         if listener.node_id == node_id:
             return listener
-        alike = [x for x in self.listeners if x.dialects == listener.dialects]
+        alike = [x for x in self.listeners if x.dialects == listener.dialects and x.name == listener.name]
         place = [x for x in alike if x.node_id == listener.node_id].index(listener)
         candidates = [x for x in alike if x.node_id == node_id]
         return candidates[min(place, len(candidates) - 1)] if candidates else None

@@ -66,6 +66,23 @@ class Disconnected(NamedTuple):
     reason: str
 
 
+class TlsEstablished(NamedTuple):
+    """A client's TLS handshake was done. `subject` is the name in the client's certificate, "" if it has shown none."""
+
+    peer: Peer
+    tls_version: str
+    cipher: str
+    subject: str
+    principal: str
+
+
+class TlsFailed(NamedTuple):
+    """A client's TLS handshake failed, and its connection closes; `reason` says why."""
+
+    peer: Peer
+    reason: str
+
+
 class BrokerStarted(NamedTuple):
     """A broker began, also after `reset` and `restore`: the first line of its history.
 
@@ -85,10 +102,10 @@ class InternalError(NamedTuple):
 
 # Everything that the journal may be told beside requests. Each is a NamedTuple whose fields are its columns in files
 # (docs/journal-schema.md); the docstring says what it means there.
-Event = CoreEvent | BrokerStarted | Connected | Disconnected | InternalError
+Event = CoreEvent | BrokerStarted | Connected | Disconnected | InternalError | TlsEstablished | TlsFailed
 
 # What stories and transcripts leave out: the lines around it tell people the same.
-UNTOLD = (BrokerStarted, Connected, Disconnected, GroupStored, GroupsLoaded, OffsetsDeleted)
+UNTOLD = (BrokerStarted, Connected, Disconnected, GroupStored, GroupsLoaded, OffsetsDeleted, TlsEstablished)
 
 
 class Frame:

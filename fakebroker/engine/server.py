@@ -63,9 +63,6 @@ class EngineServer(Protocol):
     def open_nodes(self, node_ids: Sequence[int]) -> None:
         """The same for several: all of them, or none."""
 
-    def add_listener(self, listener: Listener) -> None:
-        """Listen at one more place, which the engine knows. Raises OSError, and listens there not, if that fails."""
-
     def extend_ports(self, more: Any) -> None:
         """Listen at more places, which the engine knows; `Places.more` has made them."""
 

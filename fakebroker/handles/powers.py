@@ -140,14 +140,15 @@ class Powers(ABC):
         there is no port.
         """
         from fakebroker.handles.node import NodeHandle
-        from fakebroker.listener_options import check_rack, next_listener
+        from fakebroker.listener_options import check_rack, next_listeners
 
         check_rack(rack)
 
         def add() -> int:
-            listener = next_listener(self.engine.listeners, self.engine.cluster.next_node_id)
-            self.server.add_listener(listener)
-            self.engine.add_listener(listener)
+            listeners = next_listeners(self.engine.listeners, self.engine.cluster.next_node_id)
+            self.server.extend_ports(self.server.ports.more(listeners))
+            for listener in listeners:
+                self.engine.add_listener(listener)
             node_id = self.engine.cluster.add_node(rack)
             self.engine.drain()
             return node_id

@@ -11,7 +11,7 @@ from enum import Enum
 from functools import partial
 from itertools import islice
 from struct import pack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fakebroker.engine.connection import Connection
 from fakebroker.engine.connection_state import READING
@@ -52,6 +52,31 @@ TRANSITIONS: dict[ClientState, tuple[ClientState, ...]] = {
 }
 
 
+class StreamSocket(Protocol):
+    """What is asked of a client's socket, which does not block; with TLS it is a `TlsSocket`."""
+
+    def recv(self, size: int, /) -> bytes:
+        """See socket."""
+
+    def send(self, data: bytes | memoryview, /) -> int:
+        """See socket."""
+
+    def sendmsg(self, pieces: Sequence[bytes | memoryview], /) -> int:
+        """See socket."""
+
+    def setsockopt(self, level: int, option: int, value: int | bytes, /) -> None:
+        """See socket."""
+
+    def getsockname(self) -> Any:
+        """See socket."""
+
+    def fileno(self) -> int:
+        """See socket."""
+
+    def close(self) -> None:
+        """See socket."""
+
+
 class ClientConnection(WithheldLink):
     """One client's socket: the driver of one connection of the engine.
 
@@ -68,7 +93,7 @@ class ClientConnection(WithheldLink):
     __slots__ = ("_connection", "_is_turn_scheduled", "_recv", "_send", "_server", "_socket", "_state", "_unsent")
 
     def __init__(
-        self, server: "Server", listener: Listener, accepted: socket.socket, peer_host: str, peer_port: int = 0
+        self, server: "Server", listener: Listener, accepted: StreamSocket, peer_host: str, peer_port: int = 0
     ) -> None:
         """A client has connected, and the engine hears of it; `begin` is next.
 

@@ -4,18 +4,22 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from time import monotonic, time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fakebroker.engine.clock import BrokerClock
 from fakebroker.engine.engine import Engine
 from fakebroker.engine.node_links import NodeLinks
+from fakebroker.errors import SettingError
 from fakebroker.listeners import Listener
 from fakebroker.net.client_connection import ClientConnection
 from fakebroker.net.loop import SocketWatcher, watcher_of
 from fakebroker.net.ports import BACKLOG, Ports
 from fakebroker.net.preload import Preload
+
+if TYPE_CHECKING:
+    from fakebroker.net.tls.contexts import TlsContexts
 
 ACCEPT_AGAIN_AFTER_S = 1
 LONGEST_TIMER_S = 86_400.0  # a timer may ring too early; not every loop takes any number
@@ -136,10 +140,6 @@ class Server:
         if self.is_serving:
             for place in self._places_of(node_id):
                 self._accept_at(place)
-
-    def add_listener(self, listener: Listener) -> None:
-        """Listen at one more place, which the engine knows. Raises OSError, and listens there not, if that fails."""
-        self.extend_ports(self.ports.more([listener]))
 
     def extend_ports(self, more: Ports) -> None:
         """Listen at more places, which the engine knows; `Ports.more` has bound them."""
@@ -296,12 +296,23 @@ class Server:
         """A client has connected from the address `peer`."""
         accepted.setblocking(False)
         self._preload.begin(self._loop)
+        make = ClientConnection if not listener.has_tls else _tls_connection()
         try:
-            client = ClientConnection(self, listener, accepted, *peer[:2])
+            client = make(self, listener, accepted, *peer[:2])
+        except SettingError as error:
+            log.warning("cannot accept clients of the listener %s: %s", listener.name, error)
+            accepted.close()
         except OSError:  # gone already
             accepted.close()
         else:
             client.begin()
+
+    @cached_property
+    def tls(self) -> "TlsContexts":
+        """Keys and certificates of the listeners with TLS."""
+        from fakebroker.net.tls.contexts import TlsContexts
+
+        return TlsContexts(lambda node_id: self.engine.cluster.nodes[node_id].settings)
 
     def _set_timer(self, due_ms: tuple[int, int]) -> None:
         """One timer of the loop for the next deadline. It may ring too early, never too late: moving it costs."""
@@ -331,3 +342,10 @@ class Server:
         self._cancel_timer()
         self.engine.tick(self.clock.now())
         self.flush()
+
+
+def _tls_connection() -> type[ClientConnection]:
+    """The class of clients that speak TLS."""
+    from fakebroker.net.tls.tls_connection import TlsClientConnection
+
+    return TlsClientConnection

@@ -17,7 +17,7 @@ from fakebroker.core.events import (
     Transition,
 )
 from fakebroker.core.groups.classic.states import State
-from fakebroker.engine.journal import Connected, Disconnected, Event, InternalError, Peer
+from fakebroker.engine.journal import Connected, Disconnected, Event, InternalError, Peer, TlsEstablished, TlsFailed
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.journal.schema import kind_name
 
@@ -51,6 +51,13 @@ def event_text(event: Event) -> str:
         case Disconnected():
             reason = printable(event.reason, LINE_CHARACTERS)
             return f"{event.peer.address} disconnected from node {event.peer.node_id}: {reason}"
+        case TlsEstablished():
+            return (
+                f"{event.peer.address} speaks {event.tls_version} with node {event.peer.node_id}, as {event.principal}"
+            )
+        case TlsFailed():
+            reason = printable(event.reason, LINE_CHARACTERS)
+            return f"{event.peer.address} failed in the TLS handshake with node {event.peer.node_id}: {reason}"
         case InternalError():
             return f"internal error of the broker: {event.error}: {printable(event.message, LINE_CHARACTERS)}"
         case _:

@@ -160,10 +160,6 @@ class SimNetwork:
         for node_id in node_ids:
             self.open_node(node_id)
 
-    def add_listener(self, listener: Listener) -> None:
-        """Listen at one more place."""
-        self.extend_ports(self.ports.more([listener]))
-
     def extend_ports(self, more: SimPlaces) -> None:
         """Listen at more places."""
         self.ports.extend(more)

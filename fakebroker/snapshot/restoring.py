@@ -9,7 +9,7 @@ from fakebroker.core.cluster_state import build_cluster, load_coordinators
 from fakebroker.engine.server import EngineServer
 from fakebroker.errors import InvalidArgument
 from fakebroker.instant import Instant
-from fakebroker.listener_options import next_listener
+from fakebroker.listener_options import next_listeners
 from fakebroker.release import release
 from fakebroker.settings import Settings
 
@@ -40,7 +40,7 @@ class FittedListeners:
         added = [listener.node_id for listener in ports.listeners if listener.node_id not in first]
         self._kept = [*first, *takewhile(lambda node_id: node_id in node_ids, added)]
         missing = [node_id for node_id in node_ids if node_id not in self._kept]
-        self._new = ports.more([next_listener(ports.listeners, node_id) for node_id in missing])
+        self._new = ports.more([new for node_id in missing for new in next_listeners(ports.listeners, node_id)])
 
     def use(self) -> None:
         """Drop the listeners that are not wanted, and accept clients at the new ones."""

@@ -72,6 +72,7 @@ NOT_IN_SCENARIOS: dict[str, str] = {
     "TopicHandle.partition": "the word `partition`",
     "AsyncFakeBroker.reset": "a scenario begins with a broker of its own",
     "AsyncFakeBroker.bootstrap": "an address is another in each run",
+    "AsyncFakeBroker.bootstrap_of": "an address is another in each run",
     "AsyncFakeBroker.is_running": "it runs while a scenario is played",
     "NodeHandle.address": "an address is another in each run",
     "JournalHandle.entries": "objects of Python; `journal: rows` has the same",
