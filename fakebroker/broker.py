@@ -33,6 +33,7 @@ from fakebroker.net.thread import LoopThread
 from fakebroker.net.waiter import Waiter, Waiters
 
 if TYPE_CHECKING:
+    from fakebroker.engine.security.key_sets import Fetched
     from fakebroker.testclient.tcp_driver import TcpDriver
 
 T = TypeVar("T")
@@ -101,6 +102,17 @@ class _Broker(BrokerBase):
 
         listener = self._listeners[0]
         return TcpDriver(listener.host, listener.port)
+
+    def _fetch(self, url: str, then: "Callable[[Fetched], None]") -> None:
+        from fakebroker.net.fetching import fetch_in_thread
+
+        engine = self._engine
+
+        def deliver(fetched: "Fetched") -> None:
+            if self.is_running and engine is self._engine:
+                self._run(lambda: engine.run(lambda _now: then(fetched), engine.now))
+
+        fetch_in_thread(url, deliver)
 
     def _after_turn(self) -> None:
         """Called after everything that the engine does, if the journal has observers."""

@@ -23,6 +23,7 @@ from fakebroker.release import release
 from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
+    from fakebroker.engine.security.key_sets import Fetched
     from fakebroker.snapshot.snapshot import Snapshot
     from fakebroker.testclient.driver import Driver
     from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
@@ -64,6 +65,10 @@ class BrokerBase(Powers):
         check_whole("seed", seed)
         self._users: Mapping[str, str] = check_users(users)
         self._config: dict[str, object] = dict(SASL_LISTENER if users else {}) | dict(config or {})
+        if any("oauthbearer" in name for name in self._config):
+            from fakebroker.security_options import check_key_sets
+
+            check_key_sets(self._config)
         self._profile = profile
         self._release, self._seed = release(as_release), seed
         self._node_ids, self._racks = checked_nodes(nodes, racks)
@@ -149,7 +154,12 @@ class BrokerBase(Powers):
     def _engine_of(self, cluster: Cluster, now: Instant) -> Engine:
         engine = Engine(cluster, self._listeners, self._ring, now)
         engine.errors = self.errors
+        engine.fetch = self._fetch
         return engine
+
+    @abstractmethod
+    def _fetch(self, url: str, then: "Callable[[Fetched], None]") -> None:
+        """Get what a URL gives for the engine, which goes on meanwhile; `then` is called where it runs."""
 
     def _reset(self) -> None:
         self._server.open_nodes(self._node_ids)

@@ -12,7 +12,7 @@ says how much of it passes while time does. Same seed and same calls give the sa
 
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Never, Self, TypeVar
+from typing import TYPE_CHECKING, Never, Self, TypeVar
 
 from fakebroker.arguments import check_options, check_timeout_s, check_whole
 from fakebroker.broker_base import BrokerBase, noted_on
@@ -23,6 +23,9 @@ from fakebroker.instant import Instant
 from fakebroker.sim.network import DAY_MS, SimNetwork
 from fakebroker.sim.places import listeners_of
 from fakebroker.testclient.sim_driver import SimDriver
+
+if TYPE_CHECKING:
+    from fakebroker.engine.security.key_sets import Fetched
 
 T = TypeVar("T")
 
@@ -65,6 +68,12 @@ class VirtualBroker(BrokerBase):
         self.driver = SimDriver(self._server)  # connects scripted clients, also those of others
         self.driver.after_delivery.append(self._advance_clients)
         self._server.serve()
+
+    def _fetch(self, url: str, then: "Callable[[Fetched], None]") -> None:
+        """It takes no time here: nobody else could do anything meanwhile."""
+        from fakebroker.net.fetching import read
+
+        then(read(url))
 
     @property
     def server(self) -> SimNetwork:

@@ -12,6 +12,7 @@ from fakebroker.records.offsets_topic import TopicPartition
 
 __all__ = [
     "AssignmentComputed",
+    "ClientLogin",
     "ClockMoved",
     "CoordinatorMoved",
     "CoreEvent",
@@ -188,6 +189,23 @@ class FaultHit(NamedTuple):
     correlation_id: int
 
 
+class ClientLogin(NamedTuple):
+    """A client logged in by SASL, or was refused, or its session ended. No secret is here.
+
+    `what` is "logged in", "logged in again", "refused" or "session expired". `principal` is who the client is or says
+    it is ("User:alice"), "" if it has not said so. `mechanism` is "" before one was chosen. `reason` is for people, ""
+    for a success.
+    """
+
+    node_id: int
+    connection_id: int
+    client_id: str | None
+    mechanism: str
+    principal: str
+    what: str
+    reason: str
+
+
 CoreEvent = (
     Transition
     | GroupEpochBumped
@@ -202,4 +220,5 @@ CoreEvent = (
     | NodeChanged
     | ClockMoved
     | FaultHit
+    | ClientLogin
 )

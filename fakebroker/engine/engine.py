@@ -19,6 +19,7 @@ from fakebroker.listeners import Address, Listener
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
     from fakebroker.engine.faults.faults import Faults
+    from fakebroker.engine.security.key_sets import Fetched, KeySets
 
 MOST_ERRORS = 100  # kept
 MOST_TRACE_CHARS = 10_000  # of each one's traceback, its end
@@ -49,6 +50,8 @@ class Engine:
         self.dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]
         self._alterations: dict[Layer, Alteration | None] = {}
         self._faults: Faults | None = None  # made when a test asks for it first
+        self._key_sets: KeySets | None = None  # as the faults
+        self.fetch: Callable[[str, Callable[[Fetched], None]], None] = _fetch_nothing  # the broker's, from a URL
         self.works: deque[Work] = deque()
         self.on_work: Callable[[], None] = lambda: None  # the driver's: it is to take the steps
         # Connections with something to do for their drivers: to send, to take a turn, to stop reading, to close. In the
@@ -102,6 +105,15 @@ class Engine:
 
             self._faults = Faults(self)
         return self._faults
+
+    @property
+    def key_sets(self) -> "KeySets":
+        """What signed tokens are checked with."""
+        if self._key_sets is None:
+            from fakebroker.engine.security.key_sets import KeySets
+
+            self._key_sets = KeySets(self)
+        return self._key_sets
 
     # Long work
 
@@ -237,6 +249,10 @@ class Engine:
         place = [x for x in alike if x.node_id == listener.node_id].index(listener)
         candidates = [x for x in alike if x.node_id == node_id]
         return candidates[min(place, len(candidates) - 1)] if candidates else None
+
+
+def _fetch_nothing(url: str, then: "Callable[[Fetched], None]") -> None:
+    then(OSError(f"an engine by itself cannot fetch {url}"))
 
 
 def _sasl_connection() -> type[Connection]:

@@ -152,6 +152,8 @@ MEANINGS = {
     "due_ms": "`wall_ms` from which the offset was due",
     "rule": "the rule that decided, see docs/rules",
     "what": "what happened to it",
+    "mechanism": "the mechanism of SASL, empty if none was chosen",
+    "principal": "who the client is, or says it is (`User:alice`); empty if it has not said so",
     "from_ms": "the broker's time of day before",
     "to_ms": "the broker's time of day after",
     "how": "how it came about",

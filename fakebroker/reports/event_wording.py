@@ -6,6 +6,7 @@ from typing import Any
 from fakebroker.core.dates import date_text
 from fakebroker.core.events import (
     AssignmentComputed,
+    ClientLogin,
     ClockMoved,
     CoordinatorMoved,
     FaultHit,
@@ -46,6 +47,8 @@ def event_text(event: Event) -> str:
         case FaultHit():
             what = f"{event.api} v{event.version} of {printable(event.client_id or '(no client id)')}"
             return f"{what}: hit by fault {event.fault_id} ({printable(event.description, LINE_CHARACTERS)})"
+        case ClientLogin():
+            return _login_text(event)
         case Connected():
             return f"{event.peer.address} connected to node {event.peer.node_id}"
         case Disconnected():
@@ -95,6 +98,14 @@ def _transaction_text(event: TransactionTransition) -> str:
     partitions = "1 partition" if event.partitions == 1 else f"{event.partitions} partitions"
     what = f"{printable(event.transactional_id)}: {event.before} -> {event.after}, {producer}, {partitions}"
     return f"{what} ({printable(event.reason, LINE_CHARACTERS)})"
+
+
+def _login_text(event: ClientLogin) -> str:
+    who = printable(event.principal or "(nobody)")
+    client = f"connection {event.connection_id} ({printable(event.client_id or 'no client id')})"
+    mechanism = f" by {printable(event.mechanism)}" if event.mechanism else ""
+    reason = f": {printable(event.reason, LINE_CHARACTERS)}" if event.reason else ""
+    return f"{who} {event.what}{mechanism} on {client}{reason}"
 
 
 def _plain(event: Any) -> str:

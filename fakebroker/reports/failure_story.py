@@ -4,7 +4,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from fakebroker.core.dates import date_text
-from fakebroker.core.events import CoordinatorMoved, TransactionTransition
+from fakebroker.core.events import ClientLogin, CoordinatorMoved, TransactionTransition
 from fakebroker.core.groups.explain_members import explain_members
 from fakebroker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.core.groups.share.share_group import ShareGroup
@@ -22,19 +22,21 @@ if TYPE_CHECKING:
 
 LAST_REQUESTS = 8
 LAST_EVENTS = 20
+_TOLD_ELSEWHERE = (*UNTOLD, ClientLogin)
 
 
 def story(engine: "Engine") -> str:
-    """What clients asked for that is not served, the last requests of each client, the last events of groups and of
-    transactions with their reasons, groups whose members are not where they shall be, records in delivery, transactions
-    that are open, what the test holds, and the unanswered requests. Times are seconds since the oldest entry of the
-    journal.
+    """What clients asked for that is not served, the last logins with their outcome, the last requests of each client,
+    the last events of groups and of transactions with their reasons, groups whose members are not where they shall be,
+    records in delivery, transactions that are open, what the test holds, and the unanswered requests. Times are seconds
+    since the oldest entry of the journal.
 
     Call it on the thread that owns the engine.
     """
     start_ms = _start_ms(engine)
     parts = [
         _unserved(engine),
+        _logins(engine, start_ms),
         _requests(engine, start_ms),
         _events(engine, start_ms),
         _reconciling(engine),
@@ -50,6 +52,12 @@ def story(engine: "Engine") -> str:
 def _unserved(engine: "Engine") -> str:
     lines = engine.unserved.lines
     return "\n".join(["asked for in vain:", *(f"  {line}" for line in lines)]) if lines else ""
+
+
+def _logins(engine: "Engine", start_ms: int) -> str:
+    """Who logged in, and who was refused and why: a client that was not does not say more than that."""
+    told = engine.journal.events(ClientLogin)
+    return "\n".join(["logins:", *_event_lines(told, start_ms)]) if told else ""
 
 
 def _start_ms(engine: "Engine") -> int:
@@ -76,7 +84,8 @@ def _request_line(exchange: Exchange, start_ms: int) -> str:
 
 
 def _events(engine: "Engine", start_ms: int) -> str:
-    told = [r for r in engine.journal.events() if not isinstance(r.event, UNTOLD) and not _is_of_transactions(r)]
+    all_events = engine.journal.events()
+    told = [r for r in all_events if not isinstance(r.event, _TOLD_ELSEWHERE) and not _is_of_transactions(r)]
     return "\n".join(["groups and offsets:", *_event_lines(told, start_ms)]) if told else ""
 
 

@@ -36,7 +36,7 @@ class PasswordDigest(NamedTuple):
         return compare_digest(self.of(password, self.salt).digest, self.digest)
 
 
-_NOBODY = PasswordDigest(b"", b"\0" * 32)
+_NOBODY = PasswordDigest(b"\0" * _SALT_BYTES, b"\0" * 32)  # as long as anybody's
 
 
 class ScramState(NamedTuple):

@@ -5,29 +5,31 @@ from collections.abc import Callable
 from fakebroker.core.security.mechanisms import AuthenticationFailed, Login
 from fakebroker.core.security.principals import Principal
 
-PasswordCheck = Callable[[str, str], bool]
+PasswordCheck = Callable[[str, str], str]
 _PARTS = 3
 
 
 class PlainMechanism:
-    """One login by PLAIN. `is_right(name, password)` says whether there is such a user with that password."""
+    """One login by PLAIN. `why_not(name, password)` says why a user may not log in with a password, "" if it may."""
 
-    def __init__(self, is_right: PasswordCheck) -> None:
+    def __init__(self, why_not: PasswordCheck) -> None:
         self.login: Login | None = None
-        self._is_right = is_right
+        self.claimed = self.refusal = ""
+        self._why_not = why_not
 
     def answer_to(self, message: bytes) -> bytes:
         """Nothing, if `authzid NUL user NUL password` is right. Raises AuthenticationFailed.
 
         An unknown user is refused in the words for a wrong password.
         """
-        authorization_id, name, password = _parts(message)
+        authorization_id, self.claimed, password = _parts(message)
+        name = self.claimed
         if not name:
             raise AuthenticationFailed("Authentication failed: username not specified")
         if not password:
             raise AuthenticationFailed("Authentication failed: password not specified")
-        if not self._is_right(name, password):
-            raise AuthenticationFailed("Authentication failed: Invalid username or password")
+        if why := self._why_not(name, password):
+            raise AuthenticationFailed("Authentication failed: Invalid username or password", why)
         if authorization_id not in ("", name):
             wrong = "Client requested an authorization id that is different from username"
             raise AuthenticationFailed(f"Authentication failed: {wrong}")

@@ -75,6 +75,7 @@ class ScramMechanism:
 
     def __init__(self, mechanism: str, user_of: UserOf, server_nonce: str) -> None:
         self.login: Login | None = None
+        self.claimed = self.refusal = ""
         self._mechanism = mechanism
         self._hash_name = SCRAM_HASHES[mechanism]
         self._user_of = user_of
@@ -92,12 +93,12 @@ class ScramMechanism:
         first = _CLIENT_FIRST.fullmatch(text)
         if first is None:
             raise self._invalid()
-        name = _plain_name(first["name"])
+        name = self.claimed = _plain_name(first["name"])
         extensions = dict(each.split("=", 1) for each in first["extensions"].split(",") if each)
         is_token = extensions.get(TOKEN_EXTENSION, "").lower() == "true"
         user = self._user_of(name, is_token)
         if user is None:
-            raise AuthenticationFailed("Authentication failed: Invalid user credentials")
+            raise _invalid_credentials(self._why_nobody(name, is_token))
         if first["authorization_id"] is not None and _plain_name(first["authorization_id"]) != name:
             wrong = "Client requested an authorization id that is different from username"
             raise AuthenticationFailed(f"Authentication failed: {wrong}")
@@ -119,14 +120,25 @@ class ScramMechanism:
         client_key = bytes(a ^ b for a, b in zip(proof.ljust(len(signature), b"\0"), signature, strict=False))
         stored_key = hashlib.new(self._hash_name, client_key).digest()
         is_right = hmac.compare_digest(stored_key, credential.stored_key) and len(proof) == len(signature)
-        if not is_right or final["nonce"] != self._nonce:
-            raise AuthenticationFailed("Authentication failed: Invalid user credentials")
+        if final["nonce"] != self._nonce:
+            raise _invalid_credentials("the nonce is not that of this login")
+        if not is_right:
+            raise _invalid_credentials(f"the password of {self.claimed!r} is wrong")
         self.login = Login(user.principal, user.ends_ms)
         return f"v={b64encode(hmac.digest(credential.server_key, signed, self._hash_name)).decode()}"
+
+    def _why_nobody(self, name: str, is_token: bool) -> str:
+        if is_token:
+            return f"there is no delegation token {name!r}, or not any more"
+        return f"there is no user {name!r} with a credential for {self._mechanism}"
 
     def _invalid(self) -> AuthenticationFailed:
         why = f"due to invalid credentials with SASL mechanism {self._mechanism}"
         return AuthenticationFailed(f"Authentication failed during authentication {why}")
+
+
+def _invalid_credentials(why: str) -> AuthenticationFailed:
+    return AuthenticationFailed("Authentication failed: Invalid user credentials", why)
 
 
 def _plain_name(name: str) -> str:

@@ -10,12 +10,10 @@ from fakebroker.engine.faults.spec import FaultSpec
 if TYPE_CHECKING:
     from random import Random
 
-ANONYMOUS = "User:ANONYMOUS"
-
 
 class IncomingRequest(NamedTuple):
     """A request as the functions of a fault are given it (`when`, `run`). `message` is the decoded request, None where
-    its body was not looked at; it is not to be changed.
+    its body was not looked at; it is not to be changed. `principal` is who the client is: "User:alice".
     """
 
     api: str
@@ -25,6 +23,7 @@ class IncomingRequest(NamedTuple):
     connection_id: int
     correlation_id: int
     message: Any
+    principal: str
 
 
 class Fault:
@@ -56,7 +55,7 @@ class Fault:
             spec.node in (None, request.node_id)
             and spec.connection in (None, request.connection_id)
             and (spec.client_id is None or fnmatchcase(request.client_id or "", spec.client_id))
-            and (spec.principal is None or fnmatchcase(ANONYMOUS, spec.principal))
+            and (spec.principal is None or fnmatchcase(request.principal, spec.principal))
             and (
                 spec.transactional_id is None
                 or any(fnmatchcase(one, spec.transactional_id) for one in transactional_ids)

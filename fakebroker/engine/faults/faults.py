@@ -11,14 +11,16 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.core.events import FaultHit
+from fakebroker.core.security.principals import ANONYMOUS
 from fakebroker.engine.dispatch import Layer, Route
 from fakebroker.engine.faults.entries import with_session
-from fakebroker.engine.faults.fault import ANONYMOUS, Fault, IncomingRequest
+from fakebroker.engine.faults.fault import Fault, IncomingRequest
 from fakebroker.engine.faults.faulted_request import FaultedRequest, Plan
 from fakebroker.engine.faults.fields import api_names, version_range
 from fakebroker.engine.faults.naming import nameable, names_of, transactional_ids_of
 from fakebroker.engine.faults.spec import FaultSpec
 from fakebroker.errors import InvalidArgument, UnknownThing
+from fakebroker.listeners import PLAINTEXT
 from fakebroker.wire.registry import APIS
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ class Faults:
         keys = self._api_keys(spec)
         _check_nameable(spec, keys)
         _check_throttle(spec, keys)
-        _check_principal(spec)
+        self._check_principal(spec)
         nodes = self._engine.cluster.nodes
         if spec.node is not None and spec.node not in nodes:
             raise UnknownThing("node", spec.node, f"there is no node {spec.node}, only {', '.join(map(str, nodes))}")
@@ -100,6 +102,7 @@ class Faults:
             connection.peer.connection_id,
             correlation_id,
             request,
+            str(call.principal),
         )
         plan = Plan(incoming)
         for fault in self._due(route, call, incoming):
@@ -136,6 +139,14 @@ class Faults:
                 due.append(fault)
         return due
 
+    def _check_principal(self, spec: FaultSpec) -> None:
+        """Where nobody authenticates, a fault for another than ANONYMOUS would never be hit."""
+        if spec.principal is None or fnmatchcase(str(ANONYMOUS), spec.principal):
+            return
+        if all(listener.protocol in ("", PLAINTEXT) for listener in self._engine.listeners):
+            text = f"principal={spec.principal!r} matches no client: without authentication every client is {ANONYMOUS}"
+            raise InvalidArgument("principal", spec.principal, text)
+
     def _api_keys(self, spec: FaultSpec) -> tuple[int, ...]:
         """The keys of the APIs that a fault means. Raises InvalidArgument for a name or version that is not served."""
         served = {
@@ -169,12 +180,6 @@ def _check_throttle(spec: FaultSpec, keys: tuple[int, ...]) -> None:
     if spec.throttle_ms is not None and not any(has_throttle_time(APIS[key].response) for key in keys):
         text = f"answers to {spec.api} have no throttle time"
         raise InvalidArgument("throttle_ms", spec.throttle_ms, text)
-
-
-def _check_principal(spec: FaultSpec) -> None:
-    if spec.principal is not None and not fnmatchcase(ANONYMOUS, spec.principal):
-        text = f"principal={spec.principal!r} matches no client: without authentication every client is {ANONYMOUS}"
-        raise InvalidArgument("principal", spec.principal, text)
 
 
 def has_throttle_time(response: Any) -> bool:

@@ -93,7 +93,9 @@ class FaultSpec:
         name_pattern, "the transactional id that the request names; wildcards", "match"
     )
     principal: str | None = _field(
-        name_pattern, "as whom the client is authenticated; today always User:ANONYMOUS", "match"
+        name_pattern,
+        "as whom the client is authenticated: User:alice, User:ANONYMOUS without a login; wildcards",
+        "match",
     )
     connection: int | None = _field(whole(1), "the connection, by its number in the journal", "match")
     when: "Callable[[IncomingRequest], object] | None" = _field(  # noqa: RUF009

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from fakebroker.apis.call import Call
 from fakebroker.core.deadlines import Deadline
+from fakebroker.core.events import ClientLogin
 from fakebroker.core.security.mechanisms import AuthenticationFailed, Login, Mechanism
 from fakebroker.core.security.principals import Principal
 from fakebroker.engine.dispatch import Route
-from fakebroker.engine.security.logins import enabled_mechanisms, new_login
+from fakebroker.engine.security.logins import Logins, enabled_mechanisms
 from fakebroker.errors import CloseConnection, ErrorCode
 from fakebroker.instant import Instant
-from fakebroker.settings import Settings
 from fakebroker.wire.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from fakebroker.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 17, 18, 36
 DELAY = "connection.failed.authentication.delay.ms"
 SESSION = "connections.max.reauth.ms"
+MOST_CHARACTERS = 200  # of what a client says, in the journal
 SHORTEST_SESSION_MS = 1000  # that may be renewed: a handshake within it is refused
 
 
@@ -53,6 +54,7 @@ class OtherMechanism:
     """In the place of a mechanism when a client wants to log in again by another than before: that is refused."""
 
     login: Login | None = None
+    claimed = refusal = ""
 
     def answer_to(self, _message: bytes) -> bytes:
         """Raises AuthenticationFailed, whatever comes."""
@@ -65,9 +67,11 @@ class Authentication:
     def __init__(self, connection: "SaslConnection") -> None:
         self.state = BEFORE
         self._connection = connection
+        self._logins = Logins(connection.engine, connection.listener)
         self._mechanism: Mechanism | None = None
         self._mechanism_name = ""
         self._principal: Principal | None = None  # once it has logged in
+        self._client_id: str | None = None  # of the handshake, for the journal: bare messages have none
         self._began_ms = 0  # the session, by the monotonic reading, as is the next
         self._session_ends_ms: int | None = None  # None: never
 
@@ -94,6 +98,7 @@ class Authentication:
             if route.api_key == SASL_HANDSHAKE and may_renew:
                 return self._shake_hands(call, request)
             if now_ms >= ends_ms:
+                self._note("session expired", "the client has not logged in again")
                 raise CloseConnection("the session has expired, and the client has not logged in again")
         return route.handle(call, request)  # type: ignore[no-any-return]
 
@@ -109,27 +114,43 @@ class Authentication:
 
     def _shake_hands(self, call: Call, request: SaslHandshakeRequest) -> SaslHandshakeResponse | None:
         """Choose a mechanism (SA-2, SA-7)."""
-        settings, listener = call.node.settings, call.listener
-        enabled = enabled_mechanisms(settings, listener)
+        self._client_id = call.client_id
+        enabled = enabled_mechanisms(self._logins.settings, call.listener)
         name = request.mechanism
         if name not in enabled:
             refusal = SaslHandshakeResponse(error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms=enabled)
             self.state = REFUSED
+            why = f"the mechanism {name[:MOST_CHARACTERS]!r} is not enabled, only {', '.join(enabled)}"
+            self._note("refused", why)
             call.reply(refusal)
-            call.close(f"the mechanism {name!r} is not enabled, only {', '.join(enabled)}")
+            call.close(why)
             return None
-        if self._principal is not None and name != self._mechanism_name:
+        url = self._logins.jwks_url(name)
+        if not url:
+            self._begin(call, name)
+            return SaslHandshakeResponse(mechanisms=enabled)
+
+        def begin() -> None:
+            self._begin(call, name)
+            call.reply(SaslHandshakeResponse(mechanisms=enabled))
+
+        self._connection.engine.key_sets.when_fetched(url, self._logins.refresh_ms(), begin)
+        return None
+
+    def _begin(self, call: Call, mechanism: str) -> None:
+        """The messages of a mechanism that is enabled come now."""
+        if self._principal is not None and mechanism != self._mechanism_name:
             self._mechanism = OtherMechanism()
         else:
-            self._mechanism_name = name
-            self._mechanism = new_login(name, call.cluster, settings, listener, call.now)
+            self._mechanism_name, self._mechanism = mechanism, self._logins.begin(mechanism)
         self.state = LOGGING_IN if call.version else RAW
-        return SaslHandshakeResponse(mechanisms=enabled)
+        if self.state is RAW:
+            self._connection.expect_bare_messages()
 
     def _authenticate(self, call: Call, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse | None:
         assert self._mechanism is not None
         try:
-            answer = self._mechanism.answer_to(bytes(request.auth_bytes))
+            answer = self._answer(self._mechanism, bytes(request.auth_bytes))
             login = self._mechanism.login
             if login is not None and self._principal not in (None, login.principal):
                 raise AuthenticationFailed("Cannot change principals during re-authentication")
@@ -137,18 +158,25 @@ class Authentication:
             refusal = SaslAuthenticateResponse(
                 error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=str(failure)
             )
-            self._refuse(call, str(failure), partial(call.reply, refusal))
+            self._refuse(call, failure.why, partial(call.reply, refusal))
             return None
         lifetime_ms = 0 if login is None else self._finish(login, call.now)
         return SaslAuthenticateResponse(error_message="", auth_bytes=answer, session_lifetime_ms=lifetime_ms)
+
+    def _answer(self, mechanism: Mechanism, message: bytes) -> bytes:
+        """The mechanism's answer. A refusal is noted as soon as it is known: some clients hear it and hang up."""
+        answer = mechanism.answer_to(message)
+        if mechanism.refusal:
+            self._note("refused", mechanism.refusal)
+        return answer
 
     def answer_to_raw(self, message: bytes, now: Instant) -> bytes | None:
         """What a bare message is answered (RAW); None: nothing, and the connection closes after the delay."""
         assert self._mechanism is not None
         try:
-            answer = self._mechanism.answer_to(message)
+            answer = self._answer(self._mechanism, message)
         except AuthenticationFailed as failure:
-            self._close_later(str(failure), lambda: None, now)
+            self._close_later(failure.why, lambda: None, now)
             return None
         if self._mechanism.login is not None:
             self._finish(self._mechanism.login, now)
@@ -160,19 +188,16 @@ class Authentication:
         Only `connections.max.reauth.ms` makes sessions end; without it a token's end is told, and no more.
         """
         lifetimes = [] if login.ends_ms is None else [max(0, login.ends_ms - now.wall_ms)]
-        longest = self._settings.of_listener(self._connection.listener.name, SESSION, self._mechanism_name)
+        longest = self._logins.setting(SESSION, self._mechanism_name)
         if isinstance(longest, int) and longest > 0:
             lifetimes.append(longest)
             self._session_ends_ms = now.mono_ms + min(lifetimes)
         self.state, self._mechanism, self._began_ms = DONE, None, now.mono_ms
+        what = "logged in" if self._principal is None else "logged in again"
         self._principal = login.principal
+        self._note(what)
         self._connection.logged_in(login.principal, has_session=self._session_ends_ms is not None)
         return min(lifetimes, default=0)
-
-    @property
-    def _settings(self) -> Settings:
-        connection = self._connection
-        return connection.engine.cluster.nodes[connection.listener.node_id].settings
 
     def _refuse(self, call: Call, reason: str, answer: Callable[[], None]) -> None:
         """Answer later, and then close: whoever tries passwords has to wait (SA-4)."""
@@ -180,6 +205,8 @@ class Authentication:
         call.on_close(lambda _now: deadline.end())
 
     def _close_later(self, reason: str, answer: Callable[[], None], now: Instant) -> Deadline:
+        if self._mechanism is None or not self._mechanism.refusal:
+            self._note("refused", reason)
         self.state, self._mechanism = REFUSED, None
         connection = self._connection
 
@@ -188,5 +215,21 @@ class Authentication:
             connection.fail(f"authentication failed: {reason}")
 
         deadline = Deadline(close, connection)
-        connection.engine.cluster.timers.mono.arm(deadline, now.mono_ms + self._settings.get_int(DELAY))
+        connection.engine.cluster.timers.mono.arm(deadline, now.mono_ms + self._logins.settings.get_int(DELAY))
         return deadline
+
+    def _note(self, what: str, reason: str = "") -> None:
+        """Tell the journal; of what the client says no more than its beginning."""
+        peer, claimed = self._connection.peer, "" if self._mechanism is None else self._mechanism.claimed
+        who = str(self._principal or (Principal(claimed) if claimed else ""))
+        event = ClientLogin(
+            peer.node_id,
+            peer.connection_id,
+            self._client_id,
+            self._mechanism_name,
+            who[:MOST_CHARACTERS],
+            what,
+            reason[: 2 * MOST_CHARACTERS],
+        )
+        engine = self._connection.engine
+        engine.journal.event(event, engine.now)

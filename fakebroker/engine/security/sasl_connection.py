@@ -44,7 +44,7 @@ class SaslConnection(Connection):
         self._dispatcher_after = dispatcher
         self._dispatcher = LoginDispatcher(dispatcher, self._authentication)
         self._input_after = self._input
-        self._input = self._login_input(SMALLEST_FRAME_BYTES)
+        self._input = self._login_input()
         self._turn = self._login_turn  # type: ignore[method-assign]  # until it has logged in
 
     def logged_in(self, principal: Principal, has_session: bool) -> None:
@@ -59,10 +59,14 @@ class SaslConnection(Connection):
         if not has_session:
             self._dispatcher = self._dispatcher_after
 
-    def _login_input(self, smallest_bytes: int) -> FrameReader:
+    def expect_bare_messages(self) -> None:
+        """The next messages have no header, and may be as short as one byte."""
+        self._input.smallest_bytes = 0
+
+    def _login_input(self) -> FrameReader:
         """What keeps the bytes of a login; a longer message closes the connection (SA-13)."""
         limit_bytes = self.engine.cluster.nodes[self.listener.node_id].settings.get_int(RECEIVE_LIMIT)
-        return FrameReader(limit_bytes, smallest_bytes, RECEIVE_LIMIT)
+        return FrameReader(limit_bytes, SMALLEST_FRAME_BYTES, RECEIVE_LIMIT)
 
     def _login_turn(self, buffer: bytes, position: int, now: Instant) -> None:
         """As `_turn`, while the connection logs in: each frame may change how the next is read."""
@@ -85,8 +89,6 @@ class SaslConnection(Connection):
             position = stop
             if self.state is PARKED:
                 break
-            if authentication.state is RAW:
-                self._input = self._login_input(0)
         if authentication.state is DONE and self.state not in (*ENDED, PARKED):
             super()._turn(buffer, position, now)
         else:

@@ -16,6 +16,7 @@ def test_users_are_the_options_that_begin_with_user() -> None:
 
 def test_passwords_are_compared() -> None:
     """A user that there is not has no password, not even an empty one."""
-    assert is_password(CONFIG, "bob", "pb")
-    assert not is_password(CONFIG, "bob", "pa")
-    assert not is_password(CONFIG, "carol", "")
+    users = users_of(CONFIG)
+    assert is_password(users, "bob", "pb")
+    assert not is_password(users, "bob", "pa")
+    assert not is_password(users, "carol", "")

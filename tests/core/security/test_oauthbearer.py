@@ -9,12 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakebroker.core.security.bearer_tokens import unsecured_login
 from fakebroker.core.security.mechanisms import AuthenticationFailed
 from fakebroker.core.security.oauthbearer import INVALID_TOKEN, OAuthBearerMechanism
-from fakebroker.instant import Instant
 
 NOW_S = 1_000_000
-NOW = Instant(NOW_S * 1000, 5)
+
+
+def login_of() -> OAuthBearerMechanism:
+    """A login where unsecured tokens are accepted."""
+    return OAuthBearerMechanism(lambda token: unsecured_login(token, NOW_S * 1000))
 
 
 def part(value: Any) -> str:
@@ -30,7 +34,7 @@ def message(algorithm: str = "none", authorization_id: str = "", **claims: Any) 
 @pytest.mark.rules("SA-11")
 def test_a_good_token_names_the_principal_and_ends_the_login() -> None:
     """`sub` is the user, the login is valid until `exp`."""
-    login = OAuthBearerMechanism(NOW)
+    login = login_of()
 
     assert login.answer_to(message(sub="alice", exp=NOW_S + 60, iat=NOW_S, authorization_id="alice")) == b""
     assert login.login is not None
@@ -52,7 +56,7 @@ def test_a_good_token_names_the_principal_and_ends_the_login() -> None:
 )
 def test_a_bad_token_is_refused_after_the_client_has_heard_of_it(token: bytes) -> None:
     """The client is told what is wrong, says so, and is refused with the same words."""
-    login = OAuthBearerMechanism(NOW)
+    login = login_of()
 
     assert login.answer_to(token) == INVALID_TOKEN
     with pytest.raises(AuthenticationFailed, match="invalid_token"):
@@ -68,14 +72,14 @@ def test_a_bad_token_is_refused_after_the_client_has_heard_of_it(token: bytes) -
 def test_a_broken_message_is_refused_at_once(broken: bytes) -> None:
     """As is an authorization id that the token does not name."""
     with pytest.raises(AuthenticationFailed):
-        OAuthBearerMechanism(NOW).answer_to(broken)
+        login_of().answer_to(broken)
 
 
 @given(data=st.binary(max_size=60), token=st.text("abcAB09-_.", max_size=40))
 def test_messages_at_random_log_nobody_in(data: bytes, token: str) -> None:
     """Nothing but a refusal comes of them."""
     for first in (data, f"n,,\x01auth=Bearer {token}\x01\x01".encode()):
-        login = OAuthBearerMechanism(NOW)
+        login = login_of()
         with suppress(AuthenticationFailed):
             assert login.answer_to(first) == INVALID_TOKEN
         assert login.login is None

@@ -8,7 +8,7 @@ from fakebroker.core.security.plain import PlainMechanism
 
 def login() -> PlainMechanism:
     """A login where alice has the password "pa"."""
-    return PlainMechanism(lambda name, password: (name, password) == ("alice", "pa"))
+    return PlainMechanism(lambda name, password: "" if (name, password) == ("alice", "pa") else "no")
 
 
 @pytest.mark.rules("SA-3", "SA-5")
