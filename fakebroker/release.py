@@ -5,7 +5,7 @@
     release("3.9").defaults            defaults of settings that differ from the newest release
 
 A name is one of the known releases or a shorter or longer form of it: "2.1", "2.1.1" and "2.1.0" mean 2.1.1.
-Behaviours exist for 4.3 (default), 3.9, 2.1 and 2.0; another release gets those of the nearest newer one.
+Behaviours exist for 4.3 (default), 3.9, 2.8, 2.1 and 2.0; another release gets those of the nearest newer one.
 """
 
 import re
@@ -65,6 +65,9 @@ class Behaviours:
     verification_checks_epoch: bool = True  # TX-6: 3.9.1 asks the coordinator first, also for a fenced producer
     transaction_value_version: int = 1  # TS-2: version of TransactionLogValue; 3.9.1 writes 0
     list_offsets_merges_topics: bool = True  # LO-6, LO-27: 3.9.1 answers each occurrence of a topic, also empty ones
+    list_offsets_tells_epochs: bool = True  # LO-9: 2.1.1 says -1
+    keeps_message_formats: bool = False  # LO-7: before 3.0 message.format.version decides how records are stored
+    altered_value_error: ErrorCode = ErrorCode.INVALID_CONFIG  # AC-2: of a value that a topic cannot have
 
 
 class UnknownRelease(InvalidArgument):
@@ -80,7 +83,7 @@ class Release:
     behaviours: Behaviours
     defaults: dict[str, str]
     features: dict[str, tuple[int, int]]  # UF-3: their lowest and highest levels
-    is_before_4: bool  # it knows the settings that 4.0 removed
+    line: tuple[int, int]  # the first two numbers, such as (2, 1)
 
     def listed(self, served: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
         """What ApiVersions lists where `served` is served: the same, but for Produce in 4.x (AV-8, KAFKA-18659).
@@ -135,13 +138,16 @@ _BEHAVIOURS_3_9 = replace(
     transaction_value_version=0,
     list_offsets_merges_topics=False,
 )
+_BEHAVIOURS_2_8 = replace(_BEHAVIOURS_3_9, keeps_message_formats=True)
 _BEHAVIOURS_2_1 = replace(
-    _BEHAVIOURS_3_9,
+    _BEHAVIOURS_2_8,
     expiry_policy="2.1",
     high_watermark_needs_min_isr=False,
     group_value_version=2,
     auto_creation_error=ErrorCode.LEADER_NOT_AVAILABLE,
     describe_configs_v0_shows_defaults=True,
+    list_offsets_tells_epochs=False,
+    altered_value_error=ErrorCode.INVALID_REQUEST,
 )
 _BEHAVIOURS_2_0 = replace(
     _BEHAVIOURS_2_1,
@@ -156,6 +162,7 @@ _BEHAVIOURS_2_0 = replace(
 _BEHAVIOURS = (
     ((2, 0), _BEHAVIOURS_2_0),
     ((2, 1), _BEHAVIOURS_2_1),
+    ((2, 8), _BEHAVIOURS_2_8),
     ((3, 9), _BEHAVIOURS_3_9),
     ((4, 3), _BEHAVIOURS_4_3),
 )
@@ -285,6 +292,12 @@ _DEFAULTS_BEFORE: tuple[tuple[tuple[int, int], str, str], ...] = (
     ((4, 0), "group.coordinator.rebalance.protocols", "classic"),
     ((4, 0), "group.coordinator.threads", "1"),
     ((4, 0), "log.message.timestamp.after.max.ms", _LONG_MAX),
+    ((3, 0), "log.message.format.version", "2.8-IV1"),
+    ((2, 8), "log.message.format.version", "2.4-IV1"),
+    ((2, 4), "log.message.format.version", "2.1-IV2"),
+    ((2, 1), "log.message.format.version", "2.0-IV1"),
+    ((2, 0), "log.message.format.version", "1.1-IV0"),
+    ((1, 1), "log.message.format.version", "1.0-IV0"),
     ((4, 0), "num.recovery.threads.per.data.dir", "1"),
     ((2, 8), "message.max.bytes", "1000012"),
     ((2, 8), "replica.lag.time.max.ms", "10000"),
@@ -307,7 +320,7 @@ def release(name: str | None = None) -> Release:
         behaviours=behaviours,
         defaults={setting: value for before, setting, value in _DEFAULTS_BEFORE if line < before},
         features={name: (low, high) for since, name, low, high in _FEATURES if line >= since},
-        is_before_4=line < (4, 0),
+        line=line,
     )
 
 

@@ -43,11 +43,12 @@ def test_the_default_behaviours_are_the_newest() -> None:
 
 
 def test_other_releases_behave_as_the_nearest_newer_one() -> None:
-    """There are four sets of behaviours: 2.0, 2.1, 3.9, 4.3."""
+    """There are five sets of behaviours: 2.0, 2.1, 2.8, 3.9, 4.3."""
     assert release("1.1").behaviours is release("2.0").behaviours
-    assert release("2.4").behaviours is release("3.9").behaviours
+    assert release("2.4").behaviours is release("2.8").behaviours
+    assert release("3.3").behaviours is release("3.9").behaviours
     assert release("4.0").behaviours is release("4.3").behaviours
-    assert len({id(release(name).behaviours) for name in RELEASES}) == 4
+    assert len({id(release(name).behaviours) for name in RELEASES}) == 5
 
 
 def test_defaults_that_changed() -> None:

@@ -5,8 +5,7 @@ v0 lists segment starts; v1 one offset with its timestamp (KIP-79); v2 isolation
 (KIP-1075); v11 EARLIEST_PENDING_UPLOAD (KIP-1023). There is no tiered storage: EARLIEST_LOCAL is EARLIEST, the other
 two are never found, and the timeout has nothing to wait for.
 
-Where Kafka's segment search errs (LO-12) the right answer is given (LO-11). UNSUPPORTED_FOR_MESSAGE_FORMAT (LO-7) and
-KAFKA_STORAGE_ERROR do not occur.
+Where Kafka's segment search errs (LO-12) the right answer is given (LO-11). KAFKA_STORAGE_ERROR does not occur.
 """
 
 from collections import Counter
@@ -89,7 +88,8 @@ def _row(call: Call, request: ListOffsetsRequest, name: str, row: _RequestRow) -
         too_new = error.code == ErrorCode.OFFSET_NOT_AVAILABLE and call.version < 5
         return _error(index, ErrorCode.LEADER_NOT_AVAILABLE if too_new else error.code)
     timestamp_ms, offset, leader_epoch = answer
-    return index, 0, [], timestamp_ms, offset, leader_epoch if call.version >= 4 else -1
+    tells_epoch = call.version >= 4 and call.cluster.behaviours.list_offsets_tells_epochs
+    return index, 0, [], timestamp_ms, offset, leader_epoch if tells_epoch else -1
 
 
 def _old_row(call: Call, name: str, replica_id: int, index: int, _epoch: int, target: int, count: int) -> _AnswerRow:

@@ -48,7 +48,7 @@ class Cluster:
         node_ids: tuple[int, ...] = (1,),
         racks: Sequence[str | None] | None = None,
     ) -> None:
-        settings.use_release(release.defaults, release.is_before_4)
+        settings.use_release(release.defaults, release.line)
         self.settings = settings
         self.release = release
         self.behaviours: Behaviours = release.behaviours

@@ -68,7 +68,12 @@ class TopicResource(ConfigResource):
         self.own = self.topic.config.own if self.topic is not None else {}
 
     def check(self, values: Mapping[str, str]) -> None:
-        check_config(self._cluster.settings, values)
+        try:
+            check_config(self._cluster.settings, values)
+        except KafkaError as error:
+            is_of_value = values.keys() <= self.table.keys()
+            code = self._cluster.behaviours.altered_value_error if is_of_value else error.code
+            raise KafkaError(code, error.message) from None
         if self.topic is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no such topic")
 

@@ -31,7 +31,7 @@ class TopicConfig(Reader):
         if self._generation != self._settings.generation:
             self._compute()
         if self._log is None:
-            self._log = LogConfig.read(super().value)
+            self._log = LogConfig.read(self._values.get)
         return self._log
 
     def replace(self, own: Mapping[str, str]) -> None:

@@ -65,9 +65,7 @@ class Partition:
     def log(self) -> "PartitionLog":
         """The records; made on first use (FC-5)."""
         if self._log is None:
-            from fakebroker.core.logs.log import PartitionLog
-
-            self._log = log = PartitionLog(self)
+            self._log = log = _new_log(self)
             log.high_watermark_limit = None if self.is_replicating else 0
         return self._log
 
@@ -156,6 +154,18 @@ class Partition:
 
     def __repr__(self) -> str:
         return f"<Partition {self.topic.name}-{self.index} leader={self.leader}>"
+
+
+def _new_log(partition: Partition) -> "PartitionLog":
+    """An empty log, of a kind that knows old message formats where the release keeps them (LO-7)."""
+    topic = partition.topic
+    if topic.cluster.behaviours.keeps_message_formats and not topic.is_internal:
+        from fakebroker.core.logs.old_formats_log import OldFormatsLog
+
+        return OldFormatsLog(partition)
+    from fakebroker.core.logs.log import PartitionLog
+
+    return PartitionLog(partition)
 
 
 class Topic:

@@ -53,5 +53,13 @@ TRANSACTIONAL_BIT = 16
 CONTROL_BIT = 32
 DELETE_HORIZON_BIT = 64
 
+FORMAT_SHIFT = 8
+FORMAT_BITS = 3 << FORMAT_SHIFT
+"""Of a stored batch whose records are in an old format for all who fetch them: that format + 1 (MS-9).
+
+Kafka has no meaning for these attributes and clients cannot set them: they are lost where a batch is stored anew, and
+those that a client sends say nothing in a log that knows no old formats.
+"""
+
 NO_TIMESTAMP = -1
 NO_PRODUCER_ID = -1

@@ -8,8 +8,9 @@ from fakebroker.records.batch import (
     build_batch,
     parse_header,
     read_records,
+    with_times,
 )
-from fakebroker.records.batch_format import CONTROL_BIT, LOG_APPEND_TIME_BIT, TRANSACTIONAL_BIT
+from fakebroker.records.batch_format import CONTROL_BIT, FORMAT_BITS, LOG_APPEND_TIME_BIT, TRANSACTIONAL_BIT
 from fakebroker.records.record_codec import Record
 
 
@@ -23,10 +24,11 @@ def rebuild(
 ) -> bytes:
     """A batch of `records` with everything else as in `header`, checksum, length and maximum timestamp computed anew.
 
-    The codec, kind of timestamp, transaction and control bits come from the header's attributes, the maximum timestamp
-    only with LogAppendTime. `last_offset_delta` replaces the header's; `level` is the codec's compression level.
+    The codec, kind of timestamp, transaction and control bits and the mark of an old format come from the header's
+    attributes, the maximum timestamp only with LogAppendTime. `last_offset_delta` replaces the header's; `level` is the
+    codec's compression level.
     """
-    return build_batch(
+    rebuilt = build_batch(
         records,
         base_offset=header.base_offset,
         last_offset_delta=header.last_offset_delta if last_offset_delta is None else last_offset_delta,
@@ -41,6 +43,11 @@ def rebuild(
         producer_epoch=header.producer_epoch,
         base_sequence=header.base_sequence,
     )
+    mark = header.attributes & FORMAT_BITS
+    if not mark:
+        return rebuilt
+    new = parse_header(rebuilt)
+    return with_times(rebuilt, attributes=new.attributes | mark, max_timestamp_ms=new.max_timestamp_ms)
 
 
 def cut_batch(batch: bytes, offset: int) -> bytes | None:

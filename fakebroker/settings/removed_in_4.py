@@ -13,6 +13,7 @@ from fakebroker.settings.declare import (
     Range,
     Setting,
 )
+from fakebroker.settings.message_formats import format_versions
 from fakebroker.settings.topic_scope import ROWS as TOPIC_ROWS
 
 _FORMAT = "3.0-IV1"
@@ -35,7 +36,13 @@ BROKER_ROWS = (
         "default of the topic setting message.downconversion.enable",
     ),
     Setting(
-        "log.message.format.version", STRING, _FORMAT, None, READ_ONLY, "record format; releases from 3.0 on ignore it"
+        "log.message.format.version",
+        STRING,
+        _FORMAT,
+        format_versions((3, 9)),
+        READ_ONLY,
+        "default of the topic setting message.format.version",
+        has_effect=True,
     ),
     Setting(
         "log.message.timestamp.difference.max.ms",
@@ -44,6 +51,7 @@ BROKER_ROWS = (
         Range(0),
         CLUSTER_WIDE,
         "default of the topic setting message.timestamp.difference.max.ms",
+        has_effect=True,
     ),
     Setting("offsets.commit.required.acks", SHORT, -1, None, READ_ONLY, "replicas that must store a commit; all do"),
     Setting("reserved.broker.max.id", INT, 1000, Range(0), READ_ONLY, "largest broker id given by hand"),
@@ -68,10 +76,11 @@ _MORE_TOPIC_ROWS = (
         "message.format.version",
         STRING,
         _FORMAT,
-        None,
+        format_versions((3, 9)),
         CLUSTER_WIDE,
-        "record format; releases from 3.0 on ignore it",
+        "format in which new records are stored (LO-7); releases from 3.0 on ignore it",
         broker_name="log.message.format.version",
+        has_effect=True,
     ),
     Setting(
         "message.timestamp.difference.max.ms",
@@ -79,8 +88,9 @@ _MORE_TOPIC_ROWS = (
         LONG_MAX,
         Range(0),
         CLUSTER_WIDE,
-        "how far a record's timestamp may be from the broker's time",
+        "how far a record's timestamp may be from the broker's time, unless the bounds of one side are set (PD-18)",
         broker_name="log.message.timestamp.difference.max.ms",
+        has_effect=True,
     ),
 )
 _OTHER_BOUNDS: dict[str, Allowed] = {"segment.bytes": Range(14)}  # 1 MiB since 4.0

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from fakebroker.errors import SettingError
 from fakebroker.settings.declare import PASSWORD, PER_BROKER, READ_ONLY, Setting, Value, parse, render, to_text
-from fakebroker.settings.table import BROKER, BROKER_REMOVED_IN_4, FALLBACKS, GROUP, TOPIC, TOPIC_BEFORE_4
+from fakebroker.settings.table import BROKER, BROKER_REMOVED_IN_4, FALLBACKS, GROUP, TOPIC
+from fakebroker.settings.topics_of_releases import topic_settings
 
 __all__ = ["PROFILES", "Reader", "SettingError", "Settings", "Source", "Synonym", "find", "find_group", "find_topic"]
 
@@ -119,7 +120,7 @@ class Settings(Reader):
         self._own: dict[str, str] = {}
         self._dynamic: dict[str, str] = {}
         self._shared = _Shared({}, [self])
-        self.topic_table = TOPIC  # the topic settings that the release knows
+        self.topic_table: Mapping[str, Setting] = TOPIC  # the topic settings that the release knows
         self.generation = 0  # grows with every change; lets others keep what they derived from the values
         for name, value in (values or {}).items():
             self._static[name] = _static_text(name, value)
@@ -134,11 +135,14 @@ class Settings(Reader):
         other._compute()
         return other
 
-    def use_release(self, defaults: Mapping[str, str], before_4: bool) -> None:
-        """Take the defaults of a release where they differ from the newest, and its topic settings."""
+    def use_release(self, defaults: Mapping[str, str], line: tuple[int, int]) -> None:
+        """Take the defaults of a release where they differ from the newest, and its topic settings.
+
+        `line` is the release's first two numbers, such as (2, 1).
+        """
         self._defaults.update(defaults)
         for member in self._shared.members:
-            member.topic_table = TOPIC_BEFORE_4 if before_4 else TOPIC
+            member.topic_table = topic_settings(line)
         self._shared.compute()
 
     def set_own(self, name: str, value: object) -> None:
@@ -209,7 +213,8 @@ class Settings(Reader):
         to make and 100 MB to keep.
         """
         if self._of_topics is None:
-            self._of_topics = {name: self._of_topic(setting) for name, setting in self.topic_table.items()}
+            known = {**TOPIC, **self.topic_table}  # those that came later have their defaults
+            self._of_topics = {name: self._of_topic(setting) for name, setting in known.items()}
         return self._of_topics
 
     def _of_topic(self, setting: Setting) -> Value:

@@ -185,7 +185,7 @@ def test_what_cannot_be_altered_at_run_time(name: str, value: str, cluster: bool
 def test_defaults_of_a_release() -> None:
     """A release's own defaults count where nothing was set, and are shown as defaults."""
     settings = Settings({"num.partitions": 2})
-    settings.use_release({"num.partitions": "7", "num.io.threads": "1"}, before_4=True)
+    settings.use_release({"num.partitions": "7", "num.io.threads": "1"}, line=(3, 9))
     assert settings.get_int("num.partitions") == 2
     assert settings.get_int("num.io.threads") == 1
     assert settings.synonyms("num.io.threads") == [Synonym("num.io.threads", "1", Source.DEFAULT)]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fakebroker.settings.declare import PASSWORD, TYPE_NAMES, Allowed, Form, OneOf, Range, Setting, render
+from fakebroker.settings.message_formats import format_versions
 from fakebroker.settings.table import (
     BROKER,
     BROKER_REMOVED_IN_4,
@@ -90,6 +91,8 @@ def test_as_kafka_defines_them() -> None:
     assert [each for each in found.pop(known) if not each.startswith("default")] == []
     # Kafka does not start with the name of an assignor that it cannot find; ours are the two that it brings along.
     assert found.pop(("4.3.1", "broker", "group.consumer.assignors")) == ["allowed uniform, range"]
+    # Kafka prints no words for what it allows here; the versions were asked of running brokers.
+    assert found.pop(("3.9.1", "topic", "message.format.version")) == [f"allowed {format_versions((3, 9))}"]
     assert {key: found_of for key, found_of in found.items() if found_of} == {}
 
 
@@ -159,10 +162,11 @@ def used_names() -> set[str]:
 def test_has_effect_tells_the_truth() -> None:
     """A setting is said to do something exactly when code outside of the tables reads it, or the topic's one."""
     used = used_names()
-    reads = {name for name in TOPIC if name in used} | {name for name in BROKER if name in used}
-    reads |= {row.broker_name for row in TOPIC.values() if row.name in used and row.broker_name}
+    topics = TOPIC | TOPIC_BEFORE_4
+    reads = {name for name in topics if name in used} | {name for name in BROKER if name in used}
+    reads |= {row.broker_name for row in topics.values() if row.name in used and row.broker_name}
     reads |= {row.broker_name for row in GROUP.values() if row.name in used and row.broker_name}
     reads |= {name for first, others in FALLBACKS.items() if first in reads for name, _ in others}
-    acting = {row.name for row in (*BROKER.values(), *TOPIC.values()) if row.has_effect}
+    acting = {row.name for row in (*BROKER.values(), *topics.values()) if row.has_effect}
     assert acting - reads == set()
     assert reads - acting == NOT_READ

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from fakebroker.settings.message_formats import NEWEST_MAGIC, magic_of
+
 _LONG_MAX = 2**63 - 1
 
 
@@ -19,6 +21,7 @@ class LogConfig:
     log_append_time: bool = False  # message.timestamp.type
     timestamp_before_max_ms: int = _LONG_MAX
     timestamp_after_max_ms: int = 3_600_000
+    magic: int = NEWEST_MAGIC  # message.format.version; counts in releases before 3.0
     compression_type: str = "producer"
     compression_level: int | None = None  # of the codec that compression_type names
     min_insync_replicas: int = 1
@@ -39,10 +42,15 @@ class LogConfig:
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> "LogConfig":
-        """Read it through `get`, which gives the effective value of a topic setting by its Kafka name."""
+        """Read it through `get`, which gives the effective value of a topic setting by its Kafka name.
+
+        It gives None for the settings that the release does not have.
+        """
         policy = get("cleanup.policy")
         codec = get("compression.type")
         leveled = codec in ("gzip", "lz4", "zstd")
+        difference_ms = get("message.timestamp.difference.max.ms")
+        version = get("message.format.version")
         return cls(
             segment_bytes=get("segment.bytes"),
             segment_ms=get("segment.ms"),
@@ -50,8 +58,9 @@ class LogConfig:
             index_interval_bytes=get("index.interval.bytes"),
             max_message_bytes=get("max.message.bytes"),
             log_append_time=get("message.timestamp.type") == "LogAppendTime",
-            timestamp_before_max_ms=get("message.timestamp.before.max.ms"),
-            timestamp_after_max_ms=get("message.timestamp.after.max.ms"),
+            timestamp_before_max_ms=_one_side_ms(get("message.timestamp.before.max.ms"), difference_ms),
+            timestamp_after_max_ms=_one_side_ms(get("message.timestamp.after.max.ms"), difference_ms),
+            magic=NEWEST_MAGIC if version is None else magic_of(version),
             compression_type=codec,
             compression_level=get(f"compression.{codec}.level") if leveled else None,
             min_insync_replicas=get("min.insync.replicas"),
@@ -64,3 +73,8 @@ class LogConfig:
             max_compaction_lag_ms=get("max.compaction.lag.ms"),
             delete_retention_ms=get("delete.retention.ms"),
         )
+
+
+def _one_side_ms(bound_ms: int, difference_ms: int | None) -> int:
+    """How far a timestamp may be on one side of now: what is set for the side, else for both (PD-18)."""
+    return difference_ms if difference_ms is not None and bound_ms == _LONG_MAX else bound_ms

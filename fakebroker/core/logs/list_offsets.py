@@ -79,7 +79,8 @@ def find_segment_offsets(log: PartitionLog, target: int, count: int, replica_id:
 
 
 def _check_high_watermark(log: PartitionLog) -> None:
-    epoch_start = log.epochs.entries()[-1][1]
+    entries = log.epochs.entries()  # none in a log of old message formats
+    epoch_start = entries[-1][1] if entries else 0
     if log.high_watermark < epoch_start:
         raise KafkaError(
             ErrorCode.OFFSET_NOT_AVAILABLE,

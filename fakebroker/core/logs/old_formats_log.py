@@ -1,0 +1,88 @@
+"""The log of a topic in releases before 3.0, where `message.format.version` says in which format records are stored.
+
+For clients the records of such a topic have format 0 or 1: each uncompressed one is a message of its own, Fetch answers
+them as they are stored whatever its version, format 0 has no times (LO-7), and there are no headers, no zstd, no
+idempotence and no leader epochs (MS-9). Inside they are batches of format 2 like all others, with a mark in their
+attributes (`records.conversion.mark_old_format`): whatever reads logs inside the broker needs to know one format only.
+Kafka: `LogValidator.convertAndAssignOffsets` and `Log.fetchOffsetsByTimestamp` of 2.x.
+"""
+
+from collections.abc import Iterable
+
+from fakebroker.core.logs.appends import AppendError
+from fakebroker.core.logs.config import LogConfig
+from fakebroker.core.logs.leader_epochs import LeaderEpochs
+from fakebroker.core.logs.log import Appended, PartitionLog
+from fakebroker.core.logs.log_time_search import FoundOffset
+from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.records.batch import BatchHeader, parse_header, split_batches
+from fakebroker.records.conversion import as_formatted, is_marked, mark_old_format, without_mark
+from fakebroker.records.faults import InvalidRecord
+from fakebroker.settings.message_formats import NEWEST_MAGIC
+
+
+class OldFormatsLog(PartitionLog):
+    """A log whose newest records may have an old format. The topic's setting counts as it is now, as in Kafka."""
+
+    @property
+    def epochs(self) -> LeaderEpochs:
+        """The history of leader epochs; none while the format has no place for them (MS-9)."""
+        if self.config.magic == NEWEST_MAGIC:
+            return super().epochs
+        if self._epochs.entries():
+            self._epochs = LeaderEpochs()
+        return self._epochs
+
+    def read(self, offset: int, max_bytes: int, end: int, *, at_least_one: bool = True) -> list[bytes]:
+        """As `PartitionLog.read`, with records of an old format as messages of that format.
+
+        Uncompressed ones count one by one: those before `offset` are left out, and so is what `max_bytes` has no room
+        for.
+        """
+        batches = super().read(offset, max_bytes, end)  # with a first one that is too large: its messages may fit
+        answered: list[bytes] = []
+        left_bytes = max_bytes
+        for entry in _as_stored(batches, offset):
+            left_bytes -= len(entry)
+            if left_bytes < 0 and (answered or not at_least_one):
+                break
+            answered.append(entry)
+        return answered
+
+    def find_by_timestamp(self, target_ms: int, end: int) -> FoundOffset | None:
+        """As `PartitionLog.find_by_timestamp`; raises KafkaError(UNSUPPORTED_FOR_MESSAGE_FORMAT) in format 0 (LO-7)."""
+        if not self.config.magic:
+            raise KafkaError(
+                ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"{self.name}: its message format has no timestamps"
+            )
+        return super().find_by_timestamp(target_ms, end)
+
+    def _check_producer(self, header: BatchHeader) -> Appended | None:
+        if self.config.magic < NEWEST_MAGIC:
+            raise AppendError(
+                ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+                f"{self.name}: message format {self.config.magic} has no place for idempotent records",
+            )
+        return super()._check_producer(header)
+
+    def _store(
+        self, data: bytes, last_offset_delta: int, max_timestamp_ms: int, wall_ms: int, config: LogConfig
+    ) -> int:
+        if config.magic == NEWEST_MAGIC or parse_header(data).is_control:
+            data = without_mark(data)
+        else:
+            try:
+                data = mark_old_format(data, config.magic)
+            except InvalidRecord as fault:
+                raise AppendError(fault.code, f"{self.name}: {fault.message}") from None
+            max_timestamp_ms = parse_header(data).max_timestamp_ms
+        return super()._store(data, last_offset_delta, max_timestamp_ms, wall_ms, config)
+
+
+def _as_stored(batches: Iterable[bytes], offset: int) -> Iterable[bytes]:
+    """Batches and messages as clients see them stored; uncompressed messages before `offset` are left out."""
+    for batch in batches:
+        if is_marked(batch):
+            yield from split_batches(as_formatted(batch, offset))
+        else:
+            yield batch
