@@ -84,7 +84,8 @@ def plain(broker: Broker, value: Any) -> Any:
     shown = repr(to_json(value, separate_properties()))
     shown = re.sub(rf"\b({'|'.join(ports)})\b", "PORT", shown)
     shown = re.sub(r"[+]\d+[.]\d+s", "+0s", shown)
-    return re.sub(r"'(\w*mono_ms|waited_ms|client_port)': [0-9]+", r"'\1': 0", shown)
+    times = r"\w*mono_ms|waited_ms|waits_ms|\w*left_ms|\w*ago_ms|client_port"
+    return re.sub(rf"'({times})': [0-9]+", r"'\1': 0", shown)
 
 
 def done(action: Callable[..., object], *args: Any, **kwargs: Any) -> None:
@@ -125,6 +126,7 @@ Call = Callable[[Broker, Stage], object]
 
 CALLS: dict[str, Call] = {
     "clock": lambda b, _: b.clock,
+    "clock.due": lambda b, _: [e.what for e in b.clock.due().due if e.by == "clock"],
     "clock.advance": lambda b, _: (b.clock.advance(days=8), b.clock.now),
     "clock.step_back": lambda b, _: (b.clock.step_back(hours=1), b.clock.now),
     "clock.set": lambda b, _: (b.clock.set(LATER), b.clock.now),
@@ -155,6 +157,7 @@ CALLS: dict[str, Call] = {
     ),
     "topic.wait": lambda b, _: b.topic("orders").wait(records=2, timeout_s=5),
     "groups": lambda b, _: b.groups,
+    "group_rows": lambda b, _: b.group_rows(),
     "group": lambda b, _: b.group("billing"),
     "group.committed": lambda b, _: b.group("billing").committed,
     "group.transitions": lambda b, _: b.group("billing").transitions,
@@ -240,6 +243,8 @@ CALLS: dict[str, Call] = {
     "journal.clear": lambda b, _: b.journal.clear(),
     "journal.events": lambda b, _: b.journal.events("transition"),
     "journal.rows": lambda b, _: [row["kind"] for row in b.journal.rows()],
+    "journal.brief": lambda b, _: [line["kind"] for line in b.journal.brief().lines],
+    "journal.waiting": lambda b, s: (held(b), s.parked(), b.journal.waiting),
     "journal.next_seq": lambda b, _: b.journal.next_seq,
     "journal.forgotten": lambda b, _: b.journal.forgotten,
     "journal.wait": lambda b, _: b.journal.wait([RequestPattern("JoinGroup")], timeout_s=5),

@@ -11,6 +11,7 @@ from fakebroker.broker import AsyncFakeBroker
 from fakebroker.control.arguments import Arguments
 from fakebroker.control.brokers import Brokers
 from fakebroker.control.plays import Plays
+from fakebroker.journal.files import new_run
 
 if TYPE_CHECKING:
     from fakebroker.snapshot.snapshot import Snapshot
@@ -26,6 +27,7 @@ class Served:
         self.snapshot_count = 0
         self.plays = Plays()
         self.is_closing = False
+        self.run = new_run()  # whose journal numbers are told
 
     def broker_of(self, request: Request) -> AsyncFakeBroker:
         """The broker that a path is about. Raises UnknownThing."""

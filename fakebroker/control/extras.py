@@ -4,6 +4,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from fakebroker.broker import AsyncFakeBroker
+from fakebroker.control.about import ABOUT
 from fakebroker.control.arguments import Arguments
 from fakebroker.control.brokers import idle_ttl
 from fakebroker.control.endpoint import body_of
@@ -91,6 +92,7 @@ EXTRAS = (
     ),
     Extra("GET", "/brokers/{broker_id}", _show_broker, schema="Broker"),
     Extra("DELETE", "/brokers/{broker_id}", _remove_broker, status=204),
+    *ABOUT,
     *JOURNAL,
     *SNAPSHOTS,
     *SCENARIOS,

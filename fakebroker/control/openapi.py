@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
+from fakebroker.control.about import ABOUT_SCHEMAS, QUERY_SCHEMAS
 from fakebroker.control.answers import Json, Schema, Schemas
 from fakebroker.control.app import OPEN_PATHS
 from fakebroker.control.arguments import Arguments
@@ -106,6 +107,7 @@ _EXTRA_SCHEMAS: dict[str, Schema] = {
     "Errors": {"type": "array", "items": {"type": "string"}},
     "Health": {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]},
     "Document": {"type": "object", "description": "An OpenAPI document."},
+    **ABOUT_SCHEMAS,
 }
 
 
@@ -165,10 +167,8 @@ def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
     }
     if extra.path in OPEN_PATHS:
         result["security"] = []
-    if extra.path == "/journal/stream":
-        about_since = "Begin with the entry of this sequence number; without it, with the next that comes."
-        number: Schema = {"type": "integer", "minimum": 0}
-        result["parameters"] = [{"name": "since", "in": "query", "description": about_since, "schema": number}]
+    if extra.arguments is None:
+        result["parameters"] += [_query_parameter(name) for name in extra.query]
     if extra.arguments is not None:
         arguments = extra.arguments()
         body = result["requestBody"] = _body(arguments, dict(extra.example or {}), schemas)
@@ -182,6 +182,12 @@ def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
     elif extra.verb == "POST":
         result["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": {}}}}
     return result
+
+
+def _query_parameter(name: str) -> dict[str, Json]:
+    """A field of the query of an operation that is no power."""
+    schema = dict(QUERY_SCHEMAS[name])
+    return {"name": name, "in": "query", "description": schema.pop("description"), "schema": schema}
 
 
 def operation_id(verb: str, path: str) -> str:

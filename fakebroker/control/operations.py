@@ -60,6 +60,7 @@ _PARTITION = "/topics/{name}/partitions/{index}"
 OPERATIONS = (
     # Time
     Operation("GET", "/clock", "clock"),
+    Operation("GET", "/clock/due", "clock.due", {"limit": 3}),
     Operation("POST", "/clock/advance", "clock.advance", {"days": 8}),
     Operation("POST", "/clock/step_back", "clock.step_back", {"hours": 1}),
     Operation("POST", "/clock/set", "clock.set", {"when": "2036-03-01T09:00:00Z"}),
@@ -88,6 +89,7 @@ OPERATIONS = (
     Operation("DELETE", "/users/{name}", "users.remove"),
     # Groups and their coordinators
     Operation("GET", "/groups", "groups"),
+    Operation("GET", "/group_rows", "group_rows", {"limit": 100}),
     Operation("GET", "/groups/{group_id}", "group"),
     Operation("GET", "/groups/{group_id}/committed", "group.committed"),
     Operation("GET", "/groups/{group_id}/transitions", "group.transitions"),
@@ -162,6 +164,8 @@ OPERATIONS = (
     Operation("DELETE", "/journal", "journal.clear"),
     Operation("GET", "/journal/events", "journal.events", {"kind": "transition"}),
     Operation("GET", "/journal/lines", "journal.rows"),
+    Operation("GET", "/journal/brief", "journal.brief", {"limit": 100}),
+    Operation("GET", "/journal/waiting", "journal.waiting"),
     Operation("GET", "/journal/next_seq", "journal.next_seq"),
     Operation("GET", "/journal/forgotten", "journal.forgotten"),
     Operation("POST", "/journal/wait", "journal.wait", _REQUESTS, gives="journal.requests"),

@@ -77,6 +77,10 @@ def _stream_options() -> list[inspect.Parameter]:
     return [_keyword("since", int)]
 
 
+def _live_options() -> list[inspect.Parameter]:
+    return [_keyword(name, kind) for name, kind in {"since": int, "groups_since": int, "what": str}.items()]
+
+
 _BROKER = "/brokers/{broker_id}"
 _SNAPSHOT = "/snapshots/{snapshot_id}"
 _SCENARIO = "/scenarios/{scenario_id}"
@@ -93,6 +97,10 @@ without a request and a client.
 _STREAM = """Print what happens while it happens, a JSON line for each entry of the journal; Ctrl-C ends it.
 
 It begins with what happens next, or with the entry of the sequence number `--since`.
+"""
+_LIVE = """Print what happens while it happens, as the page gets it: a JSON line for each message; Ctrl-C ends it.
+
+`--what` names parts, of lines, groups, clock, state and waiting, separated by commas; all without it.
 """
 _PLAY = """Play the scenario FILE (- is standard input) on the broker, while its clients are connected.
 
@@ -117,6 +125,9 @@ EXTRAS = (
     Extra("POST", f"{_SNAPSHOT}/fork", _FORK, _fork_options),
     Extra("GET", f"{_SNAPSHOT}/file", "A snapshot as a file, for `fakebroker serve --from`.", answer=Answer.FILE),
     Extra("POST", "/snapshots/file", "Keep a snapshot that was saved as FILE (- is standard input).", sends_file=True),
+    Extra("GET", "/about", "Which broker this is.", of_broker=True),
+    Extra("GET", "/names", "The names of APIs, errors, actions of faults, kinds of journal lines.", of_broker=True),
+    Extra("GET", "/live", _LIVE, _live_options, Answer.STREAM, of_broker=True),
     Extra("GET", "/journal/stream", _STREAM, _stream_options, Answer.STREAM, of_broker=True),
     Extra("GET", "/journal/file", "The journal as a file (JSON lines).", answer=Answer.FILE, of_broker=True),
     Extra("GET", "/journal/trace", "A timeline for https://ui.perfetto.dev.", answer=Answer.FILE, of_broker=True),

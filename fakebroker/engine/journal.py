@@ -7,7 +7,7 @@ as their first bytes and their length: the headers, and of record batches the fi
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from itertools import chain
 from operator import itemgetter
@@ -431,10 +431,20 @@ class KeptEntries:
         self._topic_name = topic_name
 
     def __iter__(self) -> Iterator[Exchange | Recorded]:
-        for seq, entry in enumerate(self._entries, self.first_seq):
+        return self.of(range(self.first_seq, self.end_seq))
+
+    @property
+    def end_seq(self) -> int:
+        """The sequence number after the last one."""
+        return self.first_seq + len(self._entries)
+
+    def of(self, seqs: Iterable[int], *, only_events: bool = False) -> Iterator[Exchange | Recorded]:
+        """The entries with these sequence numbers, which must be here; requests are passed over if `only_events`."""
+        for seq in seqs:
+            entry = self._entries[seq - self.first_seq]
             if isinstance(entry, EventEntry):
                 yield Recorded(seq, entry.at, entry.event)
-            else:
+            elif not only_events:
                 yield Exchange(seq, entry, self._topic_name)
 
 

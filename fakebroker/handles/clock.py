@@ -1,11 +1,17 @@
 """The broker's clock as a test sees it."""
 
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
+from fakebroker.arguments import check_whole
 from fakebroker.engine.clock import check_wall_ms
 from fakebroker.errors import InvalidArgument
 from fakebroker.handles.handle import Handle
 
+if TYPE_CHECKING:
+    from fakebroker.reports.due_events import ClockAndDue
+
+MOST_DUE = 100
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS_MS = {"days": 86_400_000, "hours": 3_600_000, "minutes": 60_000, "seconds": 1000, "ms": 1}
 
@@ -89,7 +95,26 @@ class ClockHandle(Handle):
             raise InvalidArgument("rate", rate, f"rate={rate!r} is not a number above 0")
         self._access.call(lambda: setattr(self._access.broker_clock, "rate", rate))
 
+    def due(self, limit: int = 10) -> "ClockAndDue":
+        """What falls due next, in words: at most `limit` events by the time of day, as many by timers.
+
+        `run_until(due_ms)` goes to an event by the time of day, `advance(ms=left_ms, timers=True)` to one by timers.
+        Raises InvalidArgument for a `limit` outside of 1 to 100.
+        """
+        check_whole("limit", limit, 1)
+        if limit > MOST_DUE:
+            raise InvalidArgument("limit", limit, f"limit is {limit}; it is 1 to {MOST_DUE}")
+        return self._access.call(lambda: self._due(limit))
+
     # On the engine's thread
+
+    def _due(self, limit: int) -> "ClockAndDue":
+        from fakebroker.reports.due_events import ClockAndDue, due_events
+
+        clock = self._access.broker_clock
+        now = clock.now()
+        due = due_events(self._access.engine.cluster, now, limit)
+        return ClockAndDue(now.wall_ms, now.mono_ms, clock.rate, clock.is_frozen, due)
 
     def _advance(self, amount: "_Amount", timers: bool) -> None:
         clock = self._access.broker_clock

@@ -10,6 +10,8 @@ from fakebroker.handles.expectation import Expectation, RequestPattern, check_na
 from fakebroker.handles.handle import WAIT_S, Handle
 
 if TYPE_CHECKING:
+    from fakebroker.handles.waiting import WaitingRequest
+    from fakebroker.journal.brief import BriefJournal
     from fakebroker.journal.diff import JournalDiff
     from fakebroker.journal.saved import SavedJournal
 
@@ -82,6 +84,32 @@ class JournalHandle(Handle):
             check_name("kind", kind, sorted(KINDS), "docs/journal-schema.md lists them")
         rows = [row for entry in self._kept(since) for row in rows_of(entry, RUN_IN_MEMORY)]
         return [row for row in rows if kind is None or row["kind"] == kind]
+
+    def brief(
+        self, *, since: int = 0, before: int | None = None, limit: int = 500, kind: str | None = None,
+        group: str | None = None,
+    ) -> "BriefJournal":  # fmt: skip
+        """A stretch of the journal in brief lines (fakebroker/journal/brief.py), for those who look at all of it.
+
+        The first `limit` entries from `since` on, or with `before` the last ones in front of that number; oldest first.
+        `kind` is a kind of docs/journal-schema.md, or several as "transition|offset_expired", `group` what they name.
+        Raises UnknownThing for a kind that does not exist, InvalidArgument for negative numbers, a `limit` outside of
+        1 to 1000, and for both `since` and `before`.
+        """
+        from fakebroker.journal.brief import BriefFilter, BriefLines, check_stretch, stretch
+
+        check_stretch(since, before, limit)
+        wanted = BriefFilter.of(kind, group)
+        return self._access.call(
+            lambda: stretch(self._access.engine.journal, BriefLines(), since, before, limit, wanted)
+        )
+
+    @property
+    def waiting(self) -> "list[WaitingRequest]":
+        """The requests that wait for their answer now, in the order in which their clients connected."""
+        from fakebroker.handles.waiting import waiting_requests
+
+        return self._access.call(lambda: waiting_requests(self._access.engine))
 
     def expect(
         self, api: str | None = None, *, error: str | None = None, client_id: str | None = None,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fakebroker.handles.coordinator import CoordinatorHandle, TransactionCoordinatorHandle
     from fakebroker.handles.fault import FaultHandle, IncomingRequest
     from fakebroker.handles.group import GroupHandle
+    from fakebroker.handles.group_rows import GroupRows
     from fakebroker.handles.journal import JournalHandle
     from fakebroker.handles.node import NodeHandle
     from fakebroker.handles.topic import TopicHandle
@@ -87,6 +88,21 @@ class Powers(ABC):
     def groups(self) -> "list[GroupHandle]":
         """Every group that a coordinator of any node knows, by id; not those of a partition that is being loaded."""
         return [self.group(group_id) for group_id in self.call(lambda: self.engine.cluster.group_ids(self.engine.now))]
+
+    def group_rows(
+        self, *, since: int = 0, after: str = "", limit: int = 1000, search: str | None = None,
+        state: str | None = None, kind: str | None = None,
+    ) -> "GroupRows":  # fmt: skip
+        """A row for each group, at most `limit` of those that come after the id `after`, in order of their ids.
+
+        `since` is a version that an earlier answer had: only what changed after it. `search` is a part of the group id.
+        Raises InvalidArgument for negative numbers and a `limit` outside of 1 to 1000.
+        """
+        from fakebroker.handles.group_rows import GroupRowFilter, checked_limit, group_rows
+
+        check_whole("since", since, 0)
+        wanted, most = GroupRowFilter(search, state, kind), checked_limit(limit)
+        return self.call(lambda: group_rows(self, since, wanted, after, most))
 
     def group(self, group_id: str) -> "GroupHandle":
         """One group, which need not exist yet."""

@@ -100,8 +100,8 @@ def _rows_of_exchange(exchange: Exchange) -> _Made:
         waited_ms=exchange.waited_ms,
         received_wall_ms=exchange.received.wall_ms,
         received_mono_ms=exchange.received.mono_ms,
-        request_bytes=_size_bytes(exchange.request_frame),
-        response_bytes=_size_bytes(exchange.response_frame),
+        request_bytes=size_bytes(exchange.request_frame),
+        response_bytes=size_bytes(exchange.response_frame),
         request=message_json(request, exchange.version),
         response=message_json(response, exchange.version),
     )
@@ -111,7 +111,8 @@ def _rows_of_exchange(exchange: Exchange) -> _Made:
         yield kind_name(type(each)), common, values
 
 
-def _size_bytes(frame: bytes | Frame | None) -> int:
+def size_bytes(frame: bytes | Frame | None) -> int:
+    """The size of a frame as it was sent, 0 for none."""
     return 0 if frame is None else frame.size_bytes if isinstance(frame, Frame) else len(frame)
 
 

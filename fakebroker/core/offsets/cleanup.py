@@ -83,6 +83,10 @@ class Cleanup:
         """The time of the first pass after `now_ms` at which `due_ms` has come (EX-1)."""
         return self._grid.next_ms(due_ms, now_ms)
 
+    def due_groups(self, pass_ms: int) -> list[str]:
+        """The ids of the groups that the pass at `pass_ms` will look at if nothing changes until then, in its order."""
+        return [group.group_id for _, _, group in sorted(e for e in self._queue if e[0] <= pass_ms and _is_live(e))]
+
     def wall_time_went_back(self, by_ms: int, now_ms: int) -> None:
         """The time of day was set back by `by_ms` to `now_ms`: the next pass comes as soon as it would have come.
 

@@ -1,0 +1,52 @@
+"""The requests that wait for their answer now: parked by a group, a Fetch that waits for records, a fault's delay."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fakebroker.engine.subjects import groups_of, topics_of
+from fakebroker.wire.registry import APIS
+
+if TYPE_CHECKING:
+    from fakebroker.engine.connection import Connection
+    from fakebroker.engine.engine import Engine
+
+_CORRELATION_ID = slice(4, 8)
+
+
+class WaitingRequest(NamedTuple):
+    """A request without an answer. The names are those of a request's line in the journal, where it will be once it is
+    answered; `waits_ms` is monotonic time until now.
+    """
+
+    connection: int
+    node: int
+    client: str | None
+    api: str
+    version: int
+    correlation_id: int
+    received_wall_ms: int
+    received_mono_ms: int
+    waits_ms: int
+    groups: tuple[str, ...]
+    topics: tuple[str, ...]
+
+
+def waiting_requests(engine: "Engine") -> list[WaitingRequest]:
+    """Those of all connections, in the order in which the clients connected. Call it on the engine's thread."""
+    return [_waiting(engine, each) for each in engine.connections.values() if each.parked_call is not None]
+
+
+def _waiting(engine: "Engine", connection: "Connection") -> WaitingRequest:
+    call, request, received = connection.call, connection.request, connection.received
+    return WaitingRequest(
+        connection.connection_id,
+        connection.peer.node_id,
+        call.client_id,
+        APIS[call.api_key].name,
+        call.version,
+        int.from_bytes(connection.frame[_CORRELATION_ID], "big", signed=True),
+        received.wall_ms,
+        received.mono_ms,
+        engine.now.mono_ms - received.mono_ms,
+        () if request is None else groups_of(request),
+        () if request is None else tuple(topics_of(request, engine.journal.topic_name)),
+    )
