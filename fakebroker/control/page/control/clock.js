@@ -1,7 +1,7 @@
 // The clock: what time it is, how it passes, what falls due next, and moving it.
 
 import { html } from "../core/dom.js";
-import { relative, time } from "../core/format.js";
+import { relative, shortIds, time } from "../core/format.js";
 import { nowMs } from "../core/live.js";
 import { schedule, state } from "../core/store.js";
 import { Actions, call } from "../parts/call.js";
@@ -67,8 +67,10 @@ function until(event) {
   return call("POST", "/clock/advance", "broker.clock.advance", { ms: Math.max(1, Math.ceil(event.left_ms)), timers: true }, options);
 }
 
+// What is due next by the time of day: the timers of clients that live are put off again and again.
 function toNext({ due }) {
-  return actions.button("To what is due next", due.length ? until(due[0]) : HOUR, { is_disabled: !due.length, title: due[0]?.what ?? "Nothing is due" });
+  const next = due.find((event) => event.by === "clock") ?? due[0];
+  return actions.button("To the next due event", next ? until(next) : HOUR, { is_disabled: !next, title: next?.what ?? "Nothing is due" });
 }
 
 function dueTable({ due, got_ms, rate, is_frozen }) {
@@ -76,7 +78,7 @@ function dueTable({ due, got_ms, rate, is_frozen }) {
   const passed_ms = performance.now() - got_ms;
   const left = (event) => event.left_ms - (event.by === "clock" ? (is_frozen ? 0 : rate * passed_ms) : passed_ms);
   const row = (event) => html`
-    <tr><td class="nowrap" title=${time(event.due_ms)}>${relative(left(event))}</td><td>${event.what}</td>
+    <tr><td class="nowrap" title=${time(event.due_ms)}>${relative(left(event))}</td><td title=${event.what}>${shortIds(event.what)}</td>
       <td class="muted nowrap">${event.by === "timers" ? html`<span title="A timer of clients: real time, or advance(timers=True)">timer</span>` : html`<span title="By the time of day">time of day</span>`}</td>
       <td class="number">${actions.button("Go there", until({ ...event, left_ms: left(event) }), { kind: "plain" })}</td></tr>`;
   return html`<div class="scroll" tabindex="0" role="group" aria-label="What falls due"><table><caption>What falls due</caption><tbody>${due.map(row)}</tbody></table></div>`;

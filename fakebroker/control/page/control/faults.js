@@ -14,14 +14,13 @@ const actions = new Actions();
 let draft = { api: "", error: "NOT_COORDINATOR" };
 
 // The fields of the form: [name, label, kind, where its suggestions come from].
-const WHICH = [
-  ["api", "API", "text", "apis"], ["client_id", "client id", "text"], ["group", "group", "text"], ["topic", "topic", "text"],
+const WHICH = [["api", "API", "text", "apis"], ["client_id", "client id", "text"], ["group", "group", "text"], ["topic", "topic", "text"]];
+const WHAT = [["error", "error", "text", "errors"], ["action", "action", "choice", "actions"], ["delay_s", "delay, s", "number"], ["times", "at most times", "number"]];
+const SELDOM = [
   ["partition", "partition", "number"], ["node", "node", "number"], ["version", "version", "text"], ["transactional_id", "transactional id", "text"],
-];
-const HOW_OFTEN = [["times", "at most times", "number"], ["nth", "only the n-th", "number"], ["every", "each n-th", "number"], ["probability", "probability", "number"]];
-const WHAT = [
-  ["error", "error", "text", "errors"], ["action", "action", "choice", "actions"], ["after", "after", "choice", "after"], ["delay_s", "delay, s", "number"],
-  ["jitter_s", "jitter, s", "number"], ["throttle_ms", "throttle, ms", "number"], ["bytes", "bytes", "number"], ["bytes_per_s", "bytes per s", "number"], ["for_s", "for, s", "number"],
+  ["nth", "only the n-th", "number"], ["every", "each n-th", "number"], ["probability", "probability", "number"], ["after", "after", "choice", "after"],
+  ["jitter_s", "jitter, s", "number"], ["throttle_ms", "throttle, ms", "number"], ["bytes", "bytes", "number"], ["offset", "byte at", "number"],
+  ["bytes_per_s", "bytes per s", "number"], ["for_s", "for, s", "number"],
 ];
 const ACTIONS = ["disconnect", "drop-answer", "answer-twice", "truncate", "corrupt", "slow", "stall-reading"];
 
@@ -50,7 +49,7 @@ function table(set) {
 
 function declared() {
   const given = {};
-  for (const [name, , kind] of [...WHICH, ...HOW_OFTEN, ...WHAT]) {
+  for (const [name, , kind] of [...WHICH, ...WHAT, ...SELDOM]) {
     const text = (draft[name] ?? "").trim();
     if (text !== "") given[name] = kind === "number" || (name === "version" && /^\d+$/.test(text)) ? Number(text) : text;
   }
@@ -61,7 +60,8 @@ function form() {
   const add = call("POST", "/faults", "broker.fault", declared(), { done: "The fault is set" });
   return html`
     <form class="fault" @submit=${(event) => event.preventDefault()}>
-      ${part("Which requests", WHICH)}${part("How often", HOW_OFTEN)}${part("What happens", WHAT)}
+      ${part("Which requests", WHICH)}${part("What happens", WHAT)}
+      <details><summary class="muted">More fields</summary>${part("", SELDOM)}</details>
       <div class="actions">${actions.button("Set the fault", add, { kind: "primary", then: () => faults.refresh() })}
         <button type="button" @click=${() => change({})}>Empty the form</button></div>
       ${actions.line(add)}
@@ -69,7 +69,7 @@ function form() {
 }
 
 function part(title, fields) {
-  return html`<fieldset><legend>${title}</legend><div class="fields">${fields.map(field)}</div></fieldset>`;
+  return html`<fieldset><legend>${title || html`<span class="unseen">More fields</span>`}</legend><div class="fields">${fields.map(field)}</div></fieldset>`;
 }
 
 function change(fields) {

@@ -72,3 +72,10 @@ export function bytesText(value) {
   const hex = Array.from(raw.slice(0, 32), (char) => char.charCodeAt(0).toString(16).padStart(2, "0")).join(" ");
   return `${hex}${raw.length > 32 ? ` … (${raw.length} bytes)` : ""}`;
 }
+
+const UUID = /([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+
+// Text with the made-up part of member ids cut: "svc-1-0442027a…". Who needs all of it finds it in the title.
+export function shortIds(text) {
+  return typeof text === "string" ? text.replace(UUID, "$1…") : text;
+}

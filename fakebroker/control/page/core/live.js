@@ -65,9 +65,10 @@ function down(error) {
 
 const HANDLERS = {
   hello(data) {
-    const is_another = run !== null && data.run !== run;
+    const is_first = run === null;
+    const is_another = !is_first && data.run !== run;
     run = data.run;
-    if (!data.is_resumed) {
+    if (is_first || !data.is_resumed) {
       journal.restart(data.first_seq, data.next_seq);
       if (!state.page?.is_read_only) groups.load().catch((error) => notify(error.message, true));
       tell(["all"]);

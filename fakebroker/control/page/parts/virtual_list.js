@@ -10,10 +10,11 @@ export class VirtualList {
   // a table give cells, and its header is drawn by the caller as row 1.
   constructor({ row_px, draw, key, role = "list" }) {
     Object.assign(this, { row_px, draw, key, role });
-    this.top_px = 0;
+    this.top_px = 0; // where it is to be scrolled to
+    this.seen_px = 0; // where it was when it was scrolled last
     this.height_px = 600;
     this.element = null;
-    this.is_at_end = true;
+    this.is_at_end = true; // it stays there when rows come, until somebody scrolls up
     this.observer = new ResizeObserver(([entry]) => {
       if (entry.contentRect.height === this.height_px) return;
       this.height_px = entry.contentRect.height;
@@ -33,17 +34,21 @@ export class VirtualList {
 
   follow() {
     const { scrollTop, scrollHeight, clientHeight } = this.element;
-    this.is_at_end = scrollHeight - scrollTop - clientHeight < this.row_px;
+    if (scrollTop < this.seen_px - 1) this.is_at_end = false;
+    if (scrollHeight - scrollTop - clientHeight < this.row_px) this.is_at_end = true;
+    this.seen_px = scrollTop;
     if (scrollTop === this.top_px) return;
     this.top_px = scrollTop;
     schedule();
   }
 
-  // Have the row at `index` in sight.
+  // Have the row at `index` in sight; one that is far away in the middle.
   reveal(index) {
     const top = index * this.row_px;
-    if (top < this.top_px) this.scrollTo(top);
-    else if (top + this.row_px > this.top_px + this.height_px) this.scrollTo(top + this.row_px - this.height_px);
+    const beyond = Math.max(this.top_px - top, top + this.row_px - this.top_px - this.height_px);
+    if (beyond <= 0) return;
+    if (beyond > 2 * this.row_px) this.scrollTo(top - this.height_px / 2);
+    else this.scrollTo(top < this.top_px ? top : top + this.row_px - this.height_px);
   }
 
   // Have the last rows in sight.

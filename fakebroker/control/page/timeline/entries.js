@@ -1,7 +1,7 @@
 // The same as the lanes as a list, for reading and for the keyboard: a row for each request and event, in their order.
 
 import { html } from "../core/dom.js";
-import { duration, time } from "../core/format.js";
+import { duration, shortIds, time } from "../core/format.js";
 import { altered, alterQuery, queried } from "../core/router.js";
 import { eventLook, eventText } from "../parts/events.js";
 import { VirtualList } from "../parts/virtual_list.js";
@@ -35,7 +35,7 @@ function row(line) {
     <a class="entry" href=${altered({ seq: line.seq })} aria-current=${is_selected ? "true" : "false"} role="none">
       <span role="cell" class="mono muted">${time(line.wall_ms, { date: false, milliseconds: true })}</span>
       <span role="cell" class="ellipsis">${who(line)}</span>
-      <span role="cell" class="ellipsis"><span class="mark ${eventLook(line)}" aria-hidden="true"></span>${eventText(line)}${about(line)}</span>
+      <span role="cell" class="ellipsis"><span class="mark ${eventLook(line)}" aria-hidden="true"></span>${shortIds(eventText(line))}${about(line)}</span>
       <span role="cell" class="ellipsis">${result(line)}</span>
       <span role="cell" class="number muted">${line.kind === "request" && line.waited_ms ? duration(line.waited_ms) : ""}</span>
     </a>`;
@@ -52,7 +52,7 @@ function about(line) {
 }
 
 function result(line) {
-  if (line.kind !== "request") return html`<span class="muted">${line.reason ?? ""}</span>`;
+  if (line.kind !== "request") return html`<span class="muted" title=${line.reason ?? ""}>${shortIds(line.reason ?? "")}</span>`;
   if (!line.is_answered) return html`<span class="warn">no answer</span>`;
   return line.errors.length ? html`<span class="bad">${line.errors.join(", ")}</span>` : html`<span class="muted">ok</span>`;
 }

@@ -1,6 +1,7 @@
 // What stands in which lane. Groups have a lane with their states as bands; clients have one with a row for each connection
 // and their requests as bars; what concerns the whole broker is in the first.
 
+import { shortIds } from "../core/format.js";
 import { eventLook, eventText } from "../parts/events.js";
 import { isPoll } from "./filter.js";
 
@@ -42,9 +43,10 @@ function rowOf(one, connection) {
 }
 
 function addOfClient(clients, line, axis) {
-  const one = of(clients, "client", line.client ?? "(no client id yet)");
-  if (line.kind !== "request") {
-    if (line.kind === "fault_hit") one.items.push({ ...mark(line, axis), row: rowOf(one, line.connection) });
+  if (line.kind !== "request" && line.kind !== "fault_hit") return;
+  const one = of(clients, "client", line.client ?? "(without client id)");
+  if (line.kind === "fault_hit") {
+    one.items.push({ ...mark(line, axis), row: rowOf(one, line.connection) });
     return;
   }
   one.items.push({
@@ -110,5 +112,5 @@ export function itemText({ line }) {
   const who = line.client ?? line.group ?? "";
   const errors = line.errors?.length ? ` → ${line.errors.join(", ")}` : "";
   const waited = line.kind === "request" ? `, ${line.waited_ms} ms` : "";
-  return `${who ? `${who}: ` : ""}${eventText(line)}${errors}${waited}${line.reason ? ` because ${line.reason}` : ""}`;
+  return shortIds(`${who ? `${who}: ` : ""}${eventText(line)}${errors}${waited}${line.reason ? ` because ${line.reason}` : ""}`);
 }

@@ -2,7 +2,7 @@
 
 import { path } from "../core/api.js";
 import { html } from "../core/dom.js";
-import { duration, time } from "../core/format.js";
+import { duration, shortIds, time } from "../core/format.js";
 import { watch } from "../core/live.js";
 import { Resource } from "../core/resource.js";
 import { href } from "../core/router.js";
@@ -16,7 +16,9 @@ import { rebalanceCard } from "./group_rebalance.js";
 import { sharePartitionsCard } from "./share_partitions.js";
 
 const READ_EVERY_MS = 1500; // heartbeats are no change of the group, but of what is shown of it
-const HISTORY = "transition,member_transition,group_epoch_bumped,assignment_computed,offset_expired,offset_deleted";
+const HISTORY = "transition|member_transition|group_epoch_bumped|assignment_computed|offset_expired|offset_deleted";
+
+const LATEST = 2 ** 53 - 1;
 
 const view = new Resource();
 const history = new Resource();
@@ -49,7 +51,7 @@ function backLink(back) {
 function open(group_id) {
   if (view.path !== path`/groups/${group_id}/view`) actions = new Actions();
   view.show(path`/groups/${group_id}/view`);
-  history.show(path`/journal/brief?group=${group_id}&kind=${HISTORY}&before=${Number.MAX_SAFE_INTEGER}&limit=200`);
+  history.show(path`/journal/brief?group=${group_id}&kind=${HISTORY}&before=${LATEST}&limit=200`);
   unwatch ??= watch((names) => {
     if (names.includes("all") || names.includes("groups") || names.includes("journal")) view.refresh();
     if (names.includes("all") || names.includes("groups") || names.includes("group_history")) history.refresh();
@@ -75,7 +77,7 @@ function head(group, passed_ms) {
         <span class="muted" title=${time(group.state_ms)}>for ${duration(for_ms)}</span>
         <span class="end nowrap"><a href=${href("timeline", [], { group: group.group_id })}>Timeline</a></span>
       </div>
-      ${group.state_reason ? html`<p>${group.state_reason}</p>` : ""}
+      ${group.state_reason ? html`<p title=${group.state_reason}>${shortIds(group.state_reason)}</p>` : ""}
       ${group.next ? html`<p class="muted">${group.next}</p>` : ""}
       <dl class="facts">${facts(group).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
       <div class="actions">${buttons(group)}</div>

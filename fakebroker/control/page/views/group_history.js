@@ -1,7 +1,7 @@
 // What happened to a group, the last first: transitions with their cause, epochs, offsets that were lost.
 
 import { html } from "../core/dom.js";
-import { counted, time } from "../core/format.js";
+import { shortIds, time } from "../core/format.js";
 import { href } from "../core/router.js";
 import { eventLook, eventText } from "../parts/events.js";
 
@@ -22,5 +22,5 @@ function entry(line, group_id) {
   return html`
     <li><a class="mono nowrap" href=${href("timeline", [], { group: group_id, seq: line.seq })} title=${`entry ${line.seq}`}>${time(line.wall_ms, { milliseconds: true })}</a>
       <span class="mark ${eventLook(line)}" aria-hidden="true"></span>
-      <span>${eventText(line)}${line.reason ? html` <span class="muted">because ${line.reason}</span>` : ""}</span></li>`;
+      <span title=${line.reason ?? ""}>${shortIds(eventText(line))}${line.reason ? html` <span class="muted">because ${shortIds(line.reason)}</span>` : ""}</span></li>`;
 }
