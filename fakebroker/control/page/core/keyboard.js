@@ -1,0 +1,32 @@
+// Keys of the page. Nothing is done while somebody writes, or with a modifier key.
+
+// All keys with what they do: the help shows this table.
+export const KEYS = [
+  ["1 2 3 4", "Groups, Timeline, Topics, Control"],
+  ["/", "go to the filter"],
+  ["j k", "next, previous thing in the list or entry of the timeline"],
+  ["Esc", "leave the filter, close what is open"],
+  ["+ -", "timeline: zoom in, out"],
+  ["h l", "timeline: earlier, later"],
+  ["0", "timeline: everything"],
+  ["f", "timeline: follow what happens"],
+  ["t", "dark, light, as the system"],
+  ["?", "these keys"],
+];
+
+// Call `actions[key](event)` for keys that have an action; `actions` is asked anew for each key.
+export function start(actions) {
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const is_writing = event.target.closest?.("input, select, textarea, [contenteditable]");
+    if (is_writing) {
+      if (event.key === "Escape") event.target.blur();
+      return;
+    }
+    if (document.querySelector("dialog[open]") && event.key !== "?") return;
+    const action = actions()[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action(event);
+  });
+}

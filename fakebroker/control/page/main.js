@@ -1,0 +1,138 @@
+// The page: header, the view that the address names, messages. Everything is drawn from the state, at most once per frame.
+
+import * as api from "./core/api.js";
+import { html, nothing, render, repeat } from "./core/dom.js";
+import { icon } from "./core/icons.js";
+import * as keyboard from "./core/keyboard.js";
+import * as live from "./core/live.js";
+import * as router from "./core/router.js";
+import { change, onChange, schedule, state } from "./core/store.js";
+import * as theme from "./core/theme.js";
+import { dialogs, toggleHelp } from "./parts/dialogs.js";
+import { copyable } from "./parts/copy.js";
+import { clockFact } from "./parts/clock_fact.js";
+import { controlView } from "./views/control.js";
+import { groupsView } from "./views/groups.js";
+import { timelineView } from "./views/timeline.js";
+import { topicsView } from "./views/topics.js";
+
+const VIEWS = { groups: groupsView, timeline: timelineView, topics: topicsView, control: controlView };
+const TITLES = { groups: "Groups", timeline: "Timeline", topics: "Topics", control: "Control" };
+const TICK_MS = 1000; // ages and countdowns that are shown in seconds
+
+let opened = null; // the view that is shown
+
+function shownViews() {
+  return state.page?.is_read_only ? ["timeline"] : router.VIEWS;
+}
+
+function currentView() {
+  return shownViews().includes(state.route.view) ? state.route.view : shownViews()[0];
+}
+
+function draw() {
+  live.follow();
+  const name = currentView();
+  if (opened !== name) {
+    VIEWS[opened]?.close?.();
+    opened = name;
+    VIEWS[opened].open?.();
+  }
+  document.title = [state.route.path[0], TITLES[name], "fakebroker"].filter(Boolean).join(" · ");
+  render(page(name), document.body);
+  VIEWS[name].drawn?.();
+}
+
+function page(name) {
+  return html`
+    <div class="page">
+      <a class="skip" href="#main" @click=${toMain}>Skip to the content</a>
+      ${header(name)}
+      <main id="main" tabindex="-1" aria-label=${TITLES[name]}>${state.link.is_refused ? login() : VIEWS[name].template()}</main>
+      ${notices()}${dialogs()}
+    </div>`;
+}
+
+function toMain(event) {
+  event.preventDefault();
+  document.getElementById("main").focus();
+}
+
+function header(name) {
+  const link = (view) => html`<a href=${router.href(view)} aria-current=${view === name ? "page" : nothing}>${TITLES[view]}</a>`;
+  const source = state.page?.source;
+  return html`
+    <header class="top">
+      <a class="brand" href="#/"><img src="/page/icon.svg" alt="">fakebroker</a>
+      <nav aria-label="Views">${shownViews().map(link)}</nav>
+      <div class="facts">
+        ${source ? html`<span class="fact mono">${source}</span>` : brokerFacts()}
+        <span class="fact state ${state.link.is_up ? "good" : "warn"}" role="status">${state.link.text}</span>
+      </div>
+      <div class="tools">
+        <button type="button" class="plain" aria-label=${`Theme: ${theme.theme()}`} title=${`Theme: ${theme.theme()}`} @click=${changeTheme}>${icon(theme.theme())}</button>
+        <button type="button" class="plain" aria-label="Keys" title="Keys" @click=${toggleHelp}>${icon("keys")}</button>
+      </div>
+    </header>`;
+}
+
+function brokerFacts() {
+  return html`
+    ${brokerChoice()}${clockFact()}
+    ${state.bootstrap ? html`<span class="fact"><span class="muted">bootstrap</span>${copyable(state.bootstrap, "the bootstrap address")}</span>` : ""}`;
+}
+
+// Which broker, where tests made some of their own.
+function brokerChoice() {
+  const ids = [...(state.page?.brokers ?? [])];
+  if (router.broker() && !ids.includes(router.broker())) ids.push(router.broker());
+  if (!ids.length) return "";
+  const go = (event) => router.go(`#/${currentView()}${event.target.value ? `?broker=${encodeURIComponent(event.target.value)}` : ""}`);
+  const option = (id, text) => html`<option value=${id} ?selected=${id === router.broker()}>${text}</option>`;
+  return html`<select aria-label="Broker" @change=${go}>${option("", "served broker")}${ids.map((id) => option(id, id))}</select>`;
+}
+
+function changeTheme() {
+  theme.setTheme(theme.nextTheme());
+  schedule();
+}
+
+function login() {
+  const submit = (event) => {
+    event.preventDefault();
+    api.setToken(new FormData(event.target).get("token").trim());
+    change((s) => s.link = { is_up: false, is_refused: false, text: "connecting" });
+    live.begin();
+  };
+  return html`
+    <form class="login" @submit=${submit}>
+      <h1>This broker wants its control token</h1>
+      <p class="muted">It was printed when the broker started, or given with <code>--control-token</code>. It stays in this tab.</p>
+      <label class="field"><span>Token</span><input name="token" type="password" autocomplete="off" required></label>
+      <button class="primary">Open</button>
+    </form>`;
+}
+
+function notices() {
+  const one = ({ text, is_bad }) => html`<div class=${is_bad ? "bad" : ""} role=${is_bad ? "alert" : "status"}>${text}</div>`;
+  return html`<div class="notices">${repeat(state.notices, (each) => each.id, one)}</div>`;
+}
+
+function keys() {
+  const views = Object.fromEntries(shownViews().map((view, at) => [`${at + 1}`, () => router.go(router.href(view))]));
+  const filter = () => document.querySelector("[data-filter]")?.focus();
+  return { ...views, "/": filter, "?": toggleHelp, t: changeTheme, ...VIEWS[currentView()].keys?.() };
+}
+
+function begin() {
+  api.takeTokenFromAddress();
+  theme.start();
+  router.start();
+  keyboard.start(keys);
+  onChange(draw);
+  setInterval(() => document.hidden || schedule(), TICK_MS);
+  addEventListener("themechange", schedule);
+  schedule();
+}
+
+begin();

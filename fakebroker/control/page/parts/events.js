@@ -1,0 +1,42 @@
+// Lines of the journal in words and looks.
+
+import { duration, time } from "../core/format.js";
+import { lookOf } from "./marks.js";
+
+const WORDS = {
+  transition: (line) => `${line.before} → ${line.after}, generation ${line.generation}`,
+  member_transition: (line) => `member ${line.member_id}: ${line.before} → ${line.after}, epoch ${line.epoch}`,
+  group_epoch_bumped: (line) => `group epoch is ${line.epoch}`,
+  assignment_computed: (line) => `assignment of epoch ${line.epoch} computed by ${line.assignor} for ${line.members} member${line.members === 1 ? "" : "s"}`,
+  offset_expired: (line) => `offset ${line.offset} of ${line.topic}-${line.partition} expired (${line.rule})`,
+  offset_deleted: (line) => `offset of ${line.topic}-${line.partition} deleted`,
+  clock_moved: (line) => `clock ${line.how} by ${duration(Math.abs(line.to_ms - line.from_ms))} to ${time(line.to_ms)}`,
+  fault_hit: (line) => `fault ${line.fault_id} hit ${line.api}: ${line.description}`,
+  node_changed: (line) => `node ${line.node} ${line.what}`,
+  coordinator_moved: (line) => `node ${line.node} ${line.what} ${line.topic}-${line.partition}`,
+  connected: (line) => `connected from ${line.address}`,
+  disconnected: (line) => "disconnected",
+  broker_started: (line) => `broker began, like Kafka ${line.release}`,
+  transaction_transition: (line) => `${line.transactional_id}: ${line.before} → ${line.after}`,
+  internal_error: (line) => `internal error ${line.error}: ${line.message}`,
+};
+
+// What a line says, without its reason.
+export function eventText(line) {
+  if (line.kind === "request") return `${line.api} v${line.version}`;
+  return WORDS[line.kind]?.(line) ?? line.text ?? line.kind.replaceAll("_", " ");
+}
+
+// Whether it is "good", "warn", "bad", "other" or "quiet" news.
+export function eventLook(line) {
+  switch (line.kind) {
+    case "request": return line.errors.length ? "bad" : line.is_answered ? "quiet" : "warn";
+    case "transition": return lookOf(line.after);
+    case "offset_expired": case "offset_deleted": case "internal_error": return "bad";
+    case "fault_hit": return "other";
+    case "clock_moved": return "other";
+    case "node_changed": return /started|thawed|reached|added/.test(line.what) ? "good" : "bad";
+    case "member_transition": case "group_epoch_bumped": return "warn";
+    default: return "quiet";
+  }
+}

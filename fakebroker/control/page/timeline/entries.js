@@ -1,0 +1,68 @@
+// The same as the lanes as a list, for reading and for the keyboard: a row for each request and event, in their order.
+
+import { html } from "../core/dom.js";
+import { duration, shortIds, time } from "../core/format.js";
+import { altered, alterQuery, queried } from "../core/router.js";
+import { eventLook, eventText } from "../parts/events.js";
+import { VirtualList } from "../parts/virtual_list.js";
+
+const ROW_PX = 25;
+
+export const list = new VirtualList({ row_px: ROW_PX, role: "table", key: (line) => `${line.seq}.${line.part}`, draw: row });
+
+// The list of these lines; `is_following` keeps its end in sight.
+export function entries(lines, { polls, shows_polls, is_following }) {
+  if (is_following && list.is_at_end && !queried("seq")) list.revealEnd(lines.length);
+  return html`
+    <section class="entries" aria-label="Entries">
+      <div class="bar">
+        <h2>${lines.length === 1 ? "1 entry" : `${lines.length} entries`}</h2>
+        <label class="check"><input type="checkbox" .checked=${shows_polls} @change=${(event) => alterQuery({ polls: event.target.checked ? "1" : "" })}>
+          and ${polls} polls that went well</label>
+      </div>
+      <div class="table" role="table" aria-label="Entries of the journal" aria-rowcount=${lines.length + 1}>
+        <div role="rowgroup"><div class="entry heads" role="row" aria-rowindex="1">
+          ${["Time", "Who", "What", "Result", "Waited"].map((name) => html`<span role="columnheader">${name}</span>`)}
+        </div></div>
+        ${list.template(lines, "Entries")}
+      </div>
+    </section>`;
+}
+
+function row(line) {
+  const is_selected = String(line.seq) === queried("seq");
+  return html`
+    <a class="entry" href=${altered({ seq: line.seq })} aria-current=${is_selected ? "true" : "false"} role="none">
+      <span role="cell" class="mono muted">${time(line.wall_ms, { date: false, milliseconds: true })}</span>
+      <span role="cell" class="ellipsis">${who(line)}</span>
+      <span role="cell" class="ellipsis"><span class="mark ${eventLook(line)}" aria-hidden="true"></span>${shortIds(eventText(line))}${about(line)}</span>
+      <span role="cell" class="ellipsis">${result(line)}</span>
+      <span role="cell" class="number muted">${line.kind === "request" && line.waited_ms ? duration(line.waited_ms) : ""}</span>
+    </a>`;
+}
+
+function who(line) {
+  return line.client ?? (line.group !== undefined ? `group ${line.group}` : line.connection !== null ? `connection ${line.connection}` : "broker");
+}
+
+function about(line) {
+  if (line.kind !== "request") return "";
+  const names = [...line.groups, ...line.topics];
+  return names.length ? html` <span class="muted">of ${names.slice(0, 3).join(", ")}${names.length > 3 ? " …" : ""}</span>` : "";
+}
+
+function result(line) {
+  if (line.kind !== "request") return html`<span class="muted" title=${line.reason ?? ""}>${shortIds(line.reason ?? "")}</span>`;
+  if (!line.is_answered) return html`<span class="warn">no answer</span>`;
+  return line.errors.length ? html`<span class="bad">${line.errors.join(", ")}</span>` : html`<span class="muted">ok</span>`;
+}
+
+// Choose the entry after (1) or before (-1) the one that is chosen.
+export function step(lines, by) {
+  if (!lines.length) return null;
+  const seq = Number(queried("seq"));
+  const at = queried("seq") ? lines.findIndex((line) => line.seq === seq) : -1;
+  const next = at < 0 ? (by > 0 ? 0 : lines.length - 1) : Math.min(lines.length - 1, Math.max(0, at + by));
+  list.reveal(next);
+  return lines[next];
+}

@@ -1,0 +1,41 @@
+// Control: the clock, faults, coordinators, nodes, snapshots, reset. Each card shows its calls as a script would make them.
+
+import { html } from "../core/dom.js";
+import { watch } from "../core/live.js";
+import { broker } from "../core/router.js";
+import { state } from "../core/store.js";
+import { clockCard } from "../control/clock.js";
+import { coordinatorCard } from "../control/coordinator.js";
+import { faults, faultsCard } from "../control/faults.js";
+import { nodes, nodesCard } from "../control/nodes.js";
+import { snapshots, wholeCard } from "../control/whole.js";
+
+const RESOURCES = { faults, nodes, snapshots };
+
+let unwatch = null;
+let shown_broker = null;
+
+export const controlView = {
+  open() {
+    unwatch = watch((names) => {
+      for (const [name, resource] of Object.entries(RESOURCES)) {
+        if (names.includes(name) || names.includes("all") || (name === "faults" && names.includes("journal"))) resource.refresh();
+      }
+    });
+  },
+  close() {
+    unwatch();
+    Object.values(RESOURCES).forEach((each) => each.close());
+  },
+  template() {
+    if (state.page === null) return "";
+    if (shown_broker !== broker()) Object.values(RESOURCES).forEach((each) => each.close());
+    shown_broker = broker();
+    Object.entries(RESOURCES).forEach(([name, resource]) => resource.show(`/${name}`));
+    return html`
+      <div class="control"><h1 class="unseen">Control</h1>
+        <div class="column">${clockCard()}${nodesCard()}${coordinatorCard()}</div>
+        <div class="column">${faultsCard()}${wholeCard()}</div>
+      </div>`;
+  },
+};

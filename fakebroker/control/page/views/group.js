@@ -1,0 +1,111 @@
+// One group: its state and why, the rebalance that is going on, members, offsets, what happened to it.
+
+import { path } from "../core/api.js";
+import { html } from "../core/dom.js";
+import { duration, shortIds, time } from "../core/format.js";
+import { watch } from "../core/live.js";
+import { Resource } from "../core/resource.js";
+import { href } from "../core/router.js";
+import { state } from "../core/store.js";
+import { Actions, call } from "../parts/call.js";
+import { pending, stateMark } from "../parts/marks.js";
+import { historyCard } from "./group_history.js";
+import { membersCard } from "./group_members.js";
+import { offsetsCard } from "./group_offsets.js";
+import { rebalanceCard } from "./group_rebalance.js";
+import { sharePartitionsCard } from "./share_partitions.js";
+
+const READ_EVERY_MS = 1500; // heartbeats are no change of the group, but of what is shown of it
+const HISTORY = "transition|member_transition|group_epoch_bumped|assignment_computed|offset_expired|offset_deleted";
+
+const LATEST = 2 ** 53 - 1;
+
+const view = new Resource();
+const history = new Resource();
+let actions = new Actions();
+let unwatch = null;
+let timer = null;
+
+// What is shown of the group with this id; `back` is where the list is.
+export function template(group_id, back) {
+  if (state.page === null) return "";
+  open(group_id);
+  const shown = view.value;
+  if (shown === null) return html`${backLink(back)}${pending(view, `group ${group_id}`)}`;
+  const passed_ms = performance.now() - view.got_ms;
+  return html`
+    <div class="detail">
+      ${backLink(back)}${head(shown, passed_ms)}
+      ${shown.rebalance ? rebalanceCard(shown, passed_ms) : ""}
+      ${membersCard(shown, passed_ms, actions)}
+      ${offsetsCard(shown)}
+      ${sharePartitionsCard(shown.share_partitions ?? [])}
+      ${historyCard(history.value, group_id)}
+    </div>`;
+}
+
+function backLink(back) {
+  return html`<div class="back"><a href=${back}>← all groups</a></div>`;
+}
+
+function open(group_id) {
+  if (view.path !== path`/groups/${group_id}/view`) actions = new Actions();
+  view.show(path`/groups/${group_id}/view`);
+  history.show(path`/journal/brief?group=${group_id}&kind=${HISTORY}&before=${LATEST}&limit=200`);
+  unwatch ??= watch((names) => {
+    if (names.includes("all") || names.includes("groups") || names.includes("journal")) view.refresh();
+    if (names.includes("all") || names.includes("groups") || names.includes("group_history")) history.refresh();
+  });
+  timer ??= setInterval(() => document.hidden || view.refresh(), READ_EVERY_MS);
+}
+
+// Nobody looks at a group any more.
+export function close() {
+  view.close();
+  history.close();
+  unwatch?.();
+  unwatch = null;
+  clearInterval(timer);
+  timer = null;
+}
+
+function head(group, passed_ms) {
+  const for_ms = group.state_for_ms === null ? null : group.state_for_ms + passed_ms * (state.clock?.is_frozen ? 0 : state.clock?.rate ?? 1);
+  return html`
+    <div class="card head">
+      <div class="title"><h1>${group.group_id}</h1>${stateMark(group.state)}
+        <span class="muted" title=${time(group.state_ms)}>for ${duration(for_ms)}</span>
+        <span class="end nowrap"><a href=${href("timeline", [], { group: group.group_id })}>Timeline</a></span>
+      </div>
+      ${group.state_reason ? html`<p title=${group.state_reason}>${shortIds(group.state_reason)}</p>` : ""}
+      ${group.next ? html`<p class="muted">${group.next}</p>` : ""}
+      <dl class="facts">${facts(group).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+      <div class="actions">${buttons(group)}</div>
+      ${actions.line(rebalanceCall(group))}
+    </div>`;
+}
+
+function facts(group) {
+  const is_classic = group.kind === "classic";
+  return [
+    ["kind", group.kind],
+    [is_classic ? "generation" : "group epoch", group.epoch],
+    !is_classic && group.assignment_epoch >= 0 ? ["assignment epoch", group.assignment_epoch] : null,
+    group.protocol ? [is_classic ? "protocol" : "assignor", group.protocol] : null,
+    ["coordinator", html`<a href=${href("control", [], { group: group.group_id })}>node ${group.coordinator}</a>`],
+  ].filter(Boolean);
+}
+
+const handle = (group) => `broker.group(${JSON.stringify(group.group_id)})`;
+
+function rebalanceCall(group) {
+  return call("POST", path`/groups/${group.group_id}/rebalance`, `${handle(group)}.rebalance`, { reason: "asked for on the page" }, { done: `Group ${group.group_id} is asked to rebalance` });
+}
+
+function buttons(group) {
+  const options = { done: `Group ${group.group_id} is deleted`, ask: `Delete group ${group.group_id} and its offsets?`, danger: true };
+  const remove = call("DELETE", path`/groups/${group.group_id}`, `${handle(group)}.delete`, undefined, options);
+  return html`
+    ${actions.button("Rebalance", rebalanceCall(group), { is_disabled: group.members.length === 0 })}
+    ${actions.button("Delete", remove)}`;
+}

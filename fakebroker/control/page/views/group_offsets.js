@@ -1,0 +1,59 @@
+// Committed offsets: lag, how long they live and by which rule, what was lost.
+
+import { html } from "../core/dom.js";
+import { count, counted, duration, relative, time } from "../core/format.js";
+import { nowMs } from "../core/live.js";
+import { href } from "../core/router.js";
+import { rule } from "../parts/marks.js";
+
+const MOST_ROWS = 500;
+
+export function offsetsCard(group) {
+  const offsets = [...group.offsets, ...(group.pending_offsets ?? []).map((each) => ({ ...each, is_pending: true }))];
+  const lag = group.offsets.reduce((sum, each) => sum + (each.status === "expired" ? 0 : each.lag ?? 0), 0);
+  return html`
+    <section class="card" aria-label="Committed offsets">
+      <div class="title"><h2>${counted(group.offsets.length, "committed offset")}</h2>
+        ${offsets.length ? html`<span>lag ${count(lag)}</span>` : ""}
+        <span class="muted">${group.expiry?.why ?? ""}</span>
+        ${group.expiry ? html`<span class="end muted nowrap" title="offsets.retention.minutes">kept ${duration(group.expiry.retention_ms)}</span>` : ""}
+      </div>
+      ${offsets.length ? table(offsets) : html`<p class="muted">Nothing was committed.</p>`}
+    </section>`;
+}
+
+function table(offsets) {
+  const shown = offsets.slice(0, MOST_ROWS);
+  return html`
+    <div class="scroll" tabindex="0" role="group" aria-label="Table of committed offsets">
+      <table>
+        <thead><tr><th scope="col">Partition</th><th scope="col" class="number">Offset</th><th scope="col" class="number">End</th>
+          <th scope="col" class="number">Lag</th><th scope="col">Committed</th><th scope="col">Lives</th></tr></thead>
+        <tbody>${shown.map(row)}</tbody>
+      </table>
+    </div>
+    ${offsets.length > shown.length ? html`<p class="muted">and ${count(offsets.length - shown.length)} more</p>` : ""}`;
+}
+
+function row(each) {
+  return html`
+    <tr>
+      <td class="mono"><a href=${href("topics", [each.topic], { partition: each.partition })}>${each.topic}</a>-${each.partition}</td>
+      <td class="number">${each.offset}</td>
+      <td class="number">${each.end_offset ?? ""}</td>
+      <td class="number">${each.lag === null || each.lag === undefined ? "" : html`<span class=${each.lag ? "warn" : "muted"}>${count(each.lag)}</span>`}</td>
+      <td class="nowrap" title=${time(each.committed_ms)}>${each.committed_ms ? relative(each.committed_ms - nowMs()) : ""}${each.metadata ? html` <span class="muted">“${each.metadata}”</span>` : ""}</td>
+      <td>${life(each)}</td>
+    </tr>`;
+}
+
+function life(each) {
+  if (each.is_pending) return html`<span class="tag warn">in a transaction</span>`;
+  const when_ms = each.pass_ms ?? each.due_ms;
+  const words = {
+    kept: () => html`<span class="good">kept</span>`,
+    ages: () => html`<span class="warn nowrap" title=${time(when_ms)}>expires ${relative(when_ms - nowMs())}</span>`,
+    expired: () => html`<span class="bad nowrap" title=${time(when_ms)}>lost ${relative(when_ms - nowMs())}</span>`,
+  }[each.status];
+  return html`${words ? words() : each.status} ${rule(each.rule, each.rule_text)} <span class="muted">${each.rule_text}</span>`;
+}

@@ -1,0 +1,106 @@
+// Groups: the list of all of them, with the chosen one beside it.
+
+import { html, nothing } from "../core/dom.js";
+import { count, duration } from "../core/format.js";
+import { groups } from "../core/groups.js";
+import { nowMs } from "../core/live.js";
+import { alterQuery, go, href, queried } from "../core/router.js";
+import { memo, state } from "../core/store.js";
+import { empty, stateMark } from "../parts/marks.js";
+import { firstSteps } from "../parts/first_steps.js";
+import { VirtualList } from "../parts/virtual_list.js";
+import * as group from "./group.js";
+
+const ROW_PX = 34;
+
+const ORDERS = {
+  name: ["by name", (a, b) => (a.group_id < b.group_id ? -1 : 1)],
+  changed: ["last changed first", (a, b) => b.state_ms - a.state_ms],
+  members: ["most members first", (a, b) => b.members - a.members],
+};
+
+const list = new VirtualList({ row_px: ROW_PX, key: (row) => row.group_id, draw: item });
+
+// The rows that pass the filter, in the order that was chosen.
+const found = memo((rows, _changes, text, wanted, order) => {
+  const words = text.toLowerCase();
+  const passing = [];
+  for (const row of rows.values()) {
+    if ((!wanted || row.state === wanted) && (!words || row.group_id.toLowerCase().includes(words))) passing.push(row);
+  }
+  return passing.sort((ORDERS[order] ?? ORDERS.name)[1]);
+});
+
+function shownRows() {
+  return found(groups.rows, groups.changes, queried("q"), queried("state"), queried("order"));
+}
+
+const kept = () => ({ q: queried("q"), state: queried("state"), order: queried("order") });
+
+function chosenId() {
+  return state.route.path[0];
+}
+
+export const groupsView = {
+  template() {
+    const id = chosenId();
+    return html`
+      <div class="pair ${id ? "has-chosen" : ""}">
+        <section class="list" aria-label="List of groups">${groups.rows.size ? tools() : ""}${body()}</section>
+        <section class="chosen" aria-label="Group">${id ? group.template(id, href("groups", [], kept())) : hint()}</section>
+      </div>`;
+  },
+  close: group.close,
+  keys: () => ({ j: () => step(1), k: () => step(-1), Escape: () => go(href("groups", [], kept())) }),
+};
+
+function body() {
+  const rows = shownRows();
+  if (groups.rows.size === 0) return groups.is_loaded ? empty("No groups yet", firstSteps("group")) : html`<p class="empty muted" role="status">Reading groups …</p>`;
+  if (rows.length === 0) return empty("No group passes the filter", html`<div><a href=${href("groups")}>Show all ${count(groups.rows.size)}</a></div>`);
+  return list.template(rows, "Groups");
+}
+
+function tools() {
+  const type = (event) => alterQuery({ q: event.target.value });
+  const order = (event) => alterQuery({ order: event.target.value === "name" ? "" : event.target.value });
+  return html`
+    <div class="tools">
+      <input type="search" data-filter placeholder=${`Find among ${count(groups.rows.size)} groups`} aria-label="Find groups" .value=${queried("q")} @input=${type}>
+      <div class="chips" role="group" aria-label="Groups in state">
+        ${Object.entries(groups.counts).sort().map(stateChip)}
+        <select class="order" aria-label="Order" @change=${order}>
+          ${Object.entries(ORDERS).map(([name, [text]]) => html`<option value=${name} ?selected=${name === (queried("order") || "name")}>${text}</option>`)}
+        </select>
+      </div>
+    </div>`;
+}
+
+function stateChip([name, number]) {
+  const is_on = queried("state") === name;
+  return html`<button type="button" aria-pressed=${is_on} @click=${() => alterQuery({ state: is_on ? "" : name })}>${stateMark(name)} ${count(number)}</button>`;
+}
+
+function item(row) {
+  const is_chosen = row.group_id === chosenId();
+  return html`
+    <a class="item" href=${href("groups", [row.group_id], kept())} aria-current=${is_chosen ? "true" : nothing}>
+      <span class="name grow ellipsis" title=${row.group_id}>${row.group_id}</span>
+      ${row.kind && row.kind !== "classic" ? html`<span class="tag">${row.kind}</span>` : ""}
+      ${stateMark(row.state)}
+      <span class="muted nowrap age" title="in this state since">${duration(Math.max(0, nowMs() - row.state_ms))}</span>
+    </a>`;
+}
+
+function hint() {
+  return groups.rows.size ? empty("Choose a group", html`<p class="muted">Its members, what a rebalance waits for, and how long its offsets live.</p>`) : "";
+}
+
+function step(by) {
+  const rows = shownRows();
+  if (!rows.length) return;
+  const at = rows.findIndex((row) => row.group_id === chosenId());
+  const next = Math.min(rows.length - 1, Math.max(0, at < 0 ? 0 : at + by));
+  list.reveal(next);
+  go(href("groups", [rows[next].group_id], kept()), false);
+}

@@ -1,0 +1,150 @@
+// One topic: its partitions, the records of one of them, the record of a time, and a form that appends one.
+
+import { path } from "../core/api.js";
+import { html, nothing } from "../core/dom.js";
+import { bytes, count, time } from "../core/format.js";
+import { Resource } from "../core/resource.js";
+import { alterQuery, altered, queried } from "../core/router.js";
+import { Actions, call } from "../parts/call.js";
+import { pending } from "../parts/marks.js";
+import { recordsCard } from "./records.js";
+
+const PAGE = 100;
+const LAST = -PAGE; // from the end
+
+const view = new Resource();
+const records = new Resource();
+const search = new Resource();
+let actions = new Actions();
+let draft = { key: "", value: "" };
+
+// What is shown of a topic; `back` is where the list is.
+export function template(name, back) {
+  if (view.path !== path`/topics/${name}/view`) actions = new Actions();
+  view.show(path`/topics/${name}/view`);
+  const topic = view.value;
+  const link = html`<div class="back"><a href=${back}>← all topics</a></div>`;
+  if (topic === null) return html`${link}${pending(view, `topic ${name}`)}`;
+  const partition = Number(queried("partition") || topic.partitions[0]?.index || 0);
+  const offset = queried("offset") === "" ? LAST : Number(queried("offset"));
+  records.show(path`/topics/${name}/browse?partition=${partition}&offset=${offset}&limit=${PAGE}`);
+  if (queried("when")) search.show(path`/topics/${name}/find_time?when=${queried("when")}`);
+  else search.close();
+  return html`
+    <div class="detail">
+      ${link}${head(topic)}${partitionsCard(topic, partition)}${searchCard(topic)}
+      ${recordsCard(topic, partition, records, { offset, page: PAGE })}
+      ${appendCard(topic, partition)}
+    </div>`;
+}
+
+// Something changed at the broker.
+export function told(names) {
+  if (!names.includes("topics") && !names.includes("all")) return;
+  view.refresh();
+  records.refresh();
+}
+
+// Nobody looks at a topic any more.
+export function close() {
+  [view, records, search].forEach((each) => each.close());
+}
+
+function head(topic) {
+  const settings = Object.entries(topic.config ?? {});
+  const remove = call("DELETE", path`/topics/${topic.name}`, `broker.topic(${JSON.stringify(topic.name)}).delete`, undefined, { done: `Topic ${topic.name} is deleted`, ask: `Delete topic ${topic.name} and its records?`, danger: true });
+  return html`
+    <div class="card head">
+      <div class="title"><h1>${topic.name}</h1>${topic.is_internal ? html`<span class="tag">internal</span>` : ""}</div>
+      <dl class="facts"><div><dt>topic id</dt><dd class="mono">${topic.topic_id}</dd></div>
+        ${settings.map(([name, value]) => html`<div><dt class="mono">${name}</dt><dd class="mono">${value}</dd></div>`)}</dl>
+      ${topic.is_internal ? "" : html`<div class="actions">${actions.button("Delete", remove)}</div>${actions.shown?.verb === "DELETE" ? actions.line() : ""}`}
+    </div>`;
+}
+
+function partitionsCard(topic, chosen) {
+  const columns = [["Partition"], ["Leader"], ["Replicas, in sync"], ["Start", 1], ["High watermark", 1], ["End", 1], ["Size", 1], ["Newest timestamp"]];
+  return html`
+    <section class="card" aria-label="Partitions"><h2>Partitions</h2>
+      <div class="scroll" tabindex="0" role="group" aria-label="Table of partitions">
+        <table><thead><tr>${columns.map(([name, is_number]) => html`<th scope="col" class=${is_number ? "number" : ""}>${name}</th>`)}</tr></thead>
+          <tbody>${topic.partitions.map((each) => partitionRow(each, chosen))}</tbody></table>
+      </div>
+    </section>`;
+}
+
+function partitionRow(each, chosen) {
+  const is_chosen = each.index === chosen;
+  return html`
+    <tr class=${is_chosen ? "is-chosen" : ""}>
+      <td><a href=${altered({ partition: each.index, offset: "" })} aria-current=${is_chosen ? "true" : nothing}>partition ${each.index}</a></td>
+      <td>${each.leader < 0 ? html`<span class="bad">none</span>` : html`node ${each.leader} <span class="muted">epoch ${each.leader_epoch}</span>`}</td>
+      <td>${each.replicas.join(", ")} <span class=${each.in_sync.length < each.replicas.length ? "warn" : "muted"}>(${each.in_sync.join(", ") || "none"})</span></td>
+      <td class="number">${count(each.log_start_offset)}</td>
+      <td class="number">${count(each.high_watermark)}${each.last_stable_offset < each.high_watermark ? html`<div class="warn" title="last stable offset: before the first open transaction">stable ${count(each.last_stable_offset)}</div>` : ""}</td>
+      <td class="number">${count(each.log_end_offset)}</td>
+      <td class="number nowrap">${bytes(each.size_bytes)}</td>
+      <td class="nowrap">${time(each.max_timestamp_ms)}${each.open_transactions ? html` <span class="tag warn">${each.open_transactions} open transactions</span>` : ""}</td>
+    </tr>`;
+}
+
+// Search by time, as ListOffsets does it.
+function searchCard(topic) {
+  const submit = (event) => {
+    event.preventDefault();
+    const text = new FormData(event.target).get("when").trim();
+    alterQuery({ when: wantedTime(text) }, true);
+  };
+  return html`
+    <section class="card" aria-label="Search by time"><h2>First record of a time</h2>
+      <form class="actions" @submit=${submit}>
+        <input name="when" class="wide" aria-label="Time in UTC, or max" placeholder="2026-11-23 03:15:00, or ms, or max" .defaultValue=${queried("when")}>
+        <button>Find</button>
+        ${queried("when") ? html`<a class="button plain" href=${altered({ when: "" })}>Clear</a>` : ""}
+      </form>
+      ${search.value ? foundTable(topic, search.value) : search.error ? html`<p class="bad">${search.error.message}</p>` : ""}
+    </section>`;
+}
+
+// A time as the API takes it: ms, ISO 8601 in UTC, "max".
+function wantedTime(text) {
+  if (text === "" || text === "max" || /^\d+$/.test(text)) return text;
+  const iso = text.replace(" ", "T");
+  return /Z|[+-]\d\d:?\d\d$/.test(iso) ? iso : `${iso}Z`;
+}
+
+function foundTable(topic, found) {
+  const one = (each) => html`
+    <tr><td>partition ${each.partition}</td>
+      <td>${each.offset < 0 ? html`<span class="muted">no record so late</span>` : html`<a href=${altered({ partition: each.partition, offset: each.offset })}>offset ${each.offset}</a>`}</td>
+      <td class="mono">${each.offset < 0 ? "" : time(each.timestamp_ms, { milliseconds: true })}</td>
+      <td class="mono ellipsis">${each.record ? `${text(each.record.key)} ${text(each.record.value)}` : ""}</td></tr>`;
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="What was found"><table><tbody>${found.map(one)}</tbody></table></div>`;
+}
+
+function text(value) {
+  return typeof value === "string" ? value : value === null ? "null" : JSON.stringify(value);
+}
+
+function appendCard(topic, partition) {
+  if (topic.is_internal) return "";
+  const body = { values: [draft.value], ...(draft.key ? { key: draft.key } : {}), partition };
+  const power = `broker.topic(${JSON.stringify(topic.name)}).produce`;
+  const python = `${power}(${JSON.stringify(draft.value)}${draft.key ? `, key=${JSON.stringify(draft.key)}` : ""}, partition=${partition})`;
+  const append = call("POST", path`/topics/${topic.name}/records`, power, body, { done: `Appended to ${topic.name}-${partition}`, python });
+  const type = (name) => (event) => {
+    draft = { ...draft, [name]: event.target.value };
+    actions.shown = null;
+    alterQuery({});
+    view.refresh();
+  };
+  return html`
+    <section class="card" aria-label="Append a record"><h2>Append a record to partition ${partition}</h2>
+      <div class="actions">
+        <label class="field"><span>Key</span><input .value=${draft.key} @input=${type("key")}></label>
+        <label class="field grow"><span>Value</span><input .value=${draft.value} @input=${type("value")}></label>
+        ${actions.button("Append", append)}
+      </div>
+      ${actions.shown?.verb === "DELETE" ? "" : actions.line(append)}
+    </section>`;
+}

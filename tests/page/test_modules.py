@@ -1,0 +1,62 @@
+"""Modules of the page that know nothing of the document: formats, the parser of events, the timeline's axis."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.chromium import ShownPage
+
+pytestmark = pytest.mark.page
+
+
+def of_module(shown: ShownPage, module: str, expression: str) -> Any:
+    """The value of a JavaScript expression about a module `m` of the page."""
+    page = shown.open()
+    return page.evaluate(f"async () => {{ const m = await import('/page/{module}'); return {expression}; }}")
+
+
+def test_durations_have_their_two_largest_units(shown: ShownPage) -> None:
+    """From milliseconds to days, also negative ones."""
+    durations = [0, 999, 1500, 45_000, 61_000, 3_600_000, 90_000_000, -1500]
+    texts = of_module(shown, "core/format.js", f"{durations}.map(m.duration)")
+    assert texts == ["0 ms", "999 ms", "1.5 s", "45 s", "1 m 1 s", "1 h", "1 d 1 h", "-1.5 s"]
+
+
+def test_partitions_are_told_as_ranges(shown: ShownPage) -> None:
+    """Neighbours belong together, in any order."""
+    assert of_module(shown, "core/format.js", "[m.ranges([2, 0, 1, 5, 7, 8]), m.ranges([])]") == ["0-2, 5, 7-8", ""]
+
+
+def test_the_parser_takes_events_in_any_pieces(shown: ShownPage) -> None:
+    """Cut anywhere, with comments and data of several lines, the same events come out."""
+    text = ": hello\\n\\nid: 1\\nevent: lines\\ndata: a\\ndata: b\\n\\ndata: c\\r\\n\\r\\n"
+    code = f"""[1, 2, 3, 7, 1000].map((size) => {{
+        const events = []; const push = m.parser((event) => events.push(event)); const text = "{text}";
+        for (let at = 0; at < text.length; at += size) push(text.slice(at, at + size));
+        return JSON.stringify(events); }})"""
+    results = of_module(shown, "core/stream.js", code)
+    assert set(results) == {'[{"id":"1","event":"lines","data":"a\\nb"},{"data":"c"}]'}
+
+
+def test_the_axis_leaves_out_what_a_test_skipped(shown: ShownPage) -> None:
+    """Monotonic time that was moved with the timers takes no place, and places lead back to their time."""
+    code = """(() => {
+        const line = (seq, mono_ms, more = {}) => ({seq, kind: "request", wall_ms: 1000 + mono_ms, mono_ms, ...more});
+        const day = 86400000;
+        const moved = {kind: "clock_moved", how: "advanced with timers", from_ms: 1100, to_ms: 1100 + day};
+        const axis = new m.Axis([line(0, 0), line(1, 100), line(2, 100 + day, moved), line(3, 150 + day)]);
+        return [axis.place(50), axis.place(100 + day), axis.place(150 + day), axis.mono(150), axis.wallAt(150), axis.place(5000)];
+    })()"""
+    day = 86_400_000
+    assert of_module(shown, "timeline/axis.js", code) == [50, 100, 150, 150 + day, 1150 + day, 100]
+
+
+def test_calls_are_shown_as_a_shell_and_as_python_would_make_them(shown: ShownPage) -> None:
+    """Quotes of names from clients stay quotes."""
+    code = """(() => {
+        const call = m.call("POST", m.encoded`/groups/${"it's"}/evict`, "broker.group(\\"it's\\").evict", {member: 'a"b', all: true});
+        return [m.asCurl(call).replace(location.origin, ""), call.python];
+    })()"""
+    curl, python = of_module(shown, "parts/call.js", code)
+    assert curl == """curl -fsS '/groups/it'\\''s/evict' --json '{"member":"a\\"b","all":true}'"""
+    assert python == 'broker.group("it\'s").evict(member="a\\"b", all=True)'
