@@ -143,7 +143,6 @@ MEANINGS = {
     "tls_version": "the version of TLS that client and broker agreed on: TLSv1.3",
     "cipher": "the cipher suite that client and broker agreed on, by OpenSSL's name",
     "subject": "the name in the client's certificate, CN=alice; empty if it has shown none",
-    "principal": "who the client is: User:alice",
     "before": "the state before",
     "after": "the state after",
     "committed_ms": "the commit timestamp: the broker's time of day, unless the client sent one",

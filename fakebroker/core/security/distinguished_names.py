@@ -8,14 +8,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _VERSION = 0xA0  # the tag of a field that may be missing
-_TEXTS = (
-    0x0C,
-    0x13,
-    0x14,
-    0x16,
-    0x1B,
-    0x1E,
-)  # UTF8, Printable, T61, IA5, General, BMP: Java reads all of them as UTF-8
+# UTF8String, PrintableString, T61String, IA5String, GeneralString, BMPString: Java reads all of them as UTF-8.
+_TEXTS = (0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1E)
 _KEYWORDS = {
     "2.5.4.3": "CN",
     "2.5.4.6": "C",
