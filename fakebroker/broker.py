@@ -101,7 +101,11 @@ class _Broker(BrokerBase):
         from fakebroker.testclient.tcp_driver import TcpDriver
 
         listener = self._listeners[0]
-        return TcpDriver(listener.host, listener.port)
+        if not listener.has_tls:
+            return TcpDriver(listener.host, listener.port)
+        from fakebroker.testclient.tls_stream import unverified_context
+
+        return TcpDriver(listener.host, listener.port, tls=unverified_context())
 
     def _fetch(self, url: str, then: "Callable[[Fetched], None]") -> None:
         from fakebroker.net.fetching import fetch_in_thread

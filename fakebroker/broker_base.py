@@ -193,13 +193,14 @@ class BrokerBase(Powers):
 
     def _restore(self, snapshot: "Snapshot") -> None:
         """First everything that can fail, then the change."""
-        from fakebroker.snapshot.restoring import FittedListeners, check_nodes, restored_cluster
+        from fakebroker.snapshot.restoring import FittedListeners, check_nodes, restored_cluster, settings_for
 
         state, clock = snapshot.state, self._server.clock
         options = state.options
         check_nodes(options.node_ids, self._node_ids)
         now = Instant(state.clock.wall_ms, clock.now().mono_ms)
-        cluster = restored_cluster(snapshot, now)
+        config = settings_for(self._first_options[0], snapshot)
+        cluster = restored_cluster(snapshot, now, config)
         alive = [node.id for node in state.cluster.nodes if node.alive]
         fitted = FittedListeners(self._server, self._node_ids, list(cluster.nodes))
         try:
@@ -207,7 +208,7 @@ class BrokerBase(Powers):
         except OSError:
             fitted.close()
             raise
-        self._config, self._profile, self._seed = dict(options.config), options.profile, options.seed
+        self._config, self._profile, self._seed = config, options.profile, options.seed
         self._release, self._racks = cluster.release, options.racks
 
         def change() -> None:

@@ -1,6 +1,6 @@
 """From the state of a snapshot to a cluster that can be served."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,26 @@ if TYPE_CHECKING:
     from fakebroker.snapshot.snapshot import Snapshot
 
 
-def restored_cluster(snapshot: "Snapshot", now: Instant) -> Cluster:
-    """The cluster of the snapshot at `now`, with its groups loaded. Raises SettingError, UnknownRelease."""
+def settings_for(listening: Mapping[str, object], snapshot: "Snapshot") -> dict[str, object]:
+    """The settings of a broker after a restore: the snapshot's, but for listeners and TLS those of the broker itself.
+
+    Its sockets stay what they are, and the certificates of the snapshot's broker may be nowhere.
+    """
+    restored = {name: value for name, value in snapshot.state.options.config.items() if not _is_of_sockets(name)}
+    return restored | {name: value for name, value in listening.items() if _is_of_sockets(name)}
+
+
+def _is_of_sockets(name: str) -> bool:
+    return name in ("listeners", "listener.security.protocol.map") or name.startswith("ssl.") or ".ssl." in name
+
+
+def restored_cluster(snapshot: "Snapshot", now: Instant, config: Mapping[str, object]) -> Cluster:
+    """The cluster of the snapshot at `now` with these settings, with its groups loaded. Raises SettingError,
+    UnknownRelease.
+    """
     state = snapshot.state
     options = state.options
-    settings = Settings(options.config, profile=options.profile)
+    settings = Settings(config, profile=options.profile)
     cluster = build_cluster(state.cluster, settings, release(options.as_release), now, options.seed)
     load_coordinators(cluster, now, snapshot.decoded)
     return cluster

@@ -4,9 +4,15 @@ import selectors
 import socket
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from fakebroker.client.connection import ClientConnection
 from fakebroker.listeners import Address
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+    from fakebroker.testclient.tls_stream import TlsStream
 
 CONNECT_TIMEOUT_S = 10
 _READ_BYTES = 1 << 20
@@ -18,14 +24,22 @@ class TcpDriver:
     keeps_recorded_pace = False
 
     def __init__(
-        self, host: str, port: int, slack: float = 1.0, control: Callable[[str, int], None] | None = None
+        self,
+        host: str,
+        port: int,
+        slack: float = 1.0,
+        control: Callable[[str, int], None] | None = None,
+        tls: "SSLContext | None" = None,
     ) -> None:
-        """`control(operation, node_id)` stops, kills, restarts, freezes and thaws brokers, if anything can."""
+        """`control(operation, node_id)` stops, kills, restarts, freezes and thaws brokers, if anything can. With `tls`
+        every connection speaks that.
+        """
         self._address = (host, port)
         self._control = control
         self._slack = slack
+        self._tls = tls
         self._selector = selectors.DefaultSelector()
-        self._sockets: dict[ClientConnection, socket.socket] = {}
+        self._sockets: dict[ClientConnection, socket.socket | TlsStream] = {}
 
     @property
     def wall_ms(self) -> int:
@@ -41,11 +55,22 @@ class TcpDriver:
         self, client: ClientConnection, address: Address | None = None, connect_timeout_s: float = CONNECT_TIMEOUT_S
     ) -> None:
         """Connect `client`. Raises OSError when the connection is not accepted, TimeoutError if not in time."""
-        sock = socket.create_connection(address or self._address, connect_timeout_s)
-        sock.settimeout(CONNECT_TIMEOUT_S)  # from now on of what is sent
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connected = socket.create_connection(address or self._address, connect_timeout_s)
+        connected.settimeout(CONNECT_TIMEOUT_S)  # from now on of what is sent
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock = connected if self._tls is None else self._secured(connected, address or self._address)
         self._sockets[client] = sock
         self._selector.register(sock, selectors.EVENT_READ, client)
+
+    def _secured(self, connected: socket.socket, address: tuple[str, int]) -> "TlsStream":
+        from fakebroker.testclient.tls_stream import TlsStream
+
+        assert self._tls is not None
+        try:
+            return TlsStream(connected, self._tls, address[0], CONNECT_TIMEOUT_S)
+        except OSError:
+            connected.close()
+            raise
 
     def control(self, operation: str, node_id: int) -> None:
         """Do something to a broker. Raises OSError if nothing here can."""
@@ -100,6 +125,8 @@ class TcpDriver:
     def _read(self, client: ClientConnection) -> None:
         try:
             data = self._sockets[client].recv(_READ_BYTES)
+        except BlockingIOError:  # a part of what TLS sends at once
+            return
         except OSError as error:
             self._lose(client, f"connection broken: {error}")
             return

@@ -7,8 +7,9 @@ attributes that it knows no keyword for with the bytes of their values.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_SEQUENCE, _OBJECT_ID, _CONTEXT_0 = 0x30, 0x06, 0xA0
-_TEXT_TYPES = {0x0C: "utf-8", 0x13: "ascii", 0x14: "latin-1", 0x16: "ascii", 0x1E: "utf-16-be", 0x1C: "utf-32-be"}
+_VERSION = 0xA0  # the tag of a field that may be missing
+# UTF8String, PrintableString, T61String, IA5String, GeneralString, BMPString: Java reads all of them as UTF-8.
+_TEXTS = (0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1E)
 _KEYWORDS = {
     "2.5.4.3": "CN",
     "2.5.4.6": "C",
@@ -20,7 +21,7 @@ _KEYWORDS = {
     "0.9.2342.19200300.100.1.1": "UID",
     "0.9.2342.19200300.100.1.25": "DC",
 }
-_ESCAPED = ',+"\\<>;'
+_ESCAPES = {ord(letter): f"\\{letter}" for letter in ',=+<>#;"\\'} | {0: "\\00"}
 
 
 class Element(NamedTuple):
@@ -36,10 +37,10 @@ def subject_of(certificate: bytes) -> str:
     try:
         (outer,) = elements(certificate)
         (signed, *_) = elements(outer.content)
-        fields = [each for each in elements(signed.content) if each.tag != _CONTEXT_0]  # without the version
+        fields = [each for each in elements(signed.content) if each.tag != _VERSION]
         _serial, _algorithm, _issuer, _validity, subject, *_ = fields
         names = [_relative_name(each) for each in elements(subject.content)]
-    except (IndexError, UnicodeDecodeError) as error:
+    except IndexError as error:
         raise ValueError(f"no certificate: {error}") from None
     return ",".join(reversed(names))
 
@@ -69,28 +70,27 @@ def _relative_name(element: Element) -> str:
 
 def _attribute(kind: Element, value: Element) -> str:
     number = _object_id(kind.content)
-    keyword, encoding = _KEYWORDS.get(number), _TEXT_TYPES.get(value.tag)
-    if keyword is None or encoding is None:
+    keyword = _KEYWORDS.get(number)
+    if keyword is None or value.tag not in _TEXTS:
         return f"{keyword or number}=#{value.whole.hex()}"
-    return f"{keyword}={_escaped(value.content.decode(encoding))}"
+    return f"{keyword}={_escaped(value.content.decode(errors='replace'))}"
 
 
 def _escaped(text: str) -> str:
-    escaped = "".join(f"\\{letter}" if letter in _ESCAPED else letter for letter in text)
-    if escaped[:1] in ("#", " "):
-        escaped = "\\" + escaped
-    return escaped[:-1] + "\\ " if len(escaped) > 1 and escaped.endswith(" ") else escaped
+    """Text with a backslash before what has a meaning in names, and before spaces at either end."""
+    inner = text.strip(" ")
+    before = len(text) - len(text.lstrip(" "))
+    after = len(text) - before - len(inner)
+    return "\\ " * before + inner.translate(_ESCAPES) + "\\ " * after
 
 
 def _object_id(content: bytes) -> str:
-    numbers, value = [min(content[0] // 40, 2)], content[0] - 40 * min(content[0] // 40, 2)
-    if content[0] < 0x80:
-        numbers.append(value)
-        content = content[1:]
-    value = 0
+    """An object identifier with dots; its first number holds two."""
+    numbers, value = list[int](), 0
     for byte in content:
         value = value << 7 | byte & 0x7F
         if not byte & 0x80:
             numbers.append(value)
             value = 0
-    return ".".join(map(str, numbers))
+    first = min(numbers[0] // 40, 2)
+    return ".".join(map(str, [first, numbers[0] - 40 * first, *numbers[1:]]))

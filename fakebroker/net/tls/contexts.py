@@ -7,39 +7,66 @@ connection: a test that revokes or renews a certificate need not alter a setting
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from fakebroker.core.security.distinguished_names import subject_of
 from fakebroker.core.security.principal_mapping import PrincipalMapping
 from fakebroker.core.security.principals import ANONYMOUS, Principal
-from fakebroker.errors import SettingError
+from fakebroker.errors import FakebrokerError, SettingError
 from fakebroker.listeners import Listener
 from fakebroker.net.tls.tls_settings import PEM, Stamp, Store, TlsSettings, read_settings
+from fakebroker.net.tls.words import OWN_NOT_ACCEPTED
 from fakebroker.settings import Settings
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _VERIFY = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
+_NO_CHECK_TIME = ssl.VerifyFlags(0x200000)  # X509_V_FLAG_NO_CHECK_TIME, which has no name in Python
 _CRL_BEGIN = "-----BEGIN X509 CRL"
 
 
+class CertificateRefused(FakebrokerError):
+    """A client's certificate is not accepted, after the handshake was done; the text says why."""
+
+
 class ListenerTls:
-    """The TLS of one listener, as its settings are. Raises SettingError if they cannot be used."""
+    """The TLS of one listener, as its settings are."""
 
     def __init__(self, settings: TlsSettings) -> None:
-        self.context = _context(settings)
+        """Raises SettingError if they cannot be used."""
+        self._settings = settings
         self._mapping = PrincipalMapping(settings.mapping_rules)
+        self._context = _context(settings)
 
-    def client_of(self, tls: ssl.SSLObject) -> tuple[str, Principal]:
+    def context(self, clock_is_moved: bool) -> ssl.SSLContext:
+        """What makes the next connection. OpenSSL goes by the machine's time alone: while the broker's clock shows
+        another one, it leaves the dates of certificates to `client_of`.
+        """
+        return self._dateless_context if clock_is_moved else self._context
+
+    def client_of(self, tls: ssl.SSLObject, wall_ms: int | None) -> tuple[str, Principal]:
         """The name in the client's certificate and who the client is by it; "" and ANONYMOUS without one.
 
-        Raises NoRuleApplies.
+        `wall_ms` is the broker's time, in milliseconds since the epoch, None if the dates were judged by OpenSSL.
+        Raises CertificateRefused, NoRuleApplies.
         """
         certificate = tls.getpeercert(binary_form=True)
         if certificate is None:
             return "", ANONYMOUS
+        if wall_ms is not None:
+            _check_dates(tls, wall_ms)
         subject = subject_of(certificate)
+        if self._settings.has_sasl:
+            return subject, ANONYMOUS
         return subject, Principal(self._mapping.name_of(subject))
+
+    @cached_property
+    def _dateless_context(self) -> ssl.SSLContext:
+        context = _context(self._settings)
+        context.verify_flags |= _NO_CHECK_TIME
+        return context
 
 
 class TlsContexts:
@@ -75,6 +102,15 @@ def _context(settings: TlsSettings) -> ssl.SSLContext:
         _load_truststore(context, settings.truststore)
     context.verify_mode = _VERIFY[settings.client_auth]
     return context
+
+
+def _check_dates(tls: ssl.SSLObject, wall_ms: int) -> None:
+    """Raises CertificateRefused if the client's certificate is not valid at the broker's time."""
+    dates: dict[str, Any] = tls.getpeercert() or {}
+    if wall_ms > ssl.cert_time_to_seconds(dates["notAfter"]) * 1000:
+        raise CertificateRefused(f"{OWN_NOT_ACCEPTED}: by the broker's clock it has expired")
+    if wall_ms < ssl.cert_time_to_seconds(dates["notBefore"]) * 1000:
+        raise CertificateRefused(f"{OWN_NOT_ACCEPTED}: by the broker's clock it is not valid yet")
 
 
 def _load_keystore(context: ssl.SSLContext, store: Store) -> None:

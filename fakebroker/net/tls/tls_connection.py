@@ -1,22 +1,26 @@
 """One client's socket with TLS: as any other once the handshake is done, which comes before the first request."""
 
 import socket
+from time import time
 from typing import TYPE_CHECKING
 
 from fakebroker.core.security.principal_mapping import NoRuleApplies
 from fakebroker.engine.security import tls as engine_tls
 from fakebroker.listeners import Listener
 from fakebroker.net.client_connection import ENDED, OPEN, ClientConnection
+from fakebroker.net.tls.contexts import CertificateRefused
 from fakebroker.net.tls.tls_socket import TlsSocket
 
 if TYPE_CHECKING:
     from fakebroker.net.server import Server
 
+SAME_TIME_MS = 1000  # a clock that is less than this beside the machine's was not moved
+
 
 class TlsClientConnection(ClientConnection):
     """The driver of one connection of a listener with TLS."""
 
-    __slots__ = ("_listener_tls", "_tls_socket")
+    __slots__ = ("_judges_dates", "_listener_tls", "_tls_socket")
     _socket: TlsSocket
 
     def __init__(
@@ -24,7 +28,8 @@ class TlsClientConnection(ClientConnection):
     ) -> None:
         """As ClientConnection. Raises SettingError if certificates that were read anew cannot be used."""
         self._listener_tls = server.tls.of(listener)
-        self._tls_socket = TlsSocket(accepted, self._listener_tls.context)
+        self._judges_dates = abs(server.clock.now().wall_ms - time() * 1000) > SAME_TIME_MS
+        self._tls_socket = TlsSocket(accepted, self._listener_tls.context(self._judges_dates))
         self._tls_socket.on_secured = self._secured
         super().__init__(server, listener, self._tls_socket, peer_host, peer_port)
 
@@ -62,9 +67,10 @@ class TlsClientConnection(ClientConnection):
     def _secured(self) -> None:
         """The handshake is done."""
         tls = self._tls_socket.tls
+        wall_ms = self._server.clock.now().wall_ms if self._judges_dates else None
         try:
-            subject, principal = self._listener_tls.client_of(tls)
-        except NoRuleApplies as error:
+            subject, principal = self._listener_tls.client_of(tls, wall_ms)
+        except (CertificateRefused, NoRuleApplies) as error:
             engine_tls.failed(self._connection, str(error))
             return
         cipher = tls.cipher()

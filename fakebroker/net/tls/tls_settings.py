@@ -59,6 +59,7 @@ class TlsSettings(NamedTuple):
     client_auth: str
     protocols: tuple[str, ...]
     mapping_rules: str
+    has_sasl: bool  # who the client is comes by its login, not by its certificate
 
 
 def read_settings(settings: Settings, listener: Listener) -> TlsSettings:
@@ -93,7 +94,8 @@ def read_settings(settings: Settings, listener: Listener) -> TlsSettings:
         truststore,
         _client_auth(settings, listener),
         protocols if isinstance(protocols, tuple) else (),
-        settings.get_str("ssl.principal.mapping.rules"),
+        text("ssl.principal.mapping.rules"),
+        listener.has_sasl,
     )
 
 

@@ -5,13 +5,15 @@ So one kind of waiting is left, that of the socket, and edge-triggered epoll (lo
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from socket import SHUT_WR, SO_LINGER, socket
+from socket import SO_LINGER, socket
 from ssl import MemoryBIO, SSLContext, SSLEOFError, SSLError, SSLWantReadError, SSLZeroReturnError
 
-from fakebroker.net.tls.words import words_of_failure
+from fakebroker.net.tls.words import speaks_tls, words_of_failure
 
 RECORD_BYTES = 16 * 1024  # the most that one record of TLS carries
 ENCRYPTED_BYTES = 256 * 1024  # at once; a slow reader costs no more
+
+INTERNAL_ERROR_ALERT = b"\x15\x03\x03\x00\x02\x02\x50"
 
 
 class TlsSocket:
@@ -104,8 +106,6 @@ class TlsSocket:
         with suppress(OSError):  # it may be lost
             if self.is_secured and not self._ciphertext and not self._is_reset:
                 self._say_good_bye()
-            if self.failure:
-                self.raw.shutdown(SHUT_WR)
         self.raw.close()
 
     def _say_good_bye(self) -> None:
@@ -123,11 +123,19 @@ class TlsSocket:
         except SSLError as error:
             self.failure = words_of_failure(error, self._started)
             with suppress(OSError):
-                self.flush()  # the alert, which tells the client
+                self._alert()
             raise BlockingIOError from None
         self.flush()
         self.is_secured, self._started = True, b""
         self.on_secured()
+
+    def _alert(self) -> None:
+        """Tell the client that the handshake failed. OpenSSL tells nothing to a client that does not speak TLS; Java,
+        and so Kafka, tells that, too.
+        """
+        if not self._outgoing.pending and not speaks_tls(self._started):
+            self._outgoing.write(INTERNAL_ERROR_ALERT)
+        self.flush()
 
     def _decrypted(self) -> bytes:
         """All data that came whole; empty at the end. Raises BlockingIOError if there is none yet, SSLError."""

@@ -8,7 +8,7 @@ _NO_TLS = (
     " SASL_SSL"
 )
 _NOT_TRUSTED = "the client does not accept the broker's certificate"
-_OWN_NOT_ACCEPTED = "the client's certificate is not accepted"
+OWN_NOT_ACCEPTED = "the client's certificate is not accepted"
 
 # OpenSSL's reason -> what it means here. Alerts are what the client said.
 _WORDS = {
@@ -33,23 +33,23 @@ _WORDS = {
 # What OpenSSL finds in the certificate of a client -> what it means here.
 _VERIFY_WORDS = {
     "HTTP_REQUEST": "the client speaks HTTP, and this listener speaks Kafka's protocol over TLS",
-    9: f"{_OWN_NOT_ACCEPTED}: it is not valid yet",
-    10: f"{_OWN_NOT_ACCEPTED}: it has expired",
-    18: f"{_OWN_NOT_ACCEPTED}: it is signed by itself and not in the truststore",
-    19: f"{_OWN_NOT_ACCEPTED}: its authority is not in the truststore",
-    20: f"{_OWN_NOT_ACCEPTED}: its authority is not in the truststore",
-    21: f"{_OWN_NOT_ACCEPTED}: its authority is not in the truststore",
-    23: f"{_OWN_NOT_ACCEPTED}: it was revoked",
+    9: f"{OWN_NOT_ACCEPTED}: it is not valid yet",
+    10: f"{OWN_NOT_ACCEPTED}: it has expired",
+    18: f"{OWN_NOT_ACCEPTED}: it is signed by itself and not in the truststore",
+    19: f"{OWN_NOT_ACCEPTED}: its authority is not in the truststore",
+    20: f"{OWN_NOT_ACCEPTED}: its authority is not in the truststore",
+    21: f"{OWN_NOT_ACCEPTED}: its authority is not in the truststore",
+    23: f"{OWN_NOT_ACCEPTED}: it was revoked",
 }
 
 
 def words_of_failure(error: SSLError, first_bytes: bytes) -> str:
     """What went wrong in a handshake of a client whose first bytes were these."""
-    if first_bytes and first_bytes[0] != _HANDSHAKE:
+    if not speaks_tls(first_bytes):
         return _WORDS["HTTP_REQUEST"] if error.reason == "HTTP_REQUEST" else _NO_TLS
     if isinstance(error, SSLCertVerificationError):
         found = _VERIFY_WORDS.get(error.verify_code)
-        return found or f"{_OWN_NOT_ACCEPTED}: {error.verify_message}"
+        return found or f"{OWN_NOT_ACCEPTED}: {error.verify_message}"
     if isinstance(error, SSLEOFError):
         return (
             "the client closed the connection in the middle of the handshake: perhaps it does not accept the broker's"
@@ -57,3 +57,8 @@ def words_of_failure(error: SSLError, first_bytes: bytes) -> str:
         )
     reason = error.reason or ""
     return _WORDS.get(reason) or f"OpenSSL says {reason or error}"
+
+
+def speaks_tls(first_bytes: bytes) -> bool:
+    """Whether a client whose first bytes are these may speak TLS; so may one that sent none."""
+    return not first_bytes or first_bytes[0] == _HANDSHAKE
