@@ -48,6 +48,8 @@ class Maker:
         self.serial += 1
         if kind in BITS:
             return self.number(kind)
+        if kind == "float64":
+            return self.serial + 0.25 if self.case == "full" else -1.7976931348623157e308
         if kind == "bool":
             return self.serial % 2 == 1
         if kind == "uuid":

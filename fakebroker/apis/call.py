@@ -62,6 +62,23 @@ class Connection(Protocol):
         """Where this client reaches a node: that node's listener of the same kind as the one it came in on."""
 
 
+class RequestQuota(Protocol):
+    """What a handler asks about the quotas of the client whose request it has (QU-7)."""
+
+    @property
+    def fetch_bytes(self) -> int | None:
+        """More than that a client that fetched nothing for long cannot get without a violation; None: no limit."""
+
+    def fetched(self, size_bytes: int) -> int:
+        """A Fetch would be answered with that many bytes. Returns for how many ms the client is throttled.
+
+        If it is throttled, it gets nothing (FT-19).
+        """
+
+    def mutated(self, partitions: int) -> None:
+        """Partitions are going to be made or deleted. Raises KafkaError(THROTTLING_QUOTA_EXCEEDED) if they must not."""
+
+
 class Call:
     """One request on its way through a handler.
 
@@ -82,6 +99,9 @@ class Call:
         "now",
         "version",
     )
+
+    quota: RequestQuota | None = None
+    """The quotas that hold for the request, where there are any."""
 
     def __init__(
         self, cluster: "Cluster", node: "Node", listener: Listener, connection: Connection, client_host: str

@@ -38,6 +38,8 @@ def handle(call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResp
             if room < 0:
                 raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
             replicas = _replicas(call, entry, topic, new)
+            if call.quota is not None:
+                call.quota.mutated(new)
             if not request.validate_only:
                 topic.add_partitions(replicas)
         except KafkaError as error:

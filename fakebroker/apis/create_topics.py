@@ -9,7 +9,7 @@ Left out: policies (NT-10), NOT_CONTROLLER of brokers that are none (AD-4). MOCK
 from collections.abc import Generator, Mapping
 from typing import NamedTuple
 
-from fakebroker.apis.call import Call, Steps
+from fakebroker.apis.call import Call, RequestQuota, Steps
 from fakebroker.core.pace import Pace
 from fakebroker.core.topic_config import TopicConfig
 from fakebroker.core.topic_rules import LARGEST_CHANGE, check_total, too_large_change
@@ -151,17 +151,29 @@ def _planned(call: Call, asked: CreatableTopic, times: int) -> Topic | ErrorCont
         if times > 1:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{asked.name!r} is in the request {times} times")
         topics.check_new(asked.name)
-        return topics.plan(
+        topic = topics.plan(
             asked.name,
             None if asked.num_partitions == -1 else asked.num_partitions,
             None if asked.replication_factor == -1 else asked.replication_factor,
             _config(asked),
             _assignments(asked),
         )
+        if call.quota is not None:
+            _count(call.quota, topic)
+        return topic
     except KafkaError as error:
         if error.code == ErrorCode.POLICY_VIOLATION:
             raise too_large_change() from None
         return error.content
+
+
+def _count(quota: RequestQuota, topic: Topic) -> None:
+    """A topic is planned, if only to be validated (QU-7). Raises KafkaError(THROTTLING_QUOTA_EXCEEDED)."""
+    try:
+        quota.mutated(len(topic.partitions))
+    except KafkaError:
+        topic.end()
+        raise
 
 
 def _config(asked: CreatableTopic) -> dict[str, str]:

@@ -8,10 +8,10 @@ MOCK: done at once; entries that contradict themselves come first in the answer,
 from collections import Counter
 from collections.abc import Iterator
 
-from fakebroker.apis.call import Call, Steps
+from fakebroker.apis.call import Call, RequestQuota, Steps
 from fakebroker.core.pace import Pace
 from fakebroker.core.topics import Topic
-from fakebroker.errors import ErrorCode, shown
+from fakebroker.errors import ErrorCode, KafkaError, shown
 from fakebroker.schema import ZERO_UUID
 from fakebroker.wire.messages.delete_topics import (
     DeletableTopicResult,
@@ -47,7 +47,8 @@ def _in_steps(call: Call, request: DeleteTopicsRequest) -> Steps[DeleteTopicsRes
         if (entry.name is None) == (entry.topic_id == ZERO_UUID)
     ]
     pace = Pace(GROUPS_PER_STEP)
-    for found in _found(call, names, ids):
+    for each in _found(call, names, ids):
+        found = each if call.quota is None or not isinstance(each, Topic) else _counted(call.quota, each)
         if isinstance(found, Topic):
             responses.append(DeletableTopicResult(name=found.name, topic_id=found.id))
             steps = call.cluster.topics.delete_in_steps(found.name, call.now)
@@ -58,6 +59,15 @@ def _in_steps(call: Call, request: DeleteTopicsRequest) -> Steps[DeleteTopicsRes
             if pace.is_over(groups or _TOPIC_COSTS_GROUPS):
                 yield
     return DeleteTopicsResponse(responses=responses)
+
+
+def _counted(quota: RequestQuota, topic: Topic) -> DeletableTopicResult | Topic:
+    """The topic, or the error if the client's quota does not let it be deleted now (QU-7)."""
+    try:
+        quota.mutated(len(topic.partitions))
+    except KafkaError as error:
+        return _error_result(topic.name, topic.id, error.code, error.message or "")
+    return topic
 
 
 def _found(call: Call, names: Counter[str], ids: Counter[bytes]) -> Iterator[DeletableTopicResult | Topic]:

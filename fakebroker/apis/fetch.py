@@ -5,11 +5,9 @@ v0-v1 message sets of format 0, v2-v3 of format 1 (MS-3); v0-v2 hard limits (FT-
 rack, preferred replica, followers answer (KIP-392, CLU-52); v12 flexible, last fetched epoch, diverging epoch
 (KIP-595); v13 topic ids (KIP-516); v15 replica state (KIP-903); v16 names the leader beside NOT_LEADER_OR_FOLLOWER and
 FENCED_LEADER_EPOCH (KIP-951).
-
-Left out: quotas (FT-19).
 """
 
-from fakebroker.apis.call import Again, Call
+from fakebroker.apis.call import Again, Call, RequestQuota
 from fakebroker.apis.fetch_again import FullFetchAgain, IncrementalFetchAgain
 from fakebroker.apis.fetch_answer import partition_data
 from fakebroker.apis.fetch_request import FullFetch, IncrementalFetch
@@ -24,18 +22,30 @@ def handle(call: Call, request: FetchRequest) -> FetchResponse | None:
     if request.isolation_level not in (0, 1):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"isolation level {request.isolation_level}")
     fetches, params = _partition_fetches(call, request), _params(call, request)
+    full, incremental = (FullFetch, IncrementalFetch) if call.quota is None else _in_quota(call.quota, params)
     if request.session_epoch in (FINAL_EPOCH, FULL_EPOCH):
         if request.session_id:
             call.node.fetch_sessions.close(request.session_id)
-        return FullFetch(call, params, fetches, request.session_epoch).answer_or_wait()
+        return full(call, params, fetches, request.session_epoch).answer_or_wait()
     try:
         session = _resume_session(call, request, fetches)
     except KafkaError as error:
         return FetchResponse(error_code=error.code)
     if not session.partitions:  # it ends, and the request counts as one without a session (FS-8)
         call.node.fetch_sessions.close(session.id)
-        return FullFetch(call, params, fetches, FINAL_EPOCH).answer_or_wait()
-    return IncrementalFetch(call, params, session, fetches).answer_or_wait()
+        return full(call, params, fetches, FINAL_EPOCH).answer_or_wait()
+    return incremental(call, params, session, fetches).answer_or_wait()
+
+
+def _in_quota(quota: RequestQuota, params: FetchParams) -> tuple[type[FullFetch], type[IncrementalFetch]]:
+    """How to fetch where the client may be throttled (FT-19). `params` are cut to what it may get at once."""
+    from fakebroker.apis.fetch_in_quota import FullFetchInQuota, IncrementalFetchInQuota
+
+    most_bytes = quota.fetch_bytes
+    if most_bytes is not None:
+        params.max_bytes = min(params.max_bytes, most_bytes)
+        params.min_bytes = min(params.min_bytes, params.max_bytes)
+    return FullFetchInQuota, IncrementalFetchInQuota
 
 
 def again(call: Call, request: FetchRequest, response: FetchResponse) -> Again | None:

@@ -4,8 +4,6 @@ v0-v2 carry message sets of formats 0 and 1, for releases before 4.0; they are s
 batches (KIP-98); v5 log start offset; v7 zstd (KIP-110); v8 errors of single records (KIP-467); v9 flexible (KIP-482);
 v10 names the leader beside NOT_LEADER_OR_FOLLOWER (KIP-951); v11 knows TRANSACTION_ABORTABLE (KIP-890); v12 the
 partition joins its transaction by itself (KIP-890); v13 topic ids (KIP-516).
-
-Left out: the quota delay of PD-28.
 """
 
 from collections.abc import Callable, Generator

@@ -1,7 +1,7 @@
 """The state of all brokers together: settings, nodes, topics, timers, and the one source of randomness."""
 
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from fakebroker.settings import Settings
 if TYPE_CHECKING:
     from fakebroker.core.coordinator.loading import DecodedBatch
     from fakebroker.core.groups.group import Group
+    from fakebroker.core.quotas.client_quotas import ClientQuotas
     from fakebroker.core.topics import Partition
     from fakebroker.core.transactions.transaction import Transaction
 
@@ -79,9 +80,25 @@ class Cluster:
         self.client_metrics: dict[str, dict[str, str]] = {}  # subscription -> its own configs
         self.credentials = Credentials()
         self.features = Features(release.features)
+        self._client_quotas: ClientQuotas | None = None
+        self.on_quotas_changed: Callable[[], None] = lambda: None  # the engine's: it is to throttle clients, or not
         self._next_producer_id = 0
         self._hold_count = 0
         self.decoded_batches: dict[bytes, DecodedBatch] | None = None  # known while a snapshot is restored
+
+    @property
+    def client_quotas(self) -> "ClientQuotas":
+        """The quotas of users, client ids and addresses (KIP-546, QU), made when they are first asked for."""
+        if self._client_quotas is None:
+            from fakebroker.core.quotas.client_quotas import ClientQuotas
+
+            self._client_quotas = ClientQuotas(lambda: self.on_quotas_changed())
+        return self._client_quotas
+
+    @property
+    def has_client_quotas(self) -> bool:
+        """Whether there may be quotas: somebody has asked for them."""
+        return self._client_quotas is not None
 
     @property
     def controller_id(self) -> int:

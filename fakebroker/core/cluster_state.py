@@ -137,6 +137,14 @@ class JobsState(NamedTuple):
     expiry_ms: int | None
 
 
+class QuotaState(NamedTuple):
+    """The quotas of one entity, by key; `types` are what it is of, with a name for each, None for the default."""
+
+    types: tuple[str, ...]
+    names: tuple[str | None, ...]
+    values: dict[str, float]
+
+
 class ClusterState(NamedTuple):
     """Everything durable of a cluster."""
 
@@ -154,6 +162,7 @@ class ClusterState(NamedTuple):
     highest_node_id: int = 0  # that there ever was; 0 in older files: of those that there are
     credentials: CredentialsState = CredentialsState()
     features: FeaturesState = FeaturesState()
+    client_quotas: tuple[QuotaState, ...] = ()
 
 
 class Durable(NamedTuple):
@@ -181,6 +190,8 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "holds": "of a test, not of the broker",
             "_hold_count": "of a test, not of the broker",
             "_highest_node_id": "`highest_node_id`",
+            "_client_quotas": "`client_quotas`",
+            "on_quotas_changed": "a callback of the engine",
             "seed": "an option of the broker",
             "decoded_batches": "only there while the groups are loaded",
         },
@@ -290,6 +301,16 @@ def cluster_state(cluster: Cluster) -> ClusterState:
         highest_node_id=cluster._highest_node_id,
         credentials=cluster.credentials.state(),
         features=cluster.features.state(),
+        client_quotas=_quotas(cluster),
+    )
+
+
+def _quotas(cluster: Cluster) -> tuple[QuotaState, ...]:
+    if not cluster.has_client_quotas:
+        return ()
+    return tuple(
+        QuotaState(tuple(kind for kind, _ in entity), tuple(name for _, name in entity), dict(values))
+        for entity, values in cluster.client_quotas
     )
 
 
@@ -365,6 +386,8 @@ def build_cluster(state: ClusterState, settings: Settings, release: Release, now
     cluster._highest_node_id = max(cluster._highest_node_id, state.highest_node_id)
     cluster.credentials.restore(state.credentials)
     cluster.features.restore(state.features)
+    for types, names, values in state.client_quotas:
+        cluster.client_quotas.alter(tuple(zip(types, names, strict=True)), values)
     cluster._next_producer_id = state.next_producer_id
     cluster.random.setstate(tuple(state.random))  # last: making the parts took ids
     return cluster

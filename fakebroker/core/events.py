@@ -13,6 +13,7 @@ from fakebroker.records.offsets_topic import TopicPartition
 __all__ = [
     "AssignmentComputed",
     "ClientLogin",
+    "ClientThrottled",
     "ClockMoved",
     "CoordinatorMoved",
     "CoreEvent",
@@ -206,6 +207,29 @@ class ClientLogin(NamedTuple):
     reason: str
 
 
+class ClientThrottled(NamedTuple):
+    """A client went beyond a quota (QU-7): its connection is not read for `throttle_ms`, and of an address that makes
+    too many connections closed then.
+
+    `api`, `version` and `correlation_id` are those of the request, "" and -1 for a connection. `quota` is the key, e.g.
+    "producer_byte_rate", and `entity` whose quota it is. `limit` and `measured` are per second; of
+    controller_mutation_rate, `measured` is how many tokens are left, below zero how many are owed.
+    """
+
+    node_id: int
+    connection_id: int
+    client_id: str | None
+    principal: str
+    api: str
+    version: int
+    correlation_id: int
+    quota: str
+    entity: str
+    limit: float
+    measured: float
+    throttle_ms: int
+
+
 CoreEvent = (
     Transition
     | GroupEpochBumped
@@ -220,5 +244,6 @@ CoreEvent = (
     | NodeChanged
     | ClockMoved
     | FaultHit
+    | ClientThrottled
     | ClientLogin
 )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
     from fakebroker.engine.faults.faults import Faults
     from fakebroker.engine.security.key_sets import Fetched, KeySets
+    from fakebroker.engine.quotas.throttling import ConnectionQuota, NewConnection, Throttling
 
 MOST_ERRORS = 100  # kept
 MOST_TRACE_CHARS = 10_000  # of each one's traceback, its end
@@ -49,6 +50,8 @@ class Engine:
         self.at_once_bytes = min(self.largest_frame_bytes, LONG_FRAME_BYTES)  # a longer frame is read in steps
         self.dispatchers = [Dispatcher(listener, cluster.release) for listener in listeners]
         self._alterations: dict[Layer, Alteration | None] = {}
+        self._throttling: Throttling | None = None  # made when there are quotas
+        self.connection_quota: ConnectionQuota | None = None  # while addresses have quotas
         self._faults: Faults | None = None  # made when a test asks for it first
         self._key_sets: KeySets | None = None  # as the faults
         self.fetch: Callable[[str, Callable[[Fetched], None]], None] = _fetch_nothing  # the broker's, from a URL
@@ -60,6 +63,9 @@ class Engine:
         self._connection_count = 0
         self._is_begun = False  # whether the journal has the beginning; one where nothing happens stays empty
         cluster.log_jobs.start(now)
+        cluster.on_quotas_changed = self._quotas_changed
+        if cluster.has_client_quotas:
+            self._quotas_changed()
 
     def connect(
         self, listener: Listener, client_host: str, local_address: Address, now: Instant, client_port: int = 0
@@ -70,7 +76,9 @@ class Engine:
         self._connection_count += 1
         dispatcher = self.dispatchers[self.listeners.index(listener)]
         peer = Peer(self._connection_count, client_host, listener.node_id, dispatcher.overlays, client_port)
-        make = _sasl_connection() if listener.has_sasl else Connection
+        make: NewConnection = _sasl_connection() if listener.has_sasl else Connection
+        if self.connection_quota is not None:
+            make = self.connection_quota(listener, client_host) or make
         connection = make(self, listener, peer, local_address, dispatcher)
         self.connections[peer.connection_id] = connection
         return connection
@@ -96,6 +104,14 @@ class Engine:
             for connection in connections:
                 connection.driver.flush()
         self.journal.settle()
+
+    def _quotas_changed(self) -> None:
+        """Have what the quotas of the cluster are now."""
+        if self._throttling is None:
+            from fakebroker.engine.quotas.throttling import Throttling
+
+            self._throttling = Throttling(self)
+        self._throttling.install()
 
     @property
     def faults(self) -> "Faults":

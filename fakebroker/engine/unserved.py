@@ -33,7 +33,6 @@ _ASKED_OF_A_COORDINATOR = frozenset({_API_VERSIONS, _METADATA})  # before the cl
 _ASKED_BY_A_STUCK_CONSUMER = frozenset({0, _METADATA, _FIND_COORDINATOR, _API_VERSIONS, 19, 20, 22})
 
 _NEW_GROUPS = "the release that this broker answers as does not serve KIP-848 (group.protocol=classic is served)"
-_QUOTAS = "there are no quotas"
 _TELEMETRY = "nobody collects the clients' metrics"
 _INTERNAL = "it is spoken between brokers and controllers only"
 
@@ -43,8 +42,6 @@ MISSING: dict[int, tuple[str, str]] = {
     5: ("StopReplica", _INTERNAL),
     6: ("UpdateMetadata", _INTERNAL),
     7: ("ControlledShutdown", _INTERNAL),
-    48: ("DescribeClientQuotas", _QUOTAS),
-    49: ("AlterClientQuotas", _QUOTAS),
     52: ("Vote", _INTERNAL),
     53: ("BeginQuorumEpoch", _INTERNAL),
     54: ("EndQuorumEpoch", _INTERNAL),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fakebroker.apis.call import Call, Steps
     from fakebroker.engine.closed_connection import ClosedConnection
     from fakebroker.engine.connection import Connection
-    from fakebroker.engine.faults.faulted_request import FaultedRequest
+    from fakebroker.engine.interposed_request import InterposedRequest
 
 
 class Work:
@@ -26,7 +26,7 @@ class Work:
 
     def __init__(
         self,
-        connection: "Connection | ClosedConnection | FaultedRequest",
+        connection: "Connection | ClosedConnection | InterposedRequest",
         call: "Call",
         steps: "Generator[None, None, None]",
         must_finish: bool,

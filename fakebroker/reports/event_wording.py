@@ -7,6 +7,7 @@ from fakebroker.core.dates import date_text
 from fakebroker.core.events import (
     AssignmentComputed,
     ClientLogin,
+    ClientThrottled,
     ClockMoved,
     CoordinatorMoved,
     FaultHit,
@@ -49,6 +50,8 @@ def event_text(event: Event) -> str:
             return f"{what}: hit by fault {event.fault_id} ({printable(event.description, LINE_CHARACTERS)})"
         case ClientLogin():
             return _login_text(event)
+        case ClientThrottled():
+            return _throttled_text(event)
         case Connected():
             return f"{event.peer.address} connected to node {event.peer.node_id}"
         case Disconnected():
@@ -106,6 +109,11 @@ def _login_text(event: ClientLogin) -> str:
     mechanism = f" by {printable(event.mechanism)}" if event.mechanism else ""
     reason = f": {printable(event.reason, LINE_CHARACTERS)}" if event.reason else ""
     return f"{who} {event.what}{mechanism} on {client}{reason}"
+def _throttled_text(event: ClientThrottled) -> str:
+    who = f"{event.api} v{event.version} of {printable(event.client_id or '(no client id)')}" if event.api else ""
+    measured = f"{event.measured:.6g}{' tokens left' if event.quota == CONTROLLER_MUTATION_RATE else ''}"
+    what = f"{event.quota} of {printable(event.entity)} is {event.limit:.6g}, measured {measured}"
+    return f"{who or 'a connection'} throttled for {event.throttle_ms} ms: {what}"
 
 
 def _plain(event: Any) -> str:

@@ -56,6 +56,17 @@ ROWS = (
         internal=True,
     ),
     Setting(
+        "fakebroker.request.time.us",
+        LONG,
+        100,
+        Range(0),
+        READ_ONLY,
+        "for how long each request is taken to keep a thread busy, in microseconds, for quotas of request_percentage "
+        "(QU-7); no real time is measured",
+        has_effect=True,
+        internal=True,
+    ),
+    Setting(
         "allow.everyone.if.no.acl.found",
         BOOLEAN,
         False,

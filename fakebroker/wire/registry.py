@@ -84,6 +84,8 @@ _TABLE = (
     Api(45, "AlterPartitionReassignments", "alter_partition_reassignments", 1, 0),
     Api(46, "ListPartitionReassignments", "list_partition_reassignments", 0, 0),
     Api(47, "OffsetDelete", "offset_delete", 0, None),
+    Api(48, "DescribeClientQuotas", "describe_client_quotas", 1, 1),
+    Api(49, "AlterClientQuotas", "alter_client_quotas", 1, 1),
     Api(50, "DescribeUserScramCredentials", "describe_user_scram_credentials", 0, 0),
     Api(51, "AlterUserScramCredentials", "alter_user_scram_credentials", 0, 0),
     Api(55, "DescribeQuorum", "describe_quorum", 2, 0),

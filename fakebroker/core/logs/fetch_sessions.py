@@ -73,6 +73,9 @@ class SessionPartition:
         return is_news
 
 
+Told = dict[Key, tuple[SessionPartition, int, int, int]]
+
+
 class FetchSession:
     """What one client fetches from one broker. `epoch` is the one its next request has to carry."""
 
@@ -137,6 +140,21 @@ class FetchSession:
                     key = key_of(known.fetch)
                     partitions[key] = partitions.pop(key)
                 yield known.fetch, read
+
+    def told(self) -> Told:
+        """What the client was told so far, to go back to."""
+        return {
+            key: (known, known.high_watermark, known.log_start_offset, known.caught_up_at)
+            for key, known in self.partitions.items()
+        }
+
+    def take_back(self, before: Told) -> None:
+        """The client gets none of what it was told since `told` gave this."""
+        self.partitions = {}
+        for key, (known, high_watermark, log_start_offset, caught_up_at) in before.items():
+            known.high_watermark, known.log_start_offset = high_watermark, log_start_offset
+            known.caught_up_at = caught_up_at
+            self.partitions[key] = known
 
 
 class FetchSessions:

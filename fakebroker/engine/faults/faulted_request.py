@@ -15,26 +15,22 @@ from collections.abc import Callable, Generator
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from fakebroker.apis.call import Call, Steps
+from fakebroker.apis.call import Call
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.node import NodeState
-from fakebroker.core.security.principals import Principal
-from fakebroker.engine.closed_connection import ClosedConnection
-from fakebroker.engine.connection_state import ENDED
 from fakebroker.engine.faults.entries import ASKED_WHOLE, Parts, merge, mirrors_of, with_session
 from fakebroker.engine.faults.naming import FETCH
 from fakebroker.engine.faults.sending import Sending
 from fakebroker.engine.faults.spec import APPLIED, RECEIVED
+from fakebroker.engine.interposed_request import InterposedRequest
 from fakebroker.engine.work import Work
-from fakebroker.errors import CloseConnection, ErrorCode, KafkaError
+from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from fakebroker.engine.connection import Connection
     from fakebroker.engine.dispatch import Route
     from fakebroker.engine.engine import Engine
     from fakebroker.engine.faults.fault import Fault, IncomingRequest
-    from fakebroker.listeners import Address
 
 PRODUCE = 0
 
@@ -70,23 +66,19 @@ class Plan:
         return spec.error_code if spec and spec.moment == moment else None
 
 
-class FaultedRequest:
+class FaultedRequest(InterposedRequest):
     """A request that faults hit. To its handler it is the connection (`apis/call.py`)."""
 
     def __init__(self, engine: "Engine", route: "Route", call: Call, request: Any, plan: Plan) -> None:
         """`route` is the ordinary one; `call` what the connection gave, `request` what it read."""
-        self._engine = engine
-        self._route = route
-        self._outer = call
+        super().__init__(engine, route, call, copy(call))  # those of a connection are shared by successive requests
         self._request = request
         self._plan = plan
-        self._connection: Connection | ClosedConnection = call.connection  # type: ignore[assignment]
-        self._call = _copied(call, self)  # the handler's
         self._incarnation = call.node.incarnation
         self._is_applied = False
         self._response: Any = None
         self._errors: list[Any] = []  # entries to be merged into the answer
-        self._watchers: list[Callable[[Instant], None]] = []
+        self._mute_ms = 0  # of a client that is throttled
         self._deadline = Deadline(_nothing, owner=self)
 
     def begin(self) -> None:
@@ -96,53 +88,16 @@ class FaultedRequest:
 
     # What the handler's call asks of its connection
 
-    @property
-    def is_gone(self) -> bool:
-        """Whether the client has gone."""
-        return self._connection.is_gone
-
     def answer(self, call: Call, response: Any) -> None:
         """The handler's answer; None: there is none."""
         if call.is_answered:
             raise RuntimeError("a request was answered twice")
         self._guarded(lambda: self._applied(response))
 
-    def watch(self, call: Call, callback: Callable[[Instant], None]) -> None:
-        """Run `callback` if the client goes away before the handler answers; at once if it has."""
-        if self.is_gone:
-            self._engine.run(callback, self._engine.now)
-        elif not call.is_answered:
-            self._watchers.append(callback)
-
-    @property
-    def connection_id(self) -> int:
-        """Which connection of the engine it came on."""
-        return self._connection.connection_id
-
-    @property
-    def principal(self) -> Principal:
-        """See apis/call.py."""
-        return self._connection.principal
-
-    def at_end(self, key: object, callback: Callable[[Instant], None]) -> None:
-        """Run `callback` when the connection is closed."""
-        self._connection.at_end(key, callback)
-
-    def work(self, call: Call, steps: Steps[Any], must_finish: bool) -> None:
-        """The handler goes on in steps."""
-        self._engine.begin(Work(self, call, self._in_steps(call, steps), must_finish))
-
-    def fail(self, reason: str) -> None:
-        """The handler closes the connection."""
-        self._connection.fail(reason)
-
-    def looked_up(self, call: Call, group_id: str) -> None:
-        """The client is told who coordinates a group."""
-        self._connection.looked_up(call, group_id)
-
-    def address_of(self, node_id: int) -> "Address | None":
-        """Where the client reaches a node."""
-        return self._connection.address_of(node_id)
+    def answer_and_mute(self, call: Call, response: Any, mute_ms: int) -> None:
+        """As `answer`, of a client that is throttled: what faults make of the answer comes before that."""
+        self._mute_ms = mute_ms
+        self.answer(call, response)
 
     # The way of the request
 
@@ -157,14 +112,14 @@ class FaultedRequest:
         elif action == "drop-answer":
             self._drop()
         elif action == "stall-reading":
-            self._connection.stall(True)  # type: ignore[union-attr]
+            self._connection.stall(True)
             self._after(self._stall_ms(), self._stalled)
         else:
             self._take_up()
 
     def _stalled(self) -> None:
         if not self.is_gone:
-            self._connection.stall(False)  # type: ignore[union-attr]
+            self._connection.stall(False)
         self._take_up()
 
     def _take_up(self) -> None:
@@ -201,37 +156,15 @@ class FaultedRequest:
             if response is not None:
                 self._applied(response)
 
-    def _in_steps(self, call: Call, steps: Steps[Any]) -> Generator[None, None, None]:
-        try:
-            response = yield from steps
-        except Exception as error:
-            self._raised(error)
-        else:
-            if response is not None and not call.is_answered:
-                self._guarded(lambda: self._applied(response))
-
-    def _raised(self, error: Exception) -> None:
-        """The handler raised: as `Connection` does it, but what the client gets for it may be faulted, too."""
-        if not isinstance(error, CloseConnection | KafkaError):
-            self._engine.failed(error)
-        if self._call.is_answered:
-            return
-        if isinstance(error, CloseConnection):
-            self._done_with_handler()
-            self._connection.fail(f"{self._route}: {error}")
-        else:
-            code = error.code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
-            self._guarded(lambda: self._applied(self._error(code)))
-
     def _applied(self, response: Any) -> None:
         """The handler has answered, or the request is answered without it."""
-        self._done_with_handler()
+        self._done()
         self._response = response
         self._wait(APPLIED, self._respond)
 
-    def _done_with_handler(self) -> None:
-        self._is_applied = self._call.is_answered = True
-        self._watchers.clear()
+    def _done(self) -> None:
+        self._is_applied = True
+        super()._done()
 
     def _respond(self) -> None:
         """What the faults want of the answer."""
@@ -272,7 +205,10 @@ class FaultedRequest:
             or fault.spec.action is None
             or (fault.spec.action == "stall-reading" and fault.spec.moment == RECEIVED)
         ):
-            connection.answer(self._outer, response)
+            if self._mute_ms > 0:
+                connection.answer_and_mute(self._outer, response, self._mute_ms)
+            else:
+                connection.answer(self._outer, response)
         else:
             Sending(connection, self._outer, self._route, fault, self._after).send(response)
 
@@ -352,34 +288,11 @@ class FaultedRequest:
         return
         yield  # makes it a generator
 
-    def _guarded(self, then: Callable[[], None]) -> None:
-        """Go on, unless the connection ended meanwhile; a bug of ours ends it."""
-        connection = self._connection
-        if not connection.is_gone and connection.state in ENDED:  # type: ignore[union-attr]
-            self._done_with_handler()
-            return
-        try:
-            then()
-        except Exception as error:
-            self._engine.failed(error)
-            connection.fail(f"internal error: {error!r}")
-
     def _gone(self, now: Instant) -> None:
         """The client went away. What waits to be applied still is."""
-        self._connection = ClosedConnection(self._engine, self._connection)
         if self._is_applied:
             self._deadline.end()
-        watchers, self._watchers = self._watchers, []
-        for callback in watchers:
-            self._engine.run(callback, now)
-
-
-def _copied(call: Call, connection: FaultedRequest) -> Call:
-    """A call of its own for a request: those of a connection are shared by its successive requests."""
-    own = copy(call)
-    own.connection = connection
-    own.is_answered = False
-    return own
+        super()._gone(now)
 
 
 def _nothing(_now: Instant) -> None:

@@ -1,0 +1,1 @@
+"""Client quotas: what is declared, and what a broker measures."""

@@ -1,0 +1,1 @@
+"""Quotas on the way of requests and connections."""
