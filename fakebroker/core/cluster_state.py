@@ -26,6 +26,7 @@ from fakebroker.core.logs.producers import Producers, ProducerState, WrittenBatc
 from fakebroker.core.logs.segment import Segment
 from fakebroker.core.node import Node, NodeState
 from fakebroker.core.offsets.expirations import OffsetsExpired
+from fakebroker.core.security.acl_state import AclState
 from fakebroker.core.security.credentials import CredentialsState
 from fakebroker.core.topic_config import TopicConfig
 from fakebroker.core.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, Partition, Topic, Topics
@@ -154,6 +155,7 @@ class ClusterState(NamedTuple):
     highest_node_id: int = 0  # that there ever was; 0 in older files: of those that there are
     credentials: CredentialsState = CredentialsState()
     features: FeaturesState = FeaturesState()
+    acls: tuple[AclState, ...] = ()
 
 
 class Durable(NamedTuple):
@@ -183,6 +185,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "_highest_node_id": "`highest_node_id`",
             "seed": "an option of the broker",
             "decoded_batches": "only there while the groups are loaded",
+            "authorizer": "the options of the broker, and `acls`",
         },
     ),
     Topics: Durable(
@@ -290,6 +293,7 @@ def cluster_state(cluster: Cluster) -> ClusterState:
         highest_node_id=cluster._highest_node_id,
         credentials=cluster.credentials.state(),
         features=cluster.features.state(),
+        acls=cluster.authorizer.acls.state() if cluster.authorizer is not None else (),
     )
 
 
@@ -365,6 +369,8 @@ def build_cluster(state: ClusterState, settings: Settings, release: Release, now
     cluster._highest_node_id = max(cluster._highest_node_id, state.highest_node_id)
     cluster.credentials.restore(state.credentials)
     cluster.features.restore(state.features)
+    if cluster.authorizer is not None:
+        cluster.authorizer.acls.restore(state.acls)
     cluster._next_producer_id = state.next_producer_id
     cluster.random.setstate(tuple(state.random))  # last: making the parts took ids
     return cluster

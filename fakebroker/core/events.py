@@ -11,6 +11,8 @@ from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
 from fakebroker.records.offsets_topic import TopicPartition
 
 __all__ = [
+    "AccessDenied",
+    "AclChanged",
     "AssignmentComputed",
     "ClientLogin",
     "ClockMoved",
@@ -206,6 +208,32 @@ class ClientLogin(NamedTuple):
     reason: str
 
 
+class AccessDenied(NamedTuple):
+    """An authorizer refused something that a request asked for (AU-2).
+
+    `principal` ("User:bob") at `host` may not do `operation` ("READ") with the resource of type `resource_type`
+    ("TOPIC") named `resource_name`. `reason` is the ACL that denies it, in words, or says that none allows it.
+    """
+
+    principal: str
+    host: str
+    operation: str
+    resource_type: str
+    resource_name: str
+    reason: str
+    api: str
+    node_id: int
+    connection_id: int
+    client_id: str | None
+
+
+class AclChanged(NamedTuple):
+    """An ACL was added or removed: `what` is "added" or "removed", `acl` the entry in words."""
+
+    what: str
+    acl: str
+
+
 CoreEvent = (
     Transition
     | GroupEpochBumped
@@ -221,4 +249,6 @@ CoreEvent = (
     | ClockMoved
     | FaultHit
     | ClientLogin
+    | AccessDenied
+    | AclChanged
 )

@@ -5,6 +5,8 @@ from typing import Any
 
 from fakebroker.core.dates import date_text
 from fakebroker.core.events import (
+    AccessDenied,
+    AclChanged,
     AssignmentComputed,
     ClientLogin,
     ClockMoved,
@@ -49,6 +51,12 @@ def event_text(event: Event) -> str:
             return f"{what}: hit by fault {event.fault_id} ({printable(event.description, LINE_CHARACTERS)})"
         case ClientLogin():
             return _login_text(event)
+        case AccessDenied():
+            what = f"{event.operation} on {event.resource_type} {printable(event.resource_name)}"
+            who = f"{event.api} of {printable(event.principal)} at {event.host}"
+            return f"{who} refused: {what} ({printable(event.reason, LINE_CHARACTERS)})"
+        case AclChanged():
+            return f"ACL {event.what}: {printable(event.acl, LINE_CHARACTERS)}"
         case Connected():
             return f"{event.peer.address} connected to node {event.peer.node_id}"
         case Disconnected():
