@@ -48,6 +48,19 @@ def error_response(request: AddPartitionsToTxnRequest, version: int, code: Error
     return _response_to_client(transaction, dict.fromkeys(_partitions(transaction), code))
 
 
+def refused_response(
+    call: Call, request: AddPartitionsToTxnRequest, denied: frozenset[str]
+) -> AddPartitionsToTxnResponse:
+    """What v0-v3 are answered if the client may not write to these topics: nothing is added then (TX-8, AU-6)."""
+    transaction = _only_transaction(request)
+    partitions = _partitions(transaction)
+    codes = dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED) | _refused(call, partitions)
+    for each in partitions:
+        if each.topic in denied:
+            codes[each] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return _response_to_client(transaction, codes)
+
+
 def _only_transaction(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransaction:
     """What v0-v3 say of their one transaction, as v4 does."""
     return AddPartitionsToTxnTransaction(

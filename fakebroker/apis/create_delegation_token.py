@@ -12,10 +12,10 @@ from fakebroker.wire.messages.create_delegation_token import (
 _FIRST_WITH_OWNER = 3
 
 
-def handle(call: Call, request: CreateDelegationTokenRequest) -> CreateDelegationTokenResponse:
+def handle(call: Call, request: CreateDelegationTokenRequest, *, may_own: bool = True) -> CreateDelegationTokenResponse:
     """The token; without one the times are -1, and owner and requester are named all the same.
 
-    An owner other than the requester is KIP-373's, and needs the right CREATE_TOKENS, which everybody has.
+    An owner other than the requester is KIP-373's. `may_own`: the requester has the right that this needs.
     """
     requester = call.connection.principal
     owner = requester
@@ -35,6 +35,8 @@ def handle(call: Call, request: CreateDelegationTokenRequest) -> CreateDelegatio
         check_requester(call)
         if any(renewer.principal_type != USER for renewer in request.renewers):
             raise KafkaError(ErrorCode.INVALID_PRINCIPAL_TYPE)
+        if not may_own:
+            raise KafkaError(ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED)
     except KafkaError as error:
         response.error_code = error.code
         return response

@@ -1,5 +1,7 @@
 """DescribeDelegationToken, key 41, v0-v3: the delegation tokens that a client may see (KIP-48, TK-4)."""
 
+from collections.abc import Callable
+
 from fakebroker.apis.call import Call
 from fakebroker.apis.tokens import check_requester
 from fakebroker.core.security.delegation_tokens import Token
@@ -14,8 +16,13 @@ from fakebroker.wire.messages.describe_delegation_token import (
 _FIRST_WITH_REQUESTER = 3
 
 
-def handle(call: Call, request: DescribeDelegationTokenRequest) -> DescribeDelegationTokenResponse:
-    """Its own tokens and those it may renew, of these owners; null means all of them, an empty list none."""
+def handle(
+    call: Call, request: DescribeDelegationTokenRequest, may_see: Callable[[Token], bool] = lambda _token: False
+) -> DescribeDelegationTokenResponse:
+    """Its own tokens and those it may renew, of these owners; null means all of them, an empty list none.
+
+    `may_see` says which tokens of others it has a right to see.
+    """
     try:
         check_requester(call)
     except KafkaError as error:
@@ -27,7 +34,8 @@ def handle(call: Call, request: DescribeDelegationTokenRequest) -> DescribeDeleg
         tokens=[
             _described(token, call.version)
             for token in tokens
-            if token.is_managed_by(call.connection.principal) and (owners is None or token.owner in owners)
+            if (owners is None or token.owner in owners)
+            and (token.is_managed_by(call.connection.principal) or may_see(token))
         ]
     )
 

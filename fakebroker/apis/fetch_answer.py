@@ -1,6 +1,6 @@
 """What a Fetch answers for what its partitions gave, in every version (FT, MS).
 
-A batch that does not fit is left out, where Kafka sends its beginning; converted answers are not padded (MS-5).
+Of a batch that does not fit the beginning is sent, as by Kafka; converted answers are not padded (MS-5).
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,6 +11,7 @@ from fakebroker.apis.call import Call
 from fakebroker.apis.leader_hint import name_leader
 from fakebroker.core.logs.fetching import LogReadResult, PartitionFetch
 from fakebroker.errors import ErrorCode
+from fakebroker.records.batch import peek
 from fakebroker.records.conversion import message_set_from_batch
 from fakebroker.records.faults import InvalidRecord
 from fakebroker.wire.framing import LARGE_BYTES, Pieces
@@ -89,8 +90,9 @@ def _old_partition_data(fetch: PartitionFetch, read: LogReadResult, magic: int) 
 
     UNSUPPORTED_COMPRESSION_TYPE if zstd would have to be converted, CORRUPT_MESSAGE for stored bytes that do not parse.
     """
+    whole = [batch for batch in read.batches if peek(batch) is not None]
     try:
-        converted = [message_set_from_batch(batch, magic, fetch.offset) for batch in read.batches]
+        converted = [message_set_from_batch(batch, magic, fetch.offset) for batch in whole]
     except InvalidRecord as fault:
         unsupported = fault.code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
         return partition_data(fetch.partition, LogReadResult(fault.code if unsupported else ErrorCode.CORRUPT_MESSAGE))

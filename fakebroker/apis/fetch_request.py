@@ -59,7 +59,11 @@ class _Fetch:
         partition = self.call.cluster.topics.partition(fetch.topic, fetch.partition)
         if partition is None:
             unknown_id = self.call.version >= 13 and not fetch.topic
+            if fetch.topic in self.params.denied:
+                return None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
             return None, ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if self.params.denied and fetch.topic in self.params.denied:
+            return None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
         if not self.params.takes_zstd and _needs_zstd(self.call, partition.topic):
             return None, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
         return partition, ErrorCode.NONE

@@ -14,7 +14,7 @@ from fakebroker.core.transactions.membership import ask_coordinator
 from fakebroker.core.transactions.producer import Producer
 from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import BatchHeader, parse_header
-from fakebroker.records.batch_format import HEADER_BYTES
+from fakebroker.records.batch_format import ATTRIBUTES_POSITION, HEADER_BYTES, MAGIC_POSITION, TRANSACTIONAL_BIT
 from fakebroker.records.offsets_topic import TopicPartition
 
 if TYPE_CHECKING:
@@ -31,6 +31,14 @@ _TRY_AGAIN = frozenset(  # told as NOT_ENOUGH_REPLICAS, after which clients of a
         ErrorCode.NETWORK_EXCEPTION,
     }
 )
+_NEWEST_FORMAT = 2
+
+
+def is_transactional(records: bytes | None) -> bool:
+    """Whether the records of a partition are a transactional batch, as far as its header says."""
+    if records is None or len(records) < HEADER_BYTES or records[MAGIC_POSITION] != _NEWEST_FORMAT:
+        return False
+    return bool(records[ATTRIBUTES_POSITION + 1] & TRANSACTIONAL_BIT)  # of two bytes the second has the low bits
 
 
 class ProducedTransaction:

@@ -5,7 +5,14 @@ v2: locks can be renewed (KIP-1222), and the answer carries their duration.
 
 from fakebroker.apis.call import Call
 from fakebroker.apis.leader_hint import name_leader
-from fakebroker.apis.share_requests import Acknowledgements, acknowledged, are_valid_ids, find_partition
+from fakebroker.apis.share_requests import (
+    Acknowledgements,
+    MayRead,
+    acknowledged,
+    are_valid_ids,
+    everything,
+    find_partition,
+)
 from fakebroker.core.share_partitions.group_settings import ShareGroupSettings
 from fakebroker.core.share_partitions.sessions import CLOSING_EPOCH, OPENING_EPOCH, ShareSession
 from fakebroker.errors import ErrorCode, KafkaError
@@ -20,7 +27,9 @@ from fakebroker.wire.messages.share_acknowledge import (
 )
 
 
-def handle(call: Call, request: ShareAcknowledgeRequest) -> ShareAcknowledgeResponse | None:
+def handle(
+    call: Call, request: ShareAcknowledgeRequest, may_read: MayRead = everything
+) -> ShareAcknowledgeResponse | None:
     """Apply the acknowledgements, then close the session if that is wanted (SGF-3, SGF-6)."""
     group_id, member_id = request.group_id, request.member_id
     if group_id is None or member_id is None or not are_valid_ids(group_id, member_id):
@@ -32,7 +41,7 @@ def handle(call: Call, request: ShareAcknowledgeRequest) -> ShareAcknowledgeResp
         session = call.node.share_partitions.sessions.resume(group_id, member_id, epoch)
     except KafkaError as error:
         return ShareAcknowledgeResponse(error_code=error.code)
-    acknowledgements = Acknowledgements(call, session, may_renew=request.is_renew_ack)
+    acknowledgements = Acknowledgements(call, session, may_renew=request.is_renew_ack, may_read=may_read)
     entries = {  # of a partition that comes twice the last counts
         (topic.topic_id, each.partition_index): acknowledged(each.acknowledgement_batches)
         for topic in request.topics

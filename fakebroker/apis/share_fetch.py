@@ -5,7 +5,15 @@ v2: `max_records` as a hard limit (KIP-1206), locks can be renewed (KIP-1222).
 
 from fakebroker.apis.call import Call
 from fakebroker.apis.share_fetch_answer import share_fetch_response
-from fakebroker.apis.share_requests import Acknowledged, Acknowledgements, acknowledged, are_valid_ids, find_partition
+from fakebroker.apis.share_requests import (
+    Acknowledged,
+    Acknowledgements,
+    MayRead,
+    acknowledged,
+    are_valid_ids,
+    everything,
+    find_partition,
+)
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.share_partitions.acquisition import AcquireMode
 from fakebroker.core.share_partitions.sessions import CLOSING_EPOCH, OPENING_EPOCH, ShareSession, TopicIdPartition
@@ -16,7 +24,7 @@ from fakebroker.instant import Instant
 from fakebroker.wire.messages.share_fetch import ShareFetchRequest, ShareFetchResponse
 
 
-def handle(call: Call, request: ShareFetchRequest) -> ShareFetchResponse | None:
+def handle(call: Call, request: ShareFetchRequest, may_read: MayRead = everything) -> ShareFetchResponse | None:
     """Open, continue or close the session; acknowledge; fetch."""
     group_id, member_id = request.group_id, request.member_id
     if (
@@ -40,7 +48,7 @@ def handle(call: Call, request: ShareFetchRequest) -> ShareFetchResponse | None:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "a topic id is not known")  # an accident of 4.3.1 (SGF-8)
     if request.share_acquire_mode not in tuple(AcquireMode):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"acquire mode {request.share_acquire_mode}")
-    _ShareFetchRequest(call, request, session).begin(wanted)
+    _ShareFetchRequest(call, request, session, may_read).begin(wanted)
     return None
 
 
@@ -90,12 +98,13 @@ def _answer_later(call: Call, wait_ms: int, response: ShareFetchResponse) -> Sha
 class _ShareFetchRequest:
     """One request on its way: acknowledgements first, then the fetch; the answer tells of both."""
 
-    def __init__(self, call: Call, request: ShareFetchRequest, session: ShareSession) -> None:
+    def __init__(self, call: Call, request: ShareFetchRequest, session: ShareSession, may_read: MayRead) -> None:
         self._call = call
         self._request = request
         self._session = session
         self._epoch = request.share_session_epoch
-        self._acknowledgements = Acknowledgements(call, session, may_renew=request.is_renew_ack)
+        self._may_read = may_read
+        self._acknowledgements = Acknowledgements(call, session, may_renew=request.is_renew_ack, may_read=may_read)
         self._found: dict[TopicIdPartition, FetchedRecords] = {}
         self._waits_for = 2
 
@@ -117,8 +126,10 @@ class _ShareFetchRequest:
         """Fetch all partitions of the session, each time another one first."""
         call, targets = self._call, list[tuple[TopicIdPartition, Partition]]()
         for key in self._session.served(max(self._epoch, 0)):
-            partition, _ = find_partition(call, key)
-            if partition is None:  # also of a topic that was deleted meanwhile
+            partition, code = find_partition(call, key, self._may_read)
+            if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+                self._found[key] = FetchedRecords(code)
+            elif partition is None:  # also of a topic that was deleted meanwhile
                 self._found[key] = FetchedRecords(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             else:
                 targets.append((key, partition))

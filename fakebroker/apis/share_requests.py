@@ -23,6 +23,7 @@ class _Batch(Protocol):
 
 
 Acknowledged = tuple[TopicIdPartition, Sequence[AcknowledgedBatch]]
+MayRead = Callable[[str], bool]  # whether the client may read a topic, by its name
 AcknowledgeError = tuple[ErrorCode, str | None]
 
 
@@ -36,12 +37,23 @@ def acknowledged(batches: Sequence[_Batch]) -> list[AcknowledgedBatch]:
     return [AcknowledgedBatch(each.first_offset, each.last_offset, each.acknowledge_types) for each in batches]
 
 
-def find_partition(call: Call, key: TopicIdPartition) -> tuple[Partition | None, ErrorCode]:
-    """A partition by topic id; None with UNKNOWN_TOPIC_ID or UNKNOWN_TOPIC_OR_PARTITION if there is none."""
+def everything(_topic: str) -> bool:
+    """What a client may read where nobody asks for rights: every topic."""
+    return True
+
+
+def find_partition(
+    call: Call, key: TopicIdPartition, may_read: MayRead = everything
+) -> tuple[Partition | None, ErrorCode]:
+    """A partition by topic id; None with UNKNOWN_TOPIC_ID or UNKNOWN_TOPIC_OR_PARTITION if there is none, or with
+    TOPIC_AUTHORIZATION_FAILED if the client may not read it (AU-6).
+    """
     topic_id, index = key
     topic = call.cluster.topics.by_id(topic_id)
     if topic is None:
         return None, ErrorCode.UNKNOWN_TOPIC_ID
+    if not may_read(topic.name):
+        return None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
     partition = topic.partition(index)
     return partition, ErrorCode.NONE if partition is not None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -49,11 +61,12 @@ def find_partition(call: Call, key: TopicIdPartition) -> tuple[Partition | None,
 class Acknowledgements:
     """The acknowledgements of one request: each partition for itself. `errors` has what became of them."""
 
-    def __init__(self, call: Call, session: ShareSession, *, may_renew: bool) -> None:
+    def __init__(self, call: Call, session: ShareSession, *, may_renew: bool, may_read: MayRead = everything) -> None:
         self.errors: dict[TopicIdPartition, AcknowledgeError] = {}
         self._call = call
         self._session = session
         self._may_renew = may_renew
+        self._may_read = may_read
         self._done: Callable[[Instant], None] | None = None
         self._waiting = 0
 
@@ -67,7 +80,7 @@ class Acknowledgements:
         for key, batches in wanted:
             code = ErrorCode.INVALID_REQUEST
             if are_well_formed(batches, may_renew=self._may_renew):
-                _, code = find_partition(self._call, key)
+                _, code = find_partition(self._call, key, self._may_read)
             if code:
                 self.errors[key] = code, None
                 continue

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from fakebroker.core.coordinator.loading import DecodedBatch
     from fakebroker.core.groups.group import Group
     from fakebroker.core.quotas.client_quotas import ClientQuotas
+    from fakebroker.core.security.authorizer import Authorizer
     from fakebroker.core.topics import Partition
     from fakebroker.core.transactions.transaction import Transaction
 
 __all__ = ["Cluster", "Node"]
+AUTHORIZER = "authorizer.class.name"
 
 
 class Cluster:
@@ -79,6 +81,7 @@ class Cluster:
         self.group_configs: dict[str, dict[str, str]] = {}  # group -> its own configs; the group need not exist
         self.client_metrics: dict[str, dict[str, str]] = {}  # subscription -> its own configs
         self.credentials = Credentials()
+        self.authorizer = _authorizer(settings)  # None: everybody may do everything
         self.features = Features(release.features)
         self._client_quotas: ClientQuotas | None = None
         self.on_quotas_changed: Callable[[], None] = lambda: None  # the engine's: it is to throttle clients, or not
@@ -283,3 +286,12 @@ class Cluster:
         """The next producer id; they count from 0 (KIP-98, PI)."""
         self._next_producer_id += 1
         return self._next_producer_id - 1
+
+
+def _authorizer(settings: Settings) -> "Authorizer | None":
+    """What decides who may do what, None if the settings name nothing (AU-1)."""
+    if not settings.value(AUTHORIZER):
+        return None
+    from fakebroker.core.security.authorizer import authorizer_of
+
+    return authorizer_of(settings)

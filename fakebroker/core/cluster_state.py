@@ -26,6 +26,7 @@ from fakebroker.core.logs.producers import Producers, ProducerState, WrittenBatc
 from fakebroker.core.logs.segment import Segment
 from fakebroker.core.node import Node, NodeState
 from fakebroker.core.offsets.expirations import OffsetsExpired
+from fakebroker.core.security.acl_state import AclState
 from fakebroker.core.security.credentials import CredentialsState
 from fakebroker.core.topic_config import TopicConfig
 from fakebroker.core.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, Partition, Topic, Topics
@@ -163,6 +164,7 @@ class ClusterState(NamedTuple):
     credentials: CredentialsState = CredentialsState()
     features: FeaturesState = FeaturesState()
     client_quotas: tuple[QuotaState, ...] = ()
+    acls: tuple[AclState, ...] = ()
 
 
 class Durable(NamedTuple):
@@ -194,6 +196,7 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "on_quotas_changed": "a callback of the engine",
             "seed": "an option of the broker",
             "decoded_batches": "only there while the groups are loaded",
+            "authorizer": "the options of the broker, and `acls`",
         },
     ),
     Topics: Durable(
@@ -302,6 +305,7 @@ def cluster_state(cluster: Cluster) -> ClusterState:
         credentials=cluster.credentials.state(),
         features=cluster.features.state(),
         client_quotas=_quotas(cluster),
+        acls=cluster.authorizer.acls.state() if cluster.authorizer is not None else (),
     )
 
 
@@ -388,6 +392,8 @@ def build_cluster(state: ClusterState, settings: Settings, release: Release, now
     cluster.features.restore(state.features)
     for types, names, values in state.client_quotas:
         cluster.client_quotas.alter(tuple(zip(types, names, strict=True)), values)
+    if cluster.authorizer is not None:
+        cluster.authorizer.acls.restore(state.acls)
     cluster._next_producer_id = state.next_producer_id
     cluster.random.setstate(tuple(state.random))  # last: making the parts took ids
     return cluster

@@ -11,6 +11,8 @@ from fakebroker.core.offsets.expirations import OffsetExpired, OffsetsExpired
 from fakebroker.records.offsets_topic import TopicPartition
 
 __all__ = [
+    "AccessDenied",
+    "AclChanged",
     "AssignmentComputed",
     "ClientLogin",
     "ClientThrottled",
@@ -230,6 +232,32 @@ class ClientThrottled(NamedTuple):
     throttle_ms: int
 
 
+class AccessDenied(NamedTuple):
+    """An authorizer refused something that a request asked for (AU-2).
+
+    `principal` ("User:bob") at `host` may not do `operation` ("READ") with the resource of type `resource_type`
+    ("TOPIC") named `resource_name`. `reason` is the ACL that denies it, in words, or says that none allows it.
+    """
+
+    principal: str
+    host: str
+    operation: str
+    resource_type: str
+    resource_name: str
+    reason: str
+    api: str
+    node_id: int
+    connection_id: int
+    client_id: str | None
+
+
+class AclChanged(NamedTuple):
+    """An ACL was added or removed: `what` is "added" or "removed", `acl` the entry in words."""
+
+    what: str
+    acl: str
+
+
 CoreEvent = (
     Transition
     | GroupEpochBumped
@@ -246,4 +274,6 @@ CoreEvent = (
     | FaultHit
     | ClientThrottled
     | ClientLogin
+    | AccessDenied
+    | AclChanged
 )

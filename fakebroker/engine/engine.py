@@ -3,6 +3,7 @@
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from traceback import format_exception, walk_tb
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,10 @@ from fakebroker.listeners import Address, Listener
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
+    from fakebroker.core.security.authorizer import Authorizer
     from fakebroker.engine.faults.faults import Faults
-    from fakebroker.engine.security.key_sets import Fetched, KeySets
     from fakebroker.engine.quotas.throttling import ConnectionQuota, NewConnection, Throttling
+    from fakebroker.engine.security.key_sets import Fetched, KeySets
 
 MOST_ERRORS = 100  # kept
 MOST_TRACE_CHARS = 10_000  # of each one's traceback, its end
@@ -52,6 +54,8 @@ class Engine:
         self._alterations: dict[Layer, Alteration | None] = {}
         self._throttling: Throttling | None = None  # made when there are quotas
         self.connection_quota: ConnectionQuota | None = None  # while addresses have quotas
+        if cluster.authorizer is not None:
+            self.alter_routes(Layer.AUTHORIZATION, _guard_of(cluster.authorizer))
         self._faults: Faults | None = None  # made when a test asks for it first
         self._key_sets: KeySets | None = None  # as the faults
         self.fetch: Callable[[str, Callable[[Fetched], None]], None] = _fetch_nothing  # the broker's, from a URL
@@ -265,6 +269,13 @@ class Engine:
         place = [x for x in alike if x.node_id == listener.node_id].index(listener)
         candidates = [x for x in alike if x.node_id == node_id]
         return candidates[min(place, len(candidates) - 1)] if candidates else None
+
+
+def _guard_of(authorizer: "Authorizer") -> Alteration:
+    """What has an authorizer asked before each handler."""
+    from fakebroker.engine.authorization.guard import guard
+
+    return partial(guard, authorizer)
 
 
 def _fetch_nothing(url: str, then: "Callable[[Fetched], None]") -> None:

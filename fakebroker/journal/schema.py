@@ -170,6 +170,11 @@ MEANINGS = {
     "producer_epoch": "the producer epoch, after the change",
     "partitions": "how many partitions are in the transaction, after the change",
     "state_ms": "`wall_ms` when the group entered its state, -1 if unknown",
+    "host": "the client's address",
+    "operation": "the operation of ACLs that was refused, such as READ",
+    "resource_type": "what it was to be done with: TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID, USER or DELEGATION_TOKEN",
+    "resource_name": "the name of that",
+    "acl": "the entry of the access control lists, in words",
     "error": "the exception's class",
     "message": "the exception's text",
 }  # fmt: skip

@@ -5,6 +5,8 @@ from typing import Any
 
 from fakebroker.core.dates import date_text
 from fakebroker.core.events import (
+    AccessDenied,
+    AclChanged,
     AssignmentComputed,
     ClientLogin,
     ClientThrottled,
@@ -19,6 +21,7 @@ from fakebroker.core.events import (
     Transition,
 )
 from fakebroker.core.groups.classic.states import State
+from fakebroker.core.quotas.client_quotas import CONTROLLER_MUTATION_RATE
 from fakebroker.engine.journal import Connected, Disconnected, Event, InternalError, Peer, TlsEstablished, TlsFailed
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.journal.schema import kind_name
@@ -52,6 +55,12 @@ def event_text(event: Event) -> str:
             return _login_text(event)
         case ClientThrottled():
             return _throttled_text(event)
+        case AccessDenied():
+            what = f"{event.operation} on {event.resource_type} {printable(event.resource_name)}"
+            who = f"{event.api} of {printable(event.principal)} at {event.host}"
+            return f"{who} refused: {what} ({printable(event.reason, LINE_CHARACTERS)})"
+        case AclChanged():
+            return f"ACL {event.what}: {printable(event.acl, LINE_CHARACTERS)}"
         case Connected():
             return f"{event.peer.address} connected to node {event.peer.node_id}"
         case Disconnected():
@@ -109,6 +118,8 @@ def _login_text(event: ClientLogin) -> str:
     mechanism = f" by {printable(event.mechanism)}" if event.mechanism else ""
     reason = f": {printable(event.reason, LINE_CHARACTERS)}" if event.reason else ""
     return f"{who} {event.what}{mechanism} on {client}{reason}"
+
+
 def _throttled_text(event: ClientThrottled) -> str:
     who = f"{event.api} v{event.version} of {printable(event.client_id or '(no client id)')}" if event.api else ""
     measured = f"{event.measured:.6g}{' tokens left' if event.quota == CONTROLLER_MUTATION_RATE else ''}"

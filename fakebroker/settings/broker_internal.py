@@ -73,6 +73,7 @@ ROWS = (
         None,
         READ_ONLY,
         "whether a resource without access list is open to all (AU-3)",
+        has_effect=True,
         internal=True,
     ),
     Setting(
@@ -81,7 +82,8 @@ ROWS = (
         "",
         None,
         READ_ONLY,
-        "principals that may do everything, whatever the access lists say",
+        "principals that may do everything, whatever the access lists say; separated by semicolons (AU-2)",
+        has_effect=True,
         internal=True,
     ),
     Setting(

@@ -19,8 +19,10 @@ from fakebroker.settings.declare import (
 
 # fmt: off
 ROWS = (
-    Setting("authorizer.class.name", STRING, "", None, READ_ONLY,
-            "class that authorizes requests; empty: everything is allowed"),
+    Setting("authorizer.class.name", STRING, "",
+            OneOf(("", "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+                   "kafka.security.authorizer.AclAuthorizer", "kafka.security.auth.SimpleAclAuthorizer")), READ_ONLY,
+            "class that authorizes requests; empty: everything is allowed (AU-1)", has_effect=True),
     Setting("connection.failed.authentication.delay.ms", INT, 100, Range(0), READ_ONLY,
             "how long a failed login waits for its answer (SA-4)", has_effect=True),
     Setting("connections.max.reauth.ms", LONG, 0, None, READ_ONLY,

@@ -95,3 +95,12 @@ def cluster() -> Cluster:
     cluster = Cluster(Settings(profile="test"), release(), node_ids=(1, 2, 3))
     cluster.topics.create("t", 2, 2)
     return cluster
+
+
+@pytest.fixture
+def guarded() -> Cluster:
+    """One broker with an authorizer, which the calls of tests do not ask; topic `t`."""
+    name = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+    cluster = Cluster(Settings({"authorizer.class.name": name}, profile="test"), release())
+    cluster.topics.create("t")
+    return cluster

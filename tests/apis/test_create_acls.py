@@ -1,4 +1,4 @@
-"""CreateAcls without an authorizer."""
+"""CreateAcls with and without an authorizer."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.core.events import AclChanged
 from fakebroker.errors import CloseConnection
 from fakebroker.wire.messages.create_acls import AclCreation, CreateAclsRequest
 
@@ -36,3 +37,36 @@ def test_an_unknown_code_closes_the_connection(ask: Ask, cluster: Cluster, name:
     """One entry with a code of 0 is enough."""
     with pytest.raises(CloseConnection):
         ask(cluster, CreateAclsRequest(creations=[entry(), entry(**{name: 0})]), 3)
+
+
+@pytest.mark.rules("AU-11", "AU-12")
+@pytest.mark.parametrize("version", range(4))
+def test_good_entries_are_stored_beside_bad_ones(ask: Ask, guarded: Cluster, version: int) -> None:
+    """Names, principals and codes that cannot be are refused one by one; what makes no sense is not asked."""
+    cluster_entry = {"resource_type": 4, "resource_name": "kafka-cluster"}
+    entries = [
+        entry(), entry(), entry(resource_name=""), entry(principal="alice"), entry(**cluster_entry),
+        entry(resource_type=4), entry(operation=77), entry(resource_type=99), entry(operation=13, host="nowhere"),
+    ]  # fmt: skip
+    answer = ask(guarded, CreateAclsRequest(creations=entries), version)
+    assert [each.error_code for each in answer.results] == [0, 0, 42, 42, 0, 42, 42, 42, 0]
+    assert [bool(each.error_message) for each in answer.results] == [bool(each.error_code) for each in answer.results]
+    assert answer.results[0].error_message == ""
+    assert guarded.authorizer is not None
+    assert len(guarded.authorizer.acls) == 3
+    changed = [event for event in guarded.outbox if isinstance(event, AclChanged)]
+    assert changed[0] == AclChanged("added", "ALLOW User:alice READ on TOPIC 't'")
+    assert len(changed) == 3
+
+
+@pytest.mark.rules("AU-12")
+@pytest.mark.parametrize(
+    "bad", [{"resource_type": 1}, {"operation": 1}, {"permission_type": 1}, {"resource_pattern_type": 1},
+            {"resource_pattern_type": 2}],
+)  # fmt: skip
+def test_codes_of_filters_spoil_the_request(ask: Ask, guarded: Cluster, bad: dict[str, int]) -> None:
+    """-1 for every entry, and nothing is stored."""
+    answer = ask(guarded, CreateAclsRequest(creations=[entry(), entry(**bad)]), 3)
+    assert [each.error_code for each in answer.results] == [-1, -1]
+    assert guarded.authorizer is not None
+    assert not list(guarded.authorizer.acls)

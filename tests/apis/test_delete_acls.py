@@ -1,4 +1,4 @@
-"""DeleteAcls without an authorizer."""
+"""DeleteAcls with and without an authorizer."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.core.events import AclChanged
+from fakebroker.core.security.acls import acl_of
 from fakebroker.errors import CloseConnection
 from fakebroker.wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 
@@ -36,3 +38,21 @@ def test_an_unknown_code_closes_the_connection(ask: Ask, cluster: Cluster, name:
     """One filter with a code of 0 is enough."""
     with pytest.raises(CloseConnection):
         ask(cluster, DeleteAclsRequest(filters=[entry(), entry(**{name: 0})]), 3)
+
+
+@pytest.mark.rules("AU-13")
+@pytest.mark.parametrize("version", range(1, 4))
+def test_what_filters_mean_is_gone(ask: Ask, guarded: Cluster, version: int) -> None:
+    """Each filter lists its entries, also those of another; one that cannot be leaves the others alone."""
+    assert guarded.authorizer is not None
+    for name, operation in [("t", 3), ("t", 4), ("u", 3)]:
+        guarded.authorizer.acls.add(acl_of(2, name, 3, "User:alice", "*", operation, 3))
+    filters = [entry(resource_name_filter="t"), entry(operation=3), entry(operation=99), entry(principal_filter="")]
+    answer = ask(guarded, DeleteAclsRequest(filters=filters), version)
+    found = [
+        (each.error_code, [(acl.error_code, acl.resource_name, acl.operation) for acl in each.matching_acls])
+        for each in answer.filter_results
+    ]
+    assert found == [(0, [(0, "t", 3), (0, "t", 4)]), (0, [(0, "t", 3), (0, "u", 3)]), (42, []), (0, [])]
+    assert not list(guarded.authorizer.acls)
+    assert guarded.outbox.count(AclChanged("removed", "ALLOW User:alice READ on TOPIC 't'")) == 1

@@ -1,4 +1,4 @@
-"""DescribeAcls without an authorizer."""
+"""DescribeAcls with and without an authorizer."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.core.security.acls import acl_of
 from fakebroker.errors import CloseConnection
 from fakebroker.wire.messages.describe_acls import DescribeAclsRequest
 
@@ -37,3 +38,32 @@ def test_an_unknown_code_closes_the_connection(ask: Ask, cluster: Cluster, name:
     """0 stands for unknown, and such a request is not read."""
     with pytest.raises(CloseConnection):
         ask(cluster, request(**{name: 0}), 3)
+
+
+@pytest.mark.rules("AU-10", "AU-11")
+@pytest.mark.parametrize("version", range(1, 4))
+def test_entries_by_their_patterns(ask: Ask, guarded: Cluster, version: int) -> None:
+    """A pattern stands once, with all its entries; null and ANY leave a field open."""
+    assert guarded.authorizer is not None
+    for name, pattern_type, operation in [("t", 3, 3), ("u", 4, 3), ("t", 3, 4)]:
+        guarded.authorizer.acls.add(acl_of(2, name, pattern_type, "User:alice", "*", operation, 3))
+    answer = ask(guarded, request(pattern_type_filter=ANY), version)
+    assert (answer.error_code, answer.error_message) == (0, "")
+    shown = [
+        (each.resource_type, each.resource_name, each.pattern_type, [acl.operation for acl in each.acls])
+        for each in answer.resources
+    ]
+    assert shown == [(2, "t", 3, [3, 4]), (2, "u", 4, [3])]
+    entry = answer.resources[0].acls[0]
+    assert (entry.principal, entry.host, entry.permission_type) == ("User:alice", "*", 3)
+    assert [each.resource_name for each in ask(guarded, request(), version).resources] == ["t"]
+
+
+@pytest.mark.rules("AU-10")
+def test_nothing_found(ask: Ask, guarded: Cluster) -> None:
+    """An empty list without an error, also for codes that nobody knows."""
+    assert guarded.authorizer is not None
+    guarded.authorizer.acls.add(acl_of(2, "t", 3, "User:alice", "*", 3, 3))
+    for each in (request(principal_filter="User:bob"), request(operation=77), request(resource_type_filter=9)):
+        answer = ask(guarded, each, 3)
+        assert (answer.error_code, answer.error_message, answer.resources) == (0, "", [])

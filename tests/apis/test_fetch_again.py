@@ -278,7 +278,7 @@ def test_settings_that_change(twins: Twins, has_session: bool) -> None:
     twins.both(lambda broker: broker.sim.cluster.nodes[1].settings.set_own("fetch.max.bytes", "1024"))
     twins.produce(0, size=2000)
     twins.produce(0)
-    assert listed(twins.ask(At(0, offset=1))) == [(0, 200)]
+    assert listed(twins.ask(At(0, offset=1))) == [(0, 1024)]
 
 
 @pytest.mark.parametrize("asked", [(At(0), At(0, offset=1)), (At(7),), (At(0, topic="u"),), (At(0, offset=9),)])
@@ -344,7 +344,7 @@ def test_other_limits_in_between(twins: Twins) -> None:
     """What partitions had to give under other limits is no news to judge by: the request is decoded once more."""
     twins.open(At(0), At(1))
     warm(twins, At(0))
-    assert listed(twins.ask(At(0), max_bytes=150)) == [(0, 100)]
+    assert listed(twins.ask(At(0), max_bytes=150)) == [(0, 150)]
     assert twins.is_general(At(0))
 
 

@@ -294,10 +294,11 @@ class PartitionLog:
     # -- reading -------------------------------------------------------------------------------------------------
 
     def read(self, offset: int, max_bytes: int, end: int, *, at_least_one: bool = True) -> list[bytes]:
-        """Whole stored batches from the one that holds `offset`, of one segment, that begin before `end`.
+        """Stored batches from the one that holds `offset`, of one segment, that begin before `end`.
 
-        Together at most `max_bytes`; with `at_least_one` the first may be larger (FT-6, FT-9, FT-16, SE-2). Empty if
-        there is nothing. The caller has checked that `offset` is in range (FT-10).
+        Together at most `max_bytes`; with `at_least_one` the first may be larger (FT-6, FT-9, FT-16, SE-2). Only the
+        beginning of the last may be there. Empty if there is nothing. The caller has checked that `offset` is in range
+        (FT-10).
         """
         if self._pending.batches:
             self.materialize_pending()

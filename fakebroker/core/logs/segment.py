@@ -111,7 +111,10 @@ class Segment:
         return index if last_offset(self.batches[index], self.offsets[index]) >= offset else index + 1
 
     def read(self, offset: int, max_bytes: int, end: int, *, at_least_one: bool) -> list[bytes]:
-        """Whole batches from `offset` on that begin before `end` and fit into `max_bytes` (FT-6, FT-9)."""
+        """The batches from `offset` on that begin before `end`, as far as they fit into `max_bytes` (FT-6, FT-9).
+
+        Of the one that does not fit comes the beginning, if it is not the first: clients know that it is not whole.
+        """
         offsets, ends = self.offsets, self.ends
         first = bisect_left(offsets, offset)
         if first == len(offsets) or offsets[first] != offset:  # most readers go on where a batch begins
@@ -122,6 +125,10 @@ class Segment:
         fitting = bisect_right(ends, start + max_bytes, first, beyond)
         if fitting <= first < beyond and at_least_one:
             fitting = first + 1
+        if first < fitting < beyond:
+            room = start + max_bytes - ends[fitting - 1]
+            if room > 0:
+                return [*self.batches[first:fitting], self.batches[fitting][:room]]
         return self.batches[first:fitting]
 
     def bytes_between(self, offset: int, end: int) -> int:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from fakebroker.core.logs.fetching import FetchParams, LogReadResult, PartitionFetch, read_partition
 from fakebroker.core.logs.log import PartitionLog
 from fakebroker.core.stale_view import StaleView
-from fakebroker.records.batch import parse_header, read_records
+from fakebroker.records.batch import parse_header, peek, read_records
 from fakebroker.records.markers import ControlRecordType, control_record_type
 from tests.support.logs import NOW, LogsCluster, batch
 from tests.support.time import T0
@@ -155,6 +155,7 @@ def test_readers_never_see_aborted_records(steps: list[tuple[int, str]], data: s
     start = offset
     while offset < log.last_stable_offset:
         result = read(log, offset, data.draw(st.sampled_from([1, 150, 1 << 20])))
+        result.batches = [batch for batch in result.batches if peek(batch)]  # the last may be cut at the limit
         seen += committed(result)
         offset = parse_header(result.batches[-1]).last_offset + 1
     assert seen == [at for at in sorted(fates) if start <= at < offset and fates[at] == "commit"]

@@ -1,0 +1,76 @@
+"""Checks of requests about configs and delegation tokens."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from fakebroker.apis import create_delegation_token, describe_delegation_token
+from fakebroker.core.security.acls import Operation, ResourceType
+from fakebroker.core.security.principals import USER
+from fakebroker.engine.authorization.authorized_request import AuthorizedRequest
+
+if TYPE_CHECKING:
+    from fakebroker.core.security.delegation_tokens import Token
+
+_TOPIC, _BROKER, _LOGGER, _CLIENT_METRICS, _GROUP = 2, 4, 8, 16, 32
+_TYPES: Final = {  # what a resource with configs is for the authorizer
+    _TOPIC: ResourceType.TOPIC,
+    _GROUP: ResourceType.GROUP,
+    _BROKER: ResourceType.CLUSTER,
+    _LOGGER: ResourceType.CLUSTER,
+    _CLIENT_METRICS: ResourceType.CLUSTER,
+}
+
+
+@dataclass(frozen=True)
+class ConfigResources:
+    """Each resource of a request about configs needs the operation on itself, or on the cluster."""
+
+    operation: Operation
+
+    def __call__(self, authorized: AuthorizedRequest) -> None:
+        """Take out the resources that are refused, unless there is one of a type that nobody knows."""
+        if any(each.resource_type not in _TYPES for each in authorized.request.resources):
+            return
+        for resource_type in (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER):
+            errors = authorized.take_out(
+                "resources", resource_type, partial(self._is_refused, authorized, resource_type)
+            )
+            for error in errors:
+                error.error_message = f"not authorized: {self.operation.name} {resource_type.name}"
+
+    def _is_refused(self, authorized: AuthorizedRequest, resource_type: ResourceType, resource: Any) -> bool:
+        if _TYPES[resource.resource_type] is not resource_type:
+            return False
+        if resource_type is ResourceType.CLUSTER:
+            return not authorized.access.may_cluster(self.operation)
+        return not authorized.access.may(self.operation, resource_type, resource.resource_name)
+
+    def __str__(self) -> str:
+        return f"{self.operation.name} TOPIC, GROUP or CLUSTER"
+
+
+def check_token_owner(authorized: AuthorizedRequest) -> None:
+    """CreateDelegationToken: CREATE_TOKENS on the owner, if that is another than the client (KIP-373)."""
+    request, requester = authorized.request, authorized.call.principal
+    if authorized.route.version < 3 or not request.owner_principal_name:
+        return
+    owner = f"{request.owner_principal_type or USER}:{request.owner_principal_name}"
+    if owner == str(requester) or authorized.access.may(Operation.CREATE_TOKENS, ResourceType.USER, owner):
+        return
+
+    authorized.handle = partial(create_delegation_token.handle, may_own=False)
+
+
+def show_allowed_tokens(authorized: AuthorizedRequest) -> None:
+    """DescribeDelegationToken shows the client's own tokens; others with DESCRIBE on them or DESCRIBE_TOKENS on the
+    owner (TK-4).
+    """
+    access = authorized.access
+
+    def may_see(token: "Token") -> bool:
+        owner = f"{token.owner[0]}:{token.owner[1]}"
+        may_describe = access.may(Operation.DESCRIBE, ResourceType.DELEGATION_TOKEN, token.token_id)
+        return may_describe or access.may(Operation.DESCRIBE_TOKENS, ResourceType.USER, owner)
+
+    authorized.handle = partial(describe_delegation_token.handle, may_see=may_see)

@@ -1,0 +1,172 @@
+"""Requests of clients that may do little: what each API answers, and what is noted."""
+
+from typing import Any
+
+import pytest
+
+from fakebroker.core.events import AccessDenied
+from fakebroker.core.security.acls import Permission
+from fakebroker.engine.authorization.needs import NEEDS
+from fakebroker.release import release
+from fakebroker.wire.registry import APIS
+from tests.support.engine import Client, SimEngine
+from tests.support.rights import allow, ask, client_of, guarded_lab
+
+ASKS_NOBODY = {
+    17, 18, 36,  # logging in, and what a broker serves
+    39, 40,  # tokens are renewed and ended by their owners and renewers
+    71, 72,  # telemetry
+}  # fmt: skip
+GROUP_APIS = {11: "JoinGroup", 12: "Heartbeat", 13: "LeaveGroup", 14: "SyncGroup"}
+
+
+def denials(lab: SimEngine) -> list[AccessDenied]:
+    return [each.event for each in lab.journal.events() if isinstance(each.event, AccessDenied)]
+
+
+@pytest.mark.rules("AU-6")
+def test_every_api_has_its_needs() -> None:
+    """Whatever a release serves is in the table, or on the list of what needs nothing."""
+    served = {key for name in ("2.0", "3.9", "4.3") for key in release(name).versions if key in APIS}
+    assert served - ASKS_NOBODY <= NEEDS.keys()
+    assert not ASKS_NOBODY & NEEDS.keys()
+
+
+@pytest.mark.rules("AU-4", "AU-6")
+@pytest.mark.parametrize("name", GROUP_APIS.values())
+def test_members_need_read_on_the_group(name: str) -> None:
+    """30 in the API's own layout, until there is the right; then the request is judged as ever."""
+    lab = guarded_lab()
+    client = client_of(lab)
+    fields: dict[str, Any] = {"GroupId": "g"} if name == "LeaveGroup" else {"GroupId": "g", "MemberId": "m"}
+    if name == "JoinGroup":
+        fields |= {"ProtocolType": "consumer", "SessionTimeoutMs": 10_000, "Protocols": []}
+    if name == "LeaveGroup":
+        fields["Members"] = [{"MemberId": "m"}]
+    assert ask(client, name, 3, **fields).error_code == 30
+    allow(lab, "READ", "GROUP", "g")
+    assert ask(client, name, 3, **fields).error_code != 30
+
+
+@pytest.mark.rules("AU-4")
+def test_a_topic_nobody_may_describe_does_not_seem_to_exist() -> None:
+    """By name it is refused, existing or not; in the list of all it is left out."""
+    lab = guarded_lab()
+    client = client_of(lab)
+    allow(lab, "DESCRIBE", name="t")
+    asked = [{"Name": each} for each in ("t", "u", "none")]
+
+    def shown(**fields: Any) -> list[tuple[int, str]]:
+        answer = ask(client, "Metadata", 8, AllowAutoTopicCreation=False, **fields)
+        return [(each.error_code, each.name) for each in answer.topics]
+
+    assert shown(Topics=asked) == [(0, "t"), (29, "u"), (29, "none")]
+    assert shown(Topics=None) == [(0, "t")]
+    assert [each.name for each in ask(client, "Metadata", 0, Topics=[]).topics] == ["t"]
+    assert [(each.error_code, each.name) for each in ask(client, "Metadata", 0, Topics=[{"Name": "u"}]).topics] == [
+        (29, "u")
+    ]
+
+
+@pytest.mark.rules("AU-6", "MD-2")
+def test_a_topic_is_made_by_metadata_with_create_only() -> None:
+    """CREATE on the topic or on the cluster; without it 29 instead of 3."""
+    lab = guarded_lab(**{"auto.create.topics.enable": True})
+    client = client_of(lab)
+
+    def code(name: str) -> int:
+        (topic,) = ask(client, "Metadata", 8, Topics=[{"Name": name}], AllowAutoTopicCreation=True).topics
+        return int(topic.error_code)
+
+    for each in ("a", "b", "c"):
+        allow(lab, "DESCRIBE", name=each)
+    allow(lab, "CREATE", name="b")
+    assert [code("a"), code("b")] == [29, 3]
+    allow(lab, "CREATE", "CLUSTER", "kafka-cluster")
+    assert code("c") == 3
+    assert [lab.cluster.topics.get(each) is not None for each in ("a", "b", "c")] == [False, True, True]
+
+
+@pytest.mark.rules("AU-6")
+def test_a_right_that_is_taken_away_ends_a_fetch_session() -> None:
+    """The next fetch of the session says 29 for a partition that it does not even name; and 0 again later."""
+    lab = guarded_lab()
+    client = client_of(lab)
+    allow(lab, "READ", name="t")
+    allow(lab, "READ", name="u")
+    partitions = [{"Partition": 0, "FetchOffset": 0, "PartitionMaxBytes": 1000}]
+    topics = [{"Topic": each, "Partitions": partitions} for each in ("t", "u")]
+
+    def codes(session_id: int, epoch: int, asked: list[Any]) -> tuple[int, list[tuple[str, int]]]:
+        answer = ask(client, "Fetch", 12, SessionId=session_id, SessionEpoch=epoch, Topics=asked, MaxBytes=1000)
+        found = [(each.topic, data.error_code) for each in answer.responses for data in each.partitions]
+        return answer.session_id, found
+
+    session_id, found = codes(0, 0, topics)
+    assert found == [("t", 0), ("u", 0)]
+    assert codes(session_id, 1, [])[1] == []
+    assert lab.cluster.authorizer is not None
+    (entry,) = lab.cluster.authorizer.acls.of_resource(2, "u")  # type: ignore[arg-type]
+    lab.cluster.authorizer.acls.remove(entry)
+    assert codes(session_id, 2, [])[1] == [("u", 29)]
+    assert codes(session_id, 3, [])[1] == [("u", 29)]
+    lab.cluster.authorizer.acls.add(entry)
+    assert codes(session_id, 4, [])[1] == [("u", 0)]
+    assert codes(session_id, 5, [])[1] == []
+
+
+@pytest.mark.rules("AU-6", "PD-5")
+def test_a_producer_that_wants_no_answer_is_disconnected() -> None:
+    """As with every other error; nothing is appended."""
+    lab = guarded_lab()
+    client = client_of(lab)
+    data = [{"Name": "t", "PartitionData": [{"Index": 0, "Records": {"hex": ""}}]}]
+    assert ask(client, "Produce", 9, Acks=0, TimeoutMs=1, TopicData=data) is None
+    assert "not authorized" in client.close_reason
+
+
+@pytest.mark.rules("AU-14")
+def test_authorized_operations() -> None:
+    """What the client may do, where it asks: of topics, groups and the cluster."""
+    lab = guarded_lab()
+    client = client_of(lab)
+    allow(lab, "READ", name="t")
+    allow(lab, "READ", "GROUP", "g")
+
+    def shown(client: Client) -> tuple[int, int, int]:
+        answer = ask(client, "Metadata", 8, Topics=[{"Name": "t"}], IncludeTopicAuthorizedOperations=True,
+            IncludeClusterAuthorizedOperations=True,
+        )  # fmt: skip
+        groups = ask(client, "DescribeGroups", 3, Groups=["g"], IncludeAuthorizedOperations=True).groups
+        topic, cluster = answer.topics[0].topic_authorized_operations, answer.cluster_authorized_operations
+        return topic, cluster, groups[0].authorized_operations
+
+    assert shown(client) == (1 << 3 | 1 << 8, 0, 1 << 3 | 1 << 8)
+    assert shown(client_of(lab, "root")) == (3576, 8096, 3400)
+    answer = ask(client, "DescribeCluster", 1, IncludeClusterAuthorizedOperations=True)
+    assert (answer.error_code, answer.cluster_authorized_operations) == (0, 0)
+
+
+@pytest.mark.rules("AU-2")
+def test_who_was_refused_what_is_noted() -> None:
+    """One event for each operation and resource of a request, with the entry that decided; none for lists."""
+    lab = guarded_lab()
+    client = client_of(lab)
+    allow(lab, "ALL", permission=Permission.DENY)
+    topics = [{"Name": each, "Partitions": [{"PartitionIndex": 0, "Timestamp": -1}] * 2} for each in ("t", "u", "t")]
+    assert ask(client, "Metadata", 8, Topics=None).topics == []
+    assert ask(client, "ListGroups", 3).groups == []
+    ask(client, "ListOffsets", 3, Topics=topics)
+    first, second = denials(lab)
+    reason = "DENY User:alice ALL on TOPIC 't'"
+    assert first[:7] == ("User:alice", "127.0.0.1", "DESCRIBE", "TOPIC", "t", reason, "ListOffsets")
+    assert second[4:6] == ("u", "no ACL matches the resource")
+
+
+def test_without_an_authorizer_nothing_is_asked() -> None:
+    """The routes are those of the handlers, with what makes repeated requests cheap."""
+    lab = SimEngine()
+    dispatcher = lab.engine.dispatchers[0]
+    route = dispatcher.find(12 << 16 | 3)
+    assert route.again is not None
+    assert route.handle.__module__ == "fakebroker.apis.heartbeat"
