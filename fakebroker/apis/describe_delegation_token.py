@@ -15,7 +15,7 @@ _FIRST_WITH_REQUESTER = 3
 
 
 def handle(call: Call, request: DescribeDelegationTokenRequest) -> DescribeDelegationTokenResponse:
-    """Its own tokens and those it may renew, of these owners; null means all of them, an empty list none."""
+    """The tokens that it manages, as far as one of these `owners` does so, too; null means all, an empty list none."""
     try:
         check_requester(call)
     except KafkaError as error:
@@ -27,7 +27,7 @@ def handle(call: Call, request: DescribeDelegationTokenRequest) -> DescribeDeleg
         tokens=[
             _described(token, call.version)
             for token in tokens
-            if token.is_managed_by(call.connection.principal) and (owners is None or token.owner in owners)
+            if token.is_managed_by(call.connection.principal) and (owners is None or token.managers & owners)
         ]
     )
 

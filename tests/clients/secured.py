@@ -7,7 +7,7 @@ import base64
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -38,6 +38,10 @@ SETTINGS: dict[str, str | int] = {
     "delegation.token.secret.key": "a-secret-for-tokens",
     "group.initial.rebalance.delay.ms": 0,
     **{f"listener.name.sasl_plaintext.{name}.sasl.jaas.config": text for name, text in _JAAS.items()},
+}
+AUTHORIZER: dict[str, str | int] = {  # who comes without a login may do everything
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
 }
 
 
@@ -111,23 +115,30 @@ class SecuredServer:
 
 
 @contextmanager
-def secured_kafka(settings: dict[str, str | int]) -> Iterator[SecuredServer]:
-    """A real Kafka with these settings."""
-    with running_kafka(settings, protocols=[SASL_PLAINTEXT]) as kafka:
+def secured_kafka(
+    settings: dict[str, str | int], protocols: Sequence[str] = (SASL_PLAINTEXT,)
+) -> Iterator[SecuredServer]:
+    """A real Kafka with these settings, and a listener for each protocol besides the one without a login."""
+    with running_kafka(settings, protocols=protocols) as kafka:
         server = SecuredServer({PLAINTEXT: kafka.bootstrap, **kafka.addresses})
-        yield server
-        server.close()
+        try:
+            yield server
+        finally:
+            server.close()
 
 
 @contextmanager
-def secured_fakebroker(settings: dict[str, str | int]) -> Iterator[SecuredServer]:
-    """A fakebroker with these settings."""
-    listen = [f"protocol={protocol},127.0.0.1:0" for protocol in (PLAINTEXT, SASL_PLAINTEXT)]
-    with FakeBroker(listen=listen, config=settings) as broker:
-        addresses = dict(zip((PLAINTEXT, SASL_PLAINTEXT), broker.bootstrap.split(","), strict=True))
-        server = SecuredServer(addresses, broker)
-        yield server
-        server.close()
+def secured_fakebroker(
+    settings: dict[str, str | int], protocols: Sequence[str] = (SASL_PLAINTEXT,)
+) -> Iterator[SecuredServer]:
+    """The same of a fakebroker."""
+    names = (PLAINTEXT, *protocols)
+    with FakeBroker(listen=[f"protocol={name},127.0.0.1:0" for name in names], config=settings) as broker:
+        server = SecuredServer({name: broker.bootstrap_of(name) for name in names}, broker)
+        try:
+            yield server
+        finally:
+            server.close()
 
 
 SERVERS = {"fakebroker": secured_fakebroker, "kafka": secured_kafka}
