@@ -19,7 +19,7 @@ _FIRST_WITH_REQUESTER = 3
 def handle(
     call: Call, request: DescribeDelegationTokenRequest, may_see: Callable[[Token], bool] = lambda _token: False
 ) -> DescribeDelegationTokenResponse:
-    """Its own tokens and those it may renew, of these owners; null means all of them, an empty list none.
+    """The tokens that it manages, as far as one of these `owners` does so, too; null means all, an empty list none.
 
     `may_see` says which tokens of others it has a right to see.
     """
@@ -34,7 +34,7 @@ def handle(
         tokens=[
             _described(token, call.version)
             for token in tokens
-            if (owners is None or token.owner in owners)
+            if (owners is None or token.managers & owners)
             and (token.is_managed_by(call.connection.principal) or may_see(token))
         ]
     )

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.wire.messages.create_delegation_token import CreatableRenewers
 from fakebroker.wire.messages.describe_delegation_token import (
     DescribeDelegationTokenOwner,
     DescribeDelegationTokenRequest,
@@ -44,3 +45,15 @@ def test_null_means_all_that_one_may_see(version: int) -> None:
     assert [[token.principal_name for token in tokens] for tokens in seen] == [["alice"], [], []]
     lab.network.advance(1000)
     assert client.ask("DescribeDelegationToken", version, owners=None).tokens == []
+
+
+@pytest.mark.rules("TK-4")
+def test_whom_one_asks_for_may_also_have_requested_or_renew_a_token() -> None:
+    """A token stands in the answer if one of the owners asked for owns it, requested it or may renew it."""
+    client = logged_in(lab_with_tokens())
+    renewers = [CreatableRenewers(principal_type="User", principal_name="carol")]
+    client.ask("CreateDelegationToken", 3, renewers=renewers, max_lifetime_ms=-1)
+
+    for name, count in (("alice", 1), ("carol", 1), ("dave", 0)):
+        owners = [DescribeDelegationTokenOwner(principal_type="User", principal_name=name)]
+        assert len(client.ask("DescribeDelegationToken", 3, owners=owners).tokens) == count

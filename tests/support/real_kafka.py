@@ -13,9 +13,9 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -56,7 +56,6 @@ SETTINGS = {
     "process.roles": "broker,controller",
     "node.id": 1,
     "controller.listener.names": "CONTROLLER",
-    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
     "offsets.topic.replication.factor": 1,
     "offsets.topic.num.partitions": 3,
     "transaction.state.log.replication.factor": 1,
@@ -77,6 +76,7 @@ class RealKafka:
     host: str
     port: int
     folder: Path
+    addresses: Mapping[str, str] = field(default_factory=dict)  # of the other listeners, by security protocol
 
     @property
     def bootstrap(self) -> str:
@@ -126,29 +126,35 @@ def start_kafka() -> Iterator[Callable[[Mapping[str, object]], RealKafka]]:
 
 
 @contextmanager
-def running_kafka(settings: Mapping[str, object] | None = None, version: str = VERSION) -> Iterator[RealKafka]:
+def running_kafka(
+    settings: Mapping[str, object] | None = None, version: str = VERSION, protocols: Sequence[str] = ()
+) -> Iterator[RealKafka]:
     """A Kafka with these broker settings, until the block ends. Raises RuntimeError with its log if it does not start.
 
     Args:
         settings: By their Kafka names; those of SETTINGS may be replaced.
         version: VERSION or OLDER_VERSION.
+        protocols: Security protocols of further listeners, each with a listener of that name.
     """
     with tempfile.TemporaryDirectory(prefix="real-kafka-") as name:
         folder = Path(name)
-        port, controller_port = _free_ports()
+        port, controller_port, *more_ports = _free_ports(2 + len(protocols))
+        addresses = {protocol: f"{HOST}:{more}" for protocol, more in zip(protocols, more_ports, strict=True)}
+        further = "".join(f",{protocol}://{address}" for protocol, address in addresses.items())
         properties = {
             **SETTINGS,
             **(NEWER_SETTINGS if version == VERSION else {}),
             "controller.quorum.voters": f"1@{HOST}:{controller_port}",
-            "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller_port}",
-            "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",
+            "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller_port}{further}",
+            "advertised.listeners": f"PLAINTEXT://{HOST}:{port}{further}",
+            "listener.security.protocol.map": _protocol_map(protocols),
             "log.dirs": folder / "data",
             **(settings or {}),
         }
         lines = "".join(f"{key}={value}\n" for key, value in properties.items())
         (folder / "server.properties").write_text(lines)
         shutil.copytree(_formatted(folder, version), folder / "data")
-        kafka = RealKafka(HOST, port, folder)
+        kafka = RealKafka(HOST, port, folder, addresses)
         with _process(kafka, version) as process:
             _await_groups(kafka, process)
             yield kafka
@@ -188,12 +194,17 @@ def _formatted(folder: Path, version: str) -> Path:
     return made
 
 
-def _free_ports() -> tuple[int, int]:
-    """Two ports that nobody listens on."""
-    with socket.socket() as one, socket.socket() as other:
-        one.bind((HOST, 0))
-        other.bind((HOST, 0))
-        return one.getsockname()[1], other.getsockname()[1]
+def _protocol_map(protocols: Sequence[str]) -> str:
+    return ",".join(["PLAINTEXT:PLAINTEXT", "CONTROLLER:PLAINTEXT", *(f"{each}:{each}" for each in protocols)])
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind((HOST, 0))
+        return [each.getsockname()[1] for each in sockets]
 
 
 def _await_groups(kafka: RealKafka, process: "subprocess.Popen[bytes]") -> None:

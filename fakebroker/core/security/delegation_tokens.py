@@ -29,10 +29,14 @@ class Token(NamedTuple):
     max_ms: int
     expires_ms: int
 
+    @property
+    def managers(self) -> frozenset[tuple[str, str]]:
+        """Who may see, renew and end it: its owner, its requester and its renewers."""
+        return frozenset((self.owner, self.requester, *self.renewers))
+
     def is_managed_by(self, principal: Principal) -> bool:
-        """Whether a principal may renew and end it: its owner, its requester and its renewers may."""
-        who = (principal.type, principal.name)
-        return who in (self.owner, self.requester, *self.renewers)
+        """Whether a principal is one of its managers."""
+        return (principal.type, principal.name) in self.managers
 
 
 class Limits(NamedTuple):
