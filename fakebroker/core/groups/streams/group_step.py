@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fakebroker.core.events import AssignmentComputed
 from fakebroker.core.groups.modern.assignments import members_in_order
 from fakebroker.core.groups.modern.config import group_config, group_config_int
-from fakebroker.core.groups.modern.heartbeats import is_target_due, metadata_may_have_changed, write_step
+from fakebroker.core.groups.modern.heartbeats import is_target_due, metadata_may_have_changed
 from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
 from fakebroker.core.groups.streams import records
 from fakebroker.core.groups.streams.internal_topics import ConfiguredTopology, Status, configure
@@ -237,7 +237,7 @@ class GroupStep:
         """
         group = self.group
         before = {member_id: group.members.get(member_id) for member_id in self.members}
-        stored = write_step(group.host, group, self.records, self.now, reason) if self.records else group
+        stored = group.write(self.records, self.now, reason) if self.records else group
         if self._has_looked:
             group.configured, group.seen_changes = self._configured, group.host.topics.changes
         if self.records:
