@@ -391,7 +391,12 @@ def test_a_shutdown_asked_for_when_leaving_or_when_making_the_group() -> None:
 @pytest.mark.rules("STH-30")
 def test_the_order_of_the_status_list() -> None:
     """A stale topology, a delayed assignment, what is wrong with topics, a shutdown: in this order."""
-    one = OneStreamsGroup({"group.streams.assignment.interval.ms": 60_000})
+    one = OneStreamsGroup(
+        {
+            "group.streams.assignment.interval.ms": 60_000,
+            "group.streams.max.assignment.interval.ms": 60_000,
+        }
+    )
     wanted = subtopology("0", ["later"])
     one.join("a", topology(wanted, epoch=2))
     answer = one.join("b", topology(wanted, epoch=1), shutdown_application=True)
