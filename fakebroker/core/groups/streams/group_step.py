@@ -100,8 +100,11 @@ class GroupStep:
     def take_topology(self, topology: Topology | None) -> None:
         """A member that joins sends its topology; others None. The first one becomes that of the group (STT-3).
 
-        Raises KafkaError INVALID_REQUEST if it is another one, and not an older one.
+        Raises KafkaError INVALID_REQUEST if it is another one, and not an older one; UNKNOWN_SERVER_ERROR, as Kafka
+        fails, if two of its subtopologies have the same id.
         """
+        if topology is not None and topology.has_repeated_id:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "two subtopologies have the same id")
         known = self._topology
         if known is None:
             if topology is None:
