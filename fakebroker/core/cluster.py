@@ -23,6 +23,7 @@ from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.release import Behaviours, Release
 from fakebroker.settings import Settings
+from fakebroker.settings.group_bounds import check_group_bounds
 
 if TYPE_CHECKING:
     from fakebroker.core.coordinator.loading import DecodedBatch
@@ -52,6 +53,7 @@ class Cluster:
         racks: Sequence[str | None] | None = None,
     ) -> None:
         settings.use_release(release.defaults, release.line)
+        check_group_bounds(settings)
         self.settings = settings
         self.release = release
         self.behaviours: Behaviours = release.behaviours

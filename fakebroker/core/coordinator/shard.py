@@ -393,10 +393,9 @@ class Shard(CoordinatorShard):
         return self.cluster.new_base64_id()
 
     def write_group(self, group_id: str, value: GroupValue, now: Instant) -> ErrorCode:
-        """Append the group's record (CR-12). Returns NONE, or MESSAGE_TOO_LARGE (ST-8).
+        """Append the group's record (CR-12). Returns NONE, or MESSAGE_TOO_LARGE if all members are too large (ST-8).
 
-        The metadata and assignments of all members together may be too large for one record. Nothing else can fail:
-        the node leads the partition, and the append does not wait for other replicas.
+        Nothing else can fail: the node leads the partition, and the append does not wait for other replicas.
         """
         record = ClassicGroupRecord(group_id, value, self._format, self.log.log_end_offset, self._latest)
         if record.is_larger_than(self.log.config.max_message_bytes):
@@ -425,14 +424,15 @@ class Shard(CoordinatorShard):
         return self.cluster.topics
 
     def write_records(self, group_id: str, records: "Sequence[GroupRecord | GroupEntry]", now: Instant) -> ErrorCode:
-        """Append records of one group as one batch, and apply them; see `GroupHost.write_records`.
+        """See `GroupHost.write_records`. A group that changes its kind keeps its committed offsets (CGO-11).
 
-        A group that changes its kind keeps its committed offsets (CGO-11). Returns NONE, or NOT_ENOUGH_REPLICAS before
-        4.0 (CLU-65); then nothing has changed.
+        Returns NONE, MESSAGE_TOO_LARGE (ST-8), or before 4.0 NOT_ENOUGH_REPLICAS (CLU-65): then nothing has changed.
         """
         if self.has_too_few_replicas:
             return ErrorCode.NOT_ENOUGH_REPLICAS
         batch = GroupRecords(records, self._format)
+        if batch.is_larger_than(self.log.config.max_message_bytes):
+            return ErrorCode.MESSAGE_TOO_LARGE
         before = self.groups.get(group_id)
         self.append(batch, now)
         for record in records:

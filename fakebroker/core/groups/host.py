@@ -13,6 +13,7 @@ from fakebroker.release import Behaviours
 from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
+    from fakebroker.core.groups.group import Group
     from fakebroker.core.topics import Topics
     from fakebroker.records.group_records import GroupRecord
     from fakebroker.records.offsets_topic import GroupEntry
@@ -44,7 +45,7 @@ class GroupHost(Protocol):
         """Append the group's record to `__consumer_offsets` (CR-12).
 
         Returns NONE, or the append's own error, not yet mapped to what members are answered
-        (`rebalance.error_of_failed_write`). The append does not wait for other replicas.
+        (`error_of_failed_write`). The append does not wait for other replicas.
         """
 
     @property
@@ -64,3 +65,27 @@ class GroupHost(Protocol):
 
     def emit(self, event: CoreEvent) -> None:
         """Report what happened, for the journal."""
+
+
+class GroupsHost(GroupHost, Protocol):
+    """A host that finds groups. `Shard` implements it."""
+
+    def group(self, group_id: str) -> "Group | None":
+        """The group of that id, or None."""
+
+
+def error_of_failed_write(code: ErrorCode) -> ErrorCode:
+    """The error that members are answered with when appending a group's records failed with `code` (ST-8)."""
+    return _ERRORS_OF_FAILED_WRITES.get(code, code)
+
+
+_ERRORS_OF_FAILED_WRITES = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
+}

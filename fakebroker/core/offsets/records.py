@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from fakebroker.core.logs.pending_batches import DeferredRecords
 from fakebroker.core.offsets.group_offsets import GroupOffsets
 from fakebroker.records.batch import build_batch
+from fakebroker.records.batch_format import HEADER_BYTES
 from fakebroker.records.offsets_codec import Format, group_key, group_value, offset_key, offset_value
 from fakebroker.records.offsets_topic import (
     METADATA,
@@ -29,6 +30,7 @@ _NOTHING: Final[dict[int, StoredOffset]] = {}
 Pair = tuple[bytes | None, bytes | None]
 _ROOM_BYTES = 1024  # more than everything else in a batch with one group
 _LONGEST_TOPIC = 249  # characters
+_LONGEST_RECORD_HEAD = 32  # bytes of a record beside key and value
 # What values take in CPython 3.11, measured: they need to be right on the average only, and the same everywhere.
 _WRITE_BYTES = 380
 _OFFSET_BYTES = 170
@@ -215,6 +217,12 @@ class GroupRecords:
     def records(self) -> list[Pair]:
         """Keys and values as bytes."""
         return [self._pair(entry) for entry in self.entries]
+
+    def is_larger_than(self, limit_bytes: int) -> bool:
+        """Whether the batch would be larger. Its records are encoded to know it, the batch only if it may be."""
+        pairs = self.records()
+        longest = sum([len(key or b"") + len(value or b"") + _LONGEST_RECORD_HEAD for key, value in pairs])
+        return longest + HEADER_BYTES > limit_bytes and _batch_size(pairs) > limit_bytes
 
     def _pair(self, entry: "GroupRecord | GroupEntry") -> Pair:
         if not isinstance(entry, GroupEntry):

@@ -283,23 +283,6 @@ def assigned(group: GroupMetadata, member: Member) -> SyncAnswer:
     return SyncAnswer(ErrorCode.NONE, group.protocol_type, group.protocol, member.assignment)
 
 
-def error_of_failed_write(code: ErrorCode) -> ErrorCode:
-    """The error that members are answered with when appending the group's record failed with `code` (ST-8)."""
-    return _ERRORS_OF_FAILED_WRITES.get(code, code)
-
-
-_ERRORS_OF_FAILED_WRITES = {
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
-}
-
-
 def describe(member_ids: list[str]) -> str:
     """The members as words, for the reason of a transition; of more than three the first three."""
     if len(member_ids) == 1:

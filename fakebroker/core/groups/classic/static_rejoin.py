@@ -11,6 +11,7 @@ from fakebroker.core.groups.classic.group_metadata import GroupMetadata
 from fakebroker.core.groups.classic.joins import with_reason
 from fakebroker.core.groups.classic.members import Member
 from fakebroker.core.groups.classic.messages import AnswerJoin, JoinAnswer, JoinRequest, Protocols, SyncAnswer
+from fakebroker.core.groups.host import error_of_failed_write
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 
@@ -106,4 +107,4 @@ def _undo(group: GroupMetadata, member: Member, before: _Snapshot, code: ErrorCo
     _rename(group, member, before.member_id)
     group.restart_session(member, now)
     answer = rebalance.current_generation(group, member, with_members=False)
-    return answer._replace(code=rebalance.error_of_failed_write(code), member_id="", leader=before.leader or "")
+    return answer._replace(code=error_of_failed_write(code), member_id="", leader=before.leader or "")

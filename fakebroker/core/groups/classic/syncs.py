@@ -8,6 +8,7 @@ from fakebroker.core.groups.classic.holds import Phase
 from fakebroker.core.groups.classic.members import Member
 from fakebroker.core.groups.classic.messages import AnswerSync, SyncAnswer, SyncRequest
 from fakebroker.core.groups.classic.states import Trigger
+from fakebroker.core.groups.host import error_of_failed_write
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 
@@ -56,7 +57,7 @@ def _store_assignments(group: GroupMetadata, request: SyncRequest, now: Instant)
     if code is ErrorCode.NONE:
         _become_stable(group, assignments, now)
     else:
-        rebalance.cancel_assignment(group, rebalance.error_of_failed_write(code), now)
+        rebalance.cancel_assignment(group, error_of_failed_write(code), now)
         rebalance.start(group, now, f"storing the assignment failed with {code.name}")
 
 

@@ -10,8 +10,8 @@ from fakebroker.core.groups.classic.messages import AnswerJoin, AnswerSync, Join
 from fakebroker.core.groups.consumer.member import ConsumerMember
 from fakebroker.core.groups.consumer.patterns import PatternResolver
 from fakebroker.core.groups.consumer.stored_group import StoredGroup
+from fakebroker.core.groups.host import GroupsHost
 from fakebroker.core.groups.modern.config import group_config_int
-from fakebroker.core.groups.modern.heartbeats import GroupsHost
 from fakebroker.core.groups.modern.member_timers import MemberTimers
 from fakebroker.core.groups.modern.modern_group import RETRY_MS
 from fakebroker.errors import ErrorCode

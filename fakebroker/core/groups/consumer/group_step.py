@@ -27,7 +27,7 @@ from fakebroker.core.groups.modern.assignments import (
     same_partitions,
 )
 from fakebroker.core.groups.modern.config import group_config_int
-from fakebroker.core.groups.modern.heartbeats import is_target_due, metadata_may_have_changed, write_step
+from fakebroker.core.groups.modern.heartbeats import is_target_due, metadata_may_have_changed
 from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
 from fakebroker.instant import Instant
 
@@ -268,7 +268,7 @@ class GroupStep:
             self.group.seen_changes = self._seen_changes
             return self.group
         before = {member_id: self.group.members.get(member_id) for member_id in self.members}
-        stored = write_step(self.group.host, self.group, self.records, self.now, reason)
+        stored = self.group.write(self.records, self.now, reason)
         stored.seen_changes = self._seen_changes
         if self._computed is not None:
             stored.host.emit(self._computed)

@@ -20,10 +20,10 @@ from fakebroker.core.groups.consumer.messages import (
 from fakebroker.core.groups.consumer.migration import upgrade_of
 from fakebroker.core.groups.consumer.patterns import resolved_ms
 from fakebroker.core.groups.consumer.static_members import check_holder, check_released
+from fakebroker.core.groups.host import GroupsHost
 from fakebroker.core.groups.modern.config import group_config_int
 from fakebroker.core.groups.modern.heartbeats import (
     JOIN_EPOCH,
-    GroupsHost,
     check_epoch,
     check_room,
     group_for_heartbeat,

@@ -7,7 +7,8 @@ from fakebroker.core.groups.consumer.group_step import GroupStep
 from fakebroker.core.groups.consumer.member import ConsumerMember
 from fakebroker.core.groups.consumer.messages import STATIC_LEAVE_EPOCH, HeartbeatAnswer, HeartbeatRequest
 from fakebroker.core.groups.consumer.static_members import away, check_holder
-from fakebroker.core.groups.modern.heartbeats import GroupsHost, group_for_heartbeat, unknown_member
+from fakebroker.core.groups.host import GroupsHost
+from fakebroker.core.groups.modern.heartbeats import group_for_heartbeat, unknown_member
 from fakebroker.instant import Instant
 
 

@@ -18,8 +18,8 @@ from fakebroker.core.groups.consumer.classic_subscriptions import assignment_byt
 from fakebroker.core.groups.consumer.consumer_group import ConsumerGroup
 from fakebroker.core.groups.consumer.member import ClassicMetadata, ConsumerMember, CurrentAssignment, MemberMetadata
 from fakebroker.core.groups.consumer.states import MemberState
+from fakebroker.core.groups.host import GroupsHost, error_of_failed_write
 from fakebroker.core.groups.modern.assignments import closed, opened
-from fakebroker.core.groups.modern.heartbeats import GroupsHost
 from fakebroker.core.groups.modern.member_table import MemberTable
 from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
 from fakebroker.core.java_hash import hash_map_order
@@ -265,7 +265,7 @@ def _convert(
     value = _classic_value(group, members, told, targets, now)
     code = group.host.write_records(group.group_id, [*first, GroupEntry(group.group_id, value)], now)
     if code:
-        raise KafkaError(rebalance.error_of_failed_write(code), "the group could not be stored")
+        raise KafkaError(error_of_failed_write(code), "the group could not be stored")
     classic = group.host.group(group.group_id)
     assert isinstance(classic, ClassicGroup)
     for member_id, metadata in told.items():

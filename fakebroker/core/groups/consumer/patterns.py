@@ -10,7 +10,6 @@ from collections.abc import Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakebroker.core.deadlines import Deadline
-from fakebroker.core.groups.modern.heartbeats import write_step
 from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
 from fakebroker.core.java_hash_map import JavaHashMap, JavaHashSet
 from fakebroker.core.pace import Pace
@@ -118,10 +117,7 @@ class PatternResolver:
         if not resolved:
             return
         changed = [pattern for pattern, new in resolved.items() if new.topics != _topics_of(group, pattern)]
-        try:
-            write_step(group.host, group, self._records(resolved, is_changed=bool(changed)), now, _reason(changed))
-        except KafkaError:
-            return
+        group.try_to_write(self._records(resolved, is_changed=bool(changed)), now, _reason(changed))
 
     def _records(self, resolved: Mapping[str, ResolvedPattern], *, is_changed: bool) -> "list[GroupRecord]":
         """The patterns, and the group epoch if it is bumped."""

@@ -10,9 +10,9 @@ from fakebroker.core.groups.consumer.patterns import ResolvedPattern
 from fakebroker.core.groups.consumer.states import GroupState, member_state_text
 from fakebroker.core.groups.consumer.subscriptions import Subscriptions
 from fakebroker.core.groups.consumer.table import GROUP_STATES
+from fakebroker.core.groups.host import GroupsHost
 from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.core.groups.modern.assignments import NOTHING, Assignment
-from fakebroker.core.groups.modern.heartbeats import GroupsHost
 from fakebroker.core.groups.modern.member_table import MemberTable
 from fakebroker.core.groups.modern.reconciling_group import ReconcilingGroup
 from fakebroker.instant import Instant

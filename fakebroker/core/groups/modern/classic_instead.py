@@ -2,7 +2,7 @@
 
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.classic.messages import AnswerJoin, JoinAnswer, JoinRequest
-from fakebroker.core.groups.modern.heartbeats import GroupsHost
+from fakebroker.core.groups.host import GroupsHost, error_of_failed_write
 from fakebroker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
@@ -23,6 +23,6 @@ def join_classic_instead(
     code = host.write_records(group.group_id, [*group.tombstones(), GroupEntry(group.group_id, value)], now)
     classic = host.group(group.group_id)
     if code or classic is None:
-        answer(JoinAnswer(code or ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id))
+        answer(JoinAnswer(error_of_failed_write(code) or ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id))
         return
     classic.join(request, answer, now)

@@ -3,32 +3,22 @@
 Kafka repeats them for each kind in `GroupMetadataManager`.
 """
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
-from fakebroker.core.events import GroupEpochBumped
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
-from fakebroker.core.groups.classic.rebalance import error_of_failed_write
-from fakebroker.core.groups.host import GroupHost
+from fakebroker.core.groups.host import GroupsHost
 from fakebroker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 from fakebroker.records.offsets_topic import GroupEntry
 
 if TYPE_CHECKING:
-    from fakebroker.core.groups.group import Group
-    from fakebroker.records.group_records import GroupRecord
+    pass
 
 JOIN_EPOCH = 0  # a heartbeat with this epoch joins, or joins again
 
 GroupT = TypeVar("GroupT", bound=ModernGroup)
-
-
-class GroupsHost(GroupHost, Protocol):
-    """A host that finds groups. `Shard` implements it."""
-
-    def group(self, group_id: str) -> "Group | None":
-        """The group of that id, or None."""
 
 
 def group_for_heartbeat(
@@ -37,8 +27,8 @@ def group_for_heartbeat(
     """The group that a heartbeat is for (CGH-10, CGH-13, CGH-14, SGH-2, STH-10).
 
     With `may_create` (the heartbeat joins) a group that is not there is made, but not stored: it becomes a group with
-    the records of the step (`write_step`). With `may_replace_classic`, too, an Empty classic group counts as none; its
-    tombstone has to come first among these records.
+    the records of the step (`ModernGroup.write`). With `may_replace_classic`, too, an Empty classic group counts as
+    none; its tombstone has to come first among these records.
 
     Raises KafkaError GROUP_ID_NOT_FOUND.
     """
@@ -108,25 +98,3 @@ def is_target_due(group: ModernGroup, group_epoch: int, interval_ms: int, now: I
     if group_epoch <= group.assignment_epoch:
         return False
     return interval_ms == 0 or group.assignment_ms < 0 or now.wall_ms >= group.assignment_ms + interval_ms
-
-
-def write_step(
-    host: GroupsHost, group: GroupT, records: "Sequence[GroupRecord | GroupEntry]", now: Instant, reason: str
-) -> GroupT:
-    """Append and apply the records of a step, and tell the journal what became of the group.
-
-    Returns the group as it is stored: `group` itself, or the one that came to be with the first record of a new one.
-    Without records nothing is stored. Raises KafkaError if the append fails; then nothing has changed.
-    """
-    epoch = group.group_epoch
-    if records:
-        code = host.write_records(group.group_id, records, now)
-        if code:
-            raise KafkaError(error_of_failed_write(code), "the group could not be stored")
-    stored = host.group(group.group_id)
-    if not isinstance(stored, type(group)):
-        return group  # it has become a group of another kind, or there was nothing to store
-    if stored.group_epoch != epoch:
-        host.emit(GroupEpochBumped(stored.group_id, stored.group_epoch, reason))
-    stored.tell_state(now, reason)
-    return stored

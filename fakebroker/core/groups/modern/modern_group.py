@@ -10,18 +10,19 @@ A group begins with the replay of its first record and ends with the tombstone o
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.events import GroupEpochBumped, Transition
 from fakebroker.core.groups.group import MOVED, Group
-from fakebroker.core.groups.host import GroupHost
+from fakebroker.core.groups.host import GroupsHost, error_of_failed_write
 from fakebroker.core.groups.modern.member_table import MemberTable
-from fakebroker.errors import ErrorCode, KafkaError
+from fakebroker.errors import KafkaError
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.records.group_records import GroupRecord
+    from fakebroker.records.offsets_topic import GroupEntry
 
 DEAD = "Dead"
 STABLE = "Stable"  # in all kinds
@@ -36,9 +37,10 @@ class ModernGroup(Group):
     `seen_changes` is `Topics.changes` when that was last compared; -1 makes the next heartbeat look (CGE-6).
     """
 
+    host: GroupsHost
     members: MemberTable[Any]  # by member id; each kind has its own
 
-    def __init__(self, group_id: str, host: GroupHost, now: Instant) -> None:
+    def __init__(self, group_id: str, host: GroupsHost, now: Instant) -> None:
         super().__init__(group_id, host, now)
         self.group_epoch = 0
         self.assignment_epoch = 0
@@ -102,21 +104,33 @@ class ModernGroup(Group):
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
-    def write(self, records: Sequence["GroupRecord"], now: Instant, reason: str) -> ErrorCode:
+    def write(self, records: "Sequence[GroupRecord | GroupEntry]", now: Instant, reason: str) -> Self:
         """Append and apply the records of one step, and tell the journal what became of the group.
 
-        Returns NONE, or the error of the append; then nothing has changed. `reason` is one English clause: what the
-        step was, e.g. "member a joined".
+        `reason` is one English clause: what the step was, e.g. "member a joined". Returns the group as it is stored:
+        this one, or the one that came to be with the first record of a new one. Without records nothing is stored.
+        Raises KafkaError, what members are answered with, if the append fails; then nothing has changed.
         """
-        epoch = self.group_epoch
+        host, epoch = self.host, self.group_epoch
         if records:
-            code = self.host.write_records(self.group_id, records, now)
+            code = host.write_records(self.group_id, records, now)
             if code:
-                return code
-        if self.group_epoch != epoch:
-            self.host.emit(GroupEpochBumped(self.group_id, self.group_epoch, reason))
-        self.tell_state(now, reason)
-        return ErrorCode.NONE
+                raise KafkaError(error_of_failed_write(code), f"the group could not be stored: {code.name}")
+        stored = host.group(self.group_id)
+        if not isinstance(stored, type(self)):
+            return self  # it has become a group of another kind, or there was nothing to store
+        if stored.group_epoch != epoch:
+            host.emit(GroupEpochBumped(stored.group_id, stored.group_epoch, reason))
+        stored.tell_state(now, reason)
+        return stored
+
+    def try_to_write(self, records: "Sequence[GroupRecord | GroupEntry]", now: Instant, reason: str) -> bool:
+        """`write` where nobody waits for an answer: returns False if it cannot be stored."""
+        try:
+            self.write(records, now, reason)
+        except KafkaError:
+            return False
+        return True
 
     def tell_state(self, now: Instant, reason: str) -> None:
         """Tell the journal if the group is in another state than before (ST-4)."""

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, ClassVar, Protocol
 
 from fakebroker.core.events import MemberTransition
+from fakebroker.core.groups.host import GroupsHost
 from fakebroker.core.groups.modern import offset_rules
-from fakebroker.core.groups.modern.heartbeats import GroupsHost
 from fakebroker.core.groups.modern.member_timers import MemberTimers
 from fakebroker.core.groups.modern.modern_group import RETRY_MS, ModernGroup
 from fakebroker.errors import ErrorCode

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from fakebroker.core.groups.host import GroupHost
+from fakebroker.core.groups.host import GroupsHost
 from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.instant import Instant
 from fakebroker.records.group_records import GroupRecord
@@ -25,7 +25,7 @@ def kind_of_record(record: GroupRecord) -> GroupKind:
     return _KINDS[record.type]
 
 
-def new_group(kind: GroupKind, group_id: str, host: GroupHost, now: Instant) -> "ModernGroup":
+def new_group(kind: GroupKind, group_id: str, host: GroupsHost, now: Instant) -> "ModernGroup":
     """A group of that kind of which no record has been applied; `kind` is not that of classic groups.
 
     A kind is imported when its first group is made: most brokers have classic groups only.
@@ -35,7 +35,7 @@ def new_group(kind: GroupKind, group_id: str, host: GroupHost, now: Instant) -> 
     return group
 
 
-def replay_record(group: "Group | None", record: GroupRecord, host: GroupHost, now: Instant) -> "ModernGroup | None":
+def replay_record(group: "Group | None", record: GroupRecord, host: GroupsHost, now: Instant) -> "ModernGroup | None":
     """Apply a record to its group, `group` as it is before (None: there is none).
 
     Returns the group as it is after the record: a new one if it is the first of its kind for this group id, None if the

@@ -13,7 +13,6 @@ from fakebroker.core.groups.modern.heartbeats import (
     check_room,
     group_for_heartbeat,
     unknown_member,
-    write_step,
 )
 from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
 from fakebroker.core.groups.share import records
@@ -50,7 +49,7 @@ def remove_member(group: ShareGroup, member_id: str, now: Instant, reason: str) 
         *records.member_tombstones(group.group_id, member_id),
         records.epoch_record(group.group_id, group.group_epoch + 1, metadata_hash),
     ]
-    write_step(group.host, group, removal, now, reason)
+    group.write(removal, now, reason)
 
 
 def _leave(shard: "Shard", request: HeartbeatRequest, now: Instant) -> HeartbeatAnswer:
@@ -67,7 +66,7 @@ def _join_or_go_on(shard: "Shard", request: HeartbeatRequest, now: Instant) -> H
     before = _member(shard, group, request)
     step = HeartbeatStep(group, before, before._replace(metadata=_told(before.metadata, request)))
     changes = shard.topics.changes
-    group = write_step(shard, group, step.records(now), now, step.reason)
+    group = group.write(step.records(now), now, step.reason)
     group.seen_changes = changes
     group.renew_session(request.member_id, now)
     if step.target is not None:

@@ -61,7 +61,9 @@ def note(shard: "Shard", group: ShareGroup, partitions: Partitions, is_success: 
         return
     known = group.state_partitions
     known = known.succeeded(partitions) if is_success else known.failed(partitions)
-    group.write([records.state_partitions_record(group.group_id, known)], now, "states of share partitions were made")
+    group.try_to_write(
+        [records.state_partitions_record(group.group_id, known)], now, "states of share partitions were made"
+    )
 
 
 def keys_of(group_id: str, partitions: Partitions) -> list[SharePartition]:

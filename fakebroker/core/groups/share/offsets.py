@@ -7,7 +7,7 @@ when the share coordinator has answered for all partitions. Kafka: `GroupCoordin
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from fakebroker.core.groups.modern.heartbeats import group_for_heartbeat, write_step
+from fakebroker.core.groups.modern.heartbeats import group_for_heartbeat
 from fakebroker.core.groups.share import records
 from fakebroker.core.groups.share.gathering import Gathering
 from fakebroker.core.groups.share.initialization import Codes, initialize, keys_of, note
@@ -42,7 +42,7 @@ def alter_offsets(
         return
     partitions = _partitions_of(shard, start_offsets)
     began = records.state_partitions_record(group_id, group.state_partitions.began(partitions))
-    group = write_step(shard, group, [began], now, "its start offsets are altered")
+    group = group.write([began], now, "its start offsets are altered")
 
     def altered(codes: Codes, now: Instant) -> None:
         note(shard, group, partitions, not any(codes.values()), now)
@@ -74,7 +74,7 @@ def delete_offsets(
         gone = [topic_id for topic_id, code in topic_codes.items() if not code]
         if gone and not group.is_dead:
             left = group.state_partitions.forgot(gone)
-            group.write([records.state_partitions_record(group_id, left)], now, "its start offsets were deleted")
+            group.try_to_write([records.state_partitions_record(group_id, left)], now, "its start offsets were deleted")
         answer(topic_codes, now)
 
     _delete_states(shard, keys_of(group_id, meant), deleted, now)
@@ -87,7 +87,11 @@ def delete_all_states(
     known = group.state_partitions
     if known.since_ms >= 0:  # it has a record of them
         after = known.deletion_began(lambda _topic_id: True)
-        group.write([records.state_partitions_record(group.group_id, after)], now, "it is being deleted")
+        try:
+            group.write([records.state_partitions_record(group.group_id, after)], now, "it is being deleted")
+        except KafkaError as error:
+            answer(error.code, now)
+            return
 
     def deleted(codes: Codes, now: Instant) -> None:
         answer(next((code for code in codes.values() if code), ErrorCode.NONE), now)

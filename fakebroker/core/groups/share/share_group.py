@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fakebroker.core.deadlines import Deadline
+from fakebroker.core.groups.host import GroupsHost
 from fakebroker.core.groups.kinds import GroupKind
 from fakebroker.core.groups.modern.assignments import NOTHING, Assignment
 from fakebroker.core.groups.modern.config import group_config_int
-from fakebroker.core.groups.modern.heartbeats import GroupsHost
 from fakebroker.core.groups.modern.member_table import MemberTable
 from fakebroker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.core.groups.modern.tallies import tally
@@ -216,7 +216,7 @@ class ShareGroup(ModernGroup):
         gone = [topic_id for topic_id in named if self.host.topics.by_id(topic_id) is None]
         if gone:
             record = share_records.state_partitions_record(self.group_id, known.forgot(gone))
-            self.write([record], now, f"topic {name} was deleted")
+            self.try_to_write([record], now, f"topic {name} was deleted")
 
     # -- the end -------------------------------------------------------------------------------------------------------
 

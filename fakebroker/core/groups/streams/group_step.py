@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fakebroker.core.events import AssignmentComputed
 from fakebroker.core.groups.modern.assignments import members_in_order
 from fakebroker.core.groups.modern.config import group_config, group_config_int
-from fakebroker.core.groups.modern.heartbeats import is_target_due, metadata_may_have_changed, write_step
+from fakebroker.core.groups.modern.heartbeats import is_target_due, metadata_may_have_changed
 from fakebroker.core.groups.modern.topic_hashes import metadata_hash_of
 from fakebroker.core.groups.streams import records
 from fakebroker.core.groups.streams.internal_topics import ConfiguredTopology, Status, configure
@@ -100,8 +100,11 @@ class GroupStep:
     def take_topology(self, topology: Topology | None) -> None:
         """A member that joins sends its topology; others None. The first one becomes that of the group (STT-3).
 
-        Raises KafkaError INVALID_REQUEST if it is another one, and not an older one.
+        Raises KafkaError INVALID_REQUEST if it is another one, and not an older one; UNKNOWN_SERVER_ERROR, as Kafka
+        fails, if two of its subtopologies have the same id.
         """
+        if topology is not None and topology.has_repeated_id:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "two subtopologies have the same id")
         known = self._topology
         if known is None:
             if topology is None:
@@ -237,7 +240,7 @@ class GroupStep:
         """
         group = self.group
         before = {member_id: group.members.get(member_id) for member_id in self.members}
-        stored = write_step(group.host, group, self.records, self.now, reason) if self.records else group
+        stored = group.write(self.records, self.now, reason) if self.records else group
         if self._has_looked:
             group.configured, group.seen_changes = self._configured, group.host.topics.changes
         if self.records:

@@ -3,10 +3,10 @@
 Kafka: `GroupMetadataManager.streamsGroupHeartbeat`.
 """
 
+from fakebroker.core.groups.host import GroupsHost
 from fakebroker.core.groups.modern.config import group_config_int
 from fakebroker.core.groups.modern.heartbeats import (
     JOIN_EPOCH,
-    GroupsHost,
     check_epoch,
     check_room,
     group_for_heartbeat,

@@ -1,6 +1,7 @@
 """Members of a streams group leave, or are removed by their timers (STH-31, STM-1, STM-2)."""
 
-from fakebroker.core.groups.modern.heartbeats import GroupsHost, group_for_heartbeat, unknown_member
+from fakebroker.core.groups.host import GroupsHost
+from fakebroker.core.groups.modern.heartbeats import group_for_heartbeat, unknown_member
 from fakebroker.core.groups.streams.group_step import GroupStep
 from fakebroker.core.groups.streams.messages import HeartbeatAnswer, HeartbeatRequest
 from fakebroker.core.groups.streams.streams_group import StreamsGroup

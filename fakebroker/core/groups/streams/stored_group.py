@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fakebroker.core.groups.host import GroupsHost
 from fakebroker.core.groups.kinds import GroupKind
-from fakebroker.core.groups.modern.heartbeats import GroupsHost
 from fakebroker.core.groups.modern.member_table import MemberTable
 from fakebroker.core.groups.modern.reconciling_group import ReconcilingGroup
 from fakebroker.core.groups.streams import records

@@ -6,13 +6,15 @@ Kafka: `StreamsGroup`.
 
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.groups.classic.messages import AnswerJoin, JoinRequest
+from fakebroker.core.groups.host import GroupsHost
 from fakebroker.core.groups.modern.classic_instead import join_classic_instead
 from fakebroker.core.groups.modern.config import group_config_int
-from fakebroker.core.groups.modern.heartbeats import GroupsHost
+from fakebroker.core.groups.modern.modern_group import RETRY_MS
 from fakebroker.core.groups.streams.internal_topics import ConfiguredTopology
 from fakebroker.core.groups.streams.member import StreamsMember
 from fakebroker.core.groups.streams.stored_group import StoredGroup
 from fakebroker.core.groups.streams.tasks import Task
+from fakebroker.errors import KafkaError
 from fakebroker.instant import Instant
 
 
@@ -92,7 +94,10 @@ class StreamsGroup(StoredGroup):
         from fakebroker.core.groups.streams.group_step import compute_delayed_target
 
         self.initial_delay.disarm()
-        compute_delayed_target(self, now)
+        try:
+            compute_delayed_target(self, now)
+        except KafkaError:  # it cannot be stored
+            self.mono.arm(self.initial_delay, now.mono_ms + RETRY_MS)
 
     def remove_member(self, member_id: str, now: Instant, reason: str) -> None:
         """Remove a member; see `leaving.remove_member`."""

@@ -13,13 +13,15 @@ from fakebroker.records.streams_group_schema import InternalTopic, StreamsGroupT
 class Topology:
     """A topology as it was sent. It never changes, and neither may `value`, which is the value of its record.
 
-    `subtopologies` are by id, in the order of Java's hash map, in which Kafka decides one after the other.
+    `subtopologies` are by id, in the order of Java's hash map, in which Kafka decides one after the other;
+    `has_repeated_id` says whether two have the same id, so that no group can take the topology.
     """
 
     def __init__(self, value: StreamsGroupTopologyValue) -> None:
         self.value = value
         self.epoch = value.epoch
         by_id: dict[str, Subtopology] = {each.subtopology_id: each for each in value.subtopologies}
+        self.has_repeated_id = len(by_id) < len(value.subtopologies)
         self.subtopologies = {subtopology_id: by_id[subtopology_id] for subtopology_id in in_hash_order(by_id)}
 
     @cached_property

@@ -104,7 +104,8 @@ def test_loading_is_no_reason_for_another_epoch() -> None:
 
 def with_offsets() -> OneConsumerGroup:
     """m1 reads "t" and is silent for long; offsets of "t" and "u" are committed now."""
-    lab = OneConsumerGroup({"group.consumer.session.timeout.ms": 20 * DAY})
+    timeout = {"group.consumer.session.timeout.ms": 20 * DAY, "group.consumer.max.session.timeout.ms": 20 * DAY}
+    lab = OneConsumerGroup(timeout)
     lab.join("m1")
     rows = [(topic, 0, 5, -1, "", lab.now.wall_ms, -1, NO_ID) for topic in ("t", "u")]
     lab.shard.commit(lab.group, rows, lab.now)

@@ -13,7 +13,6 @@ from fakebroker.core.groups.modern.heartbeats import (
     is_target_due,
     metadata_may_have_changed,
     unknown_member,
-    write_step,
 )
 from fakebroker.errors import ErrorCode, KafkaError
 from tests.support.consumer_groups import OneConsumerGroup
@@ -121,5 +120,5 @@ def test_a_step_without_records_stores_nothing() -> None:
     lab = OneConsumerGroup()
     group = find(lab)
 
-    assert write_step(lab.shard, group, [], lab.now, "nothing happened") is group
+    assert group.write([], lab.now, "nothing happened") is group
     assert (lab.shard.group("g"), lab.types()) == (None, [])

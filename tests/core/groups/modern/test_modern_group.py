@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fakebroker.core.events import Transition
-from fakebroker.errors import ErrorCode
+from fakebroker.errors import ErrorCode, KafkaError
 from tests.support.consumer_groups import OneConsumerGroup
 from tests.support.share_groups import OneShareGroup
 from tests.support.streams_groups import OneStreamsGroup
@@ -37,6 +37,23 @@ def test_a_silent_member_whose_removal_cannot_be_stored_is_removed_later(
 
     assert lab.group.is_empty
     assert lab.group.state_reason == "member m1 timed out"
+
+
+@KINDS
+@pytest.mark.rules("ST-8")
+def test_records_that_do_not_fit_into_a_batch(kind: type[Any]) -> None:
+    """A step whose records are larger than max.message.bytes of the topic is refused whole with -1."""
+    lab = kind()
+    lab.join("m1")
+    epoch = lab.group.group_epoch
+    lab.cluster.topics.internal("__consumer_offsets").config.replace({"max.message.bytes": "70"})
+    with pytest.raises(KafkaError) as caught:
+        lab.group.remove_member("m1", lab.now, "a test wants it")
+    assert caught.value.code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert lab.group.group_epoch == epoch
+    lab.cluster.topics.internal("__consumer_offsets").config.replace({})
+    lab.group.remove_member("m1", lab.now, "a test wants it")
+    assert lab.group.is_empty
 
 
 @KINDS

@@ -282,6 +282,19 @@ def test_other_topologies() -> None:
     assert one.group.topology.epoch == 5
 
 
+@pytest.mark.rules("STT-3")
+def test_two_subtopologies_with_one_id() -> None:
+    """Such a topology fails with -1, whatever its epoch, and changes nothing."""
+    one = OneStreamsGroup()
+    for members in (0, 1):
+        for epoch in (4, 5):
+            with pytest.raises(KafkaError) as failure:
+                one.join("b", topology(subtopology("0", ["t"]), subtopology("0", ["u"]), epoch=epoch))
+            assert failure.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+        assert (0 if one.shard.group("g") is None else len(one.group.members)) == members
+        one.join("a", topology(subtopology("0", ["t"]), epoch=5))
+
+
 @pytest.mark.rules("STT-4", "STE-2", "STG-1", "STE-1")
 def test_a_topology_that_gets_ready() -> None:
     """Without its source topic the group is NotReady and its members have nothing; then it is bumped and assigned."""
@@ -391,7 +404,12 @@ def test_a_shutdown_asked_for_when_leaving_or_when_making_the_group() -> None:
 @pytest.mark.rules("STH-30")
 def test_the_order_of_the_status_list() -> None:
     """A stale topology, a delayed assignment, what is wrong with topics, a shutdown: in this order."""
-    one = OneStreamsGroup({"group.streams.assignment.interval.ms": 60_000})
+    one = OneStreamsGroup(
+        {
+            "group.streams.assignment.interval.ms": 60_000,
+            "group.streams.max.assignment.interval.ms": 60_000,
+        }
+    )
     wanted = subtopology("0", ["later"])
     one.join("a", topology(wanted, epoch=2))
     answer = one.join("b", topology(wanted, epoch=1), shutdown_application=True)
