@@ -159,6 +159,7 @@ CALLS: dict[str, Call] = {
     "groups": lambda b, _: b.groups,
     "group_rows": lambda b, _: b.group_rows(),
     "group": lambda b, _: b.group("billing"),
+    "group.view": lambda b, _: b.group("billing").view(),
     "group.committed": lambda b, _: b.group("billing").committed,
     "group.transitions": lambda b, _: b.group("billing").transitions,
     "group.member_transitions": lambda b, s: (

@@ -91,6 +91,7 @@ OPERATIONS = (
     Operation("GET", "/groups", "groups"),
     Operation("GET", "/group_rows", "group_rows", {"limit": 100}),
     Operation("GET", "/groups/{group_id}", "group"),
+    Operation("GET", "/groups/{group_id}/view", "group.view"),
     Operation("GET", "/groups/{group_id}/committed", "group.committed"),
     Operation("GET", "/groups/{group_id}/transitions", "group.transitions"),
     Operation("GET", "/groups/{group_id}/member_transitions", "group.member_transitions"),
