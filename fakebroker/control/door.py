@@ -46,6 +46,13 @@ class Door:
         made = f" with the token {self.token}" if self._is_made else ""
         return f"http://{address_text(self._listener)}{made}"
 
+    @property
+    def page(self) -> str:
+        """The URL of the page for a browser on this host. A token that was made here is its fragment, which browsers
+        send to nobody; the page asks for one that it does not know.
+        """
+        return f"http://{address_text(self._listener)}/" + (f"#token={self.token}" if self._is_made else "")
+
     async def open(self, broker: "AsyncFakeBroker", play: "tuple[BackgroundPlay, FromThread] | None" = None) -> None:
         """Serve in the running loop; `play` is the scenario that is played on the broker already, if there is one."""
         from fakebroker.control.app import ControlApp
