@@ -1,4 +1,5 @@
-# make run     a broker on 127.0.0.1:9092          make test    lint, types, layer rules and all tests
+# make run     a broker on 127.0.0.1:9092, and a page that shows it, on 127.0.0.1:8092
+#                                                  make test    lint, types, layer rules and all tests
 # make bench   speed, written to docs/benchmarks.md make fuzz    millions of mutated frames and random bytes
 # make model   ten minutes of model testing         make random  three minutes of what depends on chance
 # make instructions   instructions per request under callgrind, compared with bench/instructions.json
@@ -13,6 +14,7 @@
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 ARGS ?=
+CONTROL ?= 8092
 ifndef FAKEBROKER_SEED
 FAKEBROKER_SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 endif
@@ -22,7 +24,7 @@ fuzz model random: export FAKEBROKER_SEED := $(FAKEBROKER_SEED)
 .PHONY: help run test lint types tests spark-tests clients slow bench instructions bench-spark spark soak fuzz model random docs setup-java setup-spark-kafka setup-node setup-go clean
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -11
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -12
 
 .venv/.core: pyproject.toml scripts/set-up
 	@scripts/set-up core
@@ -31,7 +33,7 @@ help:
 	@scripts/set-up dev
 
 run: .venv/.core
-	@$(BIN)/fakebroker serve $(ARGS)
+	@$(BIN)/fakebroker serve --control $(CONTROL) $(ARGS)
 
 test: lint types tests spark-tests
 

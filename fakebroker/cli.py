@@ -76,7 +76,8 @@ def main() -> None:
 @click.option(
     "--control",
     metavar="[HOST:]PORT",
-    help="Where to be controlled by HTTP; without a host on 127.0.0.1. Needs the extra `control`.",
+    help="Where to be controlled by HTTP, and looked at in a browser; without a host on 127.0.0.1. Needs the extra "
+    "`control`.",
 )
 @click.option(
     "--control-token",
@@ -267,6 +268,7 @@ async def _run_until_signal(broker: "AsyncFakeBroker", door: "Door | None", scen
     if door is not None:
         await door.open(broker, None if scenario is None else scenario.play)
         out.put(f"fakebroker control on {door.address}")
+        out.put(f"fakebroker page on {door.page}")
     await stop.wait()
     if scenario is not None:
         await scenario.end()

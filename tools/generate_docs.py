@@ -35,6 +35,8 @@ from tools.consumer_group_page import consumer_group_states_page
 from tools.group_page import groups_page
 from tools.journal_pages import journal_schema_page, json_schema_file
 from tools.python_api_page import python_api_page
+from tools.rule_texts_file import PATH as RULE_TEXTS
+from tools.rule_texts_file import rule_texts_file
 from tools.rules_pages import chapters, filled_page, index_page
 from tools.scenario_differences import fidelity_page
 from tools.scenario_language_page import scenario_language_page
@@ -212,6 +214,7 @@ def main() -> None:
     for name, make in PAGES.items():
         (DOCS / name).write_text(make())
     README.write_text(scenarios_page())
+    RULE_TEXTS.write_text(rule_texts_file())
 
 
 if __name__ == "__main__":

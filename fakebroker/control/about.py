@@ -24,7 +24,7 @@ async def _about(served: Served, request: Request) -> Response:
     broker = served.broker_of(request)
     return JSONResponse(
         {
-            "version": version("fakebroker"),
+            "version": version_of_package(),
             "release": broker.engine.cluster.release.name,
             "bootstrap": broker.bootstrap,
             "nodes": list(broker.engine.cluster.nodes),
@@ -43,6 +43,11 @@ async def _names(served: Served, request: Request) -> Response:
     journal lines.
     """
     return JSONResponse(names(served.broker_of(request).engine.cluster.release.versions))
+
+
+def version_of_package() -> str:
+    """The version of fakebroker."""
+    return version("fakebroker")
 
 
 def names(versions: Any) -> dict[str, Any]:

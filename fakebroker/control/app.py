@@ -1,10 +1,7 @@
 """The HTTP door as an ASGI application: all operations, for the served broker and under /brokers/{broker_id}."""
 
-import hmac
 import logging
 from collections.abc import Iterable
-from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -14,18 +11,17 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fakebroker.broker import AsyncFakeBroker
+from fakebroker.control.admission import admit
 from fakebroker.control.brokers import Brokers
-from fakebroker.control.door import is_loopback
 from fakebroker.control.endpoint import Endpoint, only_query
 from fakebroker.control.extra import Extra, Served
 from fakebroker.control.extras import EXTRAS
 from fakebroker.control.operations import OPERATIONS
-from fakebroker.control.page_files import PageFiles, is_of_page
-from fakebroker.control.problems import Problem, problem_of
+from fakebroker.control.page_files import PageFiles
+from fakebroker.control.problems import Problem, http_problem, problem_of
 from fakebroker.errors import CloseConnection
 
 PREFIX = "/brokers/{broker_id}"
-OPEN_PATHS = ("/healthz",)  # without a token
 
 log = logging.getLogger("fakebroker")
 
@@ -38,7 +34,7 @@ class ControlApp:
         self.brokers = Brokers()
         self.served = Served(broker, self.brokers)
         self._token = token
-        application = Starlette(routes=list(self._routes()), exception_handlers={HTTPException: _http_problem})
+        application = Starlette(routes=list(self._routes()), exception_handlers={HTTPException: http_problem})
         application.router.redirect_slashes = False
         self._application: ASGIApp = application
 
@@ -47,7 +43,7 @@ class ControlApp:
         if scope["type"] != "http":
             return
         try:
-            self._admit(Request(scope))
+            admit(Request(scope), self._token)
         except Problem as problem:
             await problem.response()(scope, receive, send)
             return
@@ -58,23 +54,6 @@ class ControlApp:
         self.served.is_closing = True
         await self.served.plays.close()
         await self.brokers.close()
-
-    def _admit(self, request: Request) -> None:
-        """Raises Problem for a caller without the token, and for pages of other sites in a browser on this host."""
-        origin, host = request.headers.get("origin"), request.headers.get("host", "")
-        if origin is not None and urlsplit(origin).netloc != host:
-            raise Problem(403, "forbidden-origin", f"a page of {origin[:200]} may not control this broker")
-        if self._token is None:
-            if not is_loopback(urlsplit(f"//{host}").hostname or ""):
-                detail = f"without a token this broker is only controlled as localhost, not as {host[:200]}"
-                raise Problem(403, "forbidden-origin", detail)
-        elif request.url.path not in OPEN_PATHS and not is_of_page(request.url.path):
-            sent = request.headers.get("authorization", "").encode("latin-1", "replace")
-            if not hmac.compare_digest(sent, f"Bearer {self._token}".encode()):
-                problem = Problem(
-                    401, "unauthorized", "send `Authorization: Bearer TOKEN` with the broker's control token"
-                )
-                raise problem.with_headers(**{"WWW-Authenticate": "Bearer"})
 
     def _routes(self) -> Iterable[Route]:
         paths: dict[str, dict[str, Endpoint | Extra]] = {}
@@ -127,11 +106,3 @@ class _Path:
             if problem.status == 500:
                 log.error("%s %s failed", request.method, request.url.path, exc_info=error)
             return problem.response()
-
-
-async def _http_problem(request: Request, error: Exception) -> Response:
-    """What Starlette itself refuses: a path that does not exist."""
-    status: Any = getattr(error, "status_code", 404)
-    if status != 404:
-        return Problem(status, "refused", str(getattr(error, "detail", error))).response()
-    return Problem(404, "not-found", f"there is nothing at {request.url.path[:200]}; see /openapi.json").response()

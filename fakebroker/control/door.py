@@ -12,7 +12,7 @@ from fakebroker.net.ports import Ports
 
 if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker
-    from fakebroker.control.server import ControlServer
+    from fakebroker.control.server import ControlServer, ServedApp
     from fakebroker.scenario.running.background import BackgroundPlay
     from fakebroker.scenario.running.from_thread import FromThread
 
@@ -23,16 +23,18 @@ LOOPBACK = "127.0.0.1"
 class Door:
     """Where a broker is controlled by HTTP. Its port is bound at once, so that callers who are early wait."""
 
-    def __init__(self, address: str, token: str | None) -> None:
+    def __init__(self, address: str, token: str | None, option: str = "control") -> None:
         """`address` is [HOST:]PORT. A port that is open to other hosts has a token, a new one if `token` is None.
+
+        `option` is what it was given as, for messages.
 
         Raises FakebrokerError without the extra, InvalidArgument for a bad address, OSError for a port that is taken.
         """
         missing = [name for name in NEEDS if find_spec(name) is None]
         if missing:
             names = ", ".join(missing)
-            raise FakebrokerError(f"--control needs {names}: pip install 'fakebroker[control]'")
-        host, port = parse_address(address if ":" in address else f"{LOOPBACK}:{address}", "control")
+            raise FakebrokerError(f"--{option} needs {names}: pip install 'fakebroker[control]'")
+        host, port = parse_address(address if ":" in address else f"{LOOPBACK}:{address}", option)
         self._listener = Listener(1, host, port)
         self._ports = Ports([self._listener])
         self._ports.bind()
@@ -46,14 +48,26 @@ class Door:
         made = f" with the token {self.token}" if self._is_made else ""
         return f"http://{address_text(self._listener)}{made}"
 
+    @property
+    def page(self) -> str:
+        """The URL of the page for a browser on this host. A token that was made here is its fragment, which browsers
+        send to nobody; the page asks for one that it does not know.
+        """
+        return f"http://{address_text(self._listener)}/" + (f"#token={self.token}" if self._is_made else "")
+
     async def open(self, broker: "AsyncFakeBroker", play: "tuple[BackgroundPlay, FromThread] | None" = None) -> None:
         """Serve in the running loop; `play` is the scenario that is played on the broker already, if there is one."""
         from fakebroker.control.app import ControlApp
-        from fakebroker.control.server import ControlServer
 
         app = ControlApp(broker, self.token)
         if play is not None:
             app.served.plays.add(*play)
+        await self.serve(app)
+
+    async def serve(self, app: "ServedApp") -> None:
+        """Serve an application in the running loop."""
+        from fakebroker.control.server import ControlServer
+
         self._server = ControlServer(app, self._ports)
         await self._server.start()
 

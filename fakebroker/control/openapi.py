@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 from fakebroker.control.about import ABOUT_SCHEMAS, QUERY_SCHEMAS
+from fakebroker.control.admission import OPEN_PATHS
 from fakebroker.control.answers import Json, Schema, Schemas
-from fakebroker.control.app import OPEN_PATHS
 from fakebroker.control.arguments import Arguments
 from fakebroker.control.endpoint import Endpoint, creates, has_text
 from fakebroker.control.extra import Extra

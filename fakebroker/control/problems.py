@@ -6,7 +6,8 @@ from datetime import datetime
 from math import isfinite
 from typing import Any
 
-from starlette.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from fakebroker.errors import (
     BrokerStopped,
@@ -172,3 +173,11 @@ def unknown_field(name: str, known: list[str], where: str) -> Problem:
     """A field that does not exist, with the nearest that does."""
     detail = f"{where} has no field {shown_value(name)!r}; {nearest(name, known)}"
     return Problem(422, "unknown-field", detail, field=shown_value(name))
+
+
+async def http_problem(request: Request, error: Exception) -> Response:
+    """What Starlette itself refuses, as a problem document: a path that does not exist, a method it does not take."""
+    status: Any = getattr(error, "status_code", 404)
+    if status != 404:
+        return Problem(status, "refused", str(getattr(error, "detail", error))).response()
+    return Problem(404, "not-found", f"there is nothing at {request.url.path[:200]}; see /openapi.json").response()

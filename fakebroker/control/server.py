@@ -4,13 +4,24 @@ import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 import uvicorn
+from starlette.types import Receive, Scope, Send
 
-from fakebroker.control.app import ControlApp
 from fakebroker.net.ports import Ports
 
 STOP_WITHIN_S = 1
+
+
+class ServedApp(Protocol):
+    """An ASGI application that can be closed: what must end before the server can."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+
+    async def close(self) -> None:
+        """End what does not end by itself."""
 
 
 class _Server(uvicorn.Server):
@@ -34,7 +45,7 @@ class _Server(uvicorn.Server):
 class ControlServer:
     """A running HTTP door."""
 
-    def __init__(self, app: ControlApp, ports: Ports) -> None:
+    def __init__(self, app: ServedApp, ports: Ports) -> None:
         self._app = app
         self._ports = ports
         self._task: asyncio.Task[None] | None = None

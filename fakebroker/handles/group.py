@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
     from fakebroker.core.groups.group import Group
     from fakebroker.handles.access import EngineAccess
+    from fakebroker.handles.group_view import GroupView
     from fakebroker.reports.event_wording import GroupEvent
 
 T = TypeVar("T")
@@ -128,6 +129,20 @@ class GroupHandle(Handle):
         return self._with_cluster(
             lambda cluster, now: explain(find_coordinator(cluster, self.group_id), self.group_id, now, policy)
         )
+
+    def view(self) -> "GroupView":
+        """The group as a whole at one moment, as a page shows it: members with their timers, what a rebalance waits
+        for, committed offsets with lag and due time, those that have expired.
+
+        Raises UnknownThing for a group that does not exist and has lost nothing, KafkaError while it has no
+        coordinator.
+        """
+        from fakebroker.handles.group_view import group_view
+
+        view = self._with_cluster(lambda cluster, now: group_view(cluster, self.group_id, now))
+        if view is None:
+            raise UnknownThing("group_id", self.group_id, f"there is no group {self.group_id!r}")
+        return view
 
     def explain_policies(self, *policies: str) -> str:
         """When each committed offset is due under several expiry policies, side by side; without names, under all."""

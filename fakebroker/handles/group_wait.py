@@ -132,7 +132,7 @@ def _member_count(group: "Group | None") -> int:
 def _seen_classic(group: ClassicGroup) -> list[str]:
     members = group.members.values()
     lines = [f"{group.state} in generation {group.generation} with {count_text(len(group.members))}"]
-    lines += [f"  member {each.member_id} of client {each.client_id}: {_doing(group, each)}" for each in members]
+    lines += [f"  member {each.member_id} of client {each.client_id}: {doing(group, each)}" for each in members]
     return lines + [f"  member id {each}: handed out, has not joined" for each in group.pending_join_members]
 
 
@@ -163,7 +163,8 @@ def _events(when: str, events: "Sequence[GroupEvent]") -> list[str]:
     return [f"  {when}: {what}" + (f": {why}" if why else "") for what, why in zip(texts, reasons, strict=True)]
 
 
-def _doing(group: ClassicGroup, member: "Member") -> str:
+def doing(group: ClassicGroup, member: "Member") -> str:
+    """What a member of a classic group does or waits for, in words."""
     if member.parked_join is not None:
         return "its JoinGroup waits"
     if member.parked_sync is not None:

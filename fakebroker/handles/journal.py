@@ -10,6 +10,7 @@ from fakebroker.handles.expectation import Expectation, RequestPattern, check_na
 from fakebroker.handles.handle import WAIT_S, Handle
 
 if TYPE_CHECKING:
+    from fakebroker.handles.entry_view import EntryView
     from fakebroker.handles.waiting import WaitingRequest
     from fakebroker.journal.brief import BriefJournal
     from fakebroker.journal.diff import JournalDiff
@@ -103,6 +104,16 @@ class JournalHandle(Handle):
         return self._access.call(
             lambda: stretch(self._access.engine.journal, BriefLines(), since, before, limit, wanted)
         )
+
+    def entry(self, seq: int) -> "EntryView":
+        """One entry in full: decoded, its errors with the rules that speak of them, faults, what happened meanwhile.
+
+        Raises UnknownThing for a number that is forgotten or not there yet.
+        """
+        from fakebroker.handles.entry_view import entry_view
+
+        check_whole("seq", seq, 0)
+        return self._access.call(lambda: entry_view(self._access.engine.journal, seq, RUN_IN_MEMORY))
 
     @property
     def waiting(self) -> "list[WaitingRequest]":

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fakebroker.handles.journal import JournalHandle
     from fakebroker.handles.node import NodeHandle
     from fakebroker.handles.topic import TopicHandle
+    from fakebroker.handles.topic_view import TopicRow
     from fakebroker.handles.transaction import TransactionHandle
     from fakebroker.handles.users import UsersHandle
     from fakebroker.snapshot.snapshot import Snapshot
@@ -83,6 +84,13 @@ class Powers(ABC):
         """Every topic by name, without the internal ones, as `AdminClient.listTopics` lists them."""
         names = self.call(lambda: [topic.name for topic in self.engine.cluster.topics if not topic.is_internal])
         return [self.topic(name) for name in sorted(names)]
+
+    @property
+    def topic_rows(self) -> "list[TopicRow]":
+        """A row for each topic, by name, internal ones last: how many partitions and records it has, its size."""
+        from fakebroker.handles.topic_view import topic_rows
+
+        return self.call(lambda: topic_rows(self.engine.cluster.topics))
 
     @property
     def groups(self) -> "list[GroupHandle]":

@@ -1,6 +1,7 @@
 """A topic as a test sees it: its records without a client, and what can be done to its log."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fakebroker.arguments import check_whole
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from fakebroker.core.topics import Partition, Topic
     from fakebroker.handles.access import EngineAccess
     from fakebroker.handles.partition import PartitionHandle
+    from fakebroker.handles.topic_view import BrowsedRecords, FoundByTime, TopicView
 
 Text = bytes | str | None
 
@@ -67,6 +69,42 @@ class TopicHandle(Handle):
         return self._with_cluster(
             lambda cluster, _: {p.index: p.log.log_end_offset for p in self._topic(cluster).partitions}
         )
+
+    def view(self) -> "TopicView":
+        """The topic with its partitions: leader, replicas, offsets, size, open transactions; and what was set on it."""
+        from fakebroker.handles.topic_view import topic_view
+
+        return self._with_cluster(lambda cluster, _: topic_view(self._topic(cluster)))
+
+    def browse(self, partition: int = 0, offset: int = 0, limit: int = 100) -> "BrowsedRecords":
+        """At most `limit` records of one partition from `offset` on, each as it is stored, markers of transactions too.
+
+        A negative `offset` counts from the end: -20 begins with the last 20. Raises InvalidArgument for a `limit`
+        outside of 1 to 500.
+        """
+        from fakebroker.handles.topic_view import MOST_RECORDS, browse
+
+        check_whole("offset", offset)
+        check_whole("limit", limit, 1)
+        if limit > MOST_RECORDS:
+            raise InvalidArgument("limit", limit, f"limit is {limit}; it is 1 to {MOST_RECORDS}")
+        return self._with_cluster(lambda cluster, _: browse(self._partition(cluster, partition), offset, limit))
+
+    def find_time(self, when: int | str | datetime, partition: int | None = None) -> "list[FoundByTime]":
+        """The first record at or after a time, of one partition or of each, as ListOffsets finds it.
+
+        `when` is milliseconds since the epoch, a datetime with a time zone or its text, "earliest", "latest", or "max"
+        for the record with the largest timestamp. Raises InvalidArgument for anything else.
+        """
+        from fakebroker.handles.topic_view import find_by_time, target_of
+
+        target = target_of(when)
+
+        def find(cluster: "Cluster", _now: Instant) -> "list[FoundByTime]":
+            asked = self._topic(cluster).partitions if partition is None else [self._partition(cluster, partition)]
+            return [find_by_time(each, target) for each in asked]
+
+        return self._with_cluster(find)
 
     def records(self, partition: int | None = None) -> list[StoredRecord]:
         """The records in the log of one partition or of all, in order of partition and offset, without control batches.

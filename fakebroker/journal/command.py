@@ -1,14 +1,18 @@
 """`fakebroker journal`: what can be done with journal files."""
 
+import signal
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from fakebroker.errors import InvalidArgument
+from fakebroker.errors import FakebrokerError, InvalidArgument
 from fakebroker.journal.lines import row_text
 from fakebroker.journal.saved import SavedJournal, load
 from fakebroker.journal.schema import KINDS
+
+if TYPE_CHECKING:
+    from fakebroker.control.door import Door
 
 _files = click.argument("files", nargs=-1, required=True, metavar="FILES...")
 _output = click.option("--out", "out", required=True, metavar="FILE", help="The file to write.")
@@ -73,6 +77,46 @@ def pcap(files: tuple[str, ...], out: str) -> None:
     from fakebroker.journal.pcap import write_pcap
 
     _write(lambda: write_pcap(entries_of(_one_run(_load(files))), out))
+
+
+@journal.command()
+@_files
+@click.option(
+    "--listen", default="0", metavar="[HOST:]PORT",
+    help="Where; without a host on 127.0.0.1. [default: a free port]",
+)  # fmt: skip
+def view(files: tuple[str, ...], listen: str) -> None:
+    """Show the journal in a browser, as the page of a running broker shows its own. Prints where; Ctrl-C ends it.
+
+    It needs the extra `control`. On an address that other hosts reach it has a token.
+    """
+    import asyncio
+
+    from fakebroker.control.door import Door
+
+    rows = _one_run(_load(files))
+    try:
+        door = Door(listen, None, "listen")
+    except (FakebrokerError, ValueError) as error:
+        raise click.ClickException(str(error)) from None
+    except OSError as error:
+        raise click.ClickException(f"--listen {listen}: {error.strerror or error}") from None
+    asyncio.run(_view(rows, ", ".join(files), door))
+
+
+async def _view(rows: list[dict[str, Any]], source: str, door: "Door") -> None:
+    """Serve until a signal."""
+    import asyncio
+
+    from fakebroker.control.saved_app import SavedApp
+
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    await door.serve(SavedApp(rows, source, door.token))
+    click.echo(f"{source} on {door.page}")
+    await stop.wait()
+    await door.close()
 
 
 def _check_kind(kind: str) -> None:

@@ -56,6 +56,11 @@ STEPS: Mapping[tuple[str, str], str] = {
 }
 
 
+def step_of(api: str, error: str) -> str:
+    """What an error tells a client to do, e.g. "to join again"; "" for one that belongs to no ordinary life."""
+    return STEPS.get((api, error)) or STEPS.get(("", error)) or ""
+
+
 def request_text(exchange: Exchange) -> str:
     """A request on one line, without its client: "OffsetCommit v9 of group billing, orders-0,1 -> ok after 3 ms"."""
     waited = f" after {exchange.waited_ms} ms" if exchange.waited_ms else ""
@@ -141,5 +146,5 @@ def _error(api: str, name: str, found: list[FoundError]) -> str:
     where = f" for {' '.join(places[:MOST_ERRORS])}" if places else ""
     if len(places) > MOST_ERRORS:
         where += f" and {len(places) - MOST_ERRORS} more"
-    step = STEPS.get((api, name)) or STEPS.get(("", name))
+    step = step_of(api, name)
     return f"told {step} ({name}{where})" if step else f"{name}{where}"

@@ -1,6 +1,7 @@
 """`serve --control`: where the door is, its token, its end."""
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -60,3 +61,15 @@ def test_the_stop_ends_streams_waits_and_isolated_brokers() -> None:
     assert time.monotonic() - began < 20
     stream.close()
     waiting.wait(20)
+
+
+def test_the_page_has_an_address_of_its_own() -> None:
+    """The third line is for a browser on this host: with a token that was made, but never with one that was given."""
+    made, given = (), ("--control-token", "s3cret")
+    for options, expected in ((made, r"http://127\.0\.0\.1:\d+/#token=[\w-]+"), (given, r"http://127\.0\.0\.1:\d+/")):
+        command = [sys.executable, "-m", "fakebroker", "serve", "--listen", "127.0.0.1:0", "--control", "0.0.0.0:0"]
+        with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout
+            lines = [process.stdout.readline() for _ in range(3)]
+            process.terminate()
+        assert re.fullmatch(rf"fakebroker page on {expected}\n", lines[2]), lines

@@ -44,6 +44,10 @@ class PendingJoinMembers:
     def __len__(self) -> int:
         return len(self._timers)
 
+    def due_ms(self) -> dict[str, int]:
+        """When each id is forgotten, by the monotonic clock."""
+        return {member_id: timer.due_ms for member_id, timer in self._timers.items() if timer.due_ms is not None}
+
     def _time_out(self, member_id: str, now: Instant) -> None:
         del self._timers[member_id]
         self._on_timeout(member_id, now)

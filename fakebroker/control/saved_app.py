@@ -1,0 +1,132 @@
+"""A saved journal in the page: the paths that its timeline asks for, answered from the lines of files. Nothing changes.
+
+The answers have the shapes of `/about`, `/names`, `/journal/brief`, `/journal/entries/{seq}` and `/live`.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from fakebroker.control.about import names, version_of_package
+from fakebroker.control.admission import admit
+from fakebroker.control.arguments import Arguments
+from fakebroker.control.live import SILENCE_S
+from fakebroker.control.page_files import PageFiles
+from fakebroker.control.problems import Problem, http_problem, problem_of
+from fakebroker.errors import UnknownThing
+from fakebroker.handles.journal import JournalHandle
+from fakebroker.journal.rows import Row
+from fakebroker.journal.saved_view import SavedView
+from fakebroker.object_model.members import members_of
+
+_BRIEF: Final = members_of(JournalHandle)["brief"]
+
+
+class SavedApp:
+    """The application that shows the lines of one run. `source` names the files, for people."""
+
+    def __init__(self, rows: Sequence[Row], source: str, token: str | None = None) -> None:
+        """`token` is what callers have to show; None lets everyone on this host in."""
+        self._view = SavedView(rows)
+        self._source = source
+        self._token = token
+        self._is_closing = asyncio.Event()
+        self._brief_arguments = Arguments(_BRIEF.parameters, "BriefArguments")
+        routes = [
+            *PageFiles().routes(),
+            Route("/healthz", _healthy),
+            Route("/about", self._about),
+            Route("/names", _names),
+            Route("/live", self._live),
+            Route("/journal/brief", self._brief),
+            Route("/journal/entries/{seq:int}", self._entry),
+        ]
+        handlers: Mapping[Any, Any] = {HTTPException: http_problem}
+        self._application = Starlette(routes=routes, exception_handlers=handlers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        try:
+            admit(Request(scope), self._token)
+        except Problem as problem:
+            await problem.response()(scope, receive, send)
+            return
+        await self._application(scope, receive, send)
+
+    async def close(self) -> None:
+        """End the streams."""
+        self._is_closing.set()
+
+    async def _about(self, _request: Request) -> Response:
+        started = self._view.started
+        return JSONResponse(
+            {
+                "version": version_of_package(),
+                "release": started.get("release", ""),
+                "bootstrap": "",
+                "nodes": self._view.nodes,
+                "run": self._view.run,
+                "is_running": False,
+                "is_read_only": True,
+                "source": self._source,
+                "broker_id": None,
+                "brokers": [],
+            }
+        )
+
+    async def _brief(self, request: Request) -> Response:
+        try:
+            _, given = self._brief_arguments.from_query(request.query_params.multi_items())
+            found = self._view.brief(**given)
+        except Exception as error:
+            return problem_of(error).response()
+        return JSONResponse(found._asdict())
+
+    async def _entry(self, request: Request) -> Response:
+        try:
+            return JSONResponse(self._view.entry(request.path_params["seq"]))
+        except UnknownThing as error:
+            return problem_of(error).response()
+
+    async def _live(self, _request: Request) -> Response:
+        return StreamingResponse(self._events(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    async def _events(self) -> AsyncIterator[str]:
+        """The first message of a stream, and then nothing."""
+        view = self._view
+        hello = {
+            "run": view.run,
+            "is_resumed": True,
+            "first_seq": view.first_seq,
+            "next_seq": view.next_seq,
+            "group_version": 0,
+            "now_ms": view.last_wall_ms,
+            "mono_ms": view.last_mono_ms,
+        }
+        yield f"id: {view.run}.{view.next_seq}.0\nevent: hello\ndata: {json.dumps(hello)}\n\n"
+        while not self._is_closing.is_set():
+            try:
+                await asyncio.wait_for(self._is_closing.wait(), SILENCE_S)
+            except TimeoutError:
+                yield ": a saved journal\n\n"
+
+
+async def _healthy(_request: Request) -> Response:
+    return JSONResponse({"status": "ok"})
+
+
+async def _names(_request: Request) -> Response:
+    """Those of all APIs: which release wrote the journal does not matter here."""
+    from fakebroker.wire.registry import APIS
+
+    return JSONResponse(names({api.key: (api.min, api.max) for api in APIS.values()}))
