@@ -168,12 +168,15 @@ def session_fetches(world: World) -> Requests:
 
 
 def fill(world: World, partitions: int) -> int:
-    """Make the topic, with batches in partition 0; returns a limit in bytes that one batch fits into."""
+    """Make the topic, with batches in partition 0; returns a limit in bytes that one batch fills.
+
+    A byte more, and the beginning of the next batch would come with it.
+    """
     world.broker.create_topic(TOPIC, partitions=partitions)
     log = world.engine.cluster.topics.get(TOPIC).partitions[0].log
     for number in range(LOG_BATCHES):
         log.append(alike(number), world.now)
-    return len(alike(0)) + 100
+    return len(alike(0))
 
 
 CASES = [

@@ -122,13 +122,13 @@ class Segment:
         start = ends[first - 1] if first else 0
         # Most read up to the end: a comparison tells them.
         beyond = len(offsets) if not offsets or end > offsets[-1] else bisect_left(offsets, end)
-        fitting = bisect_right(ends, start + max_bytes, first, beyond)
-        if fitting <= first < beyond and at_least_one:
-            fitting = first + 1
-        if first < fitting < beyond:
-            room = start + max_bytes - ends[fitting - 1]
-            if room > 0:
-                return [*self.batches[first:fitting], self.batches[fitting][:room]]
+        limit = start + max_bytes
+        fitting = bisect_right(ends, limit, first, beyond)
+        if fitting < beyond:
+            if fitting <= first:
+                fitting = first + 1 if at_least_one else first
+            elif ends[fitting - 1] < limit:
+                return [*self.batches[first:fitting], self.batches[fitting][: limit - ends[fitting - 1]]]
         return self.batches[first:fitting]
 
     def bytes_between(self, offset: int, end: int) -> int:
