@@ -78,7 +78,7 @@ def mutate(play: Play) -> None:
     play.keep(create_topic, "f", 1, client_id="m")
 
 
-@pytest.mark.rules("QU-7", "PD-28", "FT-19")
+@pytest.mark.rules("QU-7", "QU-8", "QU-11", "PD-28", "FT-19")
 @pytest.mark.parametrize("story", [produce_bytes, fetch_bytes, mutate])
 def test_throttle_times_are_those_of_kafka(start_kafka: StartKafka, story: Story) -> None:
     """Request by request, the same errors and nearly the same time, and some of it."""

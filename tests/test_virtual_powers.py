@@ -257,6 +257,18 @@ CALLS: dict[str, Call] = {
     "users": lambda b, _: b.users.names,
     "users.add": lambda b, _: (b.users.add("alice", "secret"), b.users.names),
     "users.remove": lambda b, _: (b.users.add("alice", "secret"), b.users.remove("alice"), b.users.names),
+    "quotas.entries": lambda b, _: (b.quotas.set(user="alice", producer_byte_rate=1000), b.quotas.entries),
+    "quotas.set": lambda b, _: (b.quotas.set(client_id="<default>", request_percentage=0.5), b.quotas.entries),
+    "quotas.remove": lambda b, _: (
+        b.quotas.set(ip="127.0.0.1", connection_creation_rate=5),
+        b.quotas.remove(ip="127.0.0.1", key="connection_creation_rate"),
+        b.quotas.entries,
+    ),
+    "quotas.of_client": lambda b, _: (
+        b.quotas.set(user="alice", client_id="app", consumer_byte_rate=7),
+        b.quotas.of_client("alice", "app"),
+    ),
+    "quotas.clear": lambda b, _: (b.quotas.set(user="bob", controller_mutation_rate=2), b.quotas.clear()),
     "reset": lambda b, _: (b.reset(), b.clock.freeze(), b.clock.set(START), b.journal.clear()),
     "story": lambda b, _: b.story(),
     "bootstrap": lambda b, _: b.bootstrap,

@@ -11,10 +11,10 @@ from fakebroker.errors import ErrorCode, ErrorContent, KafkaError
 from fakebroker.wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
-    AlterClientQuotasResult,
-    AlteredEntity,
     EntityData,
+    EntryData,
     OpData,
+    ResultEntryData,
 )
 
 _Names = tuple[tuple[str, str | None], ...]
@@ -52,7 +52,7 @@ def error_response(request: AlterClientQuotasRequest, _version: int, code: Error
     )
 
 
-def _names(entry: AlteredEntity) -> _Names:
+def _names(entry: EntryData) -> _Names:
     """The names by type, of a type that comes twice the last, in Kafka's order as far as it knows the types."""
     names = {each.entity_type: each.entity_name for each in entry.entity}
     known = [kind for kind in ENTITY_TYPES if kind in names]
@@ -81,8 +81,8 @@ def _check(entity: Entity, changes: dict[str, float | None]) -> None:
             check_value(entity, key, value)
 
 
-def _result(names: _Names, error: ErrorContent | None) -> AlterClientQuotasResult:
-    return AlterClientQuotasResult(
+def _result(names: _Names, error: ErrorContent | None) -> ResultEntryData:
+    return ResultEntryData(
         error_code=ErrorCode.NONE if error is None else error.code,
         error_message=None if error is None else error.message,
         entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in names],

@@ -91,6 +91,12 @@ OPERATIONS = (
     Operation("GET", "/users", "users"),
     Operation("PUT", "/users/{name}", "users.add", {"password": "secret"}),
     Operation("DELETE", "/users/{name}", "users.remove"),
+    # Quotas
+    Operation("GET", "/quotas", "quotas.entries"),
+    Operation("PUT", "/quotas", "quotas.set", {"user": "alice", "producer_byte_rate": 1000}, word="set"),
+    Operation("DELETE", "/quotas", "quotas.remove", {"user": "alice"}),
+    Operation("GET", "/quotas/of_client", "quotas.of_client", {"client_id": "svc-1"}),
+    Operation("POST", "/quotas/clear", "quotas.clear"),
     # Groups and their coordinators
     Operation("GET", "/groups", "groups"),
     Operation("GET", "/group_rows", "group_rows", {"limit": 100}),

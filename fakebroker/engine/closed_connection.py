@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
+from fakebroker.engine.connection_state import GONE
 from fakebroker.engine.work import Work
 from fakebroker.errors import CloseConnection, KafkaError
 from fakebroker.instant import Instant
@@ -22,7 +23,7 @@ class ClosedConnection:
 
     __slots__ = ("_engine", "connection_id", "principal")
     is_gone = True
-    is_closing = False
+    state = GONE
 
     def __init__(self, engine: "Engine", closed: "Connection") -> None:
         self._engine = engine
@@ -32,10 +33,6 @@ class ClosedConnection:
     def answer(self, call: "Call", _response: "Message | None") -> None:
         """Nobody is there to read it."""
         call.is_answered = True
-
-    def answer_and_mute(self, call: "Call", response: "Message | None", _mute_ms: int) -> None:
-        """Nobody is there to read it, or to be muted."""
-        self.answer(call, response)
 
     def watch(self, _call: "Call", callback: Callable[[Instant], None]) -> None:
         """The client has gone already, while its request was read: what was to be done then is done now."""

@@ -143,11 +143,6 @@ class Connection:
         return self.state is GONE
 
     @property
-    def is_closing(self) -> bool:
-        """Whether it is ending, and only what is made is still sent."""
-        return self.state is CLOSING
-
-    @property
     def parked_call(self) -> Call | None:
         """The request that waits for its answer, or None."""
         return self.call if self.state is PARKED else None
@@ -188,18 +183,8 @@ class Connection:
         self.mark_answered(call)
         if self.state in ENDED or self.route is None:
             return  # `Call.close` came before
-        self._send_reply(self.route, response)
+        self.send_reply(self.route, response)
         self.unpark(call)
-
-    def answer_and_mute(self, call: Call, response: "Message | None", mute_ms: int) -> None:
-        """As `answer`; then nothing is read for a time, as Kafka does with a client that is throttled (KIP-219)."""
-        if self.state in ENDED or self.route is None:
-            self.mark_answered(call)
-            return
-        from fakebroker.engine.quotas.muting import mute
-
-        self._send_reply(self.route, response)
-        mute(self, call, mute_ms)
 
     def work(self, call: Call, steps: Steps[Any], must_finish: bool) -> None:
         """The request in work is long: its next steps are taken in turn with others."""
@@ -466,7 +451,7 @@ class Connection:
             self._move(BUFFERED)
         return pack_prefix(size)
 
-    def _send_reply(self, route: Route, response: "Message | None") -> None:
+    def send_reply(self, route: Route, response: "Message | None") -> None:
         """The answer that came by `reply`. It may not harm the caller: a timer, or another client's request."""
         try:
             self.send(route, None if response is None else route.encode(response))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fakebroker.apis.call import Call, Steps
 from fakebroker.core.security.principals import Principal
 from fakebroker.engine.closed_connection import ClosedConnection
+from fakebroker.engine.connection_state import CLOSING, ConnectionState
 from fakebroker.engine.work import Work
 from fakebroker.errors import CloseConnection, ErrorCode, KafkaError
 from fakebroker.instant import Instant
@@ -42,9 +43,10 @@ class InterposedRequest:
         return bool(self._connection.is_gone)
 
     @property
-    def is_closing(self) -> bool:
-        """Whether the connection is ending."""
-        return bool(self._connection.is_closing)
+    def state(self) -> ConnectionState:
+        """Where the connection is on its way."""
+        state: ConnectionState = self._connection.state
+        return state
 
     @property
     def frame(self) -> bytes:
@@ -60,6 +62,10 @@ class InterposedRequest:
 
     def answer(self, call: Call, response: Any) -> None:
         """The handler's answer; None: there is none."""
+        raise NotImplementedError
+
+    def answer_and_mute(self, call: Call, response: Any, mute_ms: int) -> None:
+        """The answer of somebody interposed further in, whose client is throttled."""
         raise NotImplementedError
 
     def watch(self, call: Call, callback: Callable[[Instant], None]) -> None:
@@ -141,7 +147,7 @@ class InterposedRequest:
 
     def _guarded(self, then: Callable[[], None]) -> None:
         """Go on, unless the connection is closing; a bug of ours ends it."""
-        if self.is_closing:
+        if self.state is CLOSING:
             self._done()
             return
         try:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fakebroker.handles.group_rows import GroupRows
     from fakebroker.handles.journal import JournalHandle
     from fakebroker.handles.node import NodeHandle
+    from fakebroker.handles.quotas import QuotasHandle
     from fakebroker.handles.topic import TopicHandle
     from fakebroker.handles.topic_view import TopicRow
     from fakebroker.handles.transaction import TransactionHandle
@@ -202,6 +203,13 @@ class Powers(ABC):
         from fakebroker.handles.users import UsersHandle
 
         return UsersHandle(self)
+
+    @property
+    def quotas(self) -> "QuotasHandle":
+        """Whom the broker throttles, and from when on."""
+        from fakebroker.handles.quotas import QuotasHandle
+
+        return QuotasHandle(self)
 
     # Snapshots
 

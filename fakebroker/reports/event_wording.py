@@ -122,7 +122,7 @@ def _login_text(event: ClientLogin) -> str:
 
 def _throttled_text(event: ClientThrottled) -> str:
     who = f"{event.api} v{event.version} of {printable(event.client_id or '(no client id)')}" if event.api else ""
-    measured = f"{event.measured:.6g}{' tokens left' if event.quota == CONTROLLER_MUTATION_RATE else ''}"
+    measured = f"{event.measured:.6g}{' tokens left' if event.quota == 'controller_mutation_rate' else ''}"
     what = f"{event.quota} of {printable(event.entity)} is {event.limit:.6g}, measured {measured}"
     return f"{who or 'a connection'} throttled for {event.throttle_ms} ms: {what}"
 

@@ -1,4 +1,4 @@
-"""Requests of throttled clients, and the same at the same moments in virtual time: what each says of throttle times."""
+"""Requests of throttled clients, in real time or at the same moments in virtual time: what is said of throttling."""
 
 import socket
 import time
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from fakebroker.records.batch import build_batch
 from fakebroker.records.record_codec import Record
 from fakebroker.wire.frame import decode_response
-from fakebroker.wire.messages.alter_client_quotas import AlteredEntity, EntityData, OpData
+from fakebroker.wire.messages.alter_client_quotas import EntityData, EntryData, OpData
 from fakebroker.wire.messages.create_topics import CreatableTopic
 from fakebroker.wire.messages.delete_topics import DeleteTopicState
 from fakebroker.wire.messages.fetch import FetchTopic
@@ -106,7 +106,7 @@ def set_quotas(asker: Asker, entity: Sequence[tuple[str, str | None]], **values:
     """AlterClientQuotas of one entity; None removes a quota."""
     components = [EntityData(entity_type=kind, entity_name=name) for kind, name in entity]
     ops = [OpData(key=key, value=value or 0.0, remove=value is None) for key, value in values.items()]
-    return asker.ask("admin", "AlterClientQuotas", 1, entries=[AlteredEntity(entity=components, ops=ops)])
+    return asker.ask("admin", "AlterClientQuotas", 1, entries=[EntryData(entity=components, ops=ops)])
 
 
 def create_topic(asker: Asker, name: str = TOPIC, partitions: int = 1, **fields: Any) -> Any:

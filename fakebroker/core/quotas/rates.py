@@ -101,7 +101,7 @@ class TokenBucket:
         if self._tokens is None:
             self._tokens = full
         else:
-            self._tokens = min(full, self._tokens + per_second * (now_ms - self._updated_ms) / 1000)
+            self._tokens = min(full, self._tokens + per_second * ((now_ms - self._updated_ms) / 1000))
         self._updated_ms = now_ms
         return self._tokens
 

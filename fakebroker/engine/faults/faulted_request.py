@@ -206,7 +206,9 @@ class FaultedRequest(InterposedRequest):
             or (fault.spec.action == "stall-reading" and fault.spec.moment == RECEIVED)
         ):
             if self._mute_ms > 0:
-                connection.answer_and_mute(self._outer, response, self._mute_ms)
+                from fakebroker.engine.quotas.muting import answer_and_mute
+
+                answer_and_mute(connection, self._outer, response, self._mute_ms)
             else:
                 connection.answer(self._outer, response)
         else:

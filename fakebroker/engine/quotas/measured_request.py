@@ -11,6 +11,7 @@ from fakebroker.apis.call import Call
 from fakebroker.core.quotas.client_quotas import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE, REQUEST_PERCENTAGE
 from fakebroker.core.quotas.meters import Violation
 from fakebroker.engine.interposed_request import InterposedRequest
+from fakebroker.engine.quotas.muting import answer_and_mute
 from fakebroker.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class MeasuredRequest(InterposedRequest):
         response, mute_ms = self._measured(response)
         if not mute_ms:
             return response
-        self._connection.answer_and_mute(self._outer, response, mute_ms)
+        answer_and_mute(self._connection, self._outer, response, mute_ms)
         return None
 
     # What the handler asks
@@ -111,7 +112,7 @@ class MeasuredRequest(InterposedRequest):
         self._done()
         response, mute_ms = self._measured(response)
         if mute_ms:
-            self._connection.answer_and_mute(self._outer, response, mute_ms)
+            answer_and_mute(self._connection, self._outer, response, mute_ms)
         else:
             self._connection.answer(self._outer, response)
 

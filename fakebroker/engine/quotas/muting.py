@@ -1,18 +1,44 @@
-"""A connection of a throttled client, or of an address that connects too often, is not read for a time."""
+"""A throttled client is answered, and then its connection is not read for a time: Kafka mutes the channel (KIP-219)."""
 
 from typing import TYPE_CHECKING
 
 from fakebroker.core.deadlines import Deadline
 from fakebroker.core.node import NodeState
+from fakebroker.engine.closed_connection import ClosedConnection
+from fakebroker.engine.connection_state import ENDED
+from fakebroker.engine.interposed_request import InterposedRequest
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
     from fakebroker.apis.call import Call
     from fakebroker.engine.connection import Connection
+    from fakebroker.schema import Message
 
 
-def mute(connection: "Connection", call: "Call", mute_ms: int) -> None:
-    """The request in work was answered; the next is taken up after `mute_ms`: until then it counts as parked."""
+def answer_and_mute(
+    connection: "Connection | ClosedConnection | InterposedRequest",
+    call: "Call",
+    response: "Message | None",
+    mute_ms: int,
+) -> None:
+    """Answer the request in work, and take up the next after `mute_ms`: until then it counts as parked.
+
+    Args:
+        connection: What `call` has as its connection; whoever is interposed has the answer first.
+        call: The request in work.
+        response: Its answer, None if it gets none.
+        mute_ms: How long nothing is read, in milliseconds of the monotonic reading; while its node is frozen longer.
+    """
+    if isinstance(connection, InterposedRequest):
+        connection.answer_and_mute(call, response, mute_ms)
+    elif isinstance(connection, ClosedConnection) or connection.state in ENDED or connection.route is None:
+        connection.answer(call, response)  # for nobody
+    else:
+        connection.send_reply(connection.route, response)
+        _mute(connection, call, mute_ms)
+
+
+def _mute(connection: "Connection", call: "Call", mute_ms: int) -> None:
     node = call.node
 
     def unmute(now: Instant) -> None:
@@ -24,3 +50,4 @@ def mute(connection: "Connection", call: "Call", mute_ms: int) -> None:
     deadline = Deadline(unmute, owner=connection)
     connection.engine.cluster.timers.mono.arm(deadline, connection.engine.now.mono_ms + mute_ms)
     call.on_close(lambda _now: deadline.end())
+    connection.engine.to_flush[connection] = None  # the answer is made

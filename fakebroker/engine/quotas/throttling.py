@@ -92,14 +92,17 @@ class Throttling:
     def _meters_of(self, node_id: int, incarnation: int) -> Meters:
         of_process, meters = self._meters.get(node_id, (-1, None))
         if meters is None or of_process != incarnation:
-            meters = Meters(self._quotas, self._window(""), self._window("controller."))
+            meters = Meters(self._quotas, *self._windows())
             self._meters[node_id] = incarnation, meters
         return meters
 
-    def _window(self, prefix: str) -> Window:
+    def _windows(self) -> tuple[Window, Window]:
+        """Those of rates and of mutations."""
         get_int = self._engine.cluster.settings.get_int
-        size_s = get_int(f"{prefix}quota.window.size.seconds")
-        return Window(get_int(f"{prefix}quota.window.num"), size_s * 1000)
+        return (
+            Window(get_int("quota.window.num"), get_int("quota.window.size.seconds") * 1000),
+            Window(get_int("controller.quota.window.num"), get_int("controller.quota.window.size.seconds") * 1000),
+        )
 
     def _connection(self, listener: "Listener", client_host: str) -> "NewConnection | None":
         """A client connects. Returns what makes its connection if its address does so too often, None if not."""

@@ -1,4 +1,4 @@
-"""DescribeClientQuotas, key 48: the quotas of users, client ids and addresses (KIP-546)."""
+"""DescribeClientQuotas, key 48: the quotas of users, client ids and addresses (KIP-546); v1 flexible."""
 
 from fakebroker.schema import Bool, Float64, Int8, Int16, Int32, Message, Str, Struct, field
 
