@@ -115,7 +115,15 @@ class BrokerBase(Powers):
         return self._server.clock
 
     def client(
-        self, client_id: str | None = "client", versions: Mapping[str, int] | None = None, node_id: int | None = None
+        self,
+        client_id: str | None = "client",
+        versions: Mapping[str, int] | None = None,
+        node_id: int | None = None,
+        *,
+        user: str | None = None,
+        password: str | None = None,
+        mechanism: str | None = None,
+        token: str | None = None,
     ) -> "ScriptedClient":
         """A scripted client of one node, the first unless given: every request is a step of the test (testclient/).
 
@@ -123,13 +131,22 @@ class BrokerBase(Powers):
         `node_id=broker.coordinator("billing").node_id` is the node that serves the group; others answer
         NOT_COORDINATOR (16). Its steps block until the broker has answered: not for the loop of an
         AsyncFakeBroker, but for `asyncio.to_thread`. All clients of a broker belong to one thread at a time.
+
+        With `user` and `password` it logs in now, by PLAIN unless `mechanism` is another; with `token` by OAUTHBEARER.
+        After a reconnect it logs in again before its next request. Raises LoginRefused, which has the broker's words,
+        InvalidArgument for what is no login.
         """
+        from fakebroker.client.login import Credentials
         from fakebroker.testclient.scripted_client import ScriptedClients
 
         if self._scripted_clients is None:
             self._scripted_clients = ScriptedClients(self._make_driver())
+        credentials = Credentials.of(user, password, mechanism, token)
         address = None if node_id is None else self.node(node_id).address
-        return self._scripted_clients.client(client_id, versions, address)
+        client = self._scripted_clients.client(client_id, versions, address, credentials)
+        if credentials is not None:
+            client.start(client.steps.log_in_first()).result()
+        return client
 
     @abstractmethod
     def _make_driver(self) -> "Driver":

@@ -59,6 +59,17 @@ def main() -> None:
     "--topic", "topics", multiple=True, metavar="NAME:PARTITIONS[:SETTING=VALUE,...]", help="A topic to begin with."
 )
 @click.option(
+    "--user",
+    "users",
+    multiple=True,
+    metavar="NAME=PASSWORD",
+    help="A user that may log in by PLAIN and SCRAM; may be repeated. With users every client has to log in. Who sees "
+    "the command line sees passwords: a --users-file keeps them.",
+)
+@click.option(
+    "--users-file", metavar="FILE", default=None, help="Users, one line NAME=PASSWORD each; # begins a remark."
+)
+@click.option(
     "--profile", type=click.Choice(["test", "kafka"]), default=None, help="Set of default settings. [default: test]"
 )
 @click.option("--nodes", type=click.IntRange(1, 1000), default=None, help="How many brokers. [default: 1]")
@@ -129,6 +140,7 @@ def serve(
     try:
         snapshot = None if snapshot_path is None else _load(snapshot_path)
         options["racks"] = options["racks"] or None
+        options["users"] = _users(options["users"], options.pop("users_file"))
         options["config"] = dict(_pair(text, "=", "SETTING=VALUE") for text in options["config"])
         scenario = _scenario(scenario_path, parameters, exit_when_done, snapshot)
         if scenario is not None:
@@ -145,6 +157,18 @@ def serve(
         raise click.ClickException(str(error)) from None
     except OSError as error:
         raise click.ClickException(error.strerror or str(error)) from None
+
+
+def _users(given: tuple[str, ...], path: str | None) -> dict[str, str] | None:
+    """Passwords by user; those of the command line go before those of the file."""
+    if not given and path is None:
+        return None
+    from fakebroker.security_options import parse_user, read_users
+
+    try:
+        return {**({} if path is None else read_users(path)), **dict(map(parse_user, given))}
+    except OSError as error:
+        raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from None
 
 
 def _scenario(
@@ -226,6 +250,9 @@ def _serve(
     options = {name: value for name, value in options.items() if value is not None}
     make = AsyncFakeBroker if snapshot is None else snapshot.async_fork
     broker = make(listen=ports, **options)
+    if snapshot is not None:  # its users are those of the snapshot, and these
+        for name, password in options.get("users", {}).items():
+            broker.users.add(name, password)
     for topic in topics:
         create_topic(broker, topic)
     if scenario is not None:

@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 
 from fakebroker import FakeBroker
+from fakebroker.client.login import Credentials
+from fakebroker.testclient.scripted_client import ScriptedClients
+from fakebroker.testclient.tcp_driver import TcpDriver
 from tests.support.frames import JOIN, request
 
 TIMEOUT_S = 30
@@ -282,3 +285,27 @@ def test_serving_what_is_no_snapshot(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("hello")
     assert f"cannot read {tmp_path / 'none'}: No such file" in fail("--from", str(tmp_path / "none"))
     assert "text is not a snapshot of fakebroker" in fail("--from", str(tmp_path / "text"))
+
+
+def test_users_of_the_command_line_and_of_a_file_log_in(tmp_path: Path) -> None:
+    """With users every client has to; no password is in the log."""
+    users = tmp_path / "users"
+    users.write_text("bob=secret-b\n", encoding="utf-8")
+    options = ("--listen", "127.0.0.1:0", "--verbose", "--user", "alice=secret-a", "--users-file", str(users))
+    with serve(*options) as (line, ports, log):
+        assert line.endswith("(SASL_PLAINTEXT)")
+        clients = ScriptedClients(TcpDriver("127.0.0.1", ports[0]))
+        for name, password in (("alice", "secret-a"), ("bob", "secret-b")):
+            client = clients.client("a", credentials=Credentials(name, password, "SCRAM-SHA-256"))
+            assert client.metadata().brokers
+        assert clients.client("a").login("alice", "secret-b").error_code == 58
+        clients.close()
+    assert log.status == 0
+    assert "User:alice logged in by SCRAM-SHA-256" in log.text
+    assert "secret-" not in log.text
+
+
+def test_what_is_no_user_is_told_without_the_password(tmp_path: Path) -> None:
+    """On the command line and in the file; a file that is not there has its name."""
+    assert fail("--user", "alice-secret") == "Error: a user is not NAME=PASSWORD"
+    assert "cannot read /no/such/file" in fail("--users-file", "/no/such/file")

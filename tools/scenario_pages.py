@@ -18,6 +18,7 @@ _THEMES = {
     "consumer-groups": "Consumer groups: the broker assigns, members reconcile",
     "share-groups": "Share groups: records that are delivered to one of many",
     "streams-groups": "Streams groups: tasks of an application",
+    "logins": "Logins: passwords, sessions",
     "coordinator": "Coordinators that move, load or do not know",
     "offsets": "Committing and reading offsets",
     "log": "Records, times, producers",

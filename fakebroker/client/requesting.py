@@ -5,7 +5,8 @@ from typing import Any, TypeVar
 
 from fakebroker.arguments import check_text
 from fakebroker.client.connection import ClientConnection, Pending
-from fakebroker.errors import WHERE_APIS, FakebrokerError, UnknownThing, nearest
+from fakebroker.client.login import Credentials, LoginRefused, log_in
+from fakebroker.errors import WHERE_APIS, FakebrokerError, UnknownThing, error_name, nearest
 from fakebroker.schema import Message
 from fakebroker.schema.building import built
 from fakebroker.wire.messages.api_versions import ApiVersionsRequest
@@ -26,6 +27,8 @@ class Requesting:
         self.connection = ClientConnection(client_id)
         self.pinned = dict(versions or {})
         self.newest = dict(NEWEST_BY_NAME)  # the newest versions that it speaks, where these are not all
+        self.credentials: Credentials | None = None  # with which each connection logs in before its first request
+        self._is_logged_in = False  # or is about to be
         self._served: dict[int, tuple[int, int]] = {}
 
     def begin_connection(self) -> None:
@@ -33,10 +36,21 @@ class Requesting:
         before = self.connection
         self.connection = ClientConnection(before.client_id)
         self.connection.watch = before.watch
-        self._served = {}
+        self._served, self._is_logged_in = {}, False
+
+    def log_in_first(self) -> Flow[None]:
+        """Log in on a connection that has not, if there are credentials. Raises LoginRefused."""
+        if self.credentials is None or self._is_logged_in:
+            return
+        self._is_logged_in = True
+        answer = yield from log_in(self.connection, self.credentials)
+        if answer.error_code:
+            words = getattr(answer, "error_message", None) or error_name(answer.error_code)
+            raise LoginRefused(f"{self.credentials!r} were refused: {words}")
 
     def ask(self, request: Message, version: int | None = None) -> Flow[Any]:
         """Send any request and return its answer; without a version the newest that both sides speak."""
+        yield from self.log_in_first()
         if version is None:
             version = yield from self.version_of(request)
         return (yield self.connection.send(request, version))
@@ -60,6 +74,7 @@ class Requesting:
         name = api(request.api_key).name
         if name in self.pinned:
             return self.pinned[name]
+        yield from self.log_in_first()
         if not self._served:
             listed = yield self.connection.send(ApiVersionsRequest(), 0)
             self._served = {entry.api_key: (entry.min_version, entry.max_version) for entry in listed.api_keys}  # type: ignore[attr-defined]

@@ -15,6 +15,7 @@ from fakebroker.client.admin_steps import AdminSteps
 from fakebroker.client.consumer_group_steps import ConsumerGroupSteps
 from fakebroker.client.group_admin_steps import GroupAdminSteps
 from fakebroker.client.group_membership import GroupMembership
+from fakebroker.client.login_steps import LoginSteps
 from fakebroker.client.requesting import Flow, Offsets, by_topic
 from fakebroker.client.share_group_steps import ShareGroupSteps
 from fakebroker.client.streams_group_steps import StreamsGroupSteps
@@ -54,7 +55,7 @@ class Membership:
 
 
 class ClientSteps(
-    TransactionSteps, ConsumerGroupSteps, ShareGroupSteps, StreamsGroupSteps, AdminSteps, GroupAdminSteps
+    TransactionSteps, ConsumerGroupSteps, ShareGroupSteps, StreamsGroupSteps, AdminSteps, GroupAdminSteps, LoginSteps
 ):
     """One client on one connection. `versions` pins APIs to versions, e.g. {"JoinGroup": 4}.
 

@@ -1,10 +1,18 @@
 """The users of a broker as a test sees them: who can log in, changed while it runs."""
 
-from fakebroker.arguments import check_text, check_user
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fakebroker.arguments import check_text, check_user, check_whole
 from fakebroker.core.cluster import Cluster
-from fakebroker.errors import UnknownThing
+from fakebroker.errors import ErrorCode, KafkaError, UnknownThing
 from fakebroker.handles.handle import Handle
 from fakebroker.instant import Instant
+
+if TYPE_CHECKING:
+    from fakebroker.handles.delegation_token import DelegationTokenHandle
+
+_SECRET_KEY = "delegation.token.secret.key"
 
 
 class UsersHandle(Handle):
@@ -37,3 +45,59 @@ class UsersHandle(Handle):
                 raise UnknownThing("name", name, f"there is no user {name!r}, only {known}")
 
         self._with_cluster(remove)
+
+    # Delegation tokens
+
+    @property
+    def tokens(self) -> "list[DelegationTokenHandle]":
+        """The delegation tokens that are valid, oldest first, whoever made them."""
+
+        def token_ids(cluster: Cluster, now: Instant) -> list[str]:
+            cluster.credentials.tokens.forget_expired(now.wall_ms)
+            return [token.token_id for token in cluster.credentials.tokens]
+
+        return [self.token(token_id) for token_id in self._with_cluster(token_ids)]
+
+    def token(self, token_id: str) -> "DelegationTokenHandle":
+        """One delegation token, which need not exist any more."""
+        from fakebroker.handles.delegation_token import DelegationTokenHandle
+
+        check_text("token_id", token_id)
+        return DelegationTokenHandle(self._access, token_id)
+
+    def create_token(
+        self, owner: str, *, renewers: Sequence[str] = (), max_lifetime_ms: int = -1
+    ) -> "DelegationTokenHandle":
+        """Make a delegation token for a user, as if the user had asked for it.
+
+        `owner` and `renewers` are names of users; the broker need not know them. `max_lifetime_ms` -1 is what the
+        setting says. Raises KafkaError DELEGATION_TOKEN_AUTH_DISABLED without the setting delegation.token.secret.key.
+        """
+        for name in (owner, *renewers):
+            check_text("owner", name)
+        check_whole("max_lifetime_ms", max_lifetime_ms)
+        return self.token(
+            self._with_cluster(lambda cluster, now: _create(cluster, now, owner, renewers, max_lifetime_ms))
+        )
+
+
+def _create(cluster: Cluster, now: Instant, owner: str, renewers: Sequence[str], max_lifetime_ms: int) -> str:
+    from fakebroker.core.security.delegation_tokens import Limits
+    from fakebroker.core.security.principals import USER, Principal
+
+    settings = cluster.settings
+    if settings.is_null(_SECRET_KEY):
+        raise KafkaError(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED, f"delegation tokens need the setting {_SECRET_KEY}")
+    names = ("delegation.token.max.lifetime.ms", "delegation.token.expiry.time.ms")
+    limits = Limits(*[settings.get_int(name) for name in names])
+    token = cluster.credentials.tokens.create(
+        cluster.new_base64_id(),
+        settings.get_str(_SECRET_KEY),
+        Principal(owner),
+        Principal(owner),
+        [(USER, name) for name in renewers],
+        max_lifetime_ms,
+        limits,
+        now.wall_ms,
+    )
+    return token.token_id

@@ -7,7 +7,7 @@ memory is as the client sent it.
 from functools import cache
 from typing import Any
 
-from fakebroker.schema import Struct
+from fakebroker.schema import Message, Struct
 from fakebroker.schema.message import Declaration
 from fakebroker.schema.types import STRING, ArrayOf, FieldSpec, Primitive
 from fakebroker.settings.declare import PASSWORD, Setting
@@ -29,6 +29,17 @@ def is_secret_setting(name: str) -> bool:
 def redact(message: Struct) -> bool:
     """Replace the secrets in a message that nobody else holds; returns whether there were any."""
     return has_secrets(type(message)) and _redact(message)  # type: ignore[arg-type]
+
+
+def without_secrets(message: Message) -> Message:
+    """The message, or a copy of it in which the secrets are replaced."""
+    if not has_secrets(type(message)):  # type: ignore[arg-type]
+        return message
+    from copy import deepcopy
+
+    copied = deepcopy(message)
+    _redact(copied)
+    return copied
 
 
 @cache

@@ -116,6 +116,8 @@ def _login_text(event: ClientLogin) -> str:
     who = printable(event.principal or "(nobody)")
     client = f"connection {event.connection_id} ({printable(event.client_id or 'no client id')})"
     mechanism = f" by {printable(event.mechanism)}" if event.mechanism else ""
+    if event.what == "session expired":
+        return f"the session of {who} on {client} has expired: {printable(event.reason, LINE_CHARACTERS)}"
     reason = f": {printable(event.reason, LINE_CHARACTERS)}" if event.reason else ""
     return f"{who} {event.what}{mechanism} on {client}{reason}"
 

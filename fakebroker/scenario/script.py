@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fakebroker.client.login import Credentials
+
 Json = Any  # what YAML and JSON give: None, bool, int, float, str, list, dict
 
 
@@ -24,13 +26,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Actor:
-    """A scripted client. `node` is the broker that it connects to, None for the first."""
+    """A scripted client. `node` is the broker that it connects to, None for the first. `credentials`: it logs in."""
 
     name: str
     client_id: str
     versions: Mapping[str, int]
     node: int | None
     place: Place
+    credentials: Credentials | None = None
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,8 @@ def steps_in(steps: Sequence[Step]) -> Iterator[Step]:
 class Scenario:
     """One scenario. `topics` are created before the timeline begins: name -> arguments of `create_topic`.
 
-    `jitter_ms` are the least and the most time that passes before each step when a seed shuffles.
+    `users` are passwords by user. `jitter_ms` are the least and the most time that passes before each step when a seed
+    shuffles.
     """
 
     name: str
@@ -164,3 +168,4 @@ class Scenario:
     topics: Mapping[str, Mapping[str, Json]]
     actors: Mapping[str, Actor]
     timeline: Sequence[Step]
+    users: Mapping[str, str] = field(default_factory=dict, repr=False)

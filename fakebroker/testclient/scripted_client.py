@@ -18,6 +18,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from fakebroker.arguments import check_text, check_whole
 from fakebroker.client.connection import Pending
+from fakebroker.client.login import Credentials
 from fakebroker.client.requesting import Flow
 from fakebroker.client.steps import ClientSteps
 from fakebroker.errors import WHERE_APIS, InvalidArgument, WaitTimeout, nearest
@@ -39,11 +40,16 @@ class ScriptedClients:
         self._of_client_id: Counter[str | None] = Counter()
 
     def client(
-        self, client_id: str | None, versions: Mapping[str, int] | None = None, address: Address | None = None
+        self,
+        client_id: str | None,
+        versions: Mapping[str, int] | None = None,
+        address: Address | None = None,
+        credentials: Credentials | None = None,
     ) -> "ScriptedClient":
         """A new client with a connection of its own, to `address` if there are several brokers.
 
-        `versions` pins APIs, e.g. {"JoinGroup": 4}. Raises InvalidArgument for one that there is not.
+        `versions` pins APIs, e.g. {"JoinGroup": 4}. With `credentials` each of its connections logs in before its
+        first request. Raises InvalidArgument for an API that there is not.
         """
         if client_id is not None:
             check_text("client_id", client_id)
@@ -52,7 +58,9 @@ class ScriptedClients:
                 hint = nearest(name, [api.name for api in APIS.values()], WHERE_APIS)
                 raise InvalidArgument("versions", versions, f"versions: there is no API {name!r}; {hint}")
             check_whole("versions", version, 0)
-        return ScriptedClient(self, client_id, versions, address)
+        client = ScriptedClient(self, client_id, versions, address)
+        client.steps.credentials = credentials
+        return client
 
     def number_of(self, client_id: str | None) -> int:
         """A number for one more client of this client id, so that each makes member ids of its own."""
@@ -204,6 +212,7 @@ class ScriptedClient:
     describe_configs = _blocking(ClientSteps.describe_configs)
     alter_configs = _blocking(ClientSteps.alter_configs)
     request = _blocking(ClientSteps.request)
+    login = _blocking(ClientSteps.login)
 
     def start(self, flow: Flow[T]) -> PendingStep[T]:
         """Begin a step, e.g. `a.start(a.steps.rejoin())`; call its `result()` later."""
@@ -212,12 +221,13 @@ class ScriptedClient:
         return step
 
     def another(self, address: Address | None = None) -> "ScriptedClient":
-        """A second connection of the same client, to `address`; it is watched as this one is.
+        """A second connection of the same client, to `address`; it is watched, and logs in, as this one does.
 
         Raises OSError when the broker does not accept.
         """
         found = ScriptedClient(self.clients, self.steps.connection.client_id, self.steps.pinned, address)
         found.steps.connection.watch = self.steps.connection.watch
+        found.steps.credentials = self.steps.credentials
         return found
 
     def reconnect(self, address: Address | None = None) -> None:

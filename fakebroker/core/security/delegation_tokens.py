@@ -109,6 +109,10 @@ class DelegationTokens:
         credential = credential_of(mechanism, b64encode(token.hmac).decode(), token_id.encode())
         return ScramUser(Principal(name, kind, is_token=True), credential, token.expires_ms)
 
+    def remove(self, token_id: str) -> None:
+        """Have a token no longer; nothing happens if there is none."""
+        self._tokens.pop(token_id, None)
+
     def forget_expired(self, now_ms: int) -> None:
         """Remove the tokens whose time is over."""
         self.replace_all([token for token in self if token.expires_ms > now_ms])

@@ -36,7 +36,8 @@ class OAuthBearerMechanism:
         Raises AuthenticationFailed after that, and at once for a message of another form and somebody else's token.
         """
         if self.refusal:
-            raise AuthenticationFailed(INVALID_TOKEN.decode() if message == _END else "unexpected message")
+            words = INVALID_TOKEN.decode() if message == _END else "unexpected message"
+            raise AuthenticationFailed(words, self.refusal)
         authorization_id, token = _parts(message)
         self.claimed = subject_of(token) or authorization_id
         try:

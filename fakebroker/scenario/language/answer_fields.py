@@ -9,6 +9,7 @@ from fakebroker.schema.types import ArrayOf, Primitive
 from fakebroker.wire.registry import APIS
 
 ANSWERED_BY: Mapping[str, str] = {
+    "login": "SaslAuthenticate",
     "metadata": "Metadata",
     "describe_topic": "Metadata",
     "describe_cluster": "DescribeCluster",

@@ -7,8 +7,9 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from functools import cache
 from inspect import Parameter
-from typing import Any, NamedTuple, get_origin
+from typing import Any, NamedTuple, get_args, get_origin
 
+from fakebroker.client.login_steps import Mechanism
 from fakebroker.client.steps import ClientSteps
 from fakebroker.durations import DURATION, duration_ms
 from fakebroker.handles.clock import ClockHandle
@@ -23,6 +24,7 @@ from fakebroker.handles.powers import Powers
 from fakebroker.handles.quotas import QuotasHandle
 from fakebroker.handles.topic import TopicHandle
 from fakebroker.handles.transaction import TransactionHandle
+from fakebroker.handles.users import UsersHandle
 from fakebroker.object_model.members import Member, handles_in, members_of, parameters_of
 from fakebroker.scenario.language.actor_verbs import ActorVerbs
 from fakebroker.scenario.language.kinds import (
@@ -67,9 +69,11 @@ NOT_IN_SCENARIOS: dict[str, str] = {
     "Powers.journal": "the word `journal`",
     "Powers.fault": "the word `fault`",
     "Powers.quotas": "the word `quotas`",
-    "Powers.users": "scripted clients do not log in",
-    "UsersHandle.add": "scripted clients do not log in",
-    "UsersHandle.remove": "scripted clients do not log in",
+    "Powers.users": "the word `users`",
+    "UsersHandle.token": "`request: DescribeDelegationToken` tells of tokens",
+    "UsersHandle.tokens": "`request: DescribeDelegationToken` tells of tokens",
+    "UsersHandle.create_token": "an actor makes one: `request: CreateDelegationToken`",
+    "DelegationTokenHandle.expire": "an actor ends one: `request: ExpireDelegationToken`",
     "Powers.fault_by_id": "the word `fault`, with the name that a fault was given",
     "TopicHandle.partition": "the word `partition`",
     "AsyncFakeBroker.reset": "a scenario begins with a broker of its own",
@@ -139,6 +143,7 @@ _WORDS = (
     Word("fault", "a fault that is set, or was given a name", FaultHandle, "fault", (("", TEXT),), is_saved=True),
     Word("hold", "a hold of a group's joins or syncs", HoldHandle, "hold", (("", TEXT),), is_saved=True),
     Word("quotas", "whom the broker throttles", QuotasHandle, "quotas"),
+    Word("users", "who can log in", UsersHandle, "users"),
     Word("broker", "the broker as a whole", Powers, ""),
     Word("journal", "what happened", JournalHandle, "journal"),
 )
@@ -186,6 +191,9 @@ FILE_KEYS: Mapping[str, Key] = {
     "seed": Key(whole(0), "The seed of all ids that the broker makes up. [0]"),
     "jitter": Key(RANGE_MS, "With --seeds: the pause before each step is drawn from this. [0ms..5ms]"),
     "parameters": Key(None, 'Names and values: "${name}" stands for the value in anything below.'),
+    "users": Key(
+        TableOf(NAME), "Passwords by user: {alice: secret}; with users every client has to log in, by PLAIN or SCRAM."
+    ),
     "topics": Key(None, "Topics that exist when the timeline begins, with their partitions and settings."),
     "actors": Key(None, "The scripted clients: a list of names, or a mapping of names to what they are."),
     "timeline": Key(None, "The steps, in their order.", is_required=True),
@@ -195,6 +203,10 @@ ACTOR_KEYS: Mapping[str, Key] = {
     "client_id": Key(TEXT, "Its client id; its name unless given."),
     "versions": Key(TableOf(whole(0, 100)), "APIs pinned to versions: {JoinGroup: 4}."),
     "node": Key(whole(1), "The broker that it connects to; the first unless given."),
+    "user": Key(NAME, "As whom each of its connections logs in before its first request; with `password`."),
+    "password": Key(NAME, "The password of its user."),
+    "mechanism": Key(Choice(get_args(Mechanism)), "The mechanism of its login. [PLAIN; with a token OAUTHBEARER]"),
+    "token": Key(NAME, "The token that it logs in with by OAUTHBEARER."),
 }
 NOTE = Key(TEXT, "A remark, which transcripts show.")
 STEP_KEYS: Mapping[str, Key] = {
@@ -211,7 +223,7 @@ CLIENT_STEP_KEYS = ("note", "expect", "save", "later")
 POWER_STEP_KEYS = ("note", "expect", "as")
 _WHAT_IT_RAISES = re.compile(r"Raises [^.]*\.(?=\s|$)")
 WITHOUT_ANSWER = ("silent", "consume", "pause", "resume", "stop", "disconnect", "connect")
-_NOT_STEPS = ("ask", "version_of", "request")
+_NOT_STEPS = ("ask", "version_of", "request", "log_in_first")
 SPECIAL_VERBS = ("request", "answered", "silent")
 
 

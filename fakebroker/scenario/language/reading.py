@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fakebroker.client.login import Credentials
 from fakebroker.errors import WHERE_APIS, FakebrokerError, KafkaError, nearest
 from fakebroker.release import release as release_of
 from fakebroker.scenario.errors import Problem, ScenarioError
@@ -143,6 +144,7 @@ class _FileReader:
             topics=parts.topics,
             actors=parts.actors,
             timeline=tuple(parts.timeline),
+            users=values.get("users") or {},
         )
 
     def _check_release(self, table: Table, name: str) -> None:
@@ -265,8 +267,18 @@ class _FileReader:
             except Wrong as wrong:
                 self._reading.wrong(wrong.node, name, wrong.message)
             versions, node_id = fields.get("versions") or {}, fields.get("node")
-            actors[name] = Actor(name, fields.get("client_id", name), versions, node_id, each.place)
+            client_id, credentials = fields.get("client_id", name), self._credentials(each, name, fields)
+            actors[name] = Actor(name, client_id, versions, node_id, each.place, credentials)
         return actors
+
+    def _credentials(self, node: Node, name: str, fields: Mapping[str, Any]) -> Credentials | None:
+        """What an actor logs in with."""
+        try:
+            user, password, mechanism, token = (fields.get(key) for key in ("user", "password", "mechanism", "token"))
+            return Credentials.of(user, password, mechanism, token)
+        except FakebrokerError as error:
+            self._reading.wrong(node, name, str(error))
+            return None
 
     def _check_versions(self, node: Node, versions: Mapping[str, Json]) -> None:
         names = [api.name for api in APIS.values()]
@@ -345,7 +357,8 @@ class _FileReader:
 
 def _is_same(one: Any, other: Any) -> bool:
     if isinstance(one, Actor):
-        return (one.client_id, dict(one.versions), one.node) == (other.client_id, dict(other.versions), other.node)
+        parts = [(each.client_id, dict(each.versions), each.node, each.credentials) for each in (one, other)]
+        return parts[0] == parts[1]
     return bool(one == other)
 
 

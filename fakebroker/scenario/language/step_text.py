@@ -2,17 +2,23 @@
 
 from collections.abc import Mapping
 
+from fakebroker.journal.redaction import REDACTED, SECRET_FIELDS
 from fakebroker.scenario.language.yaml_file import Items, Node, Scalar, Table, resolved
 
+SECRET_KEYS = frozenset({"password", "token", *SECRET_FIELDS})
 NOT_SHOWN = ("note", "expect", "save", "steps")
 MOST_CHARS = 200
 _SPECIAL = frozenset(",[]{}#&*!|>'\"%@`:\n\t\\")
 
 
 def text_of(word: str, value: Node, rest: Mapping[str, Node]) -> str:
-    """The word with its text and the other keys, as they would stand in { }; not what is expected, saved, remarked."""
+    """The word with its text and the other keys, as they would stand in { }.
+
+    Not what is expected, saved and remarked, and no password.
+    """
     parts = [word if isinstance(value, Items) else f"{word}: {_text(value, word != 'expect')}"]
-    parts += [f"{name}: {_text(each)}" for name, each in rest.items() if name not in NOT_SHOWN]
+    shown = {name: REDACTED if name in SECRET_KEYS else _text(each) for name, each in rest.items()}
+    parts += [f"{name}: {each}" for name, each in shown.items() if name not in NOT_SHOWN]
     text = ", ".join(parts)
     return text if len(text) <= MOST_CHARS else text[:MOST_CHARS] + "..."
 

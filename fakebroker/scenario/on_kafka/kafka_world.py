@@ -84,9 +84,10 @@ class KafkaWorld:
         return release_with(self.versions)
 
     def why_not_at_all(self, scenario: Scenario) -> str | None:
-        """Why the scenario is none for this Kafka: its release, its brokers, its settings. None if it is."""
+        """Why the scenario is none for this Kafka: its release, its brokers, its users, its settings. None if it is."""
         return (
-            self._other_release(scenario)
+            self._other_users(scenario)
+            or self._other_release(scenario)
             or self._other_cluster(scenario)
             or self._other_settings(scenario)
             or self._pinned(scenario)
@@ -102,6 +103,11 @@ class KafkaWorld:
     def close(self) -> None:
         """Close every connection."""
         self.driver.close_all()
+
+    def _other_users(self, scenario: Scenario) -> str | None:
+        if not scenario.users and all(actor.credentials is None for actor in scenario.actors.values()):
+            return None
+        return "its actors log in, and a Kafka has users of its own"
 
     def _other_release(self, scenario: Scenario) -> str | None:
         wanted = release(scenario.release).name

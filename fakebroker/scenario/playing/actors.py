@@ -90,7 +90,8 @@ class ActorClient:
     def client(self) -> ScriptedClient:
         """Its scripted client, connected now if it has not been. Raises OSError when the node does not accept."""
         if self._client is None:
-            self._client = self._clients.client(self.spec.client_id, self.spec.versions, self._address())
+            spec = self.spec
+            self._client = self._clients.client(spec.client_id, spec.versions, self._address(), spec.credentials)
             self._client.steps.connection.watch = self._watch
         return self._client
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from fakebroker.client.connection import Pending
 from fakebroker.engine.journal import Recorded
+from fakebroker.journal.redaction import without_secrets
 from fakebroker.scenario.happenings import BrokerEvent, Happening, Json, Received, Sent
 from fakebroker.scenario.playing.answer_views import message_json
 from fakebroker.schema import Message
@@ -98,7 +99,7 @@ class ActorWatch:
             return
         number = self._log.next_number()
         self._sent[pending] = (number, self._world.driver.mono_ms)
-        shown: Json = None if request is None else message_json(request, pending.version)
+        shown: Json = None if request is None else message_json(without_secrets(request), pending.version)
         self._log.add(Sent(self._log.at_ms, self._actor, api(pending.api_key).name, pending.version, shown, number))
 
     def ended(self, pending: Pending) -> None:
@@ -106,7 +107,8 @@ class ActorWatch:
         number, sent_ms = self._sent.pop(pending, (0, 0))
         if not number:
             return
-        shown: Json = None if pending.response is None else message_json(pending.response, pending.version)
+        response = pending.response
+        shown: Json = None if response is None else message_json(without_secrets(response), pending.version)
         why = None
         if pending.response is None:
             why = NO_ACKS if pending.error is None else str(pending.error)

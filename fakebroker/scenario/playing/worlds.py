@@ -109,6 +109,7 @@ class VirtualWorld(WorldWithBroker):
             nodes=scenario.nodes,
             racks=scenario.racks,
             config=scenario.config,
+            users=scenario.users,
             seed=scenario.seed,
             profile=scenario.profile,
             as_release=scenario.release,

@@ -34,6 +34,7 @@ def broker_options(
     for option, value in wanted.items():
         if given.get(option) is not None and not _is_same(option, given[option], value):
             raise _contradiction(scenario, option, (named or {}).get(option, option), given[option], value)
+    users = {**(given.get("users") or {}), **scenario.users}
     config = {**scenario.config}
     for setting, value in dict(given.get("config") or {}).items():
         if setting in config and Settings({setting: config[setting]}).value(setting) != Settings(
@@ -42,16 +43,19 @@ def broker_options(
             called = f"{(named or {}).get('config', 'config')} {setting}"
             raise _contradiction(scenario, "config", called, value, config[setting])
         config[setting] = value
-    return {**given, **wanted, "config": config}
+    return {**given, **wanted, "config": config, **({"users": users} if users else {})}
 
 
 def check_engine(scenario: "Scenario", engine: "Engine") -> None:
-    """Raises InvalidArgument for a scenario that a running broker contradicts: release, nodes, settings."""
+    """Raises InvalidArgument for a scenario that a running broker contradicts: release, nodes, users, settings."""
     cluster = engine.cluster
     if cluster.release != release(scenario.release):
         raise _running(scenario, "release", scenario.release, cluster.release.name)
     if len(cluster.nodes) < scenario.nodes:
         raise _running(scenario, "nodes", scenario.nodes, len(cluster.nodes))
+    missing = [name for name in scenario.users if name not in cluster.credentials.passwords]
+    if missing:
+        raise _running(scenario, "users", ", ".join(missing), ", ".join(cluster.credentials.users()) or "none")
     wanted = Settings(scenario.config, profile=scenario.profile)
     for setting in scenario.config:
         if wanted.value(setting) != (there := cluster.settings.value(setting)):

@@ -31,6 +31,7 @@ from fakebroker.core.events import (
 from fakebroker.engine.journal import UNTOLD
 from fakebroker.engine.printable import printable
 from fakebroker.errors import ScenarioFailed
+from fakebroker.journal.redaction import REDACTED, is_secret_setting
 from fakebroker.meaning import Meaning
 from fakebroker.reports.event_wording import event_text
 from fakebroker.scenario.happenings import (
@@ -79,10 +80,20 @@ def header_of(scenario: Scenario) -> list[str]:
     if scenario.racks:
         parts.append(f"racks {value_text(list(scenario.racks))}")
     lines += _wrapped(", ".join(parts), "  ", "    ")
-    for name, values in (("config", scenario.config), ("parameters", scenario.parameters), ("topics", scenario.topics)):
+    config = {name: REDACTED if is_secret_setting(name) else value for name, value in scenario.config.items()}
+    shown = {"config": config, "parameters": _without_secrets(scenario.parameters), "topics": scenario.topics}
+    if scenario.users:
+        lines += _wrapped(f"users {', '.join(scenario.users)}", "  ", "    ")
+    for name, values in shown.items():
         if values:
             lines += _wrapped(f"{name} {flow(values)}", "  ", "    ")
     return lines
+
+
+def _without_secrets(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters; of those that are called as secrets are, no values."""
+    is_secret = {name: any(word in name.lower() for word in ("password", "secret", "token")) for name in parameters}
+    return {name: REDACTED if is_secret[name] else value for name, value in parameters.items()}
 
 
 def dialogue_of(scenario: Scenario, happenings: Sequence[Happening], start_wall_ms: int = START_WALL_MS) -> list[str]:

@@ -10,6 +10,7 @@ from tests.support.scenarios import Steps, play
 
 TOPOLOGY = Subtopology("0", ["orders"])
 ARGUMENTS = {
+    "login": {"user": "alice", "password": "secret"},
     "create_topic": {"topic": "new"},
     "create_partitions": {"topic": "orders", "count": 3},
     "delete_records": {"topic": "orders", "partition": 0, "offset": 0},
@@ -59,7 +60,8 @@ def test_a_verb_gives_the_answer_of_its_api(verb: str) -> None:
         before += [s.do("a", "init_producer_id", transactional_id="tx-1", transaction_protocol=1)]
     if verb in BEFORE:
         before = [s.do("a", BEFORE[verb], **ARGUMENTS[BEFORE[verb]])]
-    played = play(*before, *([] if verb == "join" else [s.do("a", verb, **ARGUMENTS.get(verb, {}))]))
+    users = {"alice": "secret"} if verb == "login" else {}
+    played = play(*before, *([] if verb == "join" else [s.do("a", verb, **ARGUMENTS.get(verb, {}))]), users=users)
 
     assert played.problems == []
     assert [each.api for each in played.happenings if isinstance(each, Sent)][-1] == ANSWERED_BY[verb]

@@ -1,0 +1,114 @@
+"""How a scripted client logs in by SASL: what with, and the messages that it sends.
+
+The messages of the mechanisms are in `fakebroker/core/security`, as the broker reads them.
+"""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fakebroker.arguments import check_text
+from fakebroker.client.connection import ClientConnection
+from fakebroker.client.scram import HASHES, ScramClient
+from fakebroker.errors import FakebrokerError, InvalidArgument, UnknownThing, nearest
+from fakebroker.wire.messages.sasl_authenticate import SaslAuthenticateRequest
+from fakebroker.wire.messages.sasl_handshake import SaslHandshakeRequest
+
+if TYPE_CHECKING:
+    from fakebroker.client.requesting import Flow
+
+PLAIN, OAUTHBEARER = "PLAIN", "OAUTHBEARER"
+MECHANISMS = (PLAIN, *HASHES, OAUTHBEARER)
+HANDSHAKE_VERSION, AUTHENTICATE_VERSION = 1, 2
+_HEARD = b"\x01"  # the answer to a refused token, after which the broker says no more than that
+_TOKEN_EXTENSION = ",tokenauth=true"
+
+
+class LoginRefused(FakebrokerError):
+    """A client was not let in; the text has the broker's words, and no secret."""
+
+
+class Credentials(NamedTuple):
+    """What a client logs in with. `token` is for OAUTHBEARER; with `delegation_token` the user is the id of one."""
+
+    user: str = ""
+    password: str = ""
+    mechanism: str = PLAIN
+    token: str = ""
+    delegation_token: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        user: str | None,
+        password: str | None,
+        mechanism: str | None,
+        token: str | None,
+        delegation_token: bool = False,
+    ) -> "Credentials | None":
+        """Those of the arguments, None without any. Raises InvalidArgument, UnknownThing, which have no secret."""
+        if user is None and token is None:
+            if password is not None or mechanism is not None:
+                raise InvalidArgument("user", user, "a login needs a user and its password, or a token")
+            return None
+        for name, value in (("user", user), ("mechanism", mechanism)):
+            if value is not None:
+                check_text(name, value)
+        if not all(isinstance(secret, str | None) for secret in (password, token)):
+            raise InvalidArgument("password", "(password)", "a password or token is not a text")
+        default = PLAIN if token is None else OAUTHBEARER
+        if delegation_token and mechanism is None:
+            default = "SCRAM-SHA-256"
+        found = cls(user or "", password or "", mechanism or default, token or "", delegation_token)
+        found.check()
+        return found
+
+    def check(self) -> None:
+        """Raises UnknownThing for a mechanism that there is not, InvalidArgument for one that needs something else."""
+        name = self.mechanism
+        if name not in MECHANISMS:
+            raise UnknownThing("mechanism", name, f"there is no mechanism {name!r} here; {nearest(name, MECHANISMS)}")
+        if bool(self.token) != (name == OAUTHBEARER):
+            raise InvalidArgument("token", "(token)", f"a token is what {OAUTHBEARER} logs in with, and nothing else")
+        if self.delegation_token and name not in HASHES:
+            raise InvalidArgument("mechanism", name, f"a delegation token logs in by {' or '.join(HASHES)}")
+
+    def __repr__(self) -> str:
+        return f"<credentials of {self.user or 'a token'} for {self.mechanism}>"
+
+
+def log_in(connection: ClientConnection, credentials: Credentials) -> "Flow[Any]":
+    """Log in on a connection. Returns the last answer, with the error code that it has.
+
+    Raises FakebrokerError if the broker does not prove that it knows the user's credential (SCRAM).
+    """
+    handshake = SaslHandshakeRequest(mechanism=credentials.mechanism)
+    answer: Any = yield connection.send(handshake, HANDSHAKE_VERSION)
+    if answer.error_code:
+        return answer
+    if credentials.mechanism in HASHES:
+        return (yield from _by_scram(connection, credentials))
+    answer = yield _message(connection, _first_message(credentials))
+    if credentials.mechanism == OAUTHBEARER and answer.auth_bytes and not answer.error_code:
+        answer = yield _message(connection, _HEARD)
+    return answer
+
+
+def _by_scram(connection: ClientConnection, credentials: Credentials) -> "Flow[Any]":
+    extensions = _TOKEN_EXTENSION if credentials.delegation_token else ""
+    scram = ScramClient(credentials.mechanism, credentials.user, credentials.password, extensions)
+    answer: Any = yield _message(connection, scram.first)
+    if answer.error_code:
+        return answer
+    answer = yield _message(connection, scram.final(bytes(answer.auth_bytes)))
+    if not answer.error_code:
+        scram.check(bytes(answer.auth_bytes))
+    return answer
+
+
+def _first_message(credentials: Credentials) -> bytes:
+    if credentials.mechanism == OAUTHBEARER:
+        return f"n,,\x01auth=Bearer {credentials.token}\x01\x01".encode()
+    return f"\0{credentials.user}\0{credentials.password}".encode()
+
+
+def _message(connection: ClientConnection, message: bytes) -> Any:
+    return connection.send(SaslAuthenticateRequest(auth_bytes=message), AUTHENTICATE_VERSION)

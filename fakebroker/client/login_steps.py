@@ -1,0 +1,33 @@
+"""The step by which a scripted client logs in."""
+
+from typing import Any, Literal
+
+from fakebroker.client.login import Credentials, log_in
+from fakebroker.client.requesting import Flow, Requesting
+from fakebroker.errors import InvalidArgument
+
+Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"]
+
+
+class LoginSteps(Requesting):
+    """One client logs in, or logs in again while it is."""
+
+    def login(
+        self,
+        user: str | None = None,
+        password: str | None = None,
+        *,
+        mechanism: Mechanism | None = None,
+        token: str | None = None,
+        delegation_token: bool = False,
+    ) -> Flow[Any]:
+        """Log in by SASL; the answer is that of the last message, with its error code.
+
+        By PLAIN unless `mechanism` is another, with `token` by OAUTHBEARER. With `delegation_token` the user is the id
+        of such a token, and the password its HMAC in base64. Raises InvalidArgument for what is no login.
+        """
+        credentials = Credentials.of(user, password, mechanism, token, delegation_token)
+        if credentials is None:
+            raise InvalidArgument("user", user, "a login needs a user and its password, or a token")
+        self._is_logged_in = True
+        return (yield from log_in(self.connection, credentials))
