@@ -56,7 +56,7 @@ class EntryView(NamedTuple):
 
     `lines` are its lines as in files (docs/journal-schema.md), of many the first 500; `text` tells it in words. Of a
     request, `errors` are those of its answer, `faults` those that hit it, and `events` what happened between its
-    arrival and its answer to its groups, its connection, or the whole broker; of many the last.
+    arrival and its answer to its groups or the whole broker; of many the last.
     """
 
     seq: int
@@ -118,18 +118,10 @@ def _hits(kept: KeptEntries, exchange: Exchange) -> Iterator[Any]:
 
 
 def _meanwhile(kept: KeptEntries, exchange: Exchange) -> Iterator[Recorded]:
-    """The events that concern the request, but for those of faults, which are told apart."""
-    groups, connection_id = exchange.group_ids, exchange.connection_id
+    """The events that concern the request's groups, or the whole broker."""
+    groups = exchange.group_ids
     for each in _since_arrival(kept, exchange):
-        event: Any = each.event
-        peer = getattr(event, "peer", None)
-        if isinstance(event, FaultHit):
-            continue
-        if (
-            isinstance(event, _OF_ALL)
-            or getattr(event, "group_id", None) in groups
-            or (peer is not None and peer.connection_id == connection_id)
-        ):
+        if isinstance(each.event, _OF_ALL) or getattr(each.event, "group_id", None) in groups:
             yield each
 
 

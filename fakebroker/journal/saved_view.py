@@ -116,11 +116,8 @@ def _fault(row: Row) -> dict[str, Any]:
 
 
 def _concerns(row: Row, request: Row) -> bool:
-    """Whether an event is about the request's groups, its connection, or all; faults are told apart."""
-    if row["kind"] == "fault_hit":
-        return False
-    is_same_connection = row["connection"] is not None and row["connection"] == request["connection"]
-    return row["kind"] in _OF_ALL or row.get("group") in request["groups"] or is_same_connection
+    """Whether an event is about the request's groups, or the whole broker."""
+    return row["kind"] in _OF_ALL or row.get("group") in request["groups"]
 
 
 def _event(row: Row) -> dict[str, Any]:

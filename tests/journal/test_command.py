@@ -1,7 +1,13 @@
-"""`fakebroker journal show|diff|trace|pcap FILES`."""
+"""`fakebroker journal show|diff|trace|pcap|view FILES`."""
 
 import json
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -72,3 +78,40 @@ def test_errors_are_one_line(saved: str, tmp_path: Path) -> None:
         assert result.exit_code == 1
         assert message in result.output
         assert "Traceback" not in result.output
+
+
+def test_view_serves_the_page_until_it_is_stopped(saved: str) -> None:
+    """Its address is printed; what the page asks is answered from the file, and nothing else is there."""
+    command = [sys.executable, "-m", "fakebroker", "journal", "view", saved]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        url = process.stdout.readline().strip().removeprefix(f"{saved} on ")
+        about = get(f"{url}about")
+        assert (about["is_read_only"], about["source"]) == (True, saved)
+        lines = get(f"{url}journal/brief?kind=request")["lines"]
+        assert [line["api"] for line in lines] == ["ApiVersions", "JoinGroup", "JoinGroup"]
+        assert get(f"{url}journal/entries/{lines[1]['seq']}")["errors"][0]["error"] == "MEMBER_ID_REQUIRED"
+        assert {"apis", "kinds"} <= get(f"{url}names").keys()
+        with urllib.request.urlopen(f"{url}live", timeout=30) as stream:
+            assert b"event: hello" in stream.readline() + stream.readline()
+            for path in ("clock", "reset", "journal/entries/1000"):
+                with pytest.raises(urllib.error.HTTPError) as error:
+                    get(f"{url}{path}")
+                assert error.value.code == 404
+                error.value.close()
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(30) == 0
+
+
+def test_view_of_what_is_no_journal(saved: str, tmp_path: Path) -> None:
+    """And where no port can be had: a plain error."""
+    (tmp_path / "no.jsonl").write_text("nothing\n\n")
+    for arguments in ([str(tmp_path / "no.jsonl")], [str(tmp_path / "none")], [saved, "--listen", "x:y"]):
+        found = run("view", *arguments)
+        assert (found.exit_code, "Error: " in found.output) == (1, True), found.output
+
+
+def get(url: str) -> Any:
+    """The data of an answer."""
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        return json.load(answer)
