@@ -41,7 +41,7 @@ def test_without_requests_it_says_where_clients_connect(shown: ShownPage) -> Non
 def test_requests_transitions_and_causes_are_listed_as_they_happen(shown: ShownPage, clients: ScriptedClients) -> None:
     """Lanes for the group and each client; the list says the same in words."""
     shown.open("/timeline")
-    shown.sees("broker", ".lanes .labels")
+    shown.sees("Nothing happened yet")
     first, _ = two_members(clients)
     for name in ("billing", "svc-1", "svc-2"):
         shown.sees(name, ".lanes .labels")
