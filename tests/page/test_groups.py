@@ -102,7 +102,7 @@ def test_groups_are_found_by_text_and_state(shown: ShownPage) -> None:
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     page.keyboard.press("j")
-    shown.sees("billing-eu", ".head h1")
+    shown.sees("billing-eu", ".head h2")
     assert page.url.endswith("#/groups/billing-eu?q=bill")
     page.keyboard.press("Escape")
     shown.sees("Choose a group")

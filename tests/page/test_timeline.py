@@ -17,7 +17,7 @@ def two_members(clients: ScriptedClients) -> tuple[Any, Any]:
     first.sync({first.member_id: {"orders": [0, 1, 2]}})
     joining = second.start(second.steps.join("billing", ["orders"]))
     assert not clients.wait(joining, 0.5)
-    first.join("billing", ["orders"])
+    first.rejoin()
     joining.result()
     first.sync({first.member_id: {"orders": [0]}, second.member_id: {"orders": [1, 2]}})
     second.sync()
@@ -77,7 +77,7 @@ def test_filters_narrow_lanes_and_list(shown: ShownPage, clients: ScriptedClient
     page.get_by_label("Filter by client").fill("svc-1")
     shown.page.locator(".lanes .label").filter(has_text="svc-2").wait_for(state="detached")
     page.get_by_label("Filter by API").fill("SyncGroup")
-    until(lambda: {row.split()[2] for row in rows(shown) if "svc-1" in row} == {"SyncGroup"})
+    until(lambda: {row.split()[2] for row in rows(shown) if row.split()[1] == "svc-1"} == {"SyncGroup"})
     assert "api=SyncGroup&client=svc-1" in page.url
     page.get_by_role("button", name="Clear").click()
     page.get_by_label("Filter by error").select_option("*")

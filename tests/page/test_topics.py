@@ -33,11 +33,17 @@ def test_partitions_and_records_are_shown_with_all_they_have(shown: ShownPage) -
 
 def test_transactions_codecs_and_markers_are_told(shown: ShownPage) -> None:
     """Records of an aborted transaction are marked, and so is the marker that ended it."""
-    config = {"bootstrap.servers": shown.bootstrap, "transactional.id": "copier", "compression.type": "gzip"}
+    config = {
+        "bootstrap.servers": shown.bootstrap,
+        "transactional.id": "copier",
+        "compression.type": "gzip",
+        "log_level": 0,
+    }
     producer = confluent_kafka.Producer(config)
     producer.init_transactions(30)
     producer.begin_transaction()
     producer.produce("audit", b"x" * 500)
+    producer.flush(30)
     producer.abort_transaction(30)
     shown.open("/topics/audit")
     for text in ("ABORT", "aborted", "gzip"):
@@ -75,8 +81,8 @@ def test_the_record_of_a_time_is_found_as_list_offsets_finds_it(shown: ShownPage
 def test_a_record_is_appended_and_a_topic_deleted(shown: ShownPage) -> None:
     """The form appends to the partition that is shown, and says how a script would."""
     page = shown.open("/topics/orders?partition=2")
-    page.get_by_label("Key").fill("k9")
-    page.get_by_label("Value").fill("it's")
+    page.get_by_label("Key", exact=True).fill("k9")
+    page.get_by_label("Value", exact=True).fill("it's")
     assert 'broker.topic("orders").produce("it\'s", key="k9", partition=2)' in page.inner_text(".calls .script")
     page.get_by_role("button", name="Append").click()
     shown.sees("it's", ".records")
