@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fakebroker.testclient.scripted_client import ScriptedClients
+from fakebroker.testclient.tcp_driver import TcpDriver
 from tests.support.chromium import CHROMIUM, ShownPage, chromium
 from tests.support.serving import controlled
 
@@ -37,3 +39,12 @@ def shown(browser: "Browser", broker_url: str) -> Iterator[ShownPage]:
     yield shown
     context.close()
     assert shown.complaints == []
+
+
+@pytest.fixture
+def clients(shown: ShownPage) -> Iterator[ScriptedClients]:
+    """Scripted clients of that broker, over TCP."""
+    host, _, port = shown.bootstrap.partition(":")
+    made = ScriptedClients(TcpDriver(host, int(port)))
+    yield made
+    made.close()

@@ -45,7 +45,8 @@ def test_the_axis_leaves_out_what_a_test_skipped(shown: ShownPage) -> None:
         const day = 86400000;
         const moved = {kind: "clock_moved", how: "advanced with timers", from_ms: 1100, to_ms: 1100 + day};
         const axis = new m.Axis([line(0, 0), line(1, 100), line(2, 100 + day, moved), line(3, 150 + day)]);
-        return [axis.place(50), axis.place(100 + day), axis.place(150 + day), axis.mono(150), axis.wallAt(150), axis.place(5000)];
+        return [axis.place(50), axis.place(100 + day), axis.place(150 + day), axis.mono(150), axis.wallAt(150),
+            axis.place(5000)];
     })()"""
     day = 86_400_000
     assert of_module(shown, "timeline/axis.js", code) == [50, 100, 150, 150 + day, 1150 + day, 100]
@@ -54,7 +55,8 @@ def test_the_axis_leaves_out_what_a_test_skipped(shown: ShownPage) -> None:
 def test_calls_are_shown_as_a_shell_and_as_python_would_make_them(shown: ShownPage) -> None:
     """Quotes of names from clients stay quotes."""
     code = """(() => {
-        const call = m.call("POST", m.encoded`/groups/${"it's"}/evict`, "broker.group(\\"it's\\").evict", {member: 'a"b', all: true});
+        const body = {member: 'a"b', all: true};
+        const call = m.call("POST", m.encoded`/groups/${"it's"}/evict`, "broker.group(\\"it's\\").evict", body);
         return [m.asCurl(call).replace(location.origin, ""), call.python];
     })()"""
     curl, python = of_module(shown, "parts/call.js", code)

@@ -3,8 +3,9 @@
 import json
 import os
 import shutil
+import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,14 @@ class ShownPage:
     def bootstrap(self) -> str:
         """Where clients connect."""
         return str(self.ask("GET", "/bootstrap"))
+
+
+def until(condition: Callable[[], bool], timeout_s: float = 20) -> None:
+    """Wait until a condition holds."""
+    end = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
 
 
 def violations(page: "Page") -> list[str]:

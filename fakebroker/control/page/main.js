@@ -48,7 +48,7 @@ function page(name) {
     <div class="page">
       <a class="skip" href="#main" @click=${toMain}>Skip to the content</a>
       ${header(name)}
-      <main id="main" tabindex="-1" aria-label=${TITLES[name]}>${state.link.is_refused ? login() : VIEWS[name].template()}</main>
+      <main id="main" tabindex="-1"><h1 class="unseen">${TITLES[name]}</h1>${state.link.is_refused ? login() : VIEWS[name].template()}</main>
       ${notices()}${dialogs()}
     </div>`;
 }
@@ -106,7 +106,7 @@ function login() {
   };
   return html`
     <form class="login" @submit=${submit}>
-      <h1>This broker wants its control token</h1>
+      <h2>This broker wants its control token</h2>
       <p class="muted">It was printed when the broker started, or given with <code>--control-token</code>. It stays in this tab.</p>
       <label class="field"><span>Token</span><input name="token" type="password" autocomplete="off" required></label>
       <button class="primary">Open</button>

@@ -15,8 +15,8 @@ const WORDS = {
 };
 
 function offered(node) {
-  if (!node.is_alive) return ["start"];
   if (node.state === "frozen") return ["thaw", "kill"];
+  if (!node.is_alive) return ["start"];
   return ["stop", "kill", "restart", "freeze", node.network.length ? "heal" : "isolate"];
 }
 

@@ -6,10 +6,9 @@ import { schedule } from "../core/store.js";
 const BEYOND = 6; // rows that are drawn above and below those in sight
 
 export class VirtualList {
-  // `draw(row, index)` gives a row's content, `key(row)` what tells it from others. `role` is "list" or "table"; rows of
-  // a table give cells, and its header is drawn by the caller as row 1.
-  constructor({ row_px, draw, key, role = "list" }) {
-    Object.assign(this, { row_px, draw, key, role });
+  // `draw(row, index)` gives a row's content, `key(row)` what tells it from others.
+  constructor({ row_px, draw, key }) {
+    Object.assign(this, { row_px, draw, key });
     this.top_px = 0; // where it is to be scrolled to
     this.seen_px = 0; // where it was when it was scrolled last
     this.height_px = 600;
@@ -68,14 +67,12 @@ export class VirtualList {
     const from = Math.max(0, Math.min(Math.floor(this.top_px / this.row_px), rows.length) - BEYOND);
     const to = Math.min(rows.length, Math.ceil((this.top_px + this.height_px) / this.row_px) + BEYOND);
     const inSight = rows.slice(from, to).map((row, at) => [row, from + at]);
-    const is_table = this.role === "table";
     const drawRow = ([row, at]) => html`
-      <div class="row" role=${is_table ? "row" : "listitem"} aria-rowindex=${is_table ? at + 2 : null}
-        aria-setsize=${is_table ? null : rows.length} aria-posinset=${is_table ? null : at + 1}
+      <div class="row" role="listitem" aria-setsize=${rows.length} aria-posinset=${at + 1}
         .style=${`height:${this.row_px}px;transform:translateY(${at * this.row_px}px)`}>${this.draw(row, at)}</div>`;
     return html`
-      <div class="rows" role=${is_table ? "rowgroup" : "list"} aria-label=${label} tabindex="0" @scroll=${this.scrolled} ${this.attach}>
-        <div class="space" role=${is_table ? "none" : null} .style=${`height:${rows.length * this.row_px}px`}>
+      <div class="rows" role="list" aria-label=${label} tabindex="0" @scroll=${this.scrolled} ${this.attach}>
+        <div class="space" .style=${`height:${rows.length * this.row_px}px`}>
           ${repeat(inSight, ([row]) => this.key(row), drawRow)}
         </div>
       </div>`;

@@ -8,7 +8,7 @@ import { VirtualList } from "../parts/virtual_list.js";
 
 const ROW_PX = 25;
 
-export const list = new VirtualList({ row_px: ROW_PX, role: "table", key: (line) => `${line.seq}.${line.part}`, draw: row });
+export const list = new VirtualList({ row_px: ROW_PX, key: (line) => `${line.seq}.${line.part}`, draw: row });
 
 // The list of these lines; `is_following` keeps its end in sight.
 export function entries(lines, { polls, shows_polls, is_following }) {
@@ -20,24 +20,20 @@ export function entries(lines, { polls, shows_polls, is_following }) {
         <label class="check"><input type="checkbox" .checked=${shows_polls} @change=${(event) => alterQuery({ polls: event.target.checked ? "1" : "" })}>
           and ${polls} polls that went well</label>
       </div>
-      <div class="table" role="table" aria-label="Entries of the journal" aria-rowcount=${lines.length + 1}>
-        <div role="rowgroup"><div class="entry heads" role="row" aria-rowindex="1">
-          ${["Time", "Who", "What", "Result", "Waited"].map((name) => html`<span role="columnheader">${name}</span>`)}
-        </div></div>
-        ${list.template(lines, "Entries")}
-      </div>
+      <div class="entry heads" aria-hidden="true">${["Time", "Who", "What", "Result", "Waited"].map((name) => html`<span>${name}</span>`)}</div>
+      ${list.template(lines, "Entries of the journal")}
     </section>`;
 }
 
 function row(line) {
   const is_selected = String(line.seq) === queried("seq");
   return html`
-    <a class="entry" href=${altered({ seq: line.seq })} aria-current=${is_selected ? "true" : "false"} role="none">
-      <span role="cell" class="mono muted">${time(line.wall_ms, { date: false, milliseconds: true })}</span>
-      <span role="cell" class="ellipsis">${who(line)}</span>
-      <span role="cell" class="ellipsis"><span class="mark ${eventLook(line)}" aria-hidden="true"></span>${shortIds(eventText(line))}${about(line)}</span>
-      <span role="cell" class="ellipsis">${result(line)}</span>
-      <span role="cell" class="number muted">${line.kind === "request" && line.waited_ms ? duration(line.waited_ms) : ""}</span>
+    <a class="entry" href=${altered({ seq: line.seq })} aria-current=${is_selected ? "true" : "false"}>
+      <span class="mono muted">${time(line.wall_ms, { date: false, milliseconds: true })}</span>
+      <span class="ellipsis">${who(line)}</span>
+      <span class="ellipsis"><span class="mark ${eventLook(line)}" aria-hidden="true"></span>${shortIds(eventText(line))}${about(line)}</span>
+      <span class="ellipsis">${result(line)}</span>
+      <span class="number muted">${line.kind === "request" && line.waited_ms ? duration(line.waited_ms) : ""}</span>
     </a>`;
 }
 

@@ -33,7 +33,7 @@ export const controlView = {
     shown_broker = broker();
     Object.entries(RESOURCES).forEach(([name, resource]) => resource.show(`/${name}`));
     return html`
-      <div class="control"><h1 class="unseen">Control</h1>
+      <div class="control">
         <div class="column">${clockCard()}${nodesCard()}${coordinatorCard()}</div>
         <div class="column">${faultsCard()}${wholeCard()}</div>
       </div>`;

@@ -73,7 +73,7 @@ function head(group, passed_ms) {
   const for_ms = group.state_for_ms === null ? null : group.state_for_ms + passed_ms * (state.clock?.is_frozen ? 0 : state.clock?.rate ?? 1);
   return html`
     <div class="card head">
-      <div class="title"><h1>${group.group_id}</h1>${stateMark(group.state)}
+      <div class="title"><h2>${group.group_id}</h2>${stateMark(group.state)}
         <span class="muted" title=${time(group.state_ms)}>for ${duration(for_ms)}</span>
         <span class="end nowrap"><a href=${href("timeline", [], { group: group.group_id })}>Timeline</a></span>
       </div>

@@ -20,7 +20,7 @@ export function historyCard(answer, group_id) {
 
 function entry(line, group_id) {
   return html`
-    <li><a class="mono nowrap" href=${href("timeline", [], { group: group_id, seq: line.seq })} title=${`entry ${line.seq}`}>${time(line.wall_ms, { milliseconds: true })}</a>
+    <li><a class="mono nowrap" href=${href("timeline", [], { group: group_id, seq: line.seq })} title=${time(line.wall_ms, { milliseconds: true })}>${time(line.wall_ms, { milliseconds: true, date: false })}</a>
       <span class="mark ${eventLook(line)}" aria-hidden="true"></span>
       <span title=${line.reason ?? ""}>${shortIds(eventText(line))}${line.reason ? html` <span class="muted">because ${shortIds(line.reason)}</span>` : ""}</span></li>`;
 }

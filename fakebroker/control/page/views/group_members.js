@@ -2,7 +2,7 @@
 
 import { path } from "../core/api.js";
 import { html } from "../core/dom.js";
-import { counted, duration, ranges } from "../core/format.js";
+import { counted, duration, ranges, shortIds } from "../core/format.js";
 import { href } from "../core/router.js";
 import { call } from "../parts/call.js";
 import { rule } from "../parts/marks.js";
@@ -44,10 +44,15 @@ function row(group, member, passed_ms, actions, is_classic) {
       <td class="mono">${member.client_host}</td>
       <td>${assignment(member)}${is_classic ? "" : epochs(member)}</td>
       <td class="nowrap">${member.heard_ago_ms === null ? "" : `${duration(member.heard_ago_ms + passed_ms)} ago`}</td>
-      <td>${end(member, passed_ms)}</td>
-      <td>${member.doing}${member.state ? html` <span class="muted">(${member.state})</span>` : ""}</td>
+      <td>${end(member, passed_ms, group.rules ?? {})}</td>
+      <td>${doing(member)}${member.state ? html` <span class="muted">(${member.state})</span>` : ""}</td>
       <td class="number">${actions.button("Evict", evict, { kind: "plain" })}</td>
     </tr>`;
+}
+
+// What it does, unless that is only to have what its assignment says already.
+function doing(member) {
+  return /^has [{]/.test(member.doing) ? html`<span class="muted">settled</span>` : shortIds(member.doing);
 }
 
 function assignment(member) {
@@ -73,12 +78,12 @@ function topicRanges(assigned) {
 }
 
 // When the member would be removed, with how much of its session is left.
-function end(member, passed_ms) {
-  const left_ms = member.removed_left_ms ?? member.session_left_ms;
-  if (left_ms === null || left_ms === undefined) return html`<span class="muted">never</span>`;
+function end(member, passed_ms, rules) {
+  const left_ms = member.removed_left_ms;
+  if (left_ms === null || left_ms === undefined) return html`<span class="muted">not now</span>`;
   const now_ms = Math.max(0, left_ms - passed_ms);
   const whole_ms = Math.max(member.session_timeout_ms ?? 0, left_ms, 1);
-  return html`<div class="nowrap">in ${duration(now_ms)} ${rule(member.removed_rule)}</div>
+  return html`<div class="nowrap">in ${duration(now_ms)} ${rule(member.removed_rule, rules[member.removed_rule])}</div>
     <div class="left ${now_ms < whole_ms / 4 ? "is-short" : ""}" .style=${`--left:${Math.round(100 * now_ms / whole_ms)}%`}></div>`;
 }
 

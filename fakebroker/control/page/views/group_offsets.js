@@ -18,24 +18,31 @@ export function offsetsCard(group) {
         <span class="muted">${group.expiry?.why ?? ""}</span>
         ${group.expiry ? html`<span class="end muted nowrap" title="offsets.retention.minutes">kept ${duration(group.expiry.retention_ms)}</span>` : ""}
       </div>
-      ${offsets.length ? table(offsets) : html`<p class="muted">Nothing was committed.</p>`}
+      ${offsets.length ? table(offsets, group.rules ?? {}) : html`<p class="muted">Nothing was committed.</p>`}
+      ${ruleTexts(offsets, group.rules ?? {})}
     </section>`;
 }
 
-function table(offsets) {
+function table(offsets, rules) {
   const shown = offsets.slice(0, MOST_ROWS);
   return html`
     <div class="scroll" tabindex="0" role="group" aria-label="Table of committed offsets">
       <table>
         <thead><tr><th scope="col">Partition</th><th scope="col" class="number">Offset</th><th scope="col" class="number">End</th>
           <th scope="col" class="number">Lag</th><th scope="col">Committed</th><th scope="col">Lives</th></tr></thead>
-        <tbody>${shown.map(row)}</tbody>
+        <tbody>${shown.map((each) => row(each, rules))}</tbody>
       </table>
     </div>
     ${offsets.length > shown.length ? html`<p class="muted">and ${count(offsets.length - shown.length)} more</p>` : ""}`;
 }
 
-function row(each) {
+// The rules that decide, in words.
+function ruleTexts(offsets, rules) {
+  const ids = [...new Set(offsets.map((each) => each.rule))].filter((id) => rules[id]);
+  return ids.map((id) => html`<details class="rule"><summary>${rule(id)} <span class="muted">in words</span></summary><p>${rules[id]}</p></details>`);
+}
+
+function row(each, rules) {
   return html`
     <tr>
       <td class="mono"><a href=${href("topics", [each.topic], { partition: each.partition })}>${each.topic}</a>-${each.partition}</td>
@@ -43,11 +50,11 @@ function row(each) {
       <td class="number">${each.end_offset ?? ""}</td>
       <td class="number">${each.lag === null || each.lag === undefined ? "" : html`<span class=${each.lag ? "warn" : "muted"}>${count(each.lag)}</span>`}</td>
       <td class="nowrap" title=${time(each.committed_ms)}>${each.committed_ms ? relative(each.committed_ms - nowMs()) : ""}${each.metadata ? html` <span class="muted">“${each.metadata}”</span>` : ""}</td>
-      <td>${life(each)}</td>
+      <td>${life(each, rules)}</td>
     </tr>`;
 }
 
-function life(each) {
+function life(each, rules) {
   if (each.is_pending) return html`<span class="tag warn">in a transaction</span>`;
   const when_ms = each.pass_ms ?? each.due_ms;
   const words = {
@@ -55,5 +62,5 @@ function life(each) {
     ages: () => html`<span class="warn nowrap" title=${time(when_ms)}>expires ${relative(when_ms - nowMs())}</span>`,
     expired: () => html`<span class="bad nowrap" title=${time(when_ms)}>lost ${relative(when_ms - nowMs())}</span>`,
   }[each.status];
-  return html`${words ? words() : each.status} ${rule(each.rule, each.rule_text)} <span class="muted">${each.rule_text}</span>`;
+  return html`${words ? words() : each.status} ${rule(each.rule, rules[each.rule])}`;
 }

@@ -18,14 +18,13 @@ export function rebalanceCard(group, passed_ms) {
   return html`
     <section class="card rebalance" aria-label="Rebalance under way">
       <div class="title"><h2>Rebalance: ${PHASES[phase] ?? phase}</h2><span>${text}</span>
-        <span class="end">${rule(group.rebalance.rule)}</span></div>
+        <span class="end">${rule(group.rebalance.rule, group.rules?.[group.rebalance.rule])}</span></div>
       ${whole ? html`<progress max=${whole} value=${joined.length} aria-label=${`${joined.length} of ${whole} members are there`}></progress>` : ""}
       <div class="sides">
         ${side("is there", joined, group, "good", "nobody yet")}
         ${side("awaited", awaited, group, "warn", "nobody")}
       </div>
-      <p><span class="muted">It ends when</span> ${ends}${left_ms === null ? "" : html` <strong class="nowrap">· ${duration(Math.max(0, left_ms - passed_ms))} left</strong>`}</p>
-      ${hold ? html`<p class="warn">${typeof hold === "string" ? hold : hold.text ?? "a test holds it"}</p>` : ""}
+      <p>${hold ? "" : html`<span class="muted">It ends when</span> `}${ends}${left_ms === null ? "" : html` <strong class="nowrap">· ${duration(Math.max(0, left_ms - passed_ms))} left</strong>`}</p>
     </section>`;
 }
 

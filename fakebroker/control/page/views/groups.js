@@ -14,9 +14,9 @@ import * as group from "./group.js";
 const ROW_PX = 34;
 
 const ORDERS = {
-  name: ["by name", (a, b) => (a.group_id < b.group_id ? -1 : 1)],
-  changed: ["last changed first", (a, b) => b.state_ms - a.state_ms],
-  members: ["most members first", (a, b) => b.members - a.members],
+  name: ["name", (a, b) => (a.group_id < b.group_id ? -1 : 1)],
+  changed: ["last changed", (a, b) => b.state_ms - a.state_ms],
+  members: ["members", (a, b) => b.members - a.members],
 };
 
 const list = new VirtualList({ row_px: ROW_PX, key: (row) => row.group_id, draw: item });
@@ -66,13 +66,11 @@ function tools() {
   const order = (event) => alterQuery({ order: event.target.value === "name" ? "" : event.target.value });
   return html`
     <div class="tools">
-      <input type="search" data-filter placeholder=${`Find among ${count(groups.rows.size)} groups`} aria-label="Find groups" .value=${queried("q")} @input=${type}>
-      <div class="chips" role="group" aria-label="Groups in state">
-        ${Object.entries(groups.counts).sort().map(stateChip)}
-        <select class="order" aria-label="Order" @change=${order}>
+      <div class="actions"><input class="grow" type="search" data-filter placeholder=${`Find among ${count(groups.rows.size)} groups`} aria-label="Find groups" .value=${queried("q")} @input=${type}>
+        <select aria-label="Order" @change=${order}>
           ${Object.entries(ORDERS).map(([name, [text]]) => html`<option value=${name} ?selected=${name === (queried("order") || "name")}>${text}</option>`)}
-        </select>
-      </div>
+        </select></div>
+      <div class="chips" role="group" aria-label="Groups in state">${Object.entries(groups.counts).sort().map(stateChip)}</div>
     </div>`;
 }
 

@@ -5,6 +5,7 @@ import { html, nothing } from "../core/dom.js";
 import { bytes, count, time } from "../core/format.js";
 import { Resource } from "../core/resource.js";
 import { alterQuery, altered, queried } from "../core/router.js";
+import { schedule } from "../core/store.js";
 import { Actions, call } from "../parts/call.js";
 import { pending } from "../parts/marks.js";
 import { recordsCard } from "./records.js";
@@ -25,7 +26,7 @@ export function template(name, back) {
   const topic = view.value;
   const link = html`<div class="back"><a href=${back}>← all topics</a></div>`;
   if (topic === null) return html`${link}${pending(view, `topic ${name}`)}`;
-  const partition = Number(queried("partition") || topic.partitions[0]?.index || 0);
+  const partition = Number(queried("partition") || topic.partitions[0]?.partition || 0);
   const offset = queried("offset") === "" ? LAST : Number(queried("offset"));
   records.show(path`/topics/${name}/browse?partition=${partition}&offset=${offset}&limit=${PAGE}`);
   if (queried("when")) search.show(path`/topics/${name}/find_time?when=${queried("when")}`);
@@ -55,7 +56,7 @@ function head(topic) {
   const remove = call("DELETE", path`/topics/${topic.name}`, `broker.topic(${JSON.stringify(topic.name)}).delete`, undefined, { done: `Topic ${topic.name} is deleted`, ask: `Delete topic ${topic.name} and its records?`, danger: true });
   return html`
     <div class="card head">
-      <div class="title"><h1>${topic.name}</h1>${topic.is_internal ? html`<span class="tag">internal</span>` : ""}</div>
+      <div class="title"><h2>${topic.name}</h2>${topic.is_internal ? html`<span class="tag">internal</span>` : ""}</div>
       <dl class="facts"><div><dt>topic id</dt><dd class="mono">${topic.topic_id}</dd></div>
         ${settings.map(([name, value]) => html`<div><dt class="mono">${name}</dt><dd class="mono">${value}</dd></div>`)}</dl>
       ${topic.is_internal ? "" : html`<div class="actions">${actions.button("Delete", remove)}</div>${actions.shown?.verb === "DELETE" ? actions.line() : ""}`}
@@ -74,11 +75,11 @@ function partitionsCard(topic, chosen) {
 }
 
 function partitionRow(each, chosen) {
-  const is_chosen = each.index === chosen;
+  const is_chosen = each.partition === chosen;
   return html`
     <tr class=${is_chosen ? "is-chosen" : ""}>
-      <td><a href=${altered({ partition: each.index, offset: "" })} aria-current=${is_chosen ? "true" : nothing}>partition ${each.index}</a></td>
-      <td>${each.leader < 0 ? html`<span class="bad">none</span>` : html`node ${each.leader} <span class="muted">epoch ${each.leader_epoch}</span>`}</td>
+      <td class="nowrap"><a href=${altered({ partition: each.partition, offset: "" })} aria-current=${is_chosen ? "true" : nothing}>partition ${each.partition}</a></td>
+      <td>${each.leader < 0 ? html`<span class="bad">none</span>` : html`<span class="nowrap">node ${each.leader}</span> <span class="muted nowrap">epoch ${each.leader_epoch}</span>`}</td>
       <td>${each.replicas.join(", ")} <span class=${each.in_sync.length < each.replicas.length ? "warn" : "muted"}>(${each.in_sync.join(", ") || "none"})</span></td>
       <td class="number">${count(each.log_start_offset)}</td>
       <td class="number">${count(each.high_watermark)}${each.last_stable_offset < each.high_watermark ? html`<div class="warn" title="last stable offset: before the first open transaction">stable ${count(each.last_stable_offset)}</div>` : ""}</td>
@@ -135,8 +136,7 @@ function appendCard(topic, partition) {
   const type = (name) => (event) => {
     draft = { ...draft, [name]: event.target.value };
     actions.shown = null;
-    alterQuery({});
-    view.refresh();
+    schedule();
   };
   return html`
     <section class="card" aria-label="Append a record"><h2>Append a record to partition ${partition}</h2>

@@ -1,0 +1,128 @@
+"""The page with a screen reader, a keyboard, on a narrow screen, in the dark."""
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fakebroker.testclient.scripted_client import ScriptedClients
+from tests.support.chromium import ShownPage, violations
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.page
+
+PLACES = {
+    "groups": ("/groups/billing", "svc-1", ".members"),
+    "timeline": ("/timeline?polls=1", "JoinGroup", ".entries"),
+    "entry": ("/timeline?seq=3", "Entry 3", ".panel"),
+    "topics": ("/topics/orders?when=0", "offset 0", "[aria-label='What was found']"),
+    "control": ("/control?group=billing", "coordinates", "[aria-label='Coordinator']"),
+}
+
+
+@pytest.fixture
+def lived(shown: ShownPage, clients: ScriptedClients) -> ShownPage:
+    """A broker that has something to show everywhere: a rebalance that is held, records, a fault, offsets."""
+    client = clients.client("svc-1")
+    client.join("billing", ["orders"])
+    client.sync({client.member_id: {"orders": [0]}})
+    client.commit({("orders", 0): 1, ("orders", 1): 5})
+    shown.ask("POST", "/topics/orders/records", {"values": ["a", "b"], "key": "k", "headers": [["h", "v"]]})
+    shown.ask("POST", "/faults", {"api": "OffsetCommit", "error": "NOT_COORDINATOR"})
+    shown.ask("POST", "/groups/billing/hold_joins", {"until_members": 3})
+    shown.ask("POST", "/groups/billing/rebalance", {"reason": "the test wants it"})
+    shown.ask("POST", "/groups/other/commit", {"offsets": {"orders": {"0": 1}}})
+    return shown
+
+
+def go_to(shown: ShownPage, place: str) -> Any:
+    """Open one of the places and wait until it has its content."""
+    fragment, text, where = PLACES[place]
+    page = shown.open(fragment)
+    shown.sees(text, where)
+    return page
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_anywhere(lived: ShownPage, theme: str) -> None:
+    """Names, roles, order, contrast: in each view and each theme."""
+    lived.page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    for place in PLACES:
+        page = go_to(lived, place)
+        assert page.evaluate("document.documentElement.dataset.theme") == theme
+        assert violations(page) == [], place
+
+
+def test_axe_finds_nothing_in_empty_views_and_dialogs(shown: ShownPage) -> None:
+    """Before anything happened, with the keys shown, with a question asked."""
+    for fragment, text in (
+        ("/groups", "No groups yet"),
+        ("/timeline", "Nothing happened yet"),
+        ("/groups/x", "There is"),
+    ):
+        page = shown.open(fragment)
+        shown.sees(text)
+        assert violations(page) == [], fragment
+    page = shown.open("/control")
+    shown.sees("Clock", "[aria-label='Clock']")
+    page.keyboard.press("?")
+    shown.sees("go to the filter", "dialog")
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Reset the broker").click()
+    shown.sees("begin anew?", "dialog")
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("width", [360, 768])
+def test_narrow_screens_need_no_scrolling_sideways(lived: ShownPage, width: int) -> None:
+    """Every view fits; of a list with a chosen thing a phone shows the thing, with a way back."""
+    lived.page.set_viewport_size({"width": width, "height": 740})
+    for place in PLACES:
+        page = go_to(lived, place)
+        beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert beyond <= 0, place
+        main = page.evaluate(
+            "(() => { const m = document.querySelector('main'); return m.scrollWidth - m.clientWidth; })()"
+        )
+        assert main <= 0, place
+        assert violations(page) == [], place
+    if width == 360:
+        go_to(lived, "groups").get_by_role("link", name="all groups").click()
+        lived.sees("other", ".list")
+
+
+def test_everything_is_reached_with_the_keyboard(lived: ShownPage) -> None:
+    """Digits go to the views, tab goes through what can be used, the first stop leads past the header."""
+    page = lived.open()
+    lived.sees("billing", ".list")
+    for key, name in (("2", "Timeline"), ("3", "Topics"), ("4", "Control"), ("1", "Groups")):
+        page.keyboard.press(key)
+        page.get_by_role("link", name=name, exact=True).and_(page.locator("[aria-current=page]")).wait_for()
+    page.reload()
+    lived.sees("billing", ".list")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.className") == "item":
+            break
+    page.keyboard.press("Enter")
+    lived.sees("billing", ".head h2")
+
+
+def test_the_theme_is_chosen_and_kept(browser: "Browser", broker_url: str) -> None:
+    """As the system has it, or light, or dark, also after loading anew."""
+    context = browser.new_context(color_scheme="dark")
+    page = ShownPage(context, broker_url).open()
+    page.get_by_role("button", name="Theme: auto").click()
+    page.get_by_role("button", name="Theme: light").wait_for()
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    page.reload()
+    page.get_by_role("button", name="Theme: light").click()
+    page.get_by_role("button", name="Theme: dark").wait_for()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    context.close()

@@ -1,0 +1,130 @@
+"""Groups on the page: real consumers join, rebalance, leave, and their group dies of age while it is looked at."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+
+import confluent_kafka
+import pytest
+
+from tests.support.chromium import ShownPage, until
+
+pytestmark = [pytest.mark.page, pytest.mark.clients]
+
+
+@contextmanager
+def consumer(shown: ShownPage, client_id: str, group: str = "billing") -> Iterator[None]:
+    """A real consumer of `orders` that polls and commits until the end of the block, and leaves then."""
+    made = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": shown.bootstrap,
+            "group.id": group,
+            "client.id": client_id,
+            "auto.offset.reset": "earliest",
+            "auto.commit.interval.ms": 200,
+            "heartbeat.interval.ms": 300,
+            "session.timeout.ms": 6000,
+        }
+    )
+    made.subscribe(["orders"])
+    is_over = Event()
+
+    def poll() -> None:
+        while not is_over.is_set():
+            made.poll(0.1)
+        made.close()
+
+    thread = Thread(target=poll)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join(30)
+
+
+def test_without_groups_it_says_what_to_do_with_this_very_address(shown: ShownPage) -> None:
+    """The address is in the program that is offered for copying."""
+    page = shown.open()
+    shown.sees("No groups yet")
+    assert f'"bootstrap.servers": "{shown.bootstrap}"' in page.inner_text(".empty pre")
+
+
+def test_a_real_group_rebalances_and_dies_of_age_while_it_is_shown(shown: ShownPage) -> None:
+    """Members, partitions, causes and lost offsets come without the page being loaded again."""
+    shown.ask("POST", "/topics/orders/records", {"values": ["a", "b", "c"]})
+    page = shown.open("/groups/billing")
+    with consumer(shown, "svc-1"):
+        shown.sees("Stable", ".head")
+        shown.sees("svc-1", ".members")
+        shown.sees("orders 0-2", ".members")
+        with consumer(shown, "svc-2"):
+            shown.sees("svc-2", ".members")
+            shown.sees("2 members")
+            shown.sees("Stable → PreparingRebalance", ".history")
+            shown.sees("joined", ".history")
+            until(lambda: bool(shown.ask("GET", "/groups/billing")["offsets"]))
+            shown.sees("kept", "[aria-label='Committed offsets']")
+        shown.sees("1 member")
+    shown.sees("Empty", ".head")
+    shown.sees("expires in", "[aria-label='Committed offsets']")
+    shown.ask("POST", "/clock/advance", {"days": 8})
+    shown.sees("Dead", ".head")
+    shown.sees("expired", ".history")
+    assert page.url.endswith("#/groups/billing")
+
+
+def test_a_rebalance_says_who_is_awaited(shown: ShownPage) -> None:
+    """While a test holds the join phase, the page names the members that are there, and what ends the wait."""
+    shown.open("/groups/billing")
+    with consumer(shown, "svc-1"):
+        shown.sees("Stable", ".head")
+        shown.ask("POST", "/groups/billing/hold_joins", {"until_members": 3})
+        with consumer(shown, "svc-2"):
+            shown.sees("Rebalance", ".rebalance")
+            shown.sees("svc-2", ".rebalance")
+            shown.sees("It ends when", ".rebalance")
+            with consumer(shown, "svc-3"):
+                shown.sees("3 members")
+                shown.sees("Stable", ".head")
+
+
+def test_groups_are_found_by_text_and_state(shown: ShownPage) -> None:
+    """The filter and the chosen state are in the address, and the list follows the keyboard."""
+    for name in ("billing", "billing-eu", "search"):
+        shown.ask("POST", f"/groups/{name}/commit", {"offsets": {"orders": {"0": 1}}})
+    page = shown.open()
+    page.locator(".list a.item").nth(2).wait_for()
+    page.keyboard.press("/")
+    page.keyboard.type("bill")
+    page.locator(".list a.item").nth(2).wait_for(state="detached")
+    assert page.locator(".list a.item .name").all_inner_texts() == ["billing", "billing-eu"]
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    shown.sees("billing-eu", ".head h2")
+    assert page.url.endswith("#/groups/billing-eu?q=bill")
+    page.keyboard.press("Escape")
+    shown.sees("Choose a group")
+    page.get_by_role("button", name="Empty 3").click()
+    assert "state=Empty" in page.url
+
+
+def test_the_buttons_of_a_group_act_and_show_their_call(shown: ShownPage) -> None:
+    """Rebalance, evict and delete do it, and the line below says it in Python and for a shell."""
+    page = shown.open("/groups/billing")
+    with consumer(shown, "svc-1"):
+        shown.sees("Stable", ".head")
+        generation = shown.ask("GET", "/groups/billing")["generation"]
+        page.get_by_role("button", name="Rebalance").click()
+        until(lambda: shown.ask("GET", "/groups/billing")["generation"] > generation)
+        shown.sees('broker.group("billing").rebalance(reason=', ".calls")
+        page.get_by_role("button", name="curl").click()
+        shown.sees("/groups/billing/rebalance --json", ".calls")
+        first = shown.ask("GET", "/groups/billing")["members"][0]["member_id"]
+        page.get_by_role("button", name="Evict").click()
+        until(lambda: first not in [each["member_id"] for each in shown.ask("GET", "/groups/billing")["members"]])
+    shown.sees("Empty", ".head")
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Yes").click()
+    shown.sees("There is no group billing")
