@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from tests.support.librdkafka import close
 
-BOOTSTRAP_MS = 2000  # how long kafka-python tries to connect
+BOOTSTRAP_MS = 1500  # how long kafka-python tries to connect
 QUICK_MS = 100  # between attempts to connect and to send
 
 

@@ -7,7 +7,7 @@ import base64
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,6 +20,7 @@ from fakebroker.testclient.tcp_driver import TcpDriver
 from tests.support.real_kafka import needs_real_kafka, running_kafka
 
 PLAINTEXT, SASL_PLAINTEXT = "PLAINTEXT", "SASL_PLAINTEXT"
+ONLY_LOGINS = {SASL_PLAINTEXT: SASL_PLAINTEXT}
 SCRAM = {"SCRAM-SHA-256": (1, "sha256"), "SCRAM-SHA-512": (2, "sha512")}
 PASSWORDS = {"alice": "pa", "bob": "pb"}
 ITERATIONS = 4096
@@ -49,7 +50,7 @@ class SecuredServer:
     """A broker with several listeners, and what a story changes there.
 
     Args:
-        addresses: HOST:PORT by security protocol; there is one without a login.
+        addresses: HOST:PORT by the listener's name; PLAINTEXT is without a login.
         broker: The fakebroker, None for a Kafka.
     """
 
@@ -116,10 +117,10 @@ class SecuredServer:
 
 @contextmanager
 def secured_kafka(
-    settings: dict[str, str | int], protocols: Sequence[str] = (SASL_PLAINTEXT,)
+    settings: Mapping[str, str | int], listeners: Mapping[str, str] = ONLY_LOGINS
 ) -> Iterator[SecuredServer]:
-    """A real Kafka with these settings, and a listener for each protocol besides the one without a login."""
-    with running_kafka(settings, protocols=protocols) as kafka:
+    """A real Kafka with these settings, and listeners besides the one without a login: their protocols by names."""
+    with running_kafka(settings, listeners=listeners) as kafka:
         server = SecuredServer({PLAINTEXT: kafka.bootstrap, **kafka.addresses})
         try:
             yield server
@@ -129,11 +130,12 @@ def secured_kafka(
 
 @contextmanager
 def secured_fakebroker(
-    settings: dict[str, str | int], protocols: Sequence[str] = (SASL_PLAINTEXT,)
+    settings: Mapping[str, str | int], listeners: Mapping[str, str] = ONLY_LOGINS
 ) -> Iterator[SecuredServer]:
     """The same of a fakebroker."""
-    names = (PLAINTEXT, *protocols)
-    with FakeBroker(listen=[f"protocol={name},127.0.0.1:0" for name in names], config=settings) as broker:
+    names = {PLAINTEXT: PLAINTEXT, **listeners}
+    listen = [f"protocol={protocol},{name}://127.0.0.1:0" for name, protocol in names.items()]
+    with FakeBroker(listen=listen, config=settings) as broker:
         server = SecuredServer({name: broker.bootstrap_of(name) for name in names}, broker)
         try:
             yield server

@@ -1,15 +1,12 @@
 """Real clients log in by SASL, and are refused with the error that they document: here and by a real Kafka."""
 
-import gc
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 import pytest
 
-from tests.clients.java_programs import needs_jars
-from tests.clients.login_programs import LoginProgram
-from tests.clients.logins import PYTHON_CLIENTS, Client, Login
+from tests.clients.every_client import EVERY_CLIENT, SILENCE_S, WITH_DELEGATION_TOKENS, WORDS
+from tests.clients.logins import Client, Login
 from tests.clients.secured import (
     BOTH_SERVERS,
     PASSWORDS,
@@ -21,38 +18,10 @@ from tests.clients.secured import (
     eventually,
     unsecured_token,
 )
-from tests.clients.test_node_and_go import needs_go, needs_node
 
 pytestmark = [pytest.mark.clients, pytest.mark.timeout(300), pytest.mark.filterwarnings("ignore")]
 
 
-class Words(NamedTuple):
-    """What a client calls what happens to it: patterns."""
-
-    refused: str  # wrong name or password
-    bad_token: str  # a token that does not hold
-    silent: str  # the listener wants a login, and the client makes none
-
-
-# kafka-python raises that it could not connect in time, and logs the reason, which is what stands here: if it finds the
-# answer and the end of the connection at once, it does not read the answer. Of what Kafka says of a token, only
-# librdkafka and Java tell what it means: the others stumble over an answer with content.
-LOST_OR_REFUSED = "KafkaConnectionError|SaslAuthenticationFailedError"
-WORDS = {
-    "confluent": Words("_AUTHENTICATION", "_AUTHENTICATION", "nothing"),
-    "kafka-python": Words(LOST_OR_REFUSED, LOST_OR_REFUSED, "KafkaTimeoutError"),
-    "aiokafka": Words("KafkaConnectionError", "TimeoutError", "KafkaConnectionError"),
-    "java": Words("SaslAuthenticationException", "SaslAuthenticationException", "TimeoutException"),
-    "node": Words("KafkaJSSASLAuthenticationError", "ILLEGAL_SASL_STATE", "KafkaJSConnectionClosedError"),
-    "go": Words("SASL_AUTHENTICATION_FAILED", "unexpected data in oauth response", r".*is SASL missing\?"),
-}
-MARKS = {
-    "java": [pytest.mark.java, needs_jars("kafka-clients", "JAVA'S LOGIN")],
-    "node": [pytest.mark.node, needs_node],
-    "go": [pytest.mark.go, needs_go],
-}
-EVERY_CLIENT = [pytest.param(name, marks=MARKS.get(name, [])) for name in WORDS]
-SILENCE_S = 3  # of clients that wait for ever
 BY_PASSWORD = ["PLAIN", *SCRAM]
 Open = Callable[[str, Login], Client]
 
@@ -65,38 +34,6 @@ def server(request: pytest.FixtureRequest) -> Iterator[SecuredServer]:
             server.set_password(user, password)
         server.create_topic("orders")
         yield server
-
-
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], LoginProgram]]:
-    """The process of a language, which is started when it is first asked for."""
-    running: dict[str, LoginProgram] = {}
-
-    def program(language: str) -> LoginProgram:
-        if language not in running:
-            running[language] = LoginProgram(language, tmp_path_factory.mktemp("logins") / f"{language}.log")
-        return running[language]
-
-    yield program
-    for each in running.values():
-        each.close()
-
-
-@pytest.fixture
-def opened(programs: Callable[[str], LoginProgram]) -> Iterator[Open]:
-    """Makes clients that end with the test."""
-    clients: list[Client] = []
-
-    def opened(name: str, login: Login) -> Client:
-        made = PYTHON_CLIENTS[name](login) if name in PYTHON_CLIENTS else programs(name).client(login)
-        clients.append(made)
-        return made
-
-    yield opened
-    for client in clients:
-        client.close()
-    clients.clear()
-    gc.collect()  # sockets that kafka-python leaves open when it could not connect, while warnings are ignored
 
 
 def by_password(server: SecuredServer, mechanism: str, user: str = "alice", password: str = "pa") -> Login:
@@ -164,7 +101,7 @@ def test_a_changed_password_counts_for_the_next_login(
 
 @pytest.mark.rules("TK-2", "TK-3", "TK-5")
 @pytest.mark.parametrize("mechanism", SCRAM)
-@pytest.mark.parametrize("name", [each for each in EVERY_CLIENT if each.values[0] in ("java", "go")])
+@pytest.mark.parametrize("name", WITH_DELEGATION_TOKENS)
 def test_a_delegation_token_logs_in_until_it_is_taken_back(
     server: SecuredServer, opened: Open, name: str, mechanism: str
 ) -> None:

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,7 +76,7 @@ class RealKafka:
     host: str
     port: int
     folder: Path
-    addresses: Mapping[str, str] = field(default_factory=dict)  # of the other listeners, by security protocol
+    addresses: Mapping[str, str] = field(default_factory=dict)  # of the other listeners, by their names
 
     @property
     def bootstrap(self) -> str:
@@ -127,27 +127,27 @@ def start_kafka() -> Iterator[Callable[[Mapping[str, object]], RealKafka]]:
 
 @contextmanager
 def running_kafka(
-    settings: Mapping[str, object] | None = None, version: str = VERSION, protocols: Sequence[str] = ()
+    settings: Mapping[str, object] | None = None, version: str = VERSION, listeners: Mapping[str, str] | None = None
 ) -> Iterator[RealKafka]:
     """A Kafka with these broker settings, until the block ends. Raises RuntimeError with its log if it does not start.
 
     Args:
         settings: By their Kafka names; those of SETTINGS may be replaced.
         version: VERSION or OLDER_VERSION.
-        protocols: Security protocols of further listeners, each with a listener of that name.
+        listeners: The security protocols of further listeners, by their names.
     """
     with tempfile.TemporaryDirectory(prefix="real-kafka-") as name:
         folder = Path(name)
-        port, controller_port, *more_ports = _free_ports(2 + len(protocols))
-        addresses = {protocol: f"{HOST}:{more}" for protocol, more in zip(protocols, more_ports, strict=True)}
-        further = "".join(f",{protocol}://{address}" for protocol, address in addresses.items())
+        port, controller_port, *more_ports = _free_ports(2 + len(listeners or {}))
+        addresses = {name: f"{HOST}:{more}" for name, more in zip(listeners or {}, more_ports, strict=True)}
+        further = "".join(f",{name}://{address}" for name, address in addresses.items())
         properties = {
             **SETTINGS,
             **(NEWER_SETTINGS if version == VERSION else {}),
             "controller.quorum.voters": f"1@{HOST}:{controller_port}",
             "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{HOST}:{controller_port}{further}",
             "advertised.listeners": f"PLAINTEXT://{HOST}:{port}{further}",
-            "listener.security.protocol.map": _protocol_map(protocols),
+            "listener.security.protocol.map": _protocol_map(listeners or {}),
             "log.dirs": folder / "data",
             **(settings or {}),
         }
@@ -194,8 +194,9 @@ def _formatted(folder: Path, version: str) -> Path:
     return made
 
 
-def _protocol_map(protocols: Sequence[str]) -> str:
-    return ",".join(["PLAINTEXT:PLAINTEXT", "CONTROLLER:PLAINTEXT", *(f"{each}:{each}" for each in protocols)])
+def _protocol_map(listeners: Mapping[str, str]) -> str:
+    further = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT", **listeners}
+    return ",".join(f"{name}:{protocol}" for name, protocol in further.items())
 
 
 def _free_ports(count: int) -> list[int]:

@@ -1,0 +1,91 @@
+"""Every client that logs in, and what each calls what happens to it: patterns of names of errors."""
+
+from typing import NamedTuple
+
+import pytest
+
+from tests.clients.java_programs import needs_jars
+from tests.clients.test_node_and_go import needs_go, needs_node
+
+
+class Words(NamedTuple):
+    """What a client says if..."""
+
+    refused: str  # the name or the password is wrong
+    bad_token: str  # its token does not hold
+    silent: str  # the listener wants a login, and the client makes none
+    distrusts: str  # it does not believe the broker's certificate
+    distrusted: str  # the broker does not believe its certificate
+    no_topic: str  # it may not write to, or read from, the topic
+    no_group: str  # it may not be a member of the group
+
+
+# kafka-python raises that it could not connect in time, and logs the reason, which is what stands here: if it finds the
+# answer and the end of the connection at once, it does not read the answer. Of what Kafka says of a token, only
+# librdkafka and Java tell what it means: the others stumble over an answer with content. librdkafka learns that its
+# certificate is refused when its handshake is over (TLS 1.3), takes it for a lost connection, and tries again.
+_LOST_OR_REFUSED = "KafkaConnectionError|SaslAuthenticationFailedError"
+WORDS = {
+    "confluent": Words(
+        "_AUTHENTICATION",
+        "_AUTHENTICATION",
+        "nothing",
+        "_SSL",
+        "nothing",
+        "TOPIC_AUTHORIZATION_FAILED",
+        "GROUP_AUTHORIZATION_FAILED",
+    ),
+    "kafka-python": Words(
+        _LOST_OR_REFUSED,
+        _LOST_OR_REFUSED,
+        "KafkaTimeoutError",
+        "KafkaConnectionError",
+        "KafkaConnectionError",
+        "TopicAuthorizationFailedError",
+        "GroupAuthorizationFailedError",
+    ),
+    "aiokafka": Words(
+        "KafkaConnectionError",
+        "TimeoutError",
+        "KafkaConnectionError",
+        "KafkaConnectionError",
+        "KafkaConnectionError",
+        "TopicAuthorizationFailedError",
+        "GroupAuthorizationFailedError",
+    ),
+    "java": Words(
+        "SaslAuthenticationException",
+        "SaslAuthenticationException",
+        "TimeoutException",
+        "SslAuthenticationException",
+        "SslAuthenticationException",
+        "TopicAuthorizationException",
+        "GroupAuthorizationException",
+    ),
+    "node": Words(
+        "KafkaJSSASLAuthenticationError",
+        "ILLEGAL_SASL_STATE",
+        "KafkaJSConnectionClosedError",
+        "KafkaJSConnectionError",
+        "KafkaJSConnectionError",
+        "TOPIC_AUTHORIZATION_FAILED",
+        "GROUP_AUTHORIZATION_FAILED",
+    ),
+    "go": Words(
+        "SASL_AUTHENTICATION_FAILED",
+        "unexpected data in oauth response",
+        r".*is SASL missing\?",
+        "CertificateVerificationError",
+        "remote error: tls: .*",  # Java's and OpenSSL's alerts are not the same
+        "TOPIC_AUTHORIZATION_FAILED",
+        "GROUP_AUTHORIZATION_FAILED",
+    ),
+}
+_MARKS = {
+    "java": [pytest.mark.java, needs_jars("kafka-clients", "JAVA'S LOGIN")],
+    "node": [pytest.mark.node, needs_node],
+    "go": [pytest.mark.go, needs_go],
+}
+EVERY_CLIENT = [pytest.param(name, marks=_MARKS.get(name, [])) for name in WORDS]
+WITH_DELEGATION_TOKENS = [pytest.param(name, marks=_MARKS[name]) for name in ("java", "go")]
+SILENCE_S = 2  # how long to wait for a client that waits for ever
