@@ -4,6 +4,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -213,4 +214,4 @@ def _others(operation: Operation, broker: "AsyncFakeBroker", name: str) -> list[
     """The names of the things at the path above."""
     above = operation.path.rpartition("/")[0]
     lists: Mapping[str, str] = {row.path: row.power for row in OPERATIONS if row.verb == "GET"}
-    return [str(getattr(each, name)) for each in getattr(broker, lists[above])] if above in lists else []
+    return [str(getattr(each, name)) for each in attrgetter(lists[above])(broker)] if above in lists else []
