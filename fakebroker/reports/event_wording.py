@@ -21,7 +21,6 @@ from fakebroker.core.events import (
     Transition,
 )
 from fakebroker.core.groups.classic.states import State
-from fakebroker.core.quotas.client_quotas import CONTROLLER_MUTATION_RATE
 from fakebroker.engine.journal import Connected, Disconnected, Event, InternalError, Peer, TlsEstablished, TlsFailed
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.journal.schema import kind_name
