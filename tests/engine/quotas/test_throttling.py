@@ -118,7 +118,7 @@ def test_a_session_goes_on_after_an_empty_answer() -> None:
     set_quotas(lab.asker, ANYBODY, consumer_byte_rate=500)
 
     def told(epoch: int) -> tuple[bool, int]:
-        answer = fetch(lab.asker, "f", 10_000, session_epoch=epoch, session_id=session.session_id)
+        answer = fetch(lab.asker, "f", 4500, session_epoch=epoch, session_id=session.session_id)
         assert (answer.error_code, answer.session_id) == (0, session.session_id)
         return answer.throttle_time_ms > 0, len(answer.responses)
 
