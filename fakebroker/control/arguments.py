@@ -23,7 +23,9 @@ from pydantic import (
 from pydantic_core import from_json
 
 from fakebroker.control.problems import Problem, quoted, shown_value, unknown_field
+from fakebroker.journal.redaction import REDACTED
 
+SECRET_ARGUMENTS = ("password", "users")  # their values are in no answer
 STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 Long = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 Duration = Annotated[float, Field(ge=0)]
@@ -204,6 +206,8 @@ def _problem(error: ValidationError, known: list[str], body: bytes) -> Problem:
         return unknown_field(field, known, where)
     if first["type"] == "missing" and len(path) == 1:
         return Problem(422, "missing-field", f"{where} needs the field {field!r}", field=field)
+    if field in SECRET_ARGUMENTS:
+        return Problem(422, "invalid-argument", f"{field}: {_sentence(first)}", field=field, value=REDACTED)
     is_extra = first["type"] == "extra_forbidden"
     value, place = first.get("input"), _place(path[:-1] if is_extra else path, from_json(body))
     if is_extra:

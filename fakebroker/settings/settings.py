@@ -289,7 +289,8 @@ def _static_text(name: str, value: object) -> str:
         text = to_text(value)
         parse(find(name), text)
     except SettingError as error:
-        error.value = {name: value}
+        has_secret = name in BROKER and is_secret(name)  # a name that there is not is told with its value
+        error.value = {name: "(password)" if has_secret else value}
         raise
     return text.strip()
 

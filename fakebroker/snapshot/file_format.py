@@ -15,6 +15,7 @@ from typing import Final
 from zlib import crc32
 
 from fakebroker.errors import InvalidArgument
+from fakebroker.snapshot.hidden_secrets import with_hidden_secrets, with_shown_secrets
 from fakebroker.snapshot.state import BrokerState
 from fakebroker.snapshot.state_codec import Reader, Writer, WrongValue
 
@@ -29,7 +30,7 @@ _HEAD_POSITION = len(MAGIC) + _VERSION.size + _LENGTHS.size
 def encode(state: BrokerState) -> bytes:
     """The content of a file."""
     writer = Writer()
-    head = json.dumps(writer.encode(state, BrokerState), separators=(",", ":")).encode()
+    head = json.dumps(writer.encode(with_hidden_secrets(state), BrokerState), separators=(",", ":")).encode()
     parts: list[bytes | bytearray] = [
         MAGIC,
         _VERSION.pack(FORMAT_VERSION),
@@ -73,6 +74,6 @@ def decode(content: bytes, source: str) -> BrokerState:
     try:
         head = json.loads(content[_HEAD_POSITION : _HEAD_POSITION + head_bytes])
         state: BrokerState = Reader(view[end - data_bytes : end]).decode(head, BrokerState, "the state")
+        return with_shown_secrets(state)
     except (WrongValue, ValueError, RecursionError) as error:
         raise wrong(f"is damaged: {error}") from None
-    return state
