@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from bench import requests as r
 from bench import transactions
+from bench.counted_groups import share_fetches, share_heartbeats, streams_heartbeats
 from bench.scale import World
 from fakebroker.schema import Message
 
@@ -182,6 +183,9 @@ def fill(world: World, partitions: int) -> int:
 CASES = [
     Case("Heartbeat, pipelined", 50, 16, heartbeats),
     Case("ConsumerGroupHeartbeat, pipelined", 50, 16, consumer_heartbeats),
+    Case("StreamsGroupHeartbeat, pipelined", 50, 16, streams_heartbeats),
+    Case("ShareGroupHeartbeat, pipelined", 50, 16, share_heartbeats),
+    Case("ShareFetch of 16 records, accepting 16", 16, 12, share_fetches),
     Case("OffsetCommit of 1 partition", 50, 8, commits(1, 1)),
     Case("OffsetCommit of 1 partition, other metadata each time", 50, 8, commits(1, 1, lambda n: "m" * (n % 7))),
     Case("OffsetCommit of 25 topics x 4", 10, 8, commits(25, 4)),

@@ -2,8 +2,9 @@
 
 import pytest
 
+from fakebroker.core.share_partitions import share_fetch
 from fakebroker.errors import ErrorCode
-from fakebroker.records.batch import build_batch
+from fakebroker.records.batch import BatchHeader, build_batch, parse_header
 from fakebroker.records.record_codec import Record
 from fakebroker.wire.messages.share_fetch import FetchPartition, FetchTopic, ForgottenTopic
 from tests.support.share_fetches import (
@@ -467,3 +468,21 @@ def test_read_uncommitted(lab: ShareGroupLab) -> None:
     transaction(lab, 1, 1, commit=False)
     transaction(lab, 2, 1, commit=None)
     assert lab.member("m").fetch(0) == [(0, 2, 1)]
+
+
+@pytest.mark.rules("SGF-11")
+def test_a_member_that_lags_reads_what_it_acquires(lab: ShareGroupLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a long log only the headers of batches are read whose records can be acquired."""
+    read: list[bytes] = []
+
+    def counted(batch: bytes) -> BatchHeader:
+        read.append(batch)
+        return parse_header(batch)
+
+    lab.produce(*[10] * 300)
+    member = lab.member("m")
+    monkeypatch.setattr(share_fetch, "parse_header", counted)
+    assert member.fetch(0, max_records=25) == [(0, 29, 1)]
+    assert 3 <= len(read) <= 4
+    assert member.fetch(0, max_records=5) == [(30, 39, 1)]
+    assert len(read) <= 10

@@ -188,7 +188,7 @@ class ShareFetch:
             return FetchedRecords(ErrorCode.NONE)
         if read.code:
             return FetchedRecords(read.code)
-        headers = [parse_header(batch) for batch in read.batches]
+        headers = _headers_until(read.batches, window.end_offset, left)
         spans = [BatchSpan(header.base_offset, header.last_offset) for header in headers]
         aborted = _aborted_spans(headers, read.aborted or ())
         params = self._params
@@ -199,7 +199,7 @@ class ShareFetch:
         first, last = acquired[0].first_offset, acquired[-1].last_offset
         batches = [
             batch
-            for batch, span in zip(read.batches, spans, strict=True)
+            for batch, span in zip(read.batches, spans, strict=False)
             if span.last_offset >= first and span.base_offset <= last
         ]
         return FetchedRecords(ErrorCode.NONE, batches, acquired)
@@ -217,6 +217,20 @@ class ShareFetch:
             from_followers=False,
         )
         return read_partition(self._node.cluster, fetch, partition, fetch_params, max_bytes, at_least_one)
+
+
+def _headers_until(batches: Sequence[bytes], known_end: int, records: int) -> list[BatchHeader]:
+    """The headers of the batches that an acquisition of so many records can come to.
+
+    These are the batches up to the one with the last of them, counted from behind what is known (`known_end`) or read
+    first: a member that lags has very many behind that, and acquires nothing of them.
+    """
+    headers: list[BatchHeader] = []
+    for batch in batches:
+        headers.append(parse_header(batch))
+        if headers[-1].last_offset >= max(known_end, headers[0].base_offset) + records:
+            break
+    return headers
 
 
 def _aborted_spans(headers: Sequence[BatchHeader], aborted: Sequence[tuple[int, int]]) -> list[BatchSpan]:
