@@ -73,6 +73,8 @@ def to_json(value: Any, separate: frozenset[str]) -> Json:
 def _collection(value: Any, separate: frozenset[str]) -> Json:
     if isinstance(value, Mapping):
         return _table(value, separate)
+    if hasattr(value, "as_json"):  # of many rows that are made for JSON: to walk through them takes most of the time
+        return value.as_json()
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return {name: to_json(getattr(value, name), separate) for name in value._fields}
     if is_dataclass(value):

@@ -67,7 +67,6 @@ class LiveReader:
         self._brief = BriefLines()
         self._clock: Clock | None = None
         self._told: dict[str, Hashable] = {}  # what was said last, by subject
-        self._looked_at_seq = -1  # the journal's end when the groups were looked at
         self._next_look_s = 0.0  # at the groups
 
     def round(self) -> Iterator[Message]:
@@ -96,11 +95,10 @@ class LiveReader:
 
     def _groups(self) -> Iterator[Message]:
         engine, at_s = self._broker.engine, monotonic()
-        if at_s < self._next_look_s or engine.journal.next_seq == self._looked_at_seq:
+        if at_s < self._next_look_s:
             return
         changes = changes_of(self._broker)
-        self._looked_at_seq = engine.journal.next_seq
-        version = changes.look(engine.cluster.groups(engine.now))
+        version = changes.look_at(engine, again=False)
         self._next_look_s = at_s + (monotonic() - at_s) * (1 + PAUSE_SHARE)
         if version != self.place.version:
             is_complete, rows, gone = changes.since(self.place.version)

@@ -6,7 +6,7 @@ compares each with what it was at the pass before; a broker that nobody asks pay
 
 from collections import Counter
 from collections.abc import Iterable, Sized
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from fakebroker.arguments import check_whole
@@ -14,6 +14,7 @@ from fakebroker.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from fakebroker.core.groups.group import Group
+    from fakebroker.engine.engine import Engine
     from fakebroker.handles.access import EngineAccess
 
 MOST_ROWS: Final = 1000
@@ -52,6 +53,10 @@ class GroupRows(NamedTuple):
     total: int
     next: str | None
 
+    def as_json(self) -> dict[str, Any]:
+        """The same as data for JSON."""
+        return {**self._asdict(), "rows": [row._asdict() for row in self.rows]}
+
 
 class GroupRowFilter(NamedTuple):
     """Which groups are meant; None is any. `search` is a part of the group id."""
@@ -74,9 +79,20 @@ class GroupChanges:
 
     def __init__(self) -> None:
         self.version = 0
+        self._looked_at = (0, -1)  # which engine it was then, and the end of its journal
         self._rows: dict[str, tuple[int, GroupRow]] = {}  # sorted by id; each with the version of its last change
         self._gone: dict[str, int] = {}  # the versions in which groups went, oldest first
         self._oldest = 0  # nothing is known of what went before this version
+
+    def look_at(self, engine: "Engine", *, again: bool = True) -> int:
+        """Compare with the groups as they are now; returns the version. Unless `again`, nothing is done when nothing
+        has come into the journal since the last time.
+        """
+        now = id(engine), engine.journal.next_seq
+        if again or now != self._looked_at:
+            self._looked_at = now
+            self.look(engine.cluster.groups(engine.now))
+        return self.version
 
     def look(self, groups: "Iterable[Group]") -> int:
         """Compare with the groups as they are now, in order of ids; returns the version, a new one if they differ."""
@@ -141,7 +157,7 @@ def group_rows(access: "EngineAccess", since: int, wanted: GroupRowFilter, after
     Call it on the thread that owns the engine.
     """
     changes = changes_of(access)
-    version = changes.look(access.engine.cluster.groups(access.engine.now))
+    version = changes.look_at(access.engine, again=not after)
     is_complete, rows, gone = changes.since(since)
     matching = [row for row in rows if wanted.matches(row)]
     page = [row for row in matching if row.group_id > after][: limit + 1]

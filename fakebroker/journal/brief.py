@@ -44,6 +44,10 @@ class BriefJournal(NamedTuple):
     next: int | None
     previous: int | None
 
+    def as_json(self) -> dict[str, Any]:
+        """The same as data for JSON; the lines are that already."""
+        return self._asdict()
+
 
 class BriefFilter(NamedTuple):
     """Which lines are meant; None is any. `kinds` are names of docs/journal-schema.md, `group` is what they name."""
