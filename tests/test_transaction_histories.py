@@ -17,6 +17,7 @@ from tests.support.real_kafka import SETTINGS as KAFKA_SETTINGS
 from tests.support.transaction_history import SETTINGS, Told, TransactionHistory, first_difference
 
 HISTORIES = 6
+NUMBERS = [0, 1, *[pytest.param(number, marks=pytest.mark.long) for number in range(2, HISTORIES)]]
 RELEASES = {VERSION: "4.3", OLDER_VERSION: "3.9"}
 
 # A history needs as many partitions of internal topics here as there are on the Kafka, and offsets that say the same.
@@ -40,7 +41,7 @@ def told_here(seed: int, as_release: str, *, has_tv2: bool) -> list[Told]:
 
 
 @pytest.mark.random
-@pytest.mark.parametrize("number", range(HISTORIES))
+@pytest.mark.parametrize("number", NUMBERS)
 def test_a_history_tells_the_same_on_a_running_kafka(kafka: tuple[str, RealKafka], number: int) -> None:
     """Every answer that a client got, whatever became of the transactions."""
     version, running = kafka

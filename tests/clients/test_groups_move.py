@@ -25,6 +25,7 @@ pytestmark = [
     pytest.mark.fakebroker(nodes=3, config=CONFIG),
     pytest.mark.clients,
     pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.timeout(400),
     pytest.mark.filterwarnings("ignore"),  # what the libraries warn of at import is not ours to mend
 ]

@@ -98,6 +98,7 @@ def counted(records: list[Found]) -> dict[str, list[int]]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @needs_jars("connect-file", "KAFKA CONNECT")
 def test_connect_takes_each_line_exactly_once(bootstrap: str, start: Start, tmp_path: Path) -> None:
     """A worker with exactly-once sources is killed; one that comes later fences its task and goes on behind it."""

@@ -24,6 +24,7 @@ from tests.support.real_kafka import SETTINGS as KAFKA_SETTINGS
 from tests.support.real_kafka import RealKafka, needs_real_kafka, running_kafka
 
 HISTORIES = 6
+NUMBERS = [0, *[pytest.param(number, marks=pytest.mark.long) for number in range(1, HISTORIES)]]
 KINDS: list[type[GroupHistory]] = [ConsumerHistory, MigrationHistory, ShareHistory, ShareFetchHistory, StreamsHistory]
 SETTINGS = {**CONSUMER_SETTINGS, **SHARE_SETTINGS, **STREAMS_SETTINGS}
 OURS = {**SETTINGS, **{name: value for name, value in KAFKA_SETTINGS.items() if name.endswith("num.partitions")}}
@@ -54,7 +55,7 @@ def told_here(kind: type[GroupHistory], seed: int, ids: list[bytes] | None = Non
 
 @pytest.mark.slow
 @pytest.mark.random
-@pytest.mark.parametrize("number", range(HISTORIES))
+@pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
 def test_a_history_tells_the_same_on_a_running_kafka(kafka: RealKafka, kind: type[GroupHistory], number: int) -> None:
     """Every answer that a client got, and every record that was written."""

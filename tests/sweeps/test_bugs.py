@@ -55,6 +55,7 @@ def test_a_worker_that_keeps_its_row_over_a_rebalance_counts_twice() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_whole_sweep_of_a_correct_worker_finds_a_bug_of_its_client() -> None:
     """All that is plausible at all it asks for: only what the client itself does wrong breaks it."""
     report = fakebroker.sweep(every_order_is_summed_up, budget=None, jobs=JOBS)
@@ -64,6 +65,7 @@ def test_the_whole_sweep_of_a_correct_worker_finds_a_bug_of_its_client() -> None
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("bug", ["commits_first", "keeps_rows"])
 def test_the_whole_sweep_finds_each_bug(bug: str) -> None:
     """With a rebalance or a pause, which are what takes partitions away; nothing else breaks these workers."""
