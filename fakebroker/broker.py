@@ -51,6 +51,7 @@ class _Broker(BrokerBase):
         racks: Sequence[str | None] | None = None,
         config: Mapping[str, object] | None = None,
         users: Mapping[str, str] | None = None,
+        acls: Sequence[Mapping[str, object]] | None = None,
         seed: int = 0,
         profile: str = "test",
         as_release: str = "4.3",
@@ -64,7 +65,9 @@ class _Broker(BrokerBase):
 
         `nodes` is how many brokers there are, with ids from 1 on, and `racks` the rack of each, in order. `config` are
         broker settings by their Kafka names, `profile` ("test" or "kafka") their defaults. `users` are passwords by
-        user: with them every client has to log in by SASL, unless `listen` says "protocol=PLAINTEXT,HOST:PORT".
+        user: with them every client has to log in by SASL, unless `listen` says "protocol=PLAINTEXT,HOST:PORT". `acls`
+        are rights ({"allow": "User:alice", "operation": "READ", "topic": "orders"}): with them, also with none, an
+        authorizer refuses everything else, but to the `super.users` of `config`.
         `as_release` makes it answer as that Kafka did; all random ids follow from `seed`. `listen` is "HOST:PORT", or
         several ("node=2,HOST:PORT", "dialect=kip-17,HOST:PORT", "protocol=SASL_PLAINTEXT,HOST:PORT"), or ports that are
         bound already; port 0 takes a free one. `advertise` are the addresses that answers name instead, in the same
@@ -75,7 +78,7 @@ class _Broker(BrokerBase):
         """
         if unknown:
             check_options("a broker", unknown, broker_options())
-        super().__init__(nodes, racks, config, seed, profile, as_release, users)
+        super().__init__(nodes, racks, config, seed, profile, as_release, users, acls)
         ports = listen if isinstance(listen, Ports) else Ports(listeners_for(self._node_ids, listen, advertise))
         journal = make_journal(journal_dir, verbose)
         self._waiters = Waiters()

@@ -23,6 +23,7 @@ from fakebroker.release import release
 from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
+    from fakebroker.core.security.acls import Acl
     from fakebroker.engine.security.key_sets import Fetched
     from fakebroker.snapshot.snapshot import Snapshot
     from fakebroker.testclient.driver import Driver
@@ -60,11 +61,18 @@ class BrokerBase(Powers):
         profile: str,
         as_release: str,
         users: Mapping[str, str] | None = None,
+        acls: Sequence[Mapping[str, object]] | None = None,
     ) -> None:
         check_settings("config", config or {})
         check_whole("seed", seed)
         self._users: Mapping[str, str] = check_users(users)
+        self._acls: Sequence[Acl] = ()
         self._config: dict[str, object] = dict(SASL_LISTENER if users else {}) | dict(config or {})
+        if acls is not None:
+            from fakebroker.acl_option import AUTHORIZER, STANDARD_AUTHORIZER, read_acls
+
+            self._acls = read_acls(acls)
+            self._config[AUTHORIZER] = self._config.get(AUTHORIZER) or STANDARD_AUTHORIZER
         if any("oauthbearer" in name for name in self._config):
             from fakebroker.security_options import check_key_sets
 
@@ -166,6 +174,9 @@ class BrokerBase(Powers):
         cluster = Cluster(settings, self._release, self._seed, self._node_ids, self._racks)
         for name, password in self._users.items():
             cluster.credentials.add_user(name, password, self._seed)
+        for acl in self._acls:
+            assert cluster.authorizer is not None
+            cluster.authorizer.acls.add(acl)
         return self._engine_of(cluster, self._server.clock.now())
 
     def _engine_of(self, cluster: Cluster, now: Instant) -> Engine:

@@ -45,6 +45,7 @@ class VirtualBroker(BrokerBase):
         racks: Sequence[str | None] | None = None,
         config: Mapping[str, object] | None = None,
         users: Mapping[str, str] | None = None,
+        acls: Sequence[Mapping[str, object]] | None = None,
         seed: int = 0,
         profile: str = "test",
         as_release: str = "4.3",
@@ -60,7 +61,7 @@ class VirtualBroker(BrokerBase):
             check_options("a broker in virtual time", unknown, tuple(VirtualBroker.__init__.__kwdefaults__ or ()))
         check_whole("start_wall_ms", start_wall_ms)
         check_wall_ms("start_wall_ms", start_wall_ms, start_wall_ms)
-        super().__init__(nodes, racks, config, seed, profile, as_release, users)
+        super().__init__(nodes, racks, config, seed, profile, as_release, users, acls)
         self._depth = 0  # of calls that are under way
         self._serve_by(SimNetwork(listeners_of(self._node_ids), Instant(start_wall_ms, 0)), Journal())
         if any(listener.has_tls for listener in self._listeners):

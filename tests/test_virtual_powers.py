@@ -26,6 +26,7 @@ START = datetime(2040, 1, 1, tzinfo=UTC)
 LATER = datetime(2040, 1, 3, tzinfo=UTC)
 NODES = 3
 POLLS, POLL_MS = 500, 10
+RIGHTS: dict[str, Any] = {"acls": [], "config": {"super.users": "User:ANONYMOUS"}}
 
 
 class Stage:
@@ -113,6 +114,11 @@ def with_fault(stage: Stage) -> Any:
 def held(broker: Broker) -> HoldHandle:
     """A hold of joins that waits for more members than there are."""
     return broker.group("billing").hold_joins(until_members=3)
+
+
+def allowed(broker: Broker) -> None:
+    """A right of somebody."""
+    broker.acls.allow("User:alice", "READ", topic="orders")
 
 
 def node_stopped(stage: Stage) -> Any:
@@ -272,6 +278,12 @@ CALLS: dict[str, Call] = {
     "users.tokens": lambda b, _: b.users.tokens,
     "users.token": lambda b, _: b.users.token("none").exists,
     "users.token.expire": lambda b, _: b.users.token("none").expire(),
+    "acls": lambda b, _: (allowed(b), b.acls),
+    "acls.allow": lambda b, _: (allowed(b), b.acls.entries),
+    "acls.deny": lambda b, _: (b.acls.deny("User:*", "ALL", group="x", prefix=True, host="10.0.0.1"), b.acls.entries),
+    "acls.remove": lambda b, _: (allowed(b), b.acls.remove("User:alice"), b.acls.entries),
+    "acls.clear": lambda b, _: (allowed(b), b.acls.clear(), b.acls.entries),
+    "acls.explain": lambda b, _: (allowed(b), b.acls.explain("User:alice", "READ", topic="orders")),
     "reset": lambda b, _: (b.reset(), b.clock.freeze(), b.clock.set(START), b.journal.clear()),
     "story": lambda b, _: b.story(),
     "bootstrap": lambda b, _: b.bootstrap,
@@ -298,9 +310,10 @@ def outcome(broker: Broker, power: str) -> Any:
 @pytest.mark.parametrize("power", CALLS)
 def test_a_power_is_the_same_in_virtual_time(power: str) -> None:
     """The same calls give the same results, and lead to the same state."""
-    with FakeBroker(nodes=NODES, racks=["a", "b", "c"], seed=3) as broker:
+    rights = RIGHTS if power.startswith("acls") else {}
+    with FakeBroker(nodes=NODES, racks=["a", "b", "c"], seed=3, **rights) as broker:
         expected = outcome(broker, power)
-    with VirtualBroker(nodes=NODES, racks=["a", "b", "c"], seed=3) as virtual:
+    with VirtualBroker(nodes=NODES, racks=["a", "b", "c"], seed=3, **rights) as virtual:
         assert outcome(virtual, power) == expected
 
 

@@ -55,7 +55,8 @@ def _in_steps(call: Call, request: MetadataRequest) -> Steps[MetadataResponse]:
         response.cluster_authorized_operations = operations.CLUSTER
     if request.include_topic_authorized_operations:
         for topic in topics:
-            topic.topic_authorized_operations = operations.TOPIC
+            if topic.name is not None:  # else its id is unknown
+                topic.topic_authorized_operations = operations.TOPIC
     return response
 
 

@@ -55,6 +55,8 @@ class Operation(NamedTuple):
 
 _REQUESTS = {"requests": [{"api": "JoinGroup", "error": "MEMBER_ID_REQUIRED"}, {"api": "JoinGroup", "error": "NONE"}]}
 
+_ACL = {"principal": "User:alice", "operation": "READ", "topic": "orders"}
+
 _PARTITION = "/topics/{name}/partitions/{index}"
 
 OPERATIONS = (
@@ -100,6 +102,13 @@ OPERATIONS = (
     Operation("GET", "/delegation_tokens", "users.tokens"),
     Operation("GET", "/delegation_tokens/{token_id}", "users.token"),
     Operation("DELETE", "/delegation_tokens/{token_id}", "users.token.expire"),
+    # Rights
+    Operation("GET", "/acls", "acls"),
+    Operation("POST", "/acls/allow", "acls.allow", _ACL),
+    Operation("POST", "/acls/deny", "acls.deny", _ACL),
+    Operation("POST", "/acls/remove", "acls.remove", _ACL),
+    Operation("GET", "/acls/explain", "acls.explain", _ACL),
+    Operation("DELETE", "/acls", "acls.clear"),
     # Groups and their coordinators
     Operation("GET", "/groups", "groups"),
     Operation("GET", "/group_rows", "group_rows", {"limit": 100}),

@@ -131,12 +131,19 @@ ENTRIES: dict[int, tuple[Mirror, ...]] = {
 }  # fmt: skip
 
 
+# Where Kafka fills the entries, too, although there is a code at the top (seen on 4.3.1).
+BESIDE_TOP: dict[int, tuple[Mirror, ...]] = {
+    43: MIRRORS[43],  # ElectLeaders
+    45: ENTRIES[45],  # AlterPartitionReassignments
+    50: (Mirror("results", "users", {"user": "name"}),),  # DescribeUserScramCredentials
+}
+
+
 def error_response(response: Any, request: Any, version: int, code: ErrorCode) -> Any:
     """The answer of class `response` in which everything that `request` asked for failed with `code`."""
-    if has_code(response, version):
-        return response(error_code=int(code))
-    answer = response()
-    for mirror in MIRRORS.get(response.api_key, ()):
+    is_at_top = has_code(response, version)
+    answer = response(error_code=int(code)) if is_at_top else response()
+    for mirror in (BESIDE_TOP if is_at_top else MIRRORS).get(response.api_key, ()):
         getattr(answer, mirror.answered).extend(error_entries(mirror, response, request, version, code))
     return answer
 

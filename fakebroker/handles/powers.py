@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fakebroker.engine.clock import BrokerClock
     from fakebroker.engine.engine import Engine
     from fakebroker.engine.server import EngineServer
+    from fakebroker.handles.acls import AclsHandle
     from fakebroker.handles.clock import ClockHandle
     from fakebroker.handles.coordinator import CoordinatorHandle, TransactionCoordinatorHandle
     from fakebroker.handles.fault import FaultHandle, IncomingRequest
@@ -196,6 +197,13 @@ class Powers(ABC):
         values = {key: str(value) for key, value in (config or {}).items()}
         self.call(lambda: self.engine.cluster.topics.create(name, partitions, replication_factor, values))
         return self.topic(name)
+
+    @property
+    def acls(self) -> "AclsHandle":
+        """Who may do what: the ACLs of a broker with an authorizer."""
+        from fakebroker.handles.acls import AclsHandle
+
+        return AclsHandle(self)
 
     @property
     def users(self) -> "UsersHandle":

@@ -69,7 +69,7 @@ class AuthorizedRequest:
         if not refused:
             return []
         api_key, version = self.route.api_key, self.route.version
-        mirrors = (*ENTRIES.get(api_key, ()), *MIRRORS.get(api_key, ()))
+        mirrors = (*MIRRORS.get(api_key, ()), *ENTRIES.get(api_key, ()))
         mirror = next(each for each in mirrors if each.asked == field)
         chosen = with_fields(self.request, **{field: refused})
         errors = error_entries(mirror, self.route.response, chosen, version, CODES[resource_type])

@@ -86,10 +86,8 @@ def _show_operations(authorized: AuthorizedRequest, response: Any) -> None:
     request, access = authorized.request, authorized.access
     if request.include_topic_authorized_operations:
         for topic in response.topics:
-            if topic.error_code == _REFUSED:
-                topic.topic_authorized_operations = _NOT_ASKED
-            else:
-                topic.topic_authorized_operations = access.operations(TOPIC, topic.name or "")
+            is_known = topic.error_code != _REFUSED and topic.name is not None
+            topic.topic_authorized_operations = access.operations(TOPIC, topic.name) if is_known else _NOT_ASKED
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = cluster_operations(authorized)
 

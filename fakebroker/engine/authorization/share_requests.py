@@ -76,9 +76,7 @@ def _take_out(authorized: AuthorizedRequest, mirror: Mirror) -> None:
     entries = error_entries(mirror, route.response, chosen, route.version, _REFUSED)
     rest = [each for each in request.topics if each not in denied]
     authorized.change(topics=rest)
-    authorized.finish_with(lambda response: _add(response, entries))
-    if not rest:
-        authorized.answer_at_once()
+    authorized.finish_with(lambda response: _add(response, entries))  # also of nothing: the group may not exist
 
 
 def _add(response: Any, entries: list[Any]) -> None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, get_args, get_origin
 from fakebroker.client.login_steps import Mechanism
 from fakebroker.client.steps import ClientSteps
 from fakebroker.durations import DURATION, duration_ms
+from fakebroker.handles.acls import AclsHandle
 from fakebroker.handles.clock import ClockHandle
 from fakebroker.handles.coordinator import CoordinatorHandle, TransactionCoordinatorHandle
 from fakebroker.handles.fault import FaultHandle
@@ -74,6 +75,7 @@ NOT_IN_SCENARIOS: dict[str, str] = {
     "UsersHandle.tokens": "`request: DescribeDelegationToken` tells of tokens",
     "UsersHandle.create_token": "an actor makes one: `request: CreateDelegationToken`",
     "DelegationTokenHandle.expire": "an actor ends one: `request: ExpireDelegationToken`",
+    "Powers.acls": "the word `acls`",
     "Powers.fault_by_id": "the word `fault`, with the name that a fault was given",
     "TopicHandle.partition": "the word `partition`",
     "AsyncFakeBroker.reset": "a scenario begins with a broker of its own",
@@ -144,6 +146,7 @@ _WORDS = (
     Word("hold", "a hold of a group's joins or syncs", HoldHandle, "hold", (("", TEXT),), is_saved=True),
     Word("quotas", "whom the broker throttles", QuotasHandle, "quotas"),
     Word("users", "who can log in", UsersHandle, "users"),
+    Word("acls", "who may do what", AclsHandle, "acls"),
     Word("broker", "the broker as a whole", Powers, ""),
     Word("journal", "what happened", JournalHandle, "journal"),
 )
