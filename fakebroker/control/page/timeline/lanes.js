@@ -24,11 +24,12 @@ export function lanesOf(lines, axis) {
     else if (OF_BROKER.has(line.kind)) lanes.get(BROKER).items.push(mark(line, axis));
   }
   for (const each of groups.values()) closeBands(each);
+  for (const each of clients.values()) placeRows(each);
   return placed([...lanes.values(), ...groups.values(), ...clients.values()]);
 }
 
 function lane(key, kind, title) {
-  return { key, kind, title, rows: new Map(), items: [] };
+  return { key, kind, title, items: [], connections: new Map(), rows: 1 };
 }
 
 function of(lanes, kind, title) {
@@ -37,27 +38,35 @@ function of(lanes, kind, title) {
   return found;
 }
 
-function rowOf(one, connection) {
-  if (!one.rows.has(connection)) one.rows.set(connection, one.rows.size);
-  return one.rows.get(connection);
-}
-
 function addOfClient(clients, line, axis) {
-  if (line.kind !== "request" && line.kind !== "fault_hit") return;
-  const one = of(clients, "client", line.client ?? "(without client id)");
-  if (line.kind === "fault_hit") {
-    one.items.push({ ...mark(line, axis), row: rowOf(one, line.connection) });
+  const place = axis.place(line.mono_ms);
+  if (line.kind === "disconnected") {
+    for (const one of clients.values()) {
+      const connection = one.connections.get(line.connection);
+      if (connection) connection.to = place;
+    }
     return;
   }
-  one.items.push({
-    line,
-    shape: "bar",
-    from: axis.place(line.received_mono_ms),
-    to: axis.place(line.mono_ms),
-    row: rowOf(one, line.connection),
-    look: eventLook(line),
-    is_poll: isPoll(line),
-  });
+  if (line.kind !== "request" && line.kind !== "fault_hit") return;
+  const one = of(clients, "client", line.client ?? "(without client id)");
+  const from = line.kind === "request" ? axis.place(line.received_mono_ms) : place;
+  const looks = line.kind === "request" ? { shape: "bar", is_poll: isPoll(line) } : { shape: "mark" };
+  one.items.push({ line, from, to: place, look: eventLook(line), ...looks });
+  const connection = one.connections.get(line.connection);
+  if (!connection) one.connections.set(line.connection, { from, to: Infinity, row: 0 });
+  else connection.from = Math.min(connection.from, from);
+}
+
+// Connections of a client have rows of their own while they are open; a later one takes the row of one that was closed.
+function placeRows(one) {
+  const ends = [];
+  for (const connection of [...one.connections.values()].sort((a, b) => a.from - b.from)) {
+    const free = ends.findIndex((end) => end <= connection.from);
+    connection.row = free < 0 ? ends.length : free;
+    ends[connection.row] = connection.to;
+  }
+  one.rows = Math.max(1, ends.length);
+  for (const item of one.items) item.row = one.connections.get(item.line.connection).row;
 }
 
 function addOfGroup(groups, line, axis) {
@@ -89,7 +98,7 @@ function placed(lanes) {
   let top_px = 0;
   for (const one of lanes) {
     one.top_px = top_px;
-    one.height_px = one.kind === "client" ? Math.max(LANE_PX, one.rows.size * ROW_PX + 8) : LANE_PX;
+    one.height_px = one.kind === "client" ? Math.max(LANE_PX, one.rows * ROW_PX + 8) : LANE_PX;
     top_px += one.height_px;
   }
   return { lanes: lanes.filter((one) => one.kind !== BROKER || one.items.length || lanes.length > 1), height_px: top_px };
@@ -100,8 +109,9 @@ export function waitingItems(lanes, waiting, axis) {
   const found = [];
   for (const each of waiting) {
     const one = lanes.find((every) => every.kind === "client" && every.title === each.client);
-    if (!one || !one.rows.has(each.connection)) continue;
-    found.push({ lane: one, line: { ...each, kind: "waiting" }, shape: "bar", from: axis.place(each.received_mono_ms), to: null, row: one.rows.get(each.connection), look: "waiting" });
+    const connection = one?.connections.get(each.connection);
+    if (!connection) continue;
+    found.push({ lane: one, line: { ...each, kind: "waiting" }, shape: "bar", from: axis.place(each.received_mono_ms), to: null, row: connection.row, look: "waiting" });
   }
   return found;
 }

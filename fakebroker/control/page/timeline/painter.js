@@ -219,7 +219,7 @@ export class Painter {
     let best_px = 7;
     const waiting = scene.waiting.filter((item) => item.lane === lane);
     for (const item of [...lane.items, ...waiting]) {
-      if (lane.kind === "client" && Math.min(row, lane.rows.size - 1) !== item.row) continue;
+      if (lane.kind === "client" && Math.min(row, lane.rows - 1) !== item.row) continue;
       const distance = Math.max(this.x(item.from) - x, x - this.x(item.to ?? scene.now), 0) - (item.shape === "mark" ? 1 : 0);
       if (distance < best_px || (distance === best_px && item.shape === "bar")) [best, best_px] = [item, distance];
     }
