@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from fakebroker.arguments import check_options, check_text
 from fakebroker.core.security.acls import (
@@ -29,8 +29,32 @@ RESOURCES: Final = {
     "user": ResourceType.USER,
     "delegation_token": ResourceType.DELEGATION_TOKEN,
 }
+OperationName = Literal[
+    "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS",
+    "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "CREATE_TOKENS", "DESCRIBE_TOKENS", "TWO_PHASE_COMMIT",
+]  # fmt: skip
 _KEYS = ("allow", "deny", "operation", *RESOURCES, "prefix", "host")
 _EXAMPLE = '{"allow": "User:alice", "operation": "READ", "topic": "orders"}'
+
+
+class AclDeclaration(NamedTuple):
+    """An ACL as scenarios declare it: `allow` or `deny` is the principal, the resource is one of the others."""
+
+    operation: OperationName
+    allow: str | None = None
+    deny: str | None = None
+    topic: str | None = None
+    group: str | None = None
+    transactional_id: str | None = None
+    cluster: bool | None = None
+    user: str | None = None
+    delegation_token: str | None = None
+    prefix: bool | None = None
+    host: str | None = None
+
+    def as_mapping(self) -> dict[str, object]:
+        """What is given, as the option `acls` has it."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
 
 
 def read_acls(value: object) -> list[Acl]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeVar
 
-from fakebroker.acl_option import AUTHORIZER, STANDARD_AUTHORIZER, named, principal_of, resource_of
+from fakebroker.acl_option import AUTHORIZER, STANDARD_AUTHORIZER, OperationName, named, principal_of, resource_of
 from fakebroker.arguments import check_text
 from fakebroker.core.cluster import Cluster
 from fakebroker.core.events import AclChanged
@@ -24,10 +24,6 @@ from fakebroker.instant import Instant
 
 T = TypeVar("T")
 
-OperationName = Literal[
-    "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS",
-    "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "CREATE_TOKENS", "DESCRIBE_TOKENS", "TWO_PHASE_COMMIT",
-]  # fmt: skip
 PermissionName = Literal["ALLOW", "DENY"]
 
 

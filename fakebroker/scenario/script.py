@@ -149,8 +149,8 @@ def steps_in(steps: Sequence[Step]) -> Iterator[Step]:
 class Scenario:
     """One scenario. `topics` are created before the timeline begins: name -> arguments of `create_topic`.
 
-    `users` are passwords by user. `jitter_ms` are the least and the most time that passes before each step when a seed
-    shuffles.
+    `users` are passwords by user, `acls` rights (None: there is no authorizer). `jitter_ms` are the least and the most
+    time that passes before each step when a seed shuffles.
     """
 
     name: str
@@ -169,3 +169,4 @@ class Scenario:
     actors: Mapping[str, Actor]
     timeline: Sequence[Step]
     users: Mapping[str, str] = field(default_factory=dict, repr=False)
+    acls: Sequence[Mapping[str, object]] | None = None

@@ -140,6 +140,9 @@ class Acls:
         for entries in self._by_pattern.values():
             yield from entries
 
+    def __contains__(self, acl: Acl) -> bool:
+        return acl in self._by_pattern.get(acl.pattern, ())
+
     def __len__(self) -> int:
         return sum(map(len, self._by_pattern.values()))
 

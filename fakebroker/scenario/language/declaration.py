@@ -9,6 +9,7 @@ from functools import cache
 from inspect import Parameter
 from typing import Any, NamedTuple, get_args, get_origin
 
+from fakebroker.acl_option import AclDeclaration
 from fakebroker.client.login_steps import Mechanism
 from fakebroker.client.steps import ClientSteps
 from fakebroker.durations import DURATION, duration_ms
@@ -45,7 +46,7 @@ from fakebroker.scenario.language.kinds import (
     whole,
 )
 from fakebroker.scenario.language.setting_tables import BROKER_SETTINGS, TOPIC_SETTINGS
-from fakebroker.scenario.language.signatures import Argument, arguments_of
+from fakebroker.scenario.language.signatures import Argument, arguments_of, kind_of
 
 DEFAULT_RELEASE = "4.3"
 DEFAULT_JITTER_MS = (0, 5)
@@ -183,6 +184,9 @@ _RANGE_SCHEMA = {"type": "string", "pattern": rf"^{DURATION}(\.\.{DURATION})?$"}
 RANGE_MS = ScalarKind("a duration, or a range of them (3s..5s)", (str,), _RANGE_SCHEMA, _range)
 TEXTS = OneOf([TEXT, ListOf(TEXT)])
 
+_ACL = kind_of(AclDeclaration)
+assert _ACL is not None
+
 FILE_KEYS: Mapping[str, Key] = {
     "about": Key(TEXT, "What happens here, in a sentence or two.", is_required=True),
     "source": Key(TEXTS, "Where it is from: KIPs, issues, rules of docs/rules; one or a list."),
@@ -196,6 +200,11 @@ FILE_KEYS: Mapping[str, Key] = {
     "parameters": Key(None, 'Names and values: "${name}" stands for the value in anything below.'),
     "users": Key(
         TableOf(NAME), "Passwords by user: {alice: secret}; with users every client has to log in, by PLAIN or SCRAM."
+    ),
+    "acls": Key(
+        ListOf(_ACL),
+        "Rights: [{allow: User:alice, operation: READ, topic: orders}]; with them, also with [], an authorizer refuses "
+        "everything else, but to `super.users`.",
     ),
     "topics": Key(None, "Topics that exist when the timeline begins, with their partitions and settings."),
     "actors": Key(None, "The scripted clients: a list of names, or a mapping of names to what they are."),

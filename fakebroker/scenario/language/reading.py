@@ -145,6 +145,7 @@ class _FileReader:
             actors=parts.actors,
             timeline=tuple(parts.timeline),
             users=values.get("users") or {},
+            acls=None if values.get("acls") is None else tuple(each.as_mapping() for each in values["acls"]),
         )
 
     def _check_release(self, table: Table, name: str) -> None:

@@ -35,6 +35,7 @@ _WHY = {
     "fault": "a Kafka has no faults to order",
     "hold": "a Kafka waits for nobody's permission to end a rebalance",
     "journal": "a Kafka keeps no journal",
+    "acls": "a Kafka has rights of its own",
     "users": "its users log in where its own settings say so",
     "broker": "there is no request for it",
 }

@@ -87,6 +87,7 @@ class KafkaWorld:
         """Why the scenario is none for this Kafka: its release, its brokers, its users, its settings. None if it is."""
         return (
             self._other_users(scenario)
+            or self._other_rights(scenario)
             or self._other_release(scenario)
             or self._other_cluster(scenario)
             or self._other_settings(scenario)
@@ -108,6 +109,9 @@ class KafkaWorld:
         if not scenario.users and all(actor.credentials is None for actor in scenario.actors.values()):
             return None
         return "its actors log in, and a Kafka has users of its own"
+
+    def _other_rights(self, scenario: Scenario) -> str | None:
+        return None if scenario.acls is None else "its rights are declared, and a Kafka has rights of its own"
 
     def _other_release(self, scenario: Scenario) -> str | None:
         wanted = release(scenario.release).name

@@ -110,6 +110,7 @@ class VirtualWorld(WorldWithBroker):
             racks=scenario.racks,
             config=scenario.config,
             users=scenario.users,
+            acls=scenario.acls,
             seed=scenario.seed,
             profile=scenario.profile,
             as_release=scenario.release,

@@ -3,7 +3,7 @@
 A scenario says how its broker is made. Who makes one for it may say more, but nothing else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.errors import InvalidArgument
@@ -11,6 +11,7 @@ from fakebroker.release import release
 from fakebroker.settings import Settings
 
 if TYPE_CHECKING:
+    from fakebroker.core.cluster import Cluster
     from fakebroker.engine.engine import Engine
     from fakebroker.handles.powers import Powers
     from fakebroker.scenario.script import Scenario
@@ -43,7 +44,17 @@ def broker_options(
             called = f"{(named or {}).get('config', 'config')} {setting}"
             raise _contradiction(scenario, "config", called, value, config[setting])
         config[setting] = value
-    return {**given, **wanted, "config": config, **({"users": users} if users else {})}
+    more: dict[str, Any] = {"users": users} if users else {}
+    if scenario.acls is not None:
+        more["acls"] = [*(given.get("acls") or ()), *scenario.acls]
+    return {**given, **wanted, "config": config, **more}
+
+
+def _has_acls(declared: "Sequence[Mapping[str, object]]", cluster: "Cluster") -> bool:
+    from fakebroker.acl_option import read_acls
+
+    authorizer = cluster.authorizer
+    return authorizer is not None and all(acl in authorizer.acls for acl in read_acls(declared))
 
 
 def check_engine(scenario: "Scenario", engine: "Engine") -> None:
@@ -56,6 +67,8 @@ def check_engine(scenario: "Scenario", engine: "Engine") -> None:
     missing = [name for name in scenario.users if name not in cluster.credentials.passwords]
     if missing:
         raise _running(scenario, "users", ", ".join(missing), ", ".join(cluster.credentials.users()) or "none")
+    if scenario.acls is not None and not _has_acls(scenario.acls, cluster):
+        raise _running(scenario, "acls", f"{len(scenario.acls)} rights", "not all of them")
     wanted = Settings(scenario.config, profile=scenario.profile)
     for setting in scenario.config:
         if wanted.value(setting) != (there := cluster.settings.value(setting)):

@@ -84,6 +84,8 @@ def header_of(scenario: Scenario) -> list[str]:
     shown = {"config": config, "parameters": _without_secrets(scenario.parameters), "topics": scenario.topics}
     if scenario.users:
         lines += _wrapped(f"users {', '.join(scenario.users)}", "  ", "    ")
+    if scenario.acls is not None:
+        lines += _wrapped(f"acls {flow(list(scenario.acls))}", "  ", "    ")
     for name, values in shown.items():
         if values:
             lines += _wrapped(f"{name} {flow(values)}", "  ", "    ")
