@@ -97,6 +97,14 @@ OPERATIONS = (
     Operation("DELETE", "/quotas", "quotas.remove", {"user": "alice"}),
     Operation("GET", "/quotas/of_client", "quotas.of_client", {"client_id": "svc-1"}),
     Operation("POST", "/quotas/clear", "quotas.clear"),
+    # Client telemetry
+    Operation("GET", "/telemetry/subscriptions", "telemetry.subscriptions"),
+    Operation("PUT", "/telemetry/subscriptions/{name}", "telemetry.subscribe", {"interval_ms": 1000}),
+    Operation("DELETE", "/telemetry/subscriptions/{name}", "telemetry.unsubscribe"),
+    Operation("GET", "/telemetry/pushes", "telemetry.pushes", {"client_id": "svc-1"}),
+    Operation("GET", "/telemetry/metrics", "telemetry.metrics", {"name": "org.apache.kafka.producer."}),
+    Operation("POST", "/telemetry/wait", "telemetry.wait", {"client_id": "svc-1"}, gives="telemetry.metrics"),
+    Operation("DELETE", "/telemetry/pushes", "telemetry.clear", word="clear"),
     # Groups and their coordinators
     Operation("GET", "/groups", "groups"),
     Operation("GET", "/group_rows", "group_rows", {"limit": 100}),

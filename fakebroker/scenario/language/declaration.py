@@ -21,6 +21,7 @@ from fakebroker.handles.node import NodeHandle
 from fakebroker.handles.partition import PartitionHandle
 from fakebroker.handles.powers import Powers
 from fakebroker.handles.quotas import QuotasHandle
+from fakebroker.handles.telemetry import TelemetryHandle
 from fakebroker.handles.topic import TopicHandle
 from fakebroker.handles.transaction import TransactionHandle
 from fakebroker.object_model.members import Member, handles_in, members_of, parameters_of
@@ -67,6 +68,7 @@ NOT_IN_SCENARIOS: dict[str, str] = {
     "Powers.journal": "the word `journal`",
     "Powers.fault": "the word `fault`",
     "Powers.quotas": "the word `quotas`",
+    "Powers.telemetry": "the word `telemetry`",
     "Powers.users": "scripted clients do not log in",
     "UsersHandle.add": "scripted clients do not log in",
     "UsersHandle.remove": "scripted clients do not log in",
@@ -139,6 +141,7 @@ _WORDS = (
     Word("fault", "a fault that is set, or was given a name", FaultHandle, "fault", (("", TEXT),), is_saved=True),
     Word("hold", "a hold of a group's joins or syncs", HoldHandle, "hold", (("", TEXT),), is_saved=True),
     Word("quotas", "whom the broker throttles", QuotasHandle, "quotas"),
+    Word("telemetry", "the metrics that clients push", TelemetryHandle, "telemetry"),
     Word("broker", "the broker as a whole", Powers, ""),
     Word("journal", "what happened", JournalHandle, "journal"),
 )
