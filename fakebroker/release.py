@@ -85,11 +85,15 @@ class Release:
     features: dict[str, tuple[int, int]]  # UF-3: their lowest and highest levels
     line: tuple[int, int]  # the first two numbers, such as (2, 1)
 
-    def listed(self, served: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    def listed(
+        self, served: dict[int, tuple[int, int]], collects_telemetry: bool = False
+    ) -> dict[int, tuple[int, int]]:
         """What ApiVersions lists where `served` is served: the same, but for Produce in 4.x (AV-8, KAFKA-18659).
 
         There it is listed from 0, because old librdkafka looks for that, and yet closes the connection below 3.
         """
+        if not collects_telemetry:  # TE-1: they are answered all the same
+            served = {key: versions for key, versions in served.items() if key not in _TELEMETRY}
         if self.behaviours.lists_produce_from_v0 and _PRODUCE in served:
             _, newest = served[_PRODUCE]
             return served | {_PRODUCE: (0, newest)}
@@ -248,6 +252,8 @@ _TABLE: dict[int, str] = {
     66: "- - - - - - 0-0 0-0 0-1 0-1 0-2 0-2 0-2",  # ListTransactions
     68: "- - - - - - - - 0-0 0-1 0-1 0-1 0-1",  # ConsumerGroupHeartbeat
     69: "- - - - - - - - 0-0 0-1 0-1 0-1 0-1",  # ConsumerGroupDescribe
+    71: "- - - - - - - - 0-0 0-0 0-0 0-0 0-0",  # GetTelemetrySubscriptions; never listed by a plain broker
+    72: "- - - - - - - - 0-0 0-0 0-0 0-0 0-0",  # PushTelemetry; as the one before
     74: "- - - - - - - - 0-0 0-0 0-1 0-1 0-1",  # ListConfigResources
     75: "- - - - - - - - 0-0 0-0 0-0 0-0 0-0",  # DescribeTopicPartitions
     76: "- - - - - - - - - - 1-1 1-1 1-1",  # ShareGroupHeartbeat
@@ -285,6 +291,7 @@ _FEATURES: tuple[tuple[tuple[int, int], str, int, int], ...] = (
 )
 
 _PRODUCE = 0
+_TELEMETRY = (71, 72)
 _LONG_MAX = str(2**63 - 1)
 
 # Defaults that changed: a release older than the one named had the value given.

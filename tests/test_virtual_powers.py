@@ -19,6 +19,7 @@ from fakebroker.handles.expectation import RequestPattern
 from fakebroker.handles.hold import HoldHandle
 from fakebroker.testclient.scripted_client import ScriptedClient
 from fakebroker.virtual_broker import VirtualBroker
+from tests.support import pushed_metrics
 
 Broker = FakeBroker | VirtualBroker
 
@@ -119,6 +120,16 @@ def held(broker: Broker) -> HoldHandle:
 def allowed(broker: Broker) -> None:
     """A right of somebody."""
     broker.acls.allow("User:alice", "READ", topic="orders")
+
+
+def pushed(broker: Broker) -> None:
+    """A client has pushed a metric."""
+    broker.telemetry.subscribe("all")
+    pusher = broker.client("pusher")
+    got = pusher.request("GetTelemetrySubscriptions", 0, client_instance_id=bytes(15) + b"\1")
+    payload = pushed_metrics.pushed(pushed_metrics.gauge("org.n", pushed_metrics.point(1)))
+    asked = {"client_instance_id": got.client_instance_id, "subscription_id": got.subscription_id}
+    pusher.request("PushTelemetry", 0, metrics=payload, **asked)
 
 
 def node_stopped(stage: Stage) -> Any:
@@ -284,6 +295,13 @@ CALLS: dict[str, Call] = {
     "acls.remove": lambda b, _: (allowed(b), b.acls.remove("User:alice"), b.acls.entries),
     "acls.clear": lambda b, _: (allowed(b), b.acls.clear(), b.acls.entries),
     "acls.explain": lambda b, _: (allowed(b), b.acls.explain("User:alice", "READ", topic="orders")),
+    "telemetry.subscriptions": lambda b, _: (b.telemetry.subscribe("all"), b.telemetry.subscriptions),
+    "telemetry.subscribe": lambda b, _: b.telemetry.subscribe("some", ["org."], 500, ["client_id=a.*"]),
+    "telemetry.unsubscribe": lambda b, _: (b.telemetry.subscribe("all"), b.telemetry.unsubscribe("all")),
+    "telemetry.pushes": lambda b, _: (pushed(b), b.telemetry.pushes()),
+    "telemetry.metrics": lambda b, _: (pushed(b), b.telemetry.metrics("org.", "pusher")),
+    "telemetry.wait": lambda b, _: (pushed(b), b.telemetry.wait(timeout_s=5)),
+    "telemetry.clear": lambda b, _: (pushed(b), b.telemetry.clear(), b.telemetry.pushes()),
     "reset": lambda b, _: (b.reset(), b.clock.freeze(), b.clock.set(START), b.journal.clear()),
     "story": lambda b, _: b.story(),
     "bootstrap": lambda b, _: b.bootstrap,

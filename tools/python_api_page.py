@@ -120,6 +120,7 @@ PARTS = (
     Part("core/events.py", "CoordinatorMoved", '`broker.journal.events("coordinator_moved")`'),
     Part("core/events.py", "ClockMoved", '`broker.journal.events("clock_moved")`'),
     Part("core/events.py", "ClientThrottled", '`broker.journal.events("client_throttled")`'),
+    Part("core/events.py", "MetricsPushed", '`broker.journal.events("metrics_pushed")`'),
     Part("core/events.py", "FaultHit", '`broker.journal.events("fault_hit")`'),
     Part("core/events.py", "NodeChanged", '`broker.journal.events("node_changed")`'),
 )

@@ -5,7 +5,7 @@ itself (KIP-511), features as tagged fields (KIP-584); v4 features with minimum 
 A version of this API that we lack is answered before it gets here (AV-6, `engine.dispatch`): its body cannot be read.
 
 The features are those of the cluster (core/features.py), but for kinds of groups whose APIs this listener does not
-serve (AV-9, UF-3).
+serve (AV-9, UF-3). The APIs of client telemetry are listed while somebody has subscribed to metrics (TE-1).
 """
 
 import re
@@ -32,7 +32,8 @@ def handle(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
         names = (request.client_software_name, request.client_software_version)
         if not all(_SOFTWARE.fullmatch(name) for name in names):
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    listed = sorted(call.cluster.release.listed(call.listener.versions).items())
+        call.connection.software = names
+    listed = sorted(call.cluster.release.listed(call.listener.versions, call.cluster.collects_telemetry).items())
     response = ApiVersionsResponse(
         api_keys=[ApiVersion(api_key=key, min_version=low, max_version=high) for key, (low, high) in listed]
     )

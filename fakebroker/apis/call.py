@@ -19,6 +19,8 @@ Steps = Generator[None, None, Response | None]
 """Long work in steps: it yields after each, and returns the response, or None when the request gets none."""
 
 
+UNKNOWN_SOFTWARE = ("unknown", "unknown")  # name and version of a client that has not said what it is (KIP-511)
+
 Again = Callable[["Call", tuple[Any, ...]], bytes | list[bytes] | None]
 """How to answer requests like one that was answered before, made of it by its API's `again(call, request, response)`.
 
@@ -45,6 +47,13 @@ class Connection(Protocol):
     @property
     def principal(self) -> Principal:
         """Who the client is: ANONYMOUS, or who it has logged in as."""
+
+    @property
+    def client_port(self) -> int:
+        """The port that the client connected from; 0 if nobody knows it."""
+
+    software: tuple[str, str]
+    """What the client says it is, name and version."""
 
     def at_end(self, key: object, callback: Callable[[Instant], None]) -> None:
         """Run `callback` when the connection is closed; of several with the same key only the first."""

@@ -109,6 +109,14 @@ OPERATIONS = (
     Operation("POST", "/acls/remove", "acls.remove", _ACL),
     Operation("GET", "/acls/explain", "acls.explain", _ACL),
     Operation("DELETE", "/acls", "acls.clear"),
+    # Client telemetry
+    Operation("GET", "/telemetry/subscriptions", "telemetry.subscriptions"),
+    Operation("PUT", "/telemetry/subscriptions/{name}", "telemetry.subscribe", {"interval_ms": 1000}),
+    Operation("DELETE", "/telemetry/subscriptions/{name}", "telemetry.unsubscribe"),
+    Operation("GET", "/telemetry/pushes", "telemetry.pushes", {"client_id": "svc-1"}),
+    Operation("GET", "/telemetry/metrics", "telemetry.metrics", {"name": "org.apache.kafka.producer."}),
+    Operation("POST", "/telemetry/wait", "telemetry.wait", {"client_id": "svc-1"}, gives="telemetry.metrics"),
+    Operation("DELETE", "/telemetry/pushes", "telemetry.clear", word="clear"),
     # Groups and their coordinators
     Operation("GET", "/groups", "groups"),
     Operation("GET", "/group_rows", "group_rows", {"limit": 100}),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fakebroker.core.groups.group import Group
     from fakebroker.core.quotas.client_quotas import ClientQuotas
     from fakebroker.core.security.authorizer import Authorizer
+    from fakebroker.core.telemetry.client_telemetry import ClientTelemetry
     from fakebroker.core.topics import Partition
     from fakebroker.core.transactions.transaction import Transaction
 
@@ -82,6 +83,8 @@ class Cluster:
         self.log_jobs = LogJobs(self)
         self.group_configs: dict[str, dict[str, str]] = {}  # group -> its own configs; the group need not exist
         self.client_metrics: dict[str, dict[str, str]] = {}  # subscription -> its own configs
+        self.client_metrics_changes = 0  # that there were
+        self._telemetry: ClientTelemetry | None = None
         self.credentials = Credentials()
         self.authorizer = _authorizer(settings)  # None: everybody may do everything
         self.features = Features(release.features)
@@ -104,6 +107,23 @@ class Cluster:
     def has_client_quotas(self) -> bool:
         """Whether there may be quotas: somebody has asked for them."""
         return self._client_quotas is not None
+
+    @property
+    def telemetry(self) -> "ClientTelemetry":
+        """What clients push of their metrics (KIP-714, TE), made when it is first asked for."""
+        if self._telemetry is None:
+            from fakebroker.core.telemetry.client_telemetry import ClientTelemetry
+
+            self._telemetry = ClientTelemetry(self)
+        return self._telemetry
+
+    @property
+    def collects_telemetry(self) -> bool:
+        """Whether somebody has subscribed to metrics of clients.
+
+        MOCK: Kafka asks whether it has a plug-in that receives them (TE-1); here the broker itself does.
+        """
+        return bool(self.client_metrics)
 
     @property
     def controller_id(self) -> int:

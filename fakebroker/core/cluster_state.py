@@ -194,6 +194,8 @@ DURABLE: Final[Mapping[type, Durable]] = {
             "_highest_node_id": "`highest_node_id`",
             "_client_quotas": "`client_quotas`",
             "on_quotas_changed": "a callback of the engine",
+            "client_metrics_changes": "compared for clients that are connected, and all are disconnected",
+            "_telemetry": "what clients pushed is handed on in Kafka, not kept",
             "seed": "an option of the broker",
             "decoded_batches": "only there while the groups are loaded",
             "authorizer": "the options of the broker, and `acls`",

@@ -222,7 +222,7 @@ class GroupResource(ConfigResource):
 
 
 class MetricsResource(ConfigResource):
-    """A subscription to client metrics. It is kept and described (KIP-714); MOCK: no metrics are collected."""
+    """A subscription to client metrics: which clients are to push which metrics, and how often (KIP-714, TE-6)."""
 
     table = CLIENT_METRICS
 
@@ -239,13 +239,16 @@ class MetricsResource(ConfigResource):
             if setting is None:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown config of client metrics: {name!r}")
             try:
-                parse(setting, text)
+                value = parse(setting, text)
             except SettingError as error:
                 code = ErrorCode.INVALID_CONFIG if name == "match" else ErrorCode.INVALID_REQUEST
                 raise KafkaError(code, str(error)) from None
+            if name == "match" and isinstance(value, tuple):
+                _check_match(value)
 
     def store(self, values: Mapping[str, str]) -> None:
         _store_or_drop(self._cluster.client_metrics, self._name, values)
+        self._cluster.client_metrics_changes += 1
 
     def describe(self) -> list[ConfigEntry]:
         return [
@@ -269,6 +272,16 @@ def resource(node: "Node", resource_type: int, name: str) -> ConfigResource:
     if resource_type == GROUP_RESOURCE:
         return GroupResource(node, name)
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {resource_type}")
+
+
+def _check_match(selectors: tuple[str, ...]) -> None:
+    """Raises KafkaError(INVALID_CONFIG) for a pattern that cannot be read (TE-6)."""
+    from fakebroker.core.telemetry.subscriptions import InvalidPattern, check_selectors
+
+    try:
+        check_selectors(selectors)
+    except InvalidPattern as error:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Illegal client matching pattern: {error}") from None
 
 
 def check_broker_id(node: "Node", name: str) -> None:

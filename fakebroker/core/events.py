@@ -24,6 +24,7 @@ __all__ = [
     "GroupStored",
     "GroupsLoaded",
     "MemberTransition",
+    "MetricsPushed",
     "NodeChanged",
     "OffsetDeleted",
     "OffsetExpired",
@@ -258,6 +259,17 @@ class AclChanged(NamedTuple):
     acl: str
 
 
+class MetricsPushed(NamedTuple):
+    """A client pushed metrics (KIP-714): `size_bytes` without compression. `is_terminating`: it closes."""
+
+    node_id: int
+    connection_id: int
+    client_id: str | None
+    client_instance_id: str
+    is_terminating: bool
+    size_bytes: int
+
+
 CoreEvent = (
     Transition
     | GroupEpochBumped
@@ -273,6 +285,7 @@ CoreEvent = (
     | ClockMoved
     | FaultHit
     | ClientThrottled
+    | MetricsPushed
     | ClientLogin
     | AccessDenied
     | AclChanged

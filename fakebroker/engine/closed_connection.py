@@ -21,7 +21,7 @@ class ClosedConnection:
     Only work that must be finished goes on: a request that was taken up as a whole is done, as in Kafka.
     """
 
-    __slots__ = ("_engine", "connection_id", "principal")
+    __slots__ = ("_engine", "client_port", "connection_id", "principal", "software")
     is_gone = True
     state = GONE
 
@@ -29,6 +29,7 @@ class ClosedConnection:
         self._engine = engine
         self.connection_id = closed.connection_id
         self.principal = closed.principal
+        self.client_port, self.software = closed.client_port, closed.software
 
     def answer(self, call: "Call", _response: "Message | None") -> None:
         """Nobody is there to read it."""

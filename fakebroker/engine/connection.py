@@ -16,7 +16,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from fakebroker.apis.call import Call, Steps
+from fakebroker.apis.call import UNKNOWN_SOFTWARE, Call, Steps
 from fakebroker.core.security.principals import ANONYMOUS
 from fakebroker.engine.closed_connection import ClosedConnection
 from fakebroker.engine.connection_state import (
@@ -73,7 +73,8 @@ class Connection:
         self.listener = listener
         self.peer = peer
         self.principal = ANONYMOUS  # until it logs in (security/sasl_connection.py)
-        self.connection_id = peer.connection_id
+        self.connection_id, self.client_port = peer.connection_id, peer.client_port
+        self.software = UNKNOWN_SOFTWARE  # until it names it (KIP-511)
         self.local_address = local_address  # the address on our side that the client connected to
         self.state = READING
         self.close_reason: str | None = None  # set in CLOSING and GONE
@@ -85,8 +86,7 @@ class Connection:
         self._input = FrameReader(engine.largest_frame_bytes, SMALLEST_FRAME_BYTES, "socket.request.max.bytes")
         self._out: list[bytes] = []  # length prefixes and frames, not handed over
         self._raw_client_id = b""  # with its length, as it came; compared before it is decoded
-        # The request in work, or the last one, for those who serve it too (lanes.py, work.py, failed_request.py). A
-        # connection that has nothing to do keeps neither frame nor request.
+        # The request in work, or the last one. A connection that has nothing to do keeps neither frame nor request.
         self.route: Route | None = None
         self.frame = b""
         self.request: Message | None = None  # only while it is parked

@@ -87,6 +87,22 @@ class InterposedRequest:
         principal: Principal = self._connection.principal
         return principal
 
+    @property
+    def client_port(self) -> int:
+        """See apis/call.py."""
+        client_port: int = self._connection.client_port
+        return client_port
+
+    @property
+    def software(self) -> tuple[str, str]:
+        """See apis/call.py."""
+        software: tuple[str, str] = self._connection.software
+        return software
+
+    @software.setter
+    def software(self, software: tuple[str, str]) -> None:
+        self._connection.software = software
+
     def at_end(self, key: object, callback: Callable[[Instant], None]) -> None:
         """Run `callback` when the connection is closed."""
         self._connection.at_end(key, callback)

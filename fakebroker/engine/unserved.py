@@ -33,7 +33,6 @@ _ASKED_OF_A_COORDINATOR = frozenset({_API_VERSIONS, _METADATA})  # before the cl
 _ASKED_BY_A_STUCK_CONSUMER = frozenset({0, _METADATA, _FIND_COORDINATOR, _API_VERSIONS, 19, 20, 22})
 
 _NEW_GROUPS = "the release that this broker answers as does not serve KIP-848 (group.protocol=classic is served)"
-_TELEMETRY = "nobody collects the clients' metrics"
 _INTERNAL = "it is spoken between brokers and controllers only"
 
 # Every API of Kafka 4.3 that we have no messages for, and why a client does not get it.
@@ -52,8 +51,6 @@ MISSING: dict[int, tuple[str, str]] = {
     63: ("BrokerHeartbeat", _INTERNAL),
     67: ("AllocateProducerIds", _INTERNAL),
     70: ("ControllerRegistration", _INTERNAL),
-    71: ("GetTelemetrySubscriptions", _TELEMETRY),
-    72: ("PushTelemetry", _TELEMETRY),
     73: ("AssignReplicasToDirs", _INTERNAL),
     80: ("AddRaftVoter", _INTERNAL),
     81: ("RemoveRaftVoter", _INTERNAL),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fakebroker.handles.journal import JournalHandle
     from fakebroker.handles.node import NodeHandle
     from fakebroker.handles.quotas import QuotasHandle
+    from fakebroker.handles.telemetry import TelemetryHandle
     from fakebroker.handles.topic import TopicHandle
     from fakebroker.handles.topic_view import TopicRow
     from fakebroker.handles.transaction import TransactionHandle
@@ -218,6 +219,13 @@ class Powers(ABC):
         from fakebroker.handles.quotas import QuotasHandle
 
         return QuotasHandle(self)
+
+    @property
+    def telemetry(self) -> "TelemetryHandle":
+        """The metrics that clients push."""
+        from fakebroker.handles.telemetry import TelemetryHandle
+
+        return TelemetryHandle(self)
 
     # Snapshots
 

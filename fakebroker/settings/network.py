@@ -66,6 +66,7 @@ ROWS = (
     Setting("socket.request.max.bytes", INT, 104_857_600, Range(1), READ_ONLY,
             "the largest request; a larger one closes the connection (AV-3)", has_effect=True),
     Setting("socket.send.buffer.bytes", INT, 102_400, None, READ_ONLY, "send buffer of a socket"),
-    Setting("telemetry.max.bytes", INT, 1_048_576, Range(1), READ_ONLY, "the largest push of client metrics"),
+    Setting("telemetry.max.bytes", INT, 1_048_576, Range(1), READ_ONLY, "the largest push of client metrics",
+            has_effect=True),
 )
 # fmt: on

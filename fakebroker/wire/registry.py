@@ -97,6 +97,8 @@ _TABLE = (
     Api(66, "ListTransactions", "list_transactions", 2, 0),
     Api(68, "ConsumerGroupHeartbeat", "consumer_group_heartbeat", 1, 0),
     Api(69, "ConsumerGroupDescribe", "consumer_group_describe", 1, 0),
+    Api(71, "GetTelemetrySubscriptions", "get_telemetry_subscriptions", 0, 0),
+    Api(72, "PushTelemetry", "push_telemetry", 0, 0),
     Api(74, "ListConfigResources", "list_config_resources", 1, 0),
     Api(75, "DescribeTopicPartitions", "describe_topic_partitions", 0, 0),
     Api(76, "ShareGroupHeartbeat", "share_group_heartbeat", 1, 0),

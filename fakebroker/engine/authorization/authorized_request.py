@@ -149,6 +149,22 @@ class FinishingConnection:
         principal: Principal = self._connection.principal
         return principal
 
+    @property
+    def client_port(self) -> int:
+        """The port of the client."""
+        port: int = self._connection.client_port
+        return port
+
+    @property
+    def software(self) -> tuple[str, str]:
+        """What the client says it is."""
+        software: tuple[str, str] = self._connection.software
+        return software
+
+    @software.setter
+    def software(self, software: tuple[str, str]) -> None:
+        self._connection.software = software
+
     def at_end(self, key: object, callback: "Callable[[Instant], None]") -> None:
         """Run `callback` when the connection is closed."""
         self._connection.at_end(key, callback)

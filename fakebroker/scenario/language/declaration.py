@@ -24,6 +24,7 @@ from fakebroker.handles.node import NodeHandle
 from fakebroker.handles.partition import PartitionHandle
 from fakebroker.handles.powers import Powers
 from fakebroker.handles.quotas import QuotasHandle
+from fakebroker.handles.telemetry import TelemetryHandle
 from fakebroker.handles.topic import TopicHandle
 from fakebroker.handles.transaction import TransactionHandle
 from fakebroker.handles.users import UsersHandle
@@ -77,6 +78,7 @@ NOT_IN_SCENARIOS: dict[str, str] = {
     "UsersHandle.create_token": "an actor makes one: `request: CreateDelegationToken`",
     "DelegationTokenHandle.expire": "an actor ends one: `request: ExpireDelegationToken`",
     "Powers.acls": "the word `acls`",
+    "Powers.telemetry": "the word `telemetry`",
     "Powers.fault_by_id": "the word `fault`, with the name that a fault was given",
     "TopicHandle.partition": "the word `partition`",
     "AsyncFakeBroker.reset": "a scenario begins with a broker of its own",
@@ -148,6 +150,7 @@ _WORDS = (
     Word("quotas", "whom the broker throttles", QuotasHandle, "quotas"),
     Word("users", "who can log in", UsersHandle, "users"),
     Word("acls", "who may do what", AclsHandle, "acls"),
+    Word("telemetry", "the metrics that clients push", TelemetryHandle, "telemetry"),
     Word("broker", "the broker as a whole", Powers, ""),
     Word("journal", "what happened", JournalHandle, "journal"),
 )
