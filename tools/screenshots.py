@@ -120,7 +120,8 @@ def the_story(camera: Camera, shown: ShownPage, second: "subprocess.Popen[bytes]
     shown.sees("Rebalance", ".rebalance")
     camera.take("why-1", ("light",))
     until(lambda: state(shown) == "Stable", 60)
-    shown.sees("session timeout", ".history")
+    shown.sees("CompletingRebalance → Stable, generation 3", ".history")
+    shown.page.locator(".rebalance").wait_for(state="detached")
     bottom = "document.querySelector('.chosen').scrollTop = 1e6"
     camera.take("why-2", ("light",), lambda page: page.evaluate(bottom))
     second.send_signal(signal.SIGCONT)

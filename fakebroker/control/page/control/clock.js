@@ -3,8 +3,11 @@
 import { html } from "../core/dom.js";
 import { relative, shortIds, time } from "../core/format.js";
 import { nowMs } from "../core/live.js";
+import { Resource } from "../core/resource.js";
 import { schedule, state } from "../core/store.js";
 import { Actions, call } from "../parts/call.js";
+
+export const due = new Resource(); // sessions of clients are put off all the time: the stream does not tell of that
 
 const RATES = [1, 10, 60, 3600];
 const actions = new Actions();
@@ -14,8 +17,8 @@ const advance = (body, text) => call("POST", "/clock/advance", "broker.clock.adv
 const HOUR = advance({ hours: 1 }, "an hour");
 
 export function clockCard() {
-  const { clock } = state;
-  if (clock === null) return "";
+  if (state.clock === null) return "";
+  const clock = due.value === null ? state.clock : { ...state.clock, due: due.value.due, due_got_ms: due.got_ms };
   return html`
     <section class="card" aria-label="Clock">
       <div class="title"><h2>Clock</h2><span class="now mono">${time(nowMs())} <span class="muted">UTC</span></span>
@@ -68,18 +71,18 @@ function until(event) {
 }
 
 // What is due next by the time of day: the timers of clients that live are put off again and again.
-function toNext({ due }) {
-  const next = due.find((event) => event.by === "clock") ?? due[0];
+function toNext({ due: events }) {
+  const next = events.find((event) => event.by === "clock") ?? events[0];
   return actions.button("To the next due event", next ? until(next) : HOUR, { is_disabled: !next, title: next?.what ?? "Nothing is due" });
 }
 
-function dueTable({ due, got_ms, rate, is_frozen }) {
-  if (!due.length) return html`<p class="muted">Nothing falls due by time.</p>`;
-  const passed_ms = performance.now() - got_ms;
+function dueTable({ due: events, got_ms, due_got_ms, rate, is_frozen }) {
+  if (!events.length) return html`<p class="muted">Nothing falls due by time.</p>`;
+  const passed_ms = performance.now() - (due_got_ms ?? got_ms);
   const left = (event) => event.left_ms - (event.by === "clock" ? (is_frozen ? 0 : rate * passed_ms) : passed_ms);
   const row = (event) => html`
     <tr><td class="nowrap" title=${time(event.due_ms)}>${relative(left(event))}</td><td title=${event.what}>${shortIds(event.what)}</td>
       <td class="muted nowrap">${event.by === "timers" ? html`<span title="A timer of clients: real time, or advance(timers=True)">timer</span>` : html`<span title="By the time of day">time of day</span>`}</td>
       <td class="number">${actions.button("Go there", until({ ...event, left_ms: left(event) }), { kind: "plain" })}</td></tr>`;
-  return html`<div class="scroll" tabindex="0" role="group" aria-label="What falls due"><table><caption>What falls due</caption><tbody>${due.map(row)}</tbody></table></div>`;
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="What falls due"><table><caption>What falls due</caption><tbody>${events.map(row)}</tbody></table></div>`;
 }

@@ -87,7 +87,7 @@ function field([name, label, kind, source]) {
   }
   const known = source ? (names.value?.[source] ?? []).map((each) => each.name ?? each) : [];
   return html`
-    <label class="field"><span>${label}</span>
+    <label class="field ${name === "error" ? "wide" : ""}"><span>${label}</span>
       <input .value=${value} inputmode=${kind === "number" ? "decimal" : "text"} list=${source ? `names-${source}` : ""} @input=${set}></label>
     ${source ? html`<datalist id=${`names-${source}`}>${known.map((each) => html`<option value=${each}></option>`)}</datalist>` : ""}`;
 }

@@ -8,6 +8,7 @@ const WORDS = {
   member_transition: (line) => `member ${line.member_id}: ${line.before} → ${line.after}, epoch ${line.epoch}`,
   group_epoch_bumped: (line) => `group epoch is ${line.epoch}`,
   assignment_computed: (line) => `assignment of epoch ${line.epoch} computed by ${line.assignor} for ${line.members} member${line.members === 1 ? "" : "s"}`,
+  group_stored: (line) => `${line.how} ${line.how === "loaded" ? "from" : "to"} __consumer_offsets, generation ${line.generation}, ${line.members} member${line.members === 1 ? "" : "s"}`,
   offset_expired: (line) => `offset ${line.offset} of ${line.topic}-${line.partition} expired (${line.rule})`,
   offset_deleted: (line) => `offset of ${line.topic}-${line.partition} deleted`,
   clock_moved: (line) => `clock ${line.how} by ${duration(Math.abs(line.to_ms - line.from_ms))} to ${time(line.to_ms)}`,

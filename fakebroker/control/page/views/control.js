@@ -4,20 +4,24 @@ import { html } from "../core/dom.js";
 import { watch } from "../core/live.js";
 import { broker } from "../core/router.js";
 import { state } from "../core/store.js";
-import { clockCard } from "../control/clock.js";
+import { clockCard, due } from "../control/clock.js";
 import { coordinatorCard } from "../control/coordinator.js";
 import { faults, faultsCard } from "../control/faults.js";
 import { nodes, nodesCard } from "../control/nodes.js";
 import { snapshots, wholeCard } from "../control/whole.js";
 
 const RESOURCES = { faults, nodes, snapshots };
+const READ_EVERY_MS = 1500;
 
+let timer = null;
 let unwatch = null;
 let shown_broker = null;
 
 export const controlView = {
   open() {
+    timer = setInterval(() => document.hidden || due.refresh(), READ_EVERY_MS);
     unwatch = watch((names) => {
+      due.refresh();
       for (const [name, resource] of Object.entries(RESOURCES)) {
         if (names.includes(name) || names.includes("all") || (name === "faults" && names.includes("journal"))) resource.refresh();
       }
@@ -25,12 +29,15 @@ export const controlView = {
   },
   close() {
     unwatch();
+    clearInterval(timer);
+    due.close();
     Object.values(RESOURCES).forEach((each) => each.close());
   },
   template() {
     if (state.page === null) return "";
     if (shown_broker !== broker()) Object.values(RESOURCES).forEach((each) => each.close());
     shown_broker = broker();
+    due.show("/clock/due");
     Object.entries(RESOURCES).forEach(([name, resource]) => resource.show(`/${name}`));
     return html`
       <div class="control">

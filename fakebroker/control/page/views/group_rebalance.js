@@ -21,7 +21,7 @@ export function rebalanceCard(group, passed_ms) {
         <span class="end">${rule(group.rebalance.rule, group.rules?.[group.rebalance.rule])}</span></div>
       ${whole ? html`<progress max=${whole} value=${joined.length} aria-label=${`${joined.length} of ${whole} members are there`}></progress>` : ""}
       <div class="sides">
-        ${side("is there", joined, group, "good", "nobody yet")}
+        ${side("joined", joined, group, "good", "nobody yet")}
         ${side("awaited", awaited, group, "warn", "nobody")}
       </div>
       <p>${hold ? "" : html`<span class="muted">It ends when</span> `}${ends}${left_ms === null ? "" : html` <strong class="nowrap">· ${duration(Math.max(0, left_ms - passed_ms))} left</strong>`}</p>

@@ -106,16 +106,17 @@ function choose(line) {
   if (line) alterQuery({ seq: line.seq });
 }
 
-// Bring the entry of the address in sight, once.
+// Bring the entry of the address in sight, once when all is read.
 function revealEntry({ axis, whole, inList }) {
   const seq = queried("seq");
-  if (seq === revealed || !seq) {
-    revealed = seq || null;
+  const sought = `${seq} ${journal.is_loading ? journal.first_seq : ""}`; // its row moves while older entries come
+  if (sought === revealed || !seq) {
+    revealed = sought;
     return;
   }
   const line = journal.lines[placeOf(journal.lines, Number(seq))];
   if (line?.seq !== Number(seq)) return;
-  revealed = seq;
+  revealed = sought;
   range.reveal(axis, whole, axis.place(line.mono_ms));
   const at = inList.findIndex((each) => each.seq === line.seq);
   if (at >= 0) list.reveal(at);
@@ -132,7 +133,8 @@ function drawing(m) {
     <div class="timeline ${seq ? "has-entry" : ""}">
       ${toolbar(journal.lines, journal.version, m.is_following, moves)}
       <div class="overview" aria-hidden="true" ${overviewRef}></div>
-      <div class="lanes" ${stageRef} tabindex="0" role="group" aria-label="Lanes of groups and clients. The list below has the same as text.">
+      <div class="lanes" ${stageRef} tabindex="0" role="group" aria-label="Lanes of groups and clients. The list below has the same as text."
+        .style=${`height:min(${m.height_px + AXIS_PX + 2}px, 54vh)`}>
         <div class="space" .style=${`height:${m.height_px + AXIS_PX}px`}></div>
         <div class="sight"><div class="labels">${labels(m)}</div><canvas aria-hidden="true"></canvas><div class="tip" hidden></div></div>
       </div>
