@@ -71,7 +71,7 @@ class TlsClientConnection(ClientConnection):
         try:
             subject, principal = self._listener_tls.client_of(tls, wall_ms)
         except (CertificateRefused, NoRuleApplies) as error:
-            engine_tls.failed(self._connection, str(error))
+            self._tls_socket.failure = str(error)
             return
         cipher = tls.cipher()
         assert cipher is not None

@@ -25,7 +25,9 @@ class TlsSocket:
     """
 
     def __init__(self, raw: socket, context: SSLContext) -> None:
-        """`on_secured` is to be set before the first `recv`; it is called when the handshake is done, once."""
+        """`on_secured` is to be set before the first `recv`; it is called when the handshake is done, once, and may set
+        `failure` if it does not like the outcome.
+        """
         self.raw = raw
         self.on_secured: Callable[[], None]
         self.failure = ""  # why the handshake failed, in words
@@ -64,6 +66,8 @@ class TlsSocket:
         if not self.is_secured:
             self._started = self._started or data[:16]
             self._shake_hands()
+            if self.failure:
+                raise BlockingIOError
         return self._decrypted()
 
     def send(self, data: bytes | memoryview) -> int:

@@ -183,7 +183,8 @@ def test_certificates_expire_by_the_clock_of_the_broker(broker: FakeBroker) -> N
     soon = datetime.now(UTC) + timedelta(days=30)
     alice, bob = authority().issue_client("alice", valid_to=soon), authority().issue_expired("bob")
     broker.clock.advance(days=31)
-    assert asked(address_of(broker), client_context(alice)) == b""
+    with speaking(address_of(broker), client_context(alice)) as silent:
+        assert silent.recv(1) == b""
     broker.clock.step_back(days=36)
     assert asked(address_of(broker), client_context(bob))
     assert asked(address_of(broker), client_context(alice)) == b""
