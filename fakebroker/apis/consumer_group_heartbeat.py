@@ -3,6 +3,7 @@
 v1 a regular expression for topics; the member id is made by the client (KIP-1082).
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from fakebroker.apis.call import Again, Call
@@ -28,8 +29,13 @@ _FIRST_CLIENT_MADE_ID = 1
 _JOIN_EPOCH = 0
 
 
-def handle(call: Call, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse | None:
-    """Check the fields, then let the group answer (CGH-1 to CGH-6)."""
+def handle(
+    call: Call, request: ConsumerGroupHeartbeatRequest, may_describe: Callable[[str], bool] | None = None
+) -> ConsumerGroupHeartbeatResponse | None:
+    """Check the fields, then let the group answer (CGH-1 to CGH-6).
+
+    `may_describe` says of topics whether the client has a right to know of them; None: it may know of all.
+    """
     try:
         _check_is_served(call)
         _check_fields(call.version, request)
@@ -40,7 +46,10 @@ def handle(call: Call, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupH
         shard = call.shard(request.group_id)
     except KafkaError as error:
         return _response(HeartbeatAnswer(error.code))
-    answer = heartbeat(shard, _to_core(call, request), call.now)
+    asked = _to_core(call, request)
+    if may_describe is not None:
+        asked = asked._replace(may_describe=may_describe)
+    answer = heartbeat(shard, asked, call.now)
     response = _response(answer)
     if shard.is_replicated or answer.code:
         return response

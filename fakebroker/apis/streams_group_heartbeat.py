@@ -5,7 +5,7 @@ Internal topics that the application needs and that do not exist are created by 
 MOCK: they are created at once; in Kafka they come to exist a little later.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from fakebroker.apis.call import Call
 from fakebroker.apis.replicated import when_replicated
@@ -32,8 +32,15 @@ _JOIN_EPOCH = 0
 _STATIC_LEAVE_EPOCH = -2
 
 
-def handle(call: Call, request: StreamsGroupHeartbeatRequest) -> StreamsGroupHeartbeatResponse | None:
-    """Check the fields, let the group answer, create the internal topics that it misses (STH-1 to STH-4)."""
+def handle(
+    call: Call,
+    request: StreamsGroupHeartbeatRequest,
+    refused: Callable[[Sequence[str]], Sequence[str]] = lambda _names: (),
+) -> StreamsGroupHeartbeatResponse | None:
+    """Check the fields, let the group answer, create the internal topics that it misses (STH-1 to STH-4).
+
+    `refused` says which of these the client may not create: if there is one, none is created.
+    """
     try:
         _check_is_served(call)
         _check_topic_names(request)
@@ -43,7 +50,7 @@ def handle(call: Call, request: StreamsGroupHeartbeatRequest) -> StreamsGroupHea
         answer = heartbeat(shard, _to_core(call, request), call.now)
     except KafkaError as error:
         return _error_response(error.code, error.message)
-    response = _response(_with_topics_created(call, answer))
+    response = _response(_with_topics_created(call, answer, refused))
     return response if shard.is_replicated else when_replicated(call, shard, response, _error_response)
 
 
@@ -148,12 +155,21 @@ def _invalid_topology(message: str) -> KafkaError:
 # -- internal topics ---------------------------------------------------------------------------------------------------
 
 
-def _with_topics_created(call: Call, answer: HeartbeatAnswer) -> HeartbeatAnswer:
+def _with_topics_created(
+    call: Call, answer: HeartbeatAnswer, refused: Callable[[Sequence[str]], Sequence[str]]
+) -> HeartbeatAnswer:
     """Create the topics that are missing, and tell the member which could not be (STT-5)."""
+    forbidden = refused([topic.name for topic in answer.missing_topics])
+    if forbidden:
+        return _with_detail(answer, f"; Unauthorized to CREATE on topics {', '.join(forbidden)}.")
     failures = [failure for topic in answer.missing_topics if (failure := _create(call, topic)) is not None]
     if not failures:
         return answer
-    told = f"; could not be created: {', '.join(failures)}"
+    return _with_detail(answer, f"; could not be created: {', '.join(failures)}")
+
+
+def _with_detail(answer: HeartbeatAnswer, told: str) -> HeartbeatAnswer:
+    """The answer with more said of the topics that are missing."""
     status = (
         Status(code, detail + told) if code is StatusCode.MISSING_INTERNAL_TOPICS else Status(code, detail)
         for code, detail in answer.status

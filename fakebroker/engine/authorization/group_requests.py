@@ -1,8 +1,10 @@
 """Checks of requests about groups: their members, their offsets, what is shown of them."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from fakebroker.apis import consumer_group_heartbeat, streams_group_heartbeat
 from fakebroker.apis.find_coordinator import GROUP as GROUP_KEY
 from fakebroker.apis.find_coordinator import SHARE as SHARE_KEY
 from fakebroker.apis.find_coordinator import TRANSACTION as TRANSACTION_KEY
@@ -53,17 +55,12 @@ def hide_groups_with_topics(authorized: AuthorizedRequest) -> None:
 
 
 def _topics_of(group: Any) -> list[str]:
-    """The topics that a described group names."""
+    """The topics that a described group has: assigned to its members, or of its topology; not what is subscribed to."""
     names = []
     for member in group.members:
-        names += list(getattr(member, "subscribed_topic_names", ()))
         for assignment in (getattr(member, "assignment", None), getattr(member, "target_assignment", None)):
             names += [each.topic_name for each in getattr(assignment, "topic_partitions", ())]
-    topology = getattr(group, "topology", None)
-    for subtopology in topology.subtopologies if topology is not None else ():
-        names += list(subtopology.source_topics) + list(subtopology.repartition_sink_topics)
-        inner = [*subtopology.repartition_source_topics, *subtopology.state_changelog_topics]
-        names += [each.name for each in inner]
+    names += _topics_in(getattr(group, "topology", None))
     return names
 
 
@@ -183,6 +180,16 @@ def _may_describe(authorized: AuthorizedRequest, topic: Any) -> bool:
     return name is None or authorized.access.may(Operation.DESCRIBE, TOPIC, name)
 
 
+def heartbeat_allowed(authorized: AuthorizedRequest) -> None:
+    """ConsumerGroupHeartbeat: as `subscribe_allowed`; patterns match topics that the client may describe."""
+    subscribe_allowed(authorized)
+    access = authorized.access
+    authorized.handle = partial(
+        consumer_group_heartbeat.handle,
+        may_describe=lambda name: access.may(Operation.DESCRIBE, TOPIC, name, noted=False),
+    )
+
+
 def subscribe_allowed(authorized: AuthorizedRequest) -> None:
     """Heartbeats of consumer and share groups: DESCRIBE on each topic that the member subscribes to by name."""
     names = dict.fromkeys(authorized.request.subscribed_topic_names or ())
@@ -191,14 +198,26 @@ def subscribe_allowed(authorized: AuthorizedRequest) -> None:
 
 
 def run_allowed_topology(authorized: AuthorizedRequest) -> None:
-    """Heartbeats of streams groups: DESCRIBE on each topic of the topology; missing internal ones need CREATE."""
-    topology = authorized.request.topology
-    if topology is None:
+    """Heartbeats of streams groups: DESCRIBE on each topic of the topology; internal topics are made with CREATE."""
+    names = dict.fromkeys(_topics_in(authorized.request.topology))
+    if not all(authorized.access.may(Operation.DESCRIBE, TOPIC, name) for name in names):
+        authorized.refuse(TOPIC)
         return
+    access = authorized.access
+
+    def refused(missing: Sequence[str]) -> list[str]:
+        if access.may_cluster(Operation.CREATE, noted=False):
+            return []
+        return [name for name in missing if not access.may(Operation.CREATE, TOPIC, name)]
+
+    authorized.handle = partial(streams_group_heartbeat.handle, refused=refused)
+
+
+def _topics_in(topology: Any) -> list[str]:
+    """All topics that a topology names; None is no topology."""
     names = list[str]()
-    for subtopology in topology.subtopologies:
+    for subtopology in topology.subtopologies if topology is not None else ():
         names += [*subtopology.source_topics, *subtopology.repartition_sink_topics]
         names += [each.name for each in subtopology.repartition_source_topics]
         names += [each.name for each in subtopology.state_changelog_topics]
-    if not all(authorized.access.may(Operation.DESCRIBE, TOPIC, name) for name in dict.fromkeys(names)):
-        authorized.refuse(TOPIC)
+    return names

@@ -131,7 +131,7 @@ NEEDS: Final[dict[int, tuple[Check, ...]]] = {
     # DescribeTransactions
     65: (Each(DESCRIBE, TRANSACTIONAL_ID, "transactional_ids"), transaction_requests.show_allowed_topics),
     66: (transaction_requests.list_allowed,),  # ListTransactions
-    68: (_GROUP_READ, group_requests.subscribe_allowed),  # ConsumerGroupHeartbeat
+    68: (_GROUP_READ, group_requests.heartbeat_allowed),  # ConsumerGroupHeartbeat
     69: _DESCRIBE_GROUP_IDS,  # ConsumerGroupDescribe
     74: _cluster(DESCRIBE_CONFIGS),  # ListConfigResources
     75: (metadata_requests.describe_allowed,),  # DescribeTopicPartitions

@@ -7,7 +7,6 @@ from fakebroker.apis import fetch
 from fakebroker.apis.produce_transactions import is_transactional
 from fakebroker.core.security.acls import Operation, ResourceType
 from fakebroker.engine.authorization.authorized_request import AuthorizedRequest
-from fakebroker.engine.error_response import MIRRORS
 from fakebroker.engine.faults.entries import with_session
 from fakebroker.errors import ErrorCode
 from fakebroker.schema import ZERO_UUID
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from fakebroker.core.topics import Topics
 
 TOPIC = ResourceType.TOPIC
+_REFUSED_TEXT = "Topic authorization failed."
 _NAMES = ("name", "topic", "group_id")
 
 
@@ -128,10 +128,9 @@ def delete_allowed(authorized: AuthorizedRequest) -> None:
         by_id = getattr(entry, "topic_id", ZERO_UUID)
         shown = name if by_id == ZERO_UUID or may_describe else None
         code = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-        refused.append(DeletableTopicResult(name=shown, topic_id=by_id, error_code=code))
+        refused.append(DeletableTopicResult(name=shown, topic_id=by_id, error_code=code, error_message=_REFUSED_TEXT))
     if refused:
         authorized.change(**{field: rest})
-        authorized.add_errors(MIRRORS[authorized.route.api_key][0]._replace(repeated={}), [])
         authorized.finish_with(lambda response: response.responses.extend(refused))
         if not rest:
             authorized.answer_at_once()

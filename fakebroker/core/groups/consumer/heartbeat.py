@@ -98,7 +98,7 @@ def _take_step(
     reason = _reason(step, request, before, after)
     stored = step.write(reason)
     if stored.subscriptions.patterns:
-        stored.resolver.start_if_due(last_resolved_ms, now)
+        stored.resolver.start_if_due(last_resolved_ms, now, request.may_describe)
     return _answer(stored, after, _assignment_for(before, after, request), now)
 
 

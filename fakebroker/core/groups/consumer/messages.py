@@ -1,6 +1,6 @@
 """What goes into a consumer group and what comes out: heartbeats without wire versions, and their answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from fakebroker.errors import ErrorCode
@@ -16,6 +16,7 @@ class HeartbeatRequest(NamedTuple):
 
     None, and -1 as `rebalance_timeout_ms`, mean: as in the last heartbeat (CGH-11). `owned` are the partitions that the
     member says it owns; None is no news (CGR-4). An empty `pattern` ends the subscription by pattern (CGX-1).
+    `may_describe` says which topics the client may know of, where there are rights: patterns match no others.
     """
 
     group_id: str
@@ -30,6 +31,7 @@ class HeartbeatRequest(NamedTuple):
     owned: TopicPartitions | None = None
     client_id: str = ""
     client_host: str = ""
+    may_describe: Callable[[str], bool] | None = None
 
     @property
     def is_full(self) -> bool:

@@ -6,7 +6,7 @@ group new topics to assign. Kafka: `GroupMetadataManager.maybeUpdateRegularExpre
 `handleRegularExpressionsResult`.
 """
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fakebroker.core.deadlines import Deadline
@@ -62,8 +62,10 @@ class PatternResolver:
         self._running: Deadline | None = None
         self._seen_creation = group.host.topics.last_creation
 
-    def start_if_due(self, last_ms: int, now: Instant) -> None:
+    def start_if_due(self, last_ms: int, now: Instant, may_describe: Callable[[str], bool] | None = None) -> None:
         """After a heartbeat in a group with patterns: start a resolution of all of them if one is due (CGX-4).
+
+        What the client of the heartbeat may not describe is not matched: all topics count if `may_describe` is None.
 
         `last_ms` is `resolved_ms` of the group's patterns as they were before the heartbeat. The work is done after the
         answer: at the same instant, or, if it takes more than one step, a millisecond after each.
@@ -75,7 +77,7 @@ class PatternResolver:
         longest_pause_ms = group.host.settings.get_int("group.consumer.regex.refresh.interval.ms")
         is_old = now.wall_ms >= last_ms + longest_pause_ms
         if is_unresolved or is_old or self._seen_creation != group.host.topics.last_creation:
-            self._start(now)
+            self._start(now, may_describe)
 
     def end(self) -> None:
         """The group has ended: what is under way is forgotten."""
@@ -83,10 +85,10 @@ class PatternResolver:
             self._running.end()
             self._running = None
 
-    def _start(self, now: Instant) -> None:
+    def _start(self, now: Instant, may_describe: Callable[[str], bool] | None) -> None:
         topics = self._group.host.topics
         self._seen_creation = topics.last_creation
-        names = sorted(topic.name for topic in topics)
+        names = sorted(topic.name for topic in topics if may_describe is None or may_describe(topic.name))
         steps = _matches(JavaHashSet.copy_of(self._group.subscriptions.patterns.in_order()).keys_in_order(), names)
         version = topics.changes
 
