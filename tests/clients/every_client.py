@@ -16,7 +16,8 @@ class Words(NamedTuple):
     silent: str  # the listener wants a login, and the client makes none
     distrusts: str  # it does not believe the broker's certificate
     distrusted: str  # the broker does not believe its certificate
-    no_topic: str  # it may not write to, or read from, the topic
+    no_topic: str  # it may not write to the topic, or not any more read from it
+    unread: str  # it begins to read a topic that it may not read
     no_group: str  # it may not be a member of the group
 
 
@@ -24,6 +25,7 @@ class Words(NamedTuple):
 # answer and the end of the connection at once, it does not read the answer. Of what Kafka says of a token, only
 # librdkafka and Java tell what it means: the others stumble over an answer with content. librdkafka learns that its
 # certificate is refused when its handshake is over (TLS 1.3), takes it for a lost connection, and tries again.
+# kafka-python reads nothing, and says nothing, where it has never seen the topic.
 _LOST_OR_REFUSED = "KafkaConnectionError|SaslAuthenticationFailedError"
 WORDS = {
     "confluent": Words(
@@ -32,6 +34,7 @@ WORDS = {
         "nothing",
         "_SSL",
         "nothing",
+        "TOPIC_AUTHORIZATION_FAILED",
         "TOPIC_AUTHORIZATION_FAILED",
         "GROUP_AUTHORIZATION_FAILED",
     ),
@@ -42,6 +45,7 @@ WORDS = {
         "KafkaConnectionError",
         "KafkaConnectionError",
         "TopicAuthorizationFailedError",
+        "TimeoutError",
         "GroupAuthorizationFailedError",
     ),
     "aiokafka": Words(
@@ -50,6 +54,7 @@ WORDS = {
         "KafkaConnectionError",
         "KafkaConnectionError",
         "KafkaConnectionError",
+        "TopicAuthorizationFailedError",
         "TopicAuthorizationFailedError",
         "GroupAuthorizationFailedError",
     ),
@@ -60,6 +65,7 @@ WORDS = {
         "SslAuthenticationException",
         "SslAuthenticationException",
         "TopicAuthorizationException",
+        "TopicAuthorizationException",
         "GroupAuthorizationException",
     ),
     "node": Words(
@@ -69,7 +75,8 @@ WORDS = {
         "KafkaJSConnectionError",
         "KafkaJSConnectionError",
         "TOPIC_AUTHORIZATION_FAILED",
-        "GROUP_AUTHORIZATION_FAILED",
+        "TOPIC_AUTHORIZATION_FAILED",
+        "KafkaJSGroupCoordinatorNotFound",
     ),
     "go": Words(
         "SASL_AUTHENTICATION_FAILED",
@@ -77,6 +84,7 @@ WORDS = {
         r".*is SASL missing\?",
         "CertificateVerificationError",
         "remote error: tls: .*",  # Java's and OpenSSL's alerts are not the same
+        "TOPIC_AUTHORIZATION_FAILED",
         "TOPIC_AUTHORIZATION_FAILED",
         "GROUP_AUTHORIZATION_FAILED",
     ),

@@ -44,7 +44,9 @@ class Client(Protocol):
         """Read until there is a record, as a member of a group."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Leave the group and disconnect; the second time nothing happens."""
+        ...
 
 
 class ConfluentClient:
@@ -83,7 +85,11 @@ class ConfluentClient:
     def send(self, topic: str) -> str:
         delivered: list[str] = []
         self._errors.clear()
-        self._producer.produce(topic, b"x", on_delivery=lambda e, _: delivered.append(e.name() if e else ""))
+        try:
+            self._producer.produce(topic, b"x", on_delivery=lambda e, _: delivered.append(e.name() if e else ""))
+        except self._kafka.KafkaException as error:  # it knows what it was told of the topic
+            self._producer.poll(0.05)
+            return str(error.args[0].name())
         if error := self._told(lambda: self._producer.poll(0.05) and None, delivered):
             self._producer.purge()
             self._producer.poll(0.1)
@@ -116,6 +122,7 @@ class ConfluentClient:
     def close(self) -> None:
         if self._consumer is not None:
             close(self._consumer)
+            self._consumer = None
         self._producer.purge()
         self._producer.flush(1)
 
@@ -137,7 +144,7 @@ class KafkaPythonClient:
 
     def __init__(self, login: Login) -> None:
         self._kafka, self._login = importlib.import_module("kafka"), login
-        quick = {"reconnect_backoff_max_ms": QUICK_MS, "bootstrap_timeout_ms": BOOTSTRAP_MS}
+        quick = {"reconnect_backoff_max_ms": QUICK_MS, "bootstrap_timeout_ms": BOOTSTRAP_MS, "metadata_max_age_ms": 500}
         self._options = {**_options(login), **quick, **self._token_options(login)}
         self._producer: Any = None
         self._consumer: Any = None
@@ -152,8 +159,9 @@ class KafkaPythonClient:
     def send(self, topic: str) -> str:
         def send() -> None:
             if self._producer is None:
+                # An idempotent one that was refused once sends nothing any more.
                 self._producer = self._kafka.KafkaProducer(
-                    **self._options, max_block_ms=int(self._login.patience_s * 1000)
+                    **self._options, enable_idempotence=False, max_block_ms=int(self._login.patience_s * 1000)
                 )
             self._producer.send(topic, b"x").get(self._login.patience_s)
 
@@ -163,7 +171,7 @@ class KafkaPythonClient:
         def read() -> None:
             if self._consumer is None:
                 self._consumer = self._kafka.KafkaConsumer(
-                    topic, group_id=group, auto_offset_reset="earliest", metadata_max_age_ms=500, **self._options
+                    topic, group_id=group, auto_offset_reset="earliest", **self._options
                 )
                 self._consumer.partitions_for_topic(topic)  # as in libraries.py
             end_s = time.monotonic() + self._login.patience_s
@@ -261,6 +269,7 @@ class AiokafkaClient:
         for each in (self._consumer, self._producer):
             if each is not None:
                 self._runner.run(each.stop())
+        self._consumer = self._producer = None
         self._runner.close()
 
 

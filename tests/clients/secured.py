@@ -24,7 +24,11 @@ ONLY_LOGINS = {SASL_PLAINTEXT: SASL_PLAINTEXT}
 SCRAM = {"SCRAM-SHA-256": (1, "sha256"), "SCRAM-SHA-512": (2, "sha512")}
 PASSWORDS = {"alice": "pa", "bob": "pb"}
 ITERATIONS = 4096
-SETTLED_S = 10  # a change counts within: Kafka applies it after its answer (AD-1)
+TOPIC, GROUP = 2, 3
+LITERAL, PREFIXED = 3, 4
+ANY_PERMISSION, DENY, ALLOW = 1, 2, 3
+OPERATIONS = {"all": 2, "read": 3, "write": 4}
+SETTLED_S = 30  # a change counts within: Kafka applies it after its answer (AD-1)
 
 _MODULES = "org.apache.kafka.common.security"
 _USERS = " ".join(f'user_{user}="{password}"' for user, password in PASSWORDS.items())
@@ -91,6 +95,28 @@ class SecuredServer:
         answer = self.admin.request("AlterUserScramCredentials", 0, **changes)
         assert [(each.error_code, each.error_message) for each in answer.results] == [(0, None)]
 
+    def allow(self, user: str, operation: str, *, topic: str = "", group: str = "", prefixed: bool = False) -> None:
+        """Allow a user something of a topic or a group."""
+        self._create_acl(_binding(user, operation, ALLOW, topic, group, prefixed))
+
+    def deny(self, user: str, operation: str, *, topic: str = "", group: str = "", prefixed: bool = False) -> None:
+        """Deny it."""
+        self._create_acl(_binding(user, operation, DENY, topic, group, prefixed))
+
+    def take_back(self, user: str, operation: str, *, topic: str = "", group: str = "", prefixed: bool = False) -> None:
+        """Remove what was allowed, or what was denied."""
+        binding = _binding(user, operation, ANY_PERMISSION, topic, group, prefixed)
+        filters = {name: name.replace("resource_name", "resource_name_filter") for name in binding}
+        filters |= {"resource_type": "resource_type_filter", "resource_pattern_type": "pattern_type_filter"}
+        filters |= {"principal": "principal_filter", "host": "host_filter"}
+        wanted = {filters[name]: value for name, value in binding.items()}
+        answer = self.admin.request("DeleteAcls", filters=[wanted])
+        assert [(each.error_code, len(each.matching_acls)) for each in answer.filter_results] == [(0, 1)]
+
+    def _create_acl(self, binding: dict[str, Any]) -> None:
+        answer = self.admin.request("CreateAcls", creations=[binding])
+        assert [each.error_code for each in answer.results] == [0]
+
     def create_delegation_token(self, user: str, password: str) -> tuple[str, str]:
         """A token of a user: its id, and its secret as a password is written."""
         made = self.logged_in(user, password).request("CreateDelegationToken", renewers=[], max_lifetime_ms=-1)
@@ -141,6 +167,20 @@ def secured_fakebroker(
             yield server
         finally:
             server.close()
+
+
+def _binding(user: str, operation: str, permission: int, topic: str, group: str, prefixed: bool) -> dict[str, Any]:
+    """An ACL as CreateAcls has it."""
+    assert bool(topic) != bool(group)
+    return {
+        "resource_type": TOPIC if topic else GROUP,
+        "resource_name": topic or group,
+        "resource_pattern_type": PREFIXED if prefixed else LITERAL,
+        "principal": f"User:{user}",
+        "host": "*",
+        "operation": OPERATIONS[operation],
+        "permission_type": permission,
+    }
 
 
 SERVERS = {"fakebroker": secured_fakebroker, "kafka": secured_kafka}

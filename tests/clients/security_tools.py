@@ -53,7 +53,6 @@ ACL_STEPS = [
     (ACLS, "--remove --force --topic ord --resource-pattern-type prefixed"),
     (ACLS, "--remove --force --topic orders --resource-pattern-type match"),
     (ACLS, "--list"),
-    (ACLS, "--add --allow-principal User:alice --operation ClusterAction --topic orders"),
 ]
 USER_STEPS = [
     (CONFIGS, "--describe --entity-type users"),
