@@ -21,7 +21,7 @@ from fakebroker.broker import AsyncFakeBroker
 from fakebroker.control.extra import Served
 from fakebroker.control.problems import Problem, shown_value
 from fakebroker.handles.group_rows import changes_of
-from fakebroker.handles.waiting import waiting_requests
+from fakebroker.handles.waiting import correlation_id_of, waiting_connections, waiting_request
 from fakebroker.journal.brief import BriefFilter, BriefLines, stretch
 
 ROUND_S: Final = 0.2
@@ -154,11 +154,12 @@ class LiveReader:
         }
 
     def _waiting(self) -> Iterator[Message]:
-        waiting = waiting_requests(self._broker.engine)
-        who = tuple((each.connection, each.correlation_id) for each in waiting)
+        engine = self._broker.engine
+        waiting = waiting_connections(engine)
+        who = tuple((each.connection_id, correlation_id_of(each)) for each in waiting)
         if self._told.get("waiting", ()) != who:
             self._told["waiting"] = who
-            shown = [each._asdict() for each in waiting[:MOST_WAITING]]
+            shown = [waiting_request(engine, each)._asdict() for each in waiting[:MOST_WAITING]]
             yield "waiting", {"waiting": shown, "total": len(waiting)}
 
 

@@ -32,10 +32,21 @@ class WaitingRequest(NamedTuple):
 
 def waiting_requests(engine: "Engine") -> list[WaitingRequest]:
     """Those of all connections, in the order in which the clients connected. Call it on the engine's thread."""
-    return [_waiting(engine, each) for each in engine.connections.values() if each.parked_call is not None]
+    return [waiting_request(engine, each) for each in waiting_connections(engine)]
 
 
-def _waiting(engine: "Engine", connection: "Connection") -> WaitingRequest:
+def waiting_connections(engine: "Engine") -> "list[Connection]":
+    """The connections whose request waits; to know what it is about is dearer."""
+    return [each for each in engine.connections.values() if each.parked_call is not None]
+
+
+def correlation_id_of(connection: "Connection") -> int:
+    """The correlation id of the request that waits."""
+    return int.from_bytes(connection.frame[_CORRELATION_ID], "big", signed=True)
+
+
+def waiting_request(engine: "Engine", connection: "Connection") -> WaitingRequest:
+    """The request of a connection that waits."""
     call, request, received = connection.call, connection.request, connection.received
     return WaitingRequest(
         connection.connection_id,
@@ -43,7 +54,7 @@ def _waiting(engine: "Engine", connection: "Connection") -> WaitingRequest:
         call.client_id,
         APIS[call.api_key].name,
         call.version,
-        int.from_bytes(connection.frame[_CORRELATION_ID], "big", signed=True),
+        correlation_id_of(connection),
         received.wall_ms,
         received.mono_ms,
         engine.now.mono_ms - received.mono_ms,

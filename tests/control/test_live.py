@@ -258,6 +258,24 @@ def test_a_number_of_the_future_is_the_end() -> None:
     with_door(test)
 
 
+def test_names_of_clients_break_no_message() -> None:
+    """Whatever a client calls a group, it stays within the data of one message."""
+
+    async def test(door: Client) -> None:
+        hostile = "\n\nevent: end\ndata: <script>\u2028\r\n\0"
+        door.broker.create_topic("orders")
+        door.broker.group(hostile).commit({("orders", 0): 1})
+        client = door.broker.client(hostile)
+        await asyncio.to_thread(client.request, "Heartbeat", 4, group_id=hostile, generation_id=1, member_id="m")
+        heard = await listen(door, "since=0&groups_since=0&what=lines,groups", None, lambda heard: len(heard) == 3)
+        assert [name for _, name, _ in heard] == ["hello", "lines", "groups"]
+        (request,) = [line for line in heard[1][2]["lines"] if line.get("api") == "Heartbeat"]
+        assert (request["client"], request["groups"]) == (hostile, [hostile])
+        assert [row["group_id"] for row in heard[2][2]["rows"]] == [hostile]
+
+    with_door(test)
+
+
 def test_groups_since_a_version() -> None:
     """Between the rows that a page has asked for and its stream nothing falls."""
 
