@@ -6,6 +6,7 @@
 # make soak    clients that come and go for MINUTES=10
 # make spark   the data pipeline from end to end, on data that the broker makes; make bench-spark  its speed
 # make docs    the generated pages
+# make page    tests of the page in a headless Chromium; make screenshots   the pictures of its documentation
 # make setup-java, setup-node, setup-go   the clients of other languages, for their tests; setup-java also two whole Kafkas;
 #              setup-spark-kafka   the jars of Spark's own Kafka source
 #
@@ -21,10 +22,10 @@ endif
 AGAIN = the same again: make $@ FAKEBROKER_SEED=$(FAKEBROKER_SEED)
 fuzz model random: export FAKEBROKER_SEED := $(FAKEBROKER_SEED)
 
-.PHONY: help run test lint types tests spark-tests clients slow long bench instructions bench-spark spark soak fuzz model random docs setup-java setup-spark-kafka setup-node setup-go clean
+.PHONY: help run test lint types tests spark-tests clients slow long bench instructions bench-spark spark soak fuzz model random docs page screenshots setup-java setup-spark-kafka setup-node setup-go clean
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -12
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -13
 
 .venv/.core: pyproject.toml scripts/set-up
 	@scripts/set-up core
@@ -94,6 +95,12 @@ soak: .venv/.dev
 
 docs: .venv/.dev
 	@$(BIN)/python -m tools.generate_docs
+
+page: .venv/.dev
+	@$(BIN)/pytest -q -n 2 --dist worksteal -m page tests/page $(ARGS)
+
+screenshots: .venv/.dev
+	@$(BIN)/python -m tools.screenshots
 
 setup-java:
 	@scripts/set-up-java

@@ -8,7 +8,7 @@ import pytest
 from fakebroker.testclient.scripted_client import ScriptedClients
 from tests.support.chromium import ShownPage, until
 
-pytestmark = pytest.mark.page
+pytestmark = [pytest.mark.page, pytest.mark.slow]
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
@@ -63,15 +63,16 @@ def test_a_fault_is_declared_hits_and_is_removed(shown: ShownPage, clients: Scri
     """The form declares it, hits are counted while they come, and each can be removed."""
     shown.open("/control")
     faults = card(shown, "Faults")
-    faults.get_by_label("API").fill("Metadata")
-    faults.get_by_label("error", exact=True).fill("LEADER_NOT_AVAILABLE")
+    faults.get_by_label("API").fill("OffsetCommit")
+    faults.get_by_label("error", exact=True).fill("NOT_COORDINATOR")
     faults.get_by_label("at most times").fill("2")
-    call = 'broker.fault(api="Metadata", error="LEADER_NOT_AVAILABLE", times=2)'
+    call = 'broker.fault(api="OffsetCommit", error="NOT_COORDINATOR", times=2)'
     assert faults.locator(".script").inner_text() == call
     faults.get_by_role("button", name="Set the fault").click()
     shown.sees("0 hits", "[aria-label='Faults']")
     client = clients.client("svc-1")
-    assert [client.metadata(topics=["orders"]).topics[0].error_code for _ in range(3)] == [5, 5, 0]
+    answers = [client.commit({("orders", 0): 42}, group_id="billing") for _ in range(3)]
+    assert [answer.topics[0].partitions[0][1] for answer in answers] == [16, 16, 0]
     shown.sees("2 hits", "[aria-label='Faults']")
     faults.get_by_role("button", name="Remove", exact=True).click()
     shown.sees("None is set", "[aria-label='Faults']")

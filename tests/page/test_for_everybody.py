@@ -10,7 +10,7 @@ from tests.support.chromium import ShownPage, violations
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = pytest.mark.page
+pytestmark = [pytest.mark.page, pytest.mark.slow]
 
 PLACES = {
     "groups": ("/groups/billing", "svc-1", ".members"),

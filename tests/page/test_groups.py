@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.chromium import ShownPage, until
 
-pytestmark = [pytest.mark.page, pytest.mark.clients]
+pytestmark = [pytest.mark.page, pytest.mark.slow, pytest.mark.clients]
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.chromium import ShownPage
 
-pytestmark = pytest.mark.page
+pytestmark = [pytest.mark.page, pytest.mark.slow]
 
 
 def of_module(shown: ShownPage, module: str, expression: str) -> Any:

@@ -12,7 +12,7 @@ from fakebroker.testclient.scripted_client import ScriptedClients
 from tests.support.chromium import ShownPage
 from tests.support.serving import controlled
 
-pytestmark = pytest.mark.page
+pytestmark = [pytest.mark.page, pytest.mark.slow]
 HOSTILE = "<script>window.hit = 1</script><img src=x onerror='window.hit = 1'>"
 
 

@@ -7,7 +7,7 @@ import pytest
 from fakebroker.testclient.scripted_client import ScriptedClients
 from tests.support.chromium import ShownPage, until
 
-pytestmark = pytest.mark.page
+pytestmark = [pytest.mark.page, pytest.mark.slow]
 
 
 def two_members(clients: ScriptedClients) -> tuple[Any, Any]:

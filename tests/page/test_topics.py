@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.chromium import ShownPage
 
-pytestmark = pytest.mark.page
+pytestmark = [pytest.mark.page, pytest.mark.slow]
 
 
 def test_without_topics_it_offers_a_producer(shown: ShownPage) -> None:

@@ -7,20 +7,20 @@ const PAGE = 1000;
 
 export const groups = { rows: new Map(), counts: {}, version: -1, changes: 0, is_loaded: false };
 
-// Read all rows, page by page.
+// Read all rows, page by page; they are shown from the first page on.
 export async function load() {
   const rows = new Map();
+  Object.assign(groups, { rows, version: -1 });
   let after = "";
-  let version = null;
   do {
     const answer = await get(`/group_rows?limit=${PAGE}&after=${encodeURIComponent(after)}`);
+    if (groups.rows !== rows) return; // begun anew meanwhile
     for (const row of answer.rows) rows.set(row.group_id, row);
-    version ??= answer.version; // changes after the first page come with the stream
-    groups.counts = answer.counts;
+    if (groups.version < 0) groups.version = answer.version; // later changes come with the stream
+    Object.assign(groups, { counts: answer.counts, is_loaded: true });
     after = answer.next;
+    altered();
   } while (after !== null);
-  Object.assign(groups, { rows, version, is_loaded: true });
-  altered();
 }
 
 // Take what changed.
