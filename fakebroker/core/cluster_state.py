@@ -314,10 +314,8 @@ def cluster_state(cluster: Cluster) -> ClusterState:
 def _quotas(cluster: Cluster) -> tuple[QuotaState, ...]:
     if not cluster.has_client_quotas:
         return ()
-    return tuple(
-        QuotaState(tuple(kind for kind, _ in entity), tuple(name for _, name in entity), dict(values))
-        for entity, values in cluster.client_quotas
-    )
+    found = [(tuple(zip(*entity, strict=True)), values) for entity, values in cluster.client_quotas]
+    return tuple(QuotaState(types, names, dict(values)) for (types, names), values in found)
 
 
 def _node_values(node: Node) -> NodeValues:

@@ -78,11 +78,11 @@ def test_the_story_of_a_failed_test_begins_with_what_is_missing() -> None:
     """Also for a connection that was closed because of the API."""
     lab = SimEngine()
     lab.engine.unserved.warn("svc-1", PEER, 29, "DescribeAcls: no")
-    lab.client().socket.send(framed(pack(">hhih", 71, 0, 1, 5) + b"svc-1"))
+    lab.client().socket.send(framed(pack(">hhih", 67, 0, 1, 5) + b"svc-1"))
     first, *lines = story(lab.engine).splitlines()
     assert first == "asked for in vain:"
     assert lines[0].startswith('  client "svc-1" (127.0.0.1) asked for DescribeAcls: no')
-    assert lines[1].startswith('  client "svc-1" (127.0.0.1): GetTelemetrySubscriptions (71) is not served here: ')
+    assert lines[1].startswith('  client "svc-1" (127.0.0.1): AllocateProducerIds (67) is not served here: ')
 
 
 def test_a_consumer_of_the_new_protocol_is_told_when_it_has_fallen_silent(caplog: pytest.LogCaptureFixture) -> None:
