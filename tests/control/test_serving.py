@@ -73,3 +73,27 @@ def test_the_page_has_an_address_of_its_own() -> None:
             lines = [process.stdout.readline() for _ in range(3)]
             process.terminate()
         assert re.fullmatch(rf"fakebroker page on {expected}\n", lines[2]), lines
+
+
+def test_a_broker_that_nobody_controls_loads_nothing_of_it() -> None:
+    """Clients are served, and a group of theirs is looked at: no module of the door or of the page is there."""
+    code = """if True:
+        import sys
+        from fakebroker import FakeBroker
+        with FakeBroker() as broker:
+            broker.create_topic("orders")
+            member = broker.client("a")
+            member.join("billing", ["orders"])
+            assert broker.group("billing").members
+        ours = [name for name in sys.modules if name.startswith("fakebroker.")]
+        print(*ours)
+    """
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    loaded = set(shown.stdout.split())
+
+    assert "fakebroker.handles.group" in loaded
+    of_the_page = {"group_view", "rebalance_view", "group_rows", "topic_view", "entry_view", "waiting"}
+    unwanted = {"fakebroker.journal.brief", "fakebroker.reports.due_events", "fakebroker.reports.rule_texts"}
+    unwanted |= {f"fakebroker.handles.{name}" for name in of_the_page}
+    assert sorted(loaded & unwanted) == []
+    assert sorted(name for name in loaded if name.startswith(("fakebroker.control", "fakebroker.ctl"))) == []
