@@ -83,7 +83,7 @@ def test_a_rebalance_says_who_is_awaited(shown: ShownPage) -> None:
         with consumer(shown, "svc-2"):
             shown.sees("Rebalance", ".rebalance")
             shown.sees("svc-2", ".rebalance")
-            shown.sees("It ends when", ".rebalance")
+            shown.sees("until 3 members have sent JoinGroup", ".rebalance")
             with consumer(shown, "svc-3"):
                 shown.sees("3 members")
                 shown.sees("Stable", ".head")
