@@ -22,7 +22,7 @@ SETTLE_MS = 60  # until a change has come to broker and controller
 @pytest.fixture(scope="module")
 def kafka() -> Iterator[RealKafka]:
     """A Kafka with the same authorizer, and a listener where users log in."""
-    with running_kafka(SETTINGS, protocols=["SASL_PLAINTEXT"]) as running:
+    with running_kafka(SETTINGS, listeners={"SASL_PLAINTEXT": "SASL_PLAINTEXT"}) as running:
         yield running
 
 

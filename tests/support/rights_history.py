@@ -32,7 +32,7 @@ NOT_YET = {3, 5, 6, 14, 15, 16, 51}
 _TOPIC, _GROUP, _CLUSTER, _TRANSACTIONAL_ID, _USER = 2, 3, 4, 5, 7
 _LITERAL, _PREFIXED = 3, 4
 _DENY, _ALLOW = 2, 3
-_SHOWN_LISTS = 12
+_KEPT = [{"name": "retention.ms", "value": "-1"}]  # the records are of 1970
 
 
 class RightsHistory:
@@ -72,7 +72,7 @@ class RightsHistory:
         names = self.names
         topics = names.topics[:2]
         for topic in topics:
-            new = {"name": topic, "num_partitions": 1, "replication_factor": 1}
+            new = {"name": topic, "num_partitions": 1, "replication_factor": 1, "configs": _KEPT}
             created = self.users["root"].request("CreateTopics", 7, topics=[new], timeout_ms=10_000)
             names.topic_ids[topic] = created.topics[0].topic_id
         self._await("Metadata", 12, topics=[{"name": each} for each in topics], allow_auto_topic_creation=False)

@@ -114,26 +114,40 @@ def delete_allowed(authorized: AuthorizedRequest) -> None:
         return
     field = "topics" if request.topics else "topic_names"
     entries = getattr(request, field)
-    names, topics = [name_in(entry, call.cluster.topics) for entry in entries], call.cluster.topics
+    names = [name_in(entry, call.cluster.topics) for entry in entries]
     refused, rest = [], []
     for entry, name in zip(entries, names, strict=True):
         is_judged = bool(name) and names.count(name) == 1 and not _has_both(entry)
-        if not is_judged or name is None or access.may(Operation.DELETE, TOPIC, name):
+        refusal = _refusal(authorized, entry, name) if is_judged and name is not None else None
+        if refusal is None:
             rest.append(entry)
-            continue
-        may_describe = access.may(Operation.DESCRIBE, TOPIC, name)
-        if may_describe and topics.get(name) is None:
-            rest.append(entry)  # it does not exist, and may be known not to
-            continue
-        by_id = getattr(entry, "topic_id", ZERO_UUID)
-        shown = name if by_id == ZERO_UUID or may_describe else None
-        code = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-        refused.append(DeletableTopicResult(name=shown, topic_id=by_id, error_code=code, error_message=_REFUSED_TEXT))
+        else:
+            refused.append(refusal)
     if refused:
         authorized.change(**{field: rest})
         authorized.finish_with(lambda response: response.responses.extend(refused))
         if not rest:
             authorized.answer_at_once()
+
+
+def _refusal(authorized: AuthorizedRequest, entry: Any, name: str) -> DeletableTopicResult | None:
+    """What is answered for an entry that the client may not delete; None: it may, or may be told that it is not there.
+
+    A name needs DESCRIBE, too, which a denial can take away; an id that the client may not describe stays nameless.
+    """
+    access, topic_id = authorized.access, getattr(entry, "topic_id", ZERO_UUID)
+    is_by_name = topic_id == ZERO_UUID
+    may_describe = access.may(Operation.DESCRIBE, TOPIC, name)
+    if is_by_name and may_describe and authorized.call.cluster.topics.get(name) is None:
+        return None
+    if (may_describe or not is_by_name) and access.may(Operation.DELETE, TOPIC, name):
+        return None
+    return DeletableTopicResult(
+        name=name if is_by_name or may_describe else None,
+        topic_id=topic_id,
+        error_code=int(ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+        error_message=_REFUSED_TEXT,
+    )
 
 
 def _has_both(entry: Any) -> bool:

@@ -8,6 +8,7 @@ from fakebroker.core.events import AccessDenied
 from fakebroker.core.security.acls import Permission
 from fakebroker.engine.authorization.needs import NEEDS
 from fakebroker.release import release
+from fakebroker.schema.jsonable import uuid_to_text
 from fakebroker.wire.registry import APIS
 from tests.support.engine import Client, SimEngine
 from tests.support.rights import allow, ask, client_of, guarded_lab
@@ -170,3 +171,28 @@ def test_without_an_authorizer_nothing_is_asked() -> None:
     route = dispatcher.find(12 << 16 | 3)
     assert route.again is not None
     assert route.handle.__module__ == "fakebroker.apis.heartbeat"
+
+
+@pytest.mark.rules("AU-4", "AU-6", "XT-2")
+def test_a_topic_is_deleted_with_delete() -> None:
+    """By name also DESCRIBE is asked for, which may be denied; by id only DELETE, and who may not describe it sees no
+    name.
+    """
+    lab = guarded_lab()
+    client = client_of(lab)
+    topic = lab.cluster.topics.get("t")
+    assert topic is not None
+    by_id = {"Name": None, "TopicId": uuid_to_text(topic.id)}
+
+    def deleted(**entry: Any) -> tuple[int, str | None]:
+        (result,) = ask(client, "DeleteTopics", 6, Topics=[entry], TimeoutMs=1000).responses
+        return result.error_code, result.name
+
+    assert [deleted(Name="t"), deleted(Name="none"), deleted(**by_id)] == [(29, "t"), (29, "none"), (29, None)]
+    allow(lab, "DESCRIBE", name="t")
+    allow(lab, "DESCRIBE", name="none")
+    assert [deleted(Name="t"), deleted(Name="none"), deleted(**by_id)] == [(29, "t"), (3, "none"), (29, "t")]
+    allow(lab, "DELETE", name="t")
+    allow(lab, "DESCRIBE", name="t", permission=Permission.DENY)
+    assert deleted(Name="t") == (29, "t")
+    assert deleted(**by_id) == (0, "t")
