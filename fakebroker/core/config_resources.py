@@ -252,7 +252,12 @@ class MetricsResource(ConfigResource):
 
     def describe(self) -> list[ConfigEntry]:
         return [
-            ConfigEntry(setting, self.own[name], Source.CLIENT_METRICS, [])
+            ConfigEntry(
+                setting,
+                self.own[name],
+                Source.CLIENT_METRICS,
+                [Synonym(setting.name, self.own[name], Source.CLIENT_METRICS)],
+            )
             if name in self.own
             else ConfigEntry(setting, render(setting.default), Source.DEFAULT, [])
             for name, setting in CLIENT_METRICS.items()

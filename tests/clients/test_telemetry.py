@@ -1,0 +1,62 @@
+"""Clients push their metrics to the broker by themselves (KIP-714)."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer
+
+from fakebroker import FakeBroker
+from tests.clients.console import JARS, PRODUCER
+from tests.clients.java_programs import needs_jars
+
+pytestmark = [pytest.mark.clients, pytest.mark.slow, pytest.mark.timeout(120)]
+
+MakeBroker = Callable[..., FakeBroker]
+
+
+@pytest.fixture
+def broker(fakebroker_factory: MakeBroker) -> FakeBroker:
+    """A broker that wants all metrics twice a second."""
+    broker = fakebroker_factory()
+    broker.create_topic("orders")
+    broker.telemetry.subscribe("all", interval_ms=500)
+    return broker
+
+
+@pytest.mark.rules("TE-1", "TE-2", "TE-4")
+def test_librdkafka_pushes_while_it_runs_and_when_it_closes(broker: FakeBroker) -> None:
+    """A producer and a consumer, each its own metrics."""
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "client.id": "p"})
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap, "client.id": "c", "group.id": "g"})
+    consumer.subscribe(["orders"])
+    producer.produce("orders", b"x")
+    producer.flush(10)
+    consumer.poll(5)
+    broker.telemetry.wait("org.apache.kafka.producer.", client_id="p", timeout_s=30)
+    broker.telemetry.wait("org.apache.kafka.consumer.", client_id="c", timeout_s=30)
+    consumer.close()
+    del producer
+
+    last = [push.is_terminating for push in broker.telemetry.pushes("c")][-1]
+    assert last
+    assert [push.problem for push in broker.telemetry.pushes() if push.problem] == []
+
+
+@pytest.mark.java
+@needs_jars("kafka-tools", "JAVA'S CLIENT TELEMETRY")
+@pytest.mark.rules("TE-1", "TE-2", "TE-4")
+def test_java_clients_push(broker: FakeBroker, tmp_path: Path) -> None:
+    """Their last metrics at the latest, when they close."""
+    config = tmp_path / "client.properties"
+    config.write_text("client.id=java\n")
+    command = ["java", "-cp", f"{JARS}/*", PRODUCER, "--bootstrap-server", broker.bootstrap, "--topic", "orders"]
+    arguments = ["--command-config", str(config)]
+    subprocess.run([*command, *arguments], input="a\nb\n", text=True, check=True, timeout=90, capture_output=True)
+
+    pushes = broker.telemetry.pushes("java")
+    assert [push.problem for push in pushes if push.problem] == []
+    assert any(push.is_terminating for push in pushes)
+    values = {each.name: each for each in broker.telemetry.metrics("org.apache.kafka.producer.")}
+    assert values["org.apache.kafka.producer.record.send.total"].value == 2
