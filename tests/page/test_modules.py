@@ -1,12 +1,31 @@
 """Modules of the page that know nothing of the document: formats, the parser of events, the timeline's axis."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import fakebroker.control.page_files
 from tests.support.chromium import ShownPage
 
 pytestmark = [pytest.mark.page, pytest.mark.slow]
+
+PAGE = fakebroker.control.page_files.FOLDER
+
+
+def test_all_modules_are_loaded_at_once() -> None:
+    """index.html names exactly the modules that main.js needs, directly or not."""
+    named = set(re.findall(r'modulepreload" href="/page/([^"]+)"', (PAGE / "index.html").read_text()))
+    needed: set[Path] = set()
+    waiting = [PAGE / "main.js"]
+    while waiting:
+        module = waiting.pop()
+        if module not in needed:
+            needed.add(module)
+            imports = re.findall(r'(?:from|import)\s*"(\.[^"]+)"', module.read_text())
+            waiting += [(module.parent / each).resolve() for each in imports]
+    assert named == {str(each.relative_to(PAGE)) for each in needed} - {"main.js"}
 
 
 def of_module(shown: ShownPage, module: str, expression: str) -> Any:

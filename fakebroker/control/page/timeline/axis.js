@@ -66,7 +66,8 @@ export class Axis {
     const offset = (this.wallAt(from) ?? from) - from;
     const ticks = [];
     for (let place = Math.ceil((from + offset) / step_ms) * step_ms - offset; place <= to; place += step_ms) {
-      ticks.push([place, this.wallAt(place) ?? place]);
+      const unit_ms = Math.min(step_ms, 1000); // both times are whole ms, so that the label may be off by one
+      ticks.push([place, Math.round((this.wallAt(place) ?? place) / unit_ms) * unit_ms]);
       if (ticks.length > 200) break;
     }
     return { ticks, step_ms };
