@@ -34,6 +34,7 @@ class _Commands(LazyCommands):
         "record": ("fakebroker.recording.command", "record"),
         "replay": ("fakebroker.recording.replay_command", "replay"),
         "scenario": ("fakebroker.scenario.command", "scenario"),
+        "tls": ("fakebroker.tls.command", "tls"),
     }
 
 
@@ -46,8 +47,9 @@ def main() -> None:
 @click.option(
     "--listen",
     multiple=True,
-    metavar="[dialect=NAME,]HOST:PORT",
-    help=f"Where to accept clients; may be repeated. Port 0 takes a free one. [default: {DEFAULT_LISTEN}]",
+    metavar="[dialect=NAME,][PROTOCOL://]HOST:PORT",
+    help="Where to accept clients, by PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL; may be repeated. Port 0 takes a free "
+    f"one. [default: {DEFAULT_LISTEN}]",
 )
 @click.option(
     "--advertise",

@@ -7,7 +7,20 @@
 It needs the extra `tls`. The settings that it gives are Kafka's own, so a running Kafka takes them, too.
 """
 
-from fakebroker.tls.authority import CertificateAuthority
+from typing import TYPE_CHECKING, Any
+
 from fakebroker.tls.certificate import Certificate
 
+if TYPE_CHECKING:
+    from fakebroker.tls.authority import CertificateAuthority
+
 __all__ = ["Certificate", "CertificateAuthority"]
+
+
+def __getattr__(name: str) -> Any:
+    """`CertificateAuthority`, whose library is imported when it is asked for. Raises AttributeError for other names."""
+    if name == "CertificateAuthority":
+        from fakebroker.tls.authority import CertificateAuthority
+
+        return CertificateAuthority
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
