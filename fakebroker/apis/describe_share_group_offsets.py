@@ -44,14 +44,18 @@ class _Group:
     def __init__(self, call: Call, request: DescribeShareGroupOffsetsRequestGroup) -> None:
         self.group_id = request.group_id
         self.code = ErrorCode.NONE
+        self._is_known = False
         self.topics: list[tuple[str, Topic | None, Iterable[int]]] = []
         try:
             group = call.shard(request.group_id).group_of(ShareGroup, request.group_id)
         except KafkaError as error:
             self.code = error.code
             return
-        if group is not None:
-            self.topics = _initialized(call, group) if request.topics is None else _named(call, request)
+        self._is_known = group is not None
+        if request.topics is not None:
+            self.topics = _named(call, request)
+        elif group is not None:
+            self.topics = _initialized(call, group)
 
     def share_partitions(self) -> list[SharePartition]:
         """The share partitions whose states are asked for: those that exist."""
@@ -60,7 +64,7 @@ class _Group:
             for _, topic, indexes in self.topics
             if topic is not None
             for index in indexes
-            if topic.partition(index) is not None
+            if self._is_known and topic.partition(index) is not None
         ]
 
     def response(self, states: Described) -> DescribeShareGroupOffsetsResponseGroup:

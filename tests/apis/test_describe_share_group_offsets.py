@@ -65,3 +65,12 @@ def test_describing_what_is_no_share_group(lab: ShareGroupApis) -> None:
     assert [
         (each.error_code, each.topics) for each in (lab.describe(group_id=name) for name in ("none", "classic", ""))
     ] == [(0, [])] * 3
+
+
+@pytest.mark.rules("SGO-1")
+def test_describing_topics_of_what_is_no_share_group(lab: ShareGroupApis) -> None:
+    """Topics that are named are answered without start offsets."""
+    known, unknown = lab.describe({"t": [0], "none": [0, 1]}, group_id="nobody").topics
+
+    assert (known.topic_id, rows(known)) == (lab.topic.id, [(0, -1, -1)])
+    assert (unknown.topic_id, rows(unknown)) == (NO_ID, [(0, -1, -1), (1, -1, -1)])
