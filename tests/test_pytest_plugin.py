@@ -101,7 +101,7 @@ def test_the_marker_says_how_the_broker_is_made(run: Runner) -> None:
     )
 
     result.assert_outcomes(passed=1, errors=2)
-    listed = "there are nodes, racks, config, seed, as_release, profile"
+    listed = "there are nodes, racks, config, users, seed, as_release, profile"
     result.stdout.fnmatch_lines(["*::test_misspelt: * the mark has no option 'node'; did you mean nodes?"])
     result.stdout.fnmatch_lines([f"*::test_not_of_the_mark: * the mark has no option 'listen'; {listed}"])
     result.stdout.no_fnmatch_line("*During handling of the above exception*")
@@ -222,6 +222,7 @@ def test_options_that_cannot_be(run: Runner) -> None:
         "nodes=0": "nodes is 0, which is not a number of brokers, from 1",
         "nodes='3'": "nodes is '3', which is not",
         "nodes=True": "nodes is True, which is not",
+        "users={'a': 5}": "users is '(passwords)', which is not passwords by user",
         "racks='a'": "racks is 'a', which is not the rack of each broker",
         "nodes=2, racks=['a']": "it has the rack of each node, 2 in all",
         "config=['a']": "config is [[]'a'], which is not settings by their Kafka names",

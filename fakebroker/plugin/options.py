@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fakebroker.arguments import check_options
+from fakebroker.arguments import check_options, check_users
 from fakebroker.errors import InvalidArgument
 from fakebroker.release import UnknownRelease, release
 from fakebroker.settings import PROFILES
@@ -39,11 +39,19 @@ def _is_racks(value: object) -> bool:
     return isinstance(value, list | tuple) and all(rack is None or isinstance(rack, str) for rack in value)
 
 
+def _is_users(value: object) -> bool:
+    try:
+        return bool(check_users(value)) or value == {}
+    except InvalidArgument:
+        return False
+
+
 # Each option of the marker: what is right, and how that is called.
 OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "nodes": (lambda value: _is_whole(value) and value >= 1, "a number of brokers, from 1"),
     "racks": (_is_racks, 'the rack of each broker: ["a", "b", None]'),
     "config": (_is_config, 'settings by their Kafka names: {"num.partitions": 3}'),
+    "users": (_is_users, 'passwords by user: {"alice": "secret"}'),
     "seed": (_is_whole, "a whole number"),
     "as_release": (_is_release, 'a release of Kafka: "4.3", "3.9", "2.1"'),
     "profile": (lambda value: isinstance(value, str) and value in PROFILES, " or ".join(map(repr, PROFILES))),
@@ -107,7 +115,8 @@ def _check(option: str, value: object, called: str) -> None:
     check_options("the mark", {option: value}, OPTIONS)
     is_right, what = OPTIONS[option]
     if not is_right(value):
-        raise InvalidArgument(called, value, f"{called} is {value!r}, which is not {what}")
+        shown = "(passwords)" if option == "users" else value
+        raise InvalidArgument(called, shown, f"{called} is {shown!r}, which is not {what}")
 
 
 def _listed() -> str:
