@@ -14,6 +14,7 @@ const PHASES = {
 // `passed_ms` is how long ago the broker told it.
 export function rebalanceCard(group, passed_ms) {
   const { phase, text, joined, awaited, ends, left_ms, hold } = group.rebalance;
+  const is_classic = group.kind === "classic";
   const whole = joined.length + awaited.length;
   return html`
     <section class="card rebalance" aria-label="Rebalance under way">
@@ -21,10 +22,10 @@ export function rebalanceCard(group, passed_ms) {
         <span class="end">${rule(group.rebalance.rule, group.rules?.[group.rebalance.rule])}</span></div>
       ${whole ? html`<progress max=${whole} value=${joined.length} aria-label=${`${joined.length} of ${whole} members are there`}></progress>` : ""}
       <div class="sides">
-        ${side("joined", joined, group, "good", "nobody yet")}
+        ${side(is_classic ? "joined" : "done", joined, group, "good", "nobody yet")}
         ${side("awaited", awaited, group, "warn", "nobody")}
       </div>
-      <p>${hold ? "" : html`<span class="muted">It ends when</span> `}${ends}${left_ms === null ? "" : html` <strong class="nowrap">· ${duration(Math.max(0, left_ms - passed_ms))} left</strong>`}</p>
+      <p>${hold ? "" : html`<span class="muted">${is_classic ? "It ends when" : "It goes on with"}</span> `}${ends}${left_ms === null ? "" : html` <strong class="nowrap">· ${duration(Math.max(0, left_ms - passed_ms))} left</strong>`}</p>
     </section>`;
 }
 

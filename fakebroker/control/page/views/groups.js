@@ -1,7 +1,7 @@
 // Groups: the list of all of them, with the chosen one beside it.
 
 import { html, nothing } from "../core/dom.js";
-import { count, duration } from "../core/format.js";
+import { count, counted, duration } from "../core/format.js";
 import { groups } from "../core/groups.js";
 import { nowMs } from "../core/live.js";
 import { alterQuery, go, href, queried } from "../core/router.js";
@@ -66,7 +66,7 @@ function tools() {
   const order = (event) => alterQuery({ order: event.target.value === "name" ? "" : event.target.value });
   return html`
     <div class="tools">
-      <div class="actions"><input class="grow" type="search" data-filter placeholder=${`Find among ${count(groups.rows.size)} groups`} aria-label="Find groups" .value=${queried("q")} @input=${type}>
+      <div class="actions"><input class="grow" type="search" data-filter placeholder=${`Find among ${counted(groups.rows.size, "group")}`} aria-label="Find groups" .value=${queried("q")} @input=${type}>
         <select aria-label="Order" @change=${order}>
           ${Object.entries(ORDERS).map(([name, [text]]) => html`<option value=${name} ?selected=${name === (queried("order") || "name")}>${text}</option>`)}
         </select></div>

@@ -1,20 +1,40 @@
-// What members of a share group have in delivery.
+// What members of a share group have in delivery: records by state, by whom they are acquired and until when.
 
 import { html } from "../core/dom.js";
-import { count, counted } from "../core/format.js";
+import { counted, relative, shortIds, time } from "../core/format.js";
+import { nowMs } from "../core/live.js";
+
+const MOST_PARTS = 20;
+const LOOKS = { Available: "warn", Acquired: "other", Acknowledged: "good", Archived: "bad" };
 
 export function sharePartitionsCard(partitions) {
   if (!partitions.length) return "";
-  const columns = [...new Set(partitions.flatMap((each) => Object.keys(each)))].filter((name) => typeof partitions[0][name] !== "object");
-  const cell = (each, name) => (typeof each[name] === "number" ? html`<td class="number">${count(each[name])}</td>` : html`<td>${each[name]}</td>`);
   return html`
     <section class="card" aria-label="Share partitions">
       <h2>${counted(partitions.length, "share partition")}</h2>
       <div class="scroll" tabindex="0" role="group" aria-label="Table of share partitions">
         <table>
-          <thead><tr>${columns.map((name) => html`<th scope="col">${name.replaceAll("_", " ")}</th>`)}</tr></thead>
-          <tbody>${partitions.map((each) => html`<tr>${columns.map((name) => cell(each, name))}</tr>`)}</tbody>
+          <thead><tr><th scope="col">Partition</th><th scope="col" class="number">Begins at</th><th scope="col" class="number">New from</th><th scope="col">In delivery</th></tr></thead>
+          <tbody>${partitions.map(row)}</tbody>
         </table>
       </div>
     </section>`;
+}
+
+function row(each) {
+  const is_begun = each.start_offset >= 0;
+  return html`
+    <tr><td class="mono nowrap">${each.topic}-${each.partition}</td>
+      <td class="number">${is_begun ? each.start_offset : ""}</td>
+      <td class="number">${is_begun ? each.next_offset : ""}</td>
+      <td>${is_begun ? "" : html`<span class="muted">nothing was fetched</span>`}${each.is_loaded || !is_begun ? "" : html`<span class="muted">not loaded</span>`}
+        ${each.records.slice(0, MOST_PARTS).map(part)}
+        ${each.records.length > MOST_PARTS ? html`<div class="muted">and ${each.records.length - MOST_PARTS} more parts</div>` : ""}</td></tr>`;
+}
+
+function part(records) {
+  const { first_offset, last_offset, state, delivery_count, member_id, lock_ends_ms } = records;
+  const offsets = first_offset === last_offset ? first_offset : `${first_offset}-${last_offset}`;
+  const lock = lock_ends_ms === null ? "" : html`, its lock ends <span class="nowrap" title=${time(lock_ends_ms)}>${relative(lock_ends_ms - nowMs())}</span>`;
+  return html`<div>${offsets} <span class="tag ${LOOKS[state] ?? ""}">${state}</span> <span class="muted">delivered ${delivery_count === 1 ? "once" : `${delivery_count} times`}${member_id ? html` to <span title=${member_id}>${shortIds(member_id)}</span>` : ""}${lock}</span></div>`;
 }

@@ -1,0 +1,68 @@
+"""Groups of the newer protocols on the page, and isolated brokers."""
+
+import pytest
+
+from fakebroker.client.streams_group_steps import Subtopology
+from fakebroker.testclient.scripted_client import ScriptedClients
+from tests.support.chromium import ShownPage, violations
+
+pytestmark = [pytest.mark.page, pytest.mark.slow]
+
+
+def test_consumer_groups_show_epochs_and_who_gives_what_up(shown: ShownPage, clients: ScriptedClients) -> None:
+    """The second member waits until the first gives partitions up; the page says so."""
+    first, second = clients.client("svc-1"), clients.client("svc-2")
+    first.join_consumer_group("billing", ["orders"])
+    page = shown.open("/groups/billing")
+    shown.sees("consumer", ".head")
+    shown.sees("assignment epoch", ".head")
+    shown.sees("orders 0-2", ".members")
+    second.join_consumer_group("billing", ["orders"])
+    shown.sees("svc-2", ".members")
+    shown.sees("to have", ".members")
+    shown.sees("svc-2", ".rebalance")
+    assert violations(page) == []
+
+
+def test_share_groups_show_what_is_in_delivery(shown: ShownPage, clients: ScriptedClients) -> None:
+    """Members and share partitions with their offsets."""
+    client = clients.client("svc-1")
+    client.join_share_group("prints", ["orders"])
+    shown.ask("POST", "/topics/orders/records", {"values": ["a", "b"]})
+    client.share_group_heartbeat()
+    client.share_fetch([("orders", 0)])  # the first one chooses where the group begins: at the end
+    shown.ask("POST", "/topics/orders/records", {"values": ["a", "b"]})
+    assert len(client.share_fetch([("orders", 0)])) == 2
+    page = shown.open("/groups/prints")
+    shown.sees("share", ".head")
+    shown.sees("svc-1", ".members")
+    shown.sees("Acquired", "[aria-label='Share partitions']")
+    shown.sees("its lock ends in", "[aria-label='Share partitions']")
+    assert violations(page) == []
+
+
+def test_streams_groups_show_their_tasks(shown: ShownPage, clients: ScriptedClients) -> None:
+    """Tasks stand in the place of partitions."""
+    client = clients.client("svc-1")
+    client.join_streams_group("sums", [Subtopology("0", ["orders"])])
+    page = shown.open("/groups/sums")
+    shown.sees("streams", ".head")
+    shown.sees("svc-1", ".members")
+    assert violations(page) == []
+
+
+def test_an_isolated_broker_is_chosen_in_the_header(shown: ShownPage) -> None:
+    """What is shown and done is about that broker, and the address says so."""
+    broker_id = shown.ask("POST", "/brokers", {})["broker_id"]
+    shown.ask("PUT", f"/brokers/{broker_id}/topics/orders", {})
+    shown.ask("POST", f"/brokers/{broker_id}/groups/mine/commit", {"offsets": {"orders": {"0": 1}}})
+    page = shown.open()
+    shown.sees("No groups yet")
+    page.get_by_label("Broker").select_option(broker_id)
+    page.locator(".list a.item").first.click()
+    shown.sees("mine", ".head h2")
+    assert f"broker={broker_id}" in page.url
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Yes").click()
+    shown.sees("No groups yet")
+    assert shown.ask("GET", f"/brokers/{broker_id}/groups") == []
