@@ -186,7 +186,7 @@ def _binding(user: str, operation: str, permission: int, topic: str, group: str,
 SERVERS = {"fakebroker": secured_fakebroker, "kafka": secured_kafka}
 BOTH_SERVERS = [
     pytest.param("fakebroker"),
-    pytest.param("kafka", marks=[*needs_real_kafka, pytest.mark.slow]),  # the judge of the stories
+    pytest.param("kafka", marks=[*needs_real_kafka, pytest.mark.slow, pytest.mark.long]),  # the judge
 ]
 
 

@@ -17,7 +17,12 @@ from tests.clients.secured import (
     eventually,
 )
 
-pytestmark = [pytest.mark.clients, pytest.mark.timeout(300), pytest.mark.filterwarnings("ignore")]
+pytestmark = [
+    pytest.mark.clients,
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+    pytest.mark.filterwarnings("ignore"),
+]
 Open = Callable[[str, Login], Client]
 SILENT_S = 8  # until a reader that says nothing is taken for one that is refused
 TURNS = 30  # of a reader, until it learns that it may read no more

@@ -12,7 +12,12 @@ from tests.clients.secured import BOTH_SERVERS, PASSWORDS, SCRAM, SERVERS, SETTI
 
 tls = pytest.importorskip("fakebroker.tls", reason="TLS IS NOT TESTED: needs the extra `tls`")
 
-pytestmark = [pytest.mark.clients, pytest.mark.timeout(300), pytest.mark.filterwarnings("ignore")]
+pytestmark = [
+    pytest.mark.clients,
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+    pytest.mark.filterwarnings("ignore"),
+]
 
 # All but SASL_SSL want no login. SSL wants a client's certificate; the others below have one of the broker's own.
 LISTENERS = {"SASL_SSL": "SASL_SSL", "SSL": "SSL", "OPEN": "SSL"}
