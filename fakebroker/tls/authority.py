@@ -8,6 +8,7 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
+from fakebroker.core.security.distinguished_names import subject_of
 from fakebroker.tls.certificate import PASSWORD, Certificate
 from fakebroker.tls.client_configs import client_config
 from fakebroker.tls.stores import (
@@ -23,6 +24,7 @@ try:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.serialization import Encoding
     from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 except ModuleNotFoundError:
     raise crypto_missing() from None
@@ -204,7 +206,7 @@ class CertificateAuthority:
     def _write(self, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey, common_name: str) -> Certificate:
         base = self.directory / self._file_name(common_name)
         made = Certificate(
-            certificate.subject.rfc4514_string(),
+            subject_of(certificate.public_bytes(Encoding.DER)),
             certificate.serial_number,
             base.with_name(base.name + ".crt.pem"),
             base.with_name(base.name + ".key.pem"),

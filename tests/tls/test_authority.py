@@ -79,6 +79,7 @@ def test_keys_are_readable_for_their_owner_alone(tmp_path: Path) -> None:
     """And every certificate has files of its own, in the directory that was given."""
     own = CertificateAuthority(tmp_path / "made")
     first, second, third = own.issue_client("a/b"), own.issue_client("a/b"), own.issue_client("..")
+    assert own.issue_client("a=b, c").subject == r"CN=a\=b\, c"
     files = [each for made in (first, second, third) for each in (made.key_file, made.keystore_file, made.pkcs12_file)]
     assert len(set(files)) == 9
     assert {each.parent for each in files} == {tmp_path / "made"}

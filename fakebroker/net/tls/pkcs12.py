@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 def key_and_certificates(store: Store, content: bytes) -> str:
     """The key and its chain, as PEM. Raises SettingError."""
+    found = _read(store, content)
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-    found = _read(store, content)
     if found.key is None or found.cert is None:
         raise store.wrong(f"{store.location} has no key with a certificate")
     key = found.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -23,9 +23,9 @@ def key_and_certificates(store: Store, content: bytes) -> str:
 
 def certificates(store: Store, content: bytes) -> str:
     """The certificates of authorities, as PEM. Raises SettingError."""
+    found = _read(store, content)
     from cryptography.hazmat.primitives.serialization import Encoding
 
-    found = _read(store, content)
     return "".join(each.certificate.public_bytes(Encoding.PEM).decode() for each in found.additional_certs)
 
 
