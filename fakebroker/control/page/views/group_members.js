@@ -45,7 +45,7 @@ function row(group, member, passed_ms, actions, is_classic) {
       <td>${assignment(member)}${is_classic ? "" : epochs(member)}</td>
       <td class="nowrap">${member.heard_ago_ms === null ? "" : `${duration(member.heard_ago_ms + passed_ms)} ago`}</td>
       <td>${end(member, passed_ms, group.rules ?? {})}</td>
-      <td>${doing(member)}${member.state ? html` <span class="muted">(${member.state})</span>` : ""}</td>
+      <td>${doing(member)}${member.state && member.state !== member.doing ? html` <span class="muted">(${member.state})</span>` : ""}</td>
       <td class="number">${actions.button("Evict", evict, { kind: "plain" })}</td>
     </tr>`;
 }
