@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from fakebroker.arguments import check_whole
+from fakebroker.core.topics import CONSUMER_OFFSETS
 from fakebroker.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -79,16 +80,21 @@ class GroupChanges:
 
     def __init__(self) -> None:
         self.version = 0
-        self._looked_at = (0, -1)  # which engine it was then, and the end of its journal
+        self._looked_at = (
+            0,
+            -1,
+            -1,
+        )  # which engine it was then, the end of its journal, and of what groups have stored
         self._rows: dict[str, tuple[int, GroupRow]] = {}  # sorted by id; each with the version of its last change
         self._gone: dict[str, int] = {}  # the versions in which groups went, oldest first
         self._oldest = 0  # nothing is known of what went before this version
 
     def look_at(self, engine: "Engine", *, again: bool = True) -> int:
         """Compare with the groups as they are now; returns the version. Unless `again`, nothing is done when nothing
-        has come into the journal since the last time.
+        has come into the journal since the last time, nor into `__consumer_offsets`: what a test commits by itself is
+        no request.
         """
-        now = id(engine), engine.journal.next_seq
+        now = id(engine), engine.journal.next_seq, _stored(engine)
         if again or now != self._looked_at:
             self._looked_at = now
             self.look(engine.cluster.groups(engine.now))
@@ -135,6 +141,12 @@ class GroupChanges:
         while len(self._gone) > MOST_GONE:
             oldest = next(iter(self._gone))
             self._oldest = self._gone.pop(oldest)
+
+
+def _stored(engine: "Engine") -> int:
+    """How many records all groups together have stored; makes no log that is not there."""
+    topic = engine.cluster.topics.get(CONSUMER_OFFSETS)
+    return sum(each.log.log_end_offset for each in topic.partitions if each.has_log) if topic else 0
 
 
 def row_of(group: "Group") -> GroupRow:

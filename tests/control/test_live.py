@@ -117,6 +117,18 @@ def test_groups_that_changed() -> None:
     run(test)
 
 
+def test_groups_that_a_test_made() -> None:
+    """What a test commits by itself is no request, thus not in the journal, and told all the same."""
+
+    async def test(broker: AsyncFakeBroker) -> None:
+        reader = reader_of(broker, "groups")
+        broker.group("made").commit({("orders", 0): 1})
+        assert [row["group_id"] for row in told(reader)["groups"]["rows"]] == ["made"]
+        assert told(reader) == {}
+
+    run(test)
+
+
 def test_the_clock_when_it_is_moved() -> None:
     """Jumps, freezes and rates are told, the passing of time is not; what is due comes with it."""
 

@@ -6,6 +6,7 @@ import pytest
 
 from fakebroker.testclient.scripted_client import ScriptedClients
 from tests.support.chromium import ShownPage, violations
+from tests.support.serving import controlled
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -126,3 +127,20 @@ def test_the_theme_is_chosen_and_kept(browser: "Browser", broker_url: str) -> No
     page.get_by_role("button", name="Theme: dark").wait_for()
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     context.close()
+
+
+def test_many_nodes_and_long_names_stay_within_a_narrow_screen(browser: "Browser") -> None:
+    """The bootstrap address of three nodes is cut, an id without a space is broken, and axe finds nothing."""
+    with controlled("--nodes", "3") as url:
+        context = browser.new_context(viewport={"width": 360, "height": 740}, reduced_motion="reduce")
+        shown = ShownPage(context, url)
+        page = shown.open(f"/groups/{'x' * 240}")
+        shown.sees("There is no group", ".chosen")
+        shown.sees("bootstrap", "header")
+        for width in (360, 1280):
+            page.set_viewport_size({"width": width, "height": 740})
+            for box in ("html", ".chosen"):
+                assert page.locator(box).evaluate("box => box.scrollWidth <= box.clientWidth"), (width, box)
+            assert violations(page) == [], width
+        assert shown.complaints == []
+        context.close()

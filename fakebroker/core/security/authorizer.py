@@ -96,7 +96,7 @@ class Authorizer:
             for acl in self.acls.find(AclFilter(resource_type))
             if acl.operation in (operation, Operation.ALL) and _is_of(acl, client)
         ]
-        denied = {acl.pattern for acl in entries if acl.permission is Permission.DENY}
+        denied = [acl.pattern for acl in entries if acl.permission is Permission.DENY]
         literal, prefixed = PatternType.LITERAL, PatternType.PREFIXED
         if any(pattern.name == ANY_NAME and pattern.pattern_type is literal for pattern in denied):
             return False

@@ -4,7 +4,7 @@ import { duration, time } from "../core/format.js";
 import { lookOf } from "./marks.js";
 
 const WORDS = {
-  transition: (line) => `${line.before} → ${line.after}, generation ${line.generation}`,
+  transition: (line) => `${line.before} → ${line.after}, ${epochWord(line)} ${line.generation}`,
   member_transition: (line) => `member ${line.member_id}: ${line.before} → ${line.after}, epoch ${line.epoch}`,
   group_epoch_bumped: (line) => `group epoch is ${line.epoch}`,
   assignment_computed: (line) => `assignment of epoch ${line.epoch} computed by ${line.assignor} for ${line.members} member${line.members === 1 ? "" : "s"}`,
@@ -21,6 +21,11 @@ const WORDS = {
   transaction_transition: (line) => `${line.transactional_id}: ${line.before} → ${line.after}`,
   internal_error: (line) => `internal error ${line.error}: ${line.message}`,
 };
+
+// What the number of a group's transition is called: classic groups have generations. As in the line's text.
+function epochWord(line) {
+  return line.text?.startsWith(`${line.group}: ${line.before} -> ${line.after}, epoch `) ? "epoch" : "generation";
+}
 
 // What a line says, without its reason.
 export function eventText(line) {
