@@ -16,7 +16,7 @@ from tests.support.rights_history import SETTINGS, RightsHistory, codes_in
 from tests.support.transaction_history import Told, first_difference
 
 HISTORIES = 3
-SETTLE_MS = 60  # until a change has come to broker and controller
+SETTLE_MS = 40  # between the authorizers of broker and controller
 
 
 @pytest.fixture(scope="module")

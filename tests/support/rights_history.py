@@ -38,8 +38,8 @@ _KEPT = [{"name": "retention.ms", "value": "-1"}]  # the records are of 1970
 class RightsHistory:
     """One history. Topics, groups and ids have names of their own, so that a broker may play many of them."""
 
-    def __init__(self, clients: ScriptedClients, seed: int, *, settle_ms: int, steps: int = 120) -> None:
-        """`settle_ms`: how long the broker takes until a change has come everywhere."""
+    def __init__(self, clients: ScriptedClients, seed: int, *, settle_ms: int, steps: int = 80) -> None:
+        """`settle_ms`: how long a change takes from the broker to the controller's authorizer, or the other way."""
         self.clients, self.chance, self.steps = clients, Random(seed), steps
         self.settle_ms = settle_ms
         self.names = Names(f"h{seed}")
@@ -58,6 +58,7 @@ class RightsHistory:
             told += [self._step() for _ in range(3)]
         for _ in range(len(self.acls)):
             self._remove(self.acls.pop())
+        self._await_rights()
         return told
 
     def _logged_in(self, name: str) -> ScriptedClient:
@@ -109,7 +110,35 @@ class RightsHistory:
             if entry not in self.acls:
                 self.acls.append(entry)
             self._ask("root", "CreateAcls", 3, creations=[entry])
-        self.clients.driver.pass_time(self.settle_ms, lambda: False)
+        self._await_rights()
+
+    def _await_rights(self) -> None:
+        """Wait until the broker knows what the controller has stored, which may take half a second."""
+        wanted = sorted(tuple(entry.values()) for entry in self.acls)
+        for _ in range(200):
+            if self._stored() == wanted:
+                self.clients.driver.pass_time(self.settle_ms, lambda: False)
+                return
+            self.clients.driver.pass_time(20, lambda: False)
+        raise AssertionError("the broker does not learn of the rights")
+
+    def _stored(self) -> list[tuple[Any, ...]]:
+        """All ACLs of the broker, as the fields of a creation."""
+        everything = {
+            "resource_type_filter": 1,
+            "resource_name_filter": None,
+            "pattern_type_filter": 1,
+            "principal_filter": None,
+            "host_filter": None,
+            "operation": 1,
+            "permission_type": 1,
+        }
+        answer = self.users["root"].request("DescribeAcls", 3, **everything)
+        return sorted(
+            (each.resource_type, each.resource_name, each.pattern_type, *_acl(acl))
+            for each in answer.resources
+            for acl in each.acls
+        )
 
     def _remove(self, entry: Mapping[str, Any]) -> None:
         wanted = {
@@ -210,6 +239,10 @@ _SHOWN = (
     "transaction_state",
     "base_offset",
 )
+
+
+def _acl(acl: Any) -> tuple[str, str, int, int]:
+    return acl.principal, acl.host, acl.operation, acl.permission_type
 
 
 def codes_in(told: Any) -> list[int]:
