@@ -1,6 +1,6 @@
 """One request on its way through the checks of its API: what is left of it, and what its answer has to say beside."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +65,7 @@ class AuthorizedRequest:
         If no entry is left, the request is answered without its handler.
         """
         entries = getattr(self.request, field) or ()
-        refused = [entry for entry in entries if is_refused(entry)]
+        refused, rest = parted(entries, is_refused)
         if not refused:
             return []
         api_key, version = self.route.api_key, self.route.version
@@ -74,7 +74,6 @@ class AuthorizedRequest:
         chosen = with_fields(self.request, **{field: refused})
         errors = error_entries(mirror, self.route.response, chosen, version, CODES[resource_type])
         self.add_errors(mirror, errors)
-        rest = [entry for entry in entries if entry not in refused]
         self.change(**{field: rest})
         if not rest:
             self.answer_at_once()
@@ -181,6 +180,14 @@ class FinishingConnection:
         """Where the client reaches a node."""
         address: Address | None = self._connection.address_of(node_id)
         return address
+
+
+def parted(entries: Iterable[Any], is_refused: Callable[[Any], bool]) -> tuple[list[Any], list[Any]]:
+    """The entries that are refused, and the rest, each in their order."""
+    refused, rest = list[Any](), list[Any]()
+    for entry in entries:
+        (refused if is_refused(entry) else rest).append(entry)
+    return refused, rest
 
 
 def with_fields(message: Any, **fields: Any) -> Any:

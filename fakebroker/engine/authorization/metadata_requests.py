@@ -3,7 +3,7 @@
 from typing import Any
 
 from fakebroker.core.security.acls import CLUSTER_NAME, Operation, ResourceType
-from fakebroker.engine.authorization.authorized_request import AuthorizedRequest, with_fields
+from fakebroker.engine.authorization.authorized_request import AuthorizedRequest, parted, with_fields
 from fakebroker.errors import ErrorCode
 from fakebroker.schema import ZERO_UUID
 from fakebroker.wire.messages.describe_topic_partitions import DescribeTopicPartitionsResponseTopic, TopicRequest
@@ -118,8 +118,9 @@ def describe_allowed(authorized: AuthorizedRequest) -> None:
     if cursor is not None and (cursor.partition_index < 0 or (not wants_all and cursor.topic_name not in names)):
         return
     names = [name for name in names if cursor is None or name >= cursor.topic_name]
-    shown = [name for name in names if access.may(Operation.DESCRIBE, TOPIC, name)]
-    refused = [] if wants_all else [name for name in names if name not in shown]
+    refused, shown = parted(names, lambda name: not access.may(Operation.DESCRIBE, TOPIC, name))
+    if wants_all:
+        refused = []
     if cursor is not None and cursor.topic_name not in shown:
         request = with_fields(request, cursor=None)
     authorized.request = with_fields(request, topics=[TopicRequest(name=name) for name in shown])

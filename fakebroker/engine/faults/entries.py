@@ -103,10 +103,11 @@ def merge(answer: Any, errors: list[tuple[Mirror, list[Any]]]) -> None:
 def _merge(declaration: Any, answer: Any, mirror: Mirror, entries: list[Any]) -> None:
     element = element_of(declaration, mirror.answered)
     there = list(getattr(answer, mirror.answered) or ())
+    places = _Places(element, mirror, there)
     for entry in entries:
-        place = next((i for i, one in enumerate(there) if _is_same(element, mirror, one, entry)), None)
+        place = places.of(entry)
         if place is None:
-            there.append(entry)
+            places.append(entry)
         elif mirror.inner is None:
             there[place] = entry
         else:
@@ -115,13 +116,37 @@ def _merge(declaration: Any, answer: Any, mirror: Mirror, entries: list[Any]) ->
     setattr(answer, mirror.answered, there)
 
 
-def _is_same(element: Any, mirror: Mirror, one: Any, other: Any) -> bool:
-    """Whether two entries stand for the same; a topic goes by its name or by its id, and the other field is empty."""
-    for field in mirror.repeated:
-        value = value_of(element, other, field)
-        if (isinstance(value, int) or any(value or ())) and value_of(element, one, field) != value:
-            return False
-    return True
+class _Places:
+    """Where the entries of a list stand, found by what they stand for: clients may name a million of them.
+
+    A topic goes by its name or by its id, and the other field is empty: an entry is looked up by the fields it has.
+    """
+
+    def __init__(self, element: Any, mirror: Mirror, there: list[Any]) -> None:
+        self._element = element
+        self._repeated = tuple(mirror.repeated)
+        self._there = there
+        self._by_fields: dict[tuple[str, ...], dict[tuple[Any, ...], int]] = {}
+
+    def of(self, entry: Any) -> int | None:
+        """The place of the first that stands for the same; None: there is none."""
+        values = zip(self._repeated, self._values(entry, self._repeated), strict=True)
+        fields = tuple(field for field, value in values if isinstance(value, int) or any(value or ()))
+        places = self._by_fields.get(fields)
+        if places is None:
+            places = self._by_fields[fields] = {}
+            for place, one in enumerate(self._there):
+                places.setdefault(self._values(one, fields), place)
+        return places.get(self._values(entry, fields))
+
+    def append(self, entry: Any) -> None:
+        """Put an entry at the end of the list."""
+        for fields, places in self._by_fields.items():
+            places.setdefault(self._values(entry, fields), len(self._there))
+        self._there.append(entry)
+
+    def _values(self, entry: Any, fields: tuple[str, ...]) -> tuple[Any, ...]:
+        return tuple([value_of(self._element, entry, field) for field in fields])
 
 
 def with_session(call: "Call", request: Any) -> Any:
