@@ -81,3 +81,11 @@ def test_calls_are_shown_as_a_shell_and_as_python_would_make_them(shown: ShownPa
     curl, python = of_module(shown, "parts/call.js", code)
     assert curl == """curl -fsS '/groups/it'\\''s/evict' --json '{"member":"a\\"b","all":true}'"""
     assert python == 'broker.group("it\'s").evict(member="a\\"b", all=True)'
+
+
+def test_names_that_no_address_can_have_are_refused(shown: ShownPage) -> None:
+    """A browser would take them for steps between folders, and delete something else."""
+    paths = ["/groups/..", "/groups/./view?limit=1", "/groups/a..b"]
+    refused = f"Promise.all({paths}.map((path) => m.send('GET', path).catch((error) => error.status)))"
+    statuses = of_module(shown, "core/api.js", f"await {refused}")
+    assert statuses == [0, 0, 404]

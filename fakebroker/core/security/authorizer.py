@@ -96,12 +96,12 @@ class Authorizer:
             for acl in self.acls.find(AclFilter(resource_type))
             if acl.operation in (operation, Operation.ALL) and _is_of(acl, client)
         ]
-        denied = [acl.pattern for acl in entries if acl.permission is Permission.DENY]
+        against = [acl.pattern for acl in entries if acl.permission is Permission.DENY]
         literal, prefixed = PatternType.LITERAL, PatternType.PREFIXED
-        if any(pattern.name == ANY_NAME and pattern.pattern_type is literal for pattern in denied):
+        if any(pattern.name == ANY_NAME and pattern.pattern_type is literal for pattern in against):
             return False
-        denied_names = {pattern.name for pattern in denied if pattern.pattern_type is literal}
-        denied_prefixes = tuple([pattern.name for pattern in denied if pattern.pattern_type is prefixed])
+        denied_names = {pattern.name for pattern in against if pattern.pattern_type is literal}
+        denied_prefixes = tuple([pattern.name for pattern in against if pattern.pattern_type is prefixed])
         for acl in entries:
             name, pattern_type = acl.pattern.name, acl.pattern.pattern_type
             if acl.permission is Permission.DENY:

@@ -37,6 +37,14 @@ export function apiPath(path) {
   return broker() ? `/brokers/${encodeURIComponent(broker())}${path}` : path;
 }
 
+// Raise ApiError for a path with a name that none can have: browsers take "." and ".." for steps between folders, also
+// when they are encoded, and would ask for something else.
+function check(path) {
+  if (path.split(/[/?]/).some((part) => part === "." || part === "..")) {
+    throw new ApiError(0, "the names . and .. cannot stand in an address: use broker.group(...) in Python");
+  }
+}
+
 // The headers of any request.
 export function headers() {
   return token() ? { Authorization: `Bearer ${token()}` } : {};
@@ -49,6 +57,7 @@ export async function send(verb, path, body, signal) {
     options.body = JSON.stringify(body);
     options.headers["Content-Type"] = "application/json";
   }
+  check(apiPath(path));
   const answer = await fetch(apiPath(path), options);
   if (!answer.ok) throw await problem(answer);
   if (answer.status === 204) return null;
