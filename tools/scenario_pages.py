@@ -19,6 +19,7 @@ _THEMES = {
     "share-groups": "Share groups: records that are delivered to one of many",
     "streams-groups": "Streams groups: tasks of an application",
     "logins": "Logins: passwords, sessions",
+    "rights": "Rights: what is refused, and why",
     "coordinator": "Coordinators that move, load or do not know",
     "offsets": "Committing and reading offsets",
     "log": "Records, times, producers",

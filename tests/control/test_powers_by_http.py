@@ -227,3 +227,27 @@ def test_a_wait_ends_when_its_caller_hangs_up() -> None:
             await app.close()
 
     asyncio.run(wait_and_hang_up())
+
+
+def test_rights() -> None:
+    """They are given, shown, explained and taken away; what cannot be is told with the argument."""
+
+    async def test(door: Client) -> None:
+        right = {"principal": "User:alice", "operation": "READ", "topic": "orders"}
+        assert await door.do("POST", "/acls/allow", right | {"prefix": True}) is None
+        assert await door.do("POST", "/acls/deny", right | {"topic": "orders-secret"}) is None
+        shown = await door.get("/acls")
+        assert shown["super_users"] == ["User:root"]
+        assert [(each["permission"], each["resource_name"], each["pattern_type"]) for each in shown["entries"]] == [
+            ("ALLOW", "orders", "PREFIXED"),
+            ("DENY", "orders-secret", "LITERAL"),
+        ]
+        why = await door.get("/acls/explain?principal=User:alice&operation=READ&topic=orders-secret")
+        assert (why["is_allowed"], why["entry"]["permission"]) == (False, "DENY")
+        assert await door.do("POST", "/acls/remove", {"permission": "DENY"}) == 1
+        refused = await door.ask("POST", "/acls/allow", right | {"operation": "EAT"})
+        assert refused.status_code == 422
+        assert await door.do("DELETE", "/acls") is None
+        assert (await door.get("/acls"))["entries"] == []
+
+    with_door(test, acls=[], config={"super.users": "User:root"})

@@ -7,6 +7,8 @@ import pytest
 from fakebroker.core.events import AccessDenied
 from fakebroker.core.security.acls import Permission
 from fakebroker.engine.authorization.needs import NEEDS
+from fakebroker.records.batch import build_batch
+from fakebroker.records.record_codec import Record
 from fakebroker.release import release
 from fakebroker.schema.jsonable import uuid_to_text
 from fakebroker.wire.registry import APIS
@@ -196,3 +198,50 @@ def test_a_topic_is_deleted_with_delete() -> None:
     allow(lab, "DESCRIBE", name="t", permission=Permission.DENY)
     assert deleted(Name="t") == (29, "t")
     assert deleted(**by_id) == (0, "t")
+
+
+@pytest.mark.rules("AU-6", "PD-25")
+def test_transactional_records_need_write_on_the_id() -> None:
+    """53 for every partition without it; with it the topic's right is asked for."""
+    lab = guarded_lab()
+    client = client_of(lab)
+    batch = build_batch(
+        [Record(0, 0, b"k", b"v")], producer_id=1, producer_epoch=0, base_sequence=0, transactional=True
+    )
+    data = [{"Name": "t", "PartitionData": [{"Index": 0, "Records": {"hex": batch.hex()}}]}]
+
+    def answered(transactional_id: str | None) -> tuple[int, int]:
+        answer = ask(client, "Produce", 9, TransactionalId=transactional_id, Acks=-1, TimeoutMs=1, TopicData=data)
+        (partition,) = answer.responses[0].partition_responses
+        return partition.error_code, partition.base_offset
+
+    assert [answered("x"), answered(None)] == [(53, -1), (53, -1)]
+    allow(lab, "WRITE", "TRANSACTIONAL_ID", "x")
+    assert answered("x") == (29, -1)
+    allow(lab, "WRITE", name="t")
+    assert answered("x")[0] not in (29, 53)
+    assert answered(None)[0] == 53
+
+
+@pytest.mark.rules("AU-6")
+@pytest.mark.parametrize("version", [7, 8])
+def test_offsets_of_topics_that_may_not_be_described(version: int) -> None:
+    """Those that were named are refused one by one; of all topics only the others are shown."""
+    lab = guarded_lab()
+    root = client_of(lab, "root")
+    for name in ("t", "u"):
+        topics = [{"Name": name, "Partitions": [{"PartitionIndex": 0, "CommittedOffset": 5}]}]
+        assert ask(root, "OffsetCommit", 8, GroupId="g", Topics=topics).topics[0].partitions
+    client = client_of(lab)
+    allow(lab, "DESCRIBE", "GROUP", "g")
+    allow(lab, "DESCRIBE", name="t")
+    named = [{"Name": name, "PartitionIndexes": [0]} for name in ("t", "u")]
+
+    def fetched(topics: Any) -> list[tuple[str, int, int]]:
+        group = {"GroupId": "g", "Topics": topics}
+        answer = ask(client, "OffsetFetch", version, **(group if version == 7 else {"Groups": [group]}))
+        shown = answer if version == 7 else answer.groups[0]
+        return [(topic.name, row[1], row[4]) for topic in shown.topics for row in topic.partitions]
+
+    assert fetched(named) == [("t", 5, 0), ("u", -1, 29)]
+    assert fetched(None) == [("t", 5, 0)]
