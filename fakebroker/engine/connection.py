@@ -80,6 +80,7 @@ class Connection:
         self.close_reason: str | None = None  # set in CLOSING and GONE
         self.driver: ConnectionDriver = NO_DRIVER  # set by the driver, right after `Engine.connect`
         self.out_bytes = 0  # of large answers made and not handed over; many end the turn
+        self.is_muted = False  # in PARKED: the request was answered, and its client is throttled
         self.is_stalled = False  # the driver reads nothing, as a fault wants it
         self.is_to_reset = False  # in CLOSING: not in good order, but with a reset
         self._dispatcher = dispatcher
@@ -145,7 +146,7 @@ class Connection:
     @property
     def parked_call(self) -> Call | None:
         """The request that waits for its answer, or None."""
-        return self.call if self.state is PARKED else None
+        return self.call if self.state is PARKED and not self.is_muted else None
 
     @property
     def waiting_bytes(self) -> int:
@@ -253,8 +254,7 @@ class Connection:
     @property
     def head(self) -> bytes:
         """With what the answer to the request in work begins: its correlation id, and the tags where there are any."""
-        route = self.route
-        return self.frame[4:8] + b"\0" if route is not None and route.has_tagged_answer else self.frame[4:8]
+        return self.frame[4:8] + b"\0" if self.route and self.route.has_tagged_answer else self.frame[4:8]
 
     # Long requests, and those answered later
 

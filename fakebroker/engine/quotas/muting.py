@@ -45,8 +45,10 @@ def _mute(connection: "Connection", call: "Call", mute_ms: int) -> None:
         if node.state is NodeState.FROZEN:
             node.run_when_thawed(deadline, now)
         else:
+            connection.is_muted = False
             connection.finish(call)
 
+    connection.is_muted = True
     deadline = Deadline(unmute, owner=connection)
     connection.engine.cluster.timers.mono.arm(deadline, connection.engine.now.mono_ms + mute_ms)
     call.on_close(lambda _now: deadline.end())

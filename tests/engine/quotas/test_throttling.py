@@ -7,6 +7,7 @@ import pytest
 from fakebroker.core.events import ClientThrottled
 from fakebroker.engine.faults.spec import FaultSpec
 from fakebroker.engine.journal import Recorded
+from fakebroker.reports.failure_story import story
 from fakebroker.wire.messages.fetch import FetchTopic
 from tests.support.engine import Client, SimEngine
 from tests.support.frames import frames, request
@@ -67,6 +68,18 @@ def test_what_was_sent_before_the_answer_waits_as_well() -> None:
     assert frames(client.socket.take()) == []
     lab.engine.network.advance(1)
     assert len(frames(client.socket.take())) == 1
+
+
+def test_a_muted_connection_has_no_request_that_waits() -> None:
+    """Its request was answered; stories and metrics do not say otherwise."""
+    lab = Lab()
+    set_quotas(lab.asker, ANYBODY, producer_byte_rate=1000)
+    produce(lab.asker, "p", 30_000)
+
+    connection = lab.client_of("p").socket.connection
+    assert connection.is_parked
+    assert connection.parked_call is None
+    assert "unanswered" not in story(lab.engine.engine)
 
 
 @pytest.mark.rules("QU-7")
