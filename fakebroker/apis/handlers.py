@@ -69,6 +69,8 @@ MODULES: dict[int, str] = {
     77: "share_group_describe",
     78: "share_fetch",
     79: "share_acknowledge",
+    80: "add_raft_voter",
+    81: "remove_raft_voter",
     83: "initialize_share_group_state",
     84: "read_share_group_state",
     85: "write_share_group_state",

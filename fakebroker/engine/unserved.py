@@ -52,8 +52,6 @@ MISSING: dict[int, tuple[str, str]] = {
     67: ("AllocateProducerIds", _INTERNAL),
     70: ("ControllerRegistration", _INTERNAL),
     73: ("AssignReplicasToDirs", _INTERNAL),
-    80: ("AddRaftVoter", _INTERNAL),
-    81: ("RemoveRaftVoter", _INTERNAL),
     82: ("UpdateRaftVoter", _INTERNAL),
 }
 

@@ -79,6 +79,8 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "ShareGroupDescribe": ("SGL",),
     "ShareFetch": ("SGF", "SGP"),
     "ShareAcknowledge": ("SGK", "SGF"),
+    "AddRaftVoter": ("RV",),
+    "RemoveRaftVoter": ("RV",),
     "InitializeShareGroupState": ("SGP",),
     "ReadShareGroupState": ("SGP",),
     "WriteShareGroupState": ("SGP",),

@@ -105,6 +105,8 @@ _TABLE = (
     Api(77, "ShareGroupDescribe", "share_group_describe", 1, 0),
     Api(78, "ShareFetch", "share_fetch", 2, 0),
     Api(79, "ShareAcknowledge", "share_acknowledge", 2, 0),
+    Api(80, "AddRaftVoter", "add_raft_voter", 1, 0),
+    Api(81, "RemoveRaftVoter", "remove_raft_voter", 0, 0),
     Api(83, "InitializeShareGroupState", "initialize_share_group_state", 0, 0),
     Api(84, "ReadShareGroupState", "read_share_group_state", 0, 0),
     Api(85, "WriteShareGroupState", "write_share_group_state", 1, 0),

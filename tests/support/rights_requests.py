@@ -337,6 +337,8 @@ def of_the_cluster(chance: Random, names: Names) -> Request:
             1,
             {"topics": [{"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}]},
         ),
+        ("AddRaftVoter", 0, {"voter_id": 7, "timeout_ms": 1000, "listeners": []}),
+        ("RemoveRaftVoter", 0, {"voter_id": 7}),
         ("UpdateFeatures", 1, {"feature_updates": [], "timeout_ms": 1000, "validate_only": True}),
         ("UnregisterBroker", 0, {"broker_id": 77}),
         ("DescribeCluster", 1, {"include_cluster_authorized_operations": True}),

@@ -139,6 +139,8 @@ NEEDS: Final[dict[int, tuple[Check, ...]]] = {
     77: _DESCRIBE_GROUP_IDS,  # ShareGroupDescribe
     78: (_GROUP_READ, share_requests.read_allowed),  # ShareFetch
     79: (_GROUP_READ, share_requests.read_allowed),  # ShareAcknowledge
+    80: _cluster(ALTER),  # AddRaftVoter
+    81: _cluster(ALTER),  # RemoveRaftVoter
     83: _cluster(CLUSTER_ACTION),  # InitializeShareGroupState
     84: _cluster(CLUSTER_ACTION),  # ReadShareGroupState
     85: _cluster(CLUSTER_ACTION),  # WriteShareGroupState
