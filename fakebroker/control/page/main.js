@@ -44,13 +44,15 @@ function draw() {
 }
 
 function page(name) {
-  return html`
-    <div class="page">
-      <a class="skip" href="#main" @click=${toMain}>Skip to the content</a>
-      ${header(name)}
-      <main id="main" tabindex="-1"><h1 class="unseen">${TITLES[name]}</h1>${state.link.is_refused ? login() : VIEWS[name].template()}</main>
-      ${notices()}${dialogs()}
-    </div>`;
+  return html` <div class="page">
+    <a class="skip" href="#main" @click=${toMain}>Skip to the content</a>
+    ${header(name)}
+    <main id="main" tabindex="-1">
+      <h1 class="unseen">${TITLES[name]}</h1>
+      ${state.link.is_refused ? login() : VIEWS[name].template()}
+    </main>
+    ${notices()}${dialogs()}
+  </div>`;
 }
 
 function toMain(event) {
@@ -59,27 +61,34 @@ function toMain(event) {
 }
 
 function header(name) {
-  const link = (view) => html`<a href=${router.href(view)} aria-current=${view === name ? "page" : nothing}>${TITLES[view]}</a>`;
+  const link = (view) =>
+    html`<a href=${router.href(view)} aria-current=${view === name ? "page" : nothing}>${TITLES[view]}</a>`;
   const source = state.page?.source;
-  return html`
-    <header class="top">
-      <a class="brand" href="#/"><img src="/page/icon.svg" alt="">fakebroker</a>
-      <nav aria-label="Views">${shownViews().map(link)}</nav>
-      <div class="facts">
-        ${source ? html`<span class="fact mono">${source}</span>` : brokerFacts()}
-        <span class="fact state ${state.link.is_up ? "good" : "warn"}" role="status">${state.link.text}</span>
-      </div>
-      <div class="tools">
-        <button type="button" class="plain" aria-label=${`Theme: ${theme.theme()}`} title=${`Theme: ${theme.theme()}`} @click=${changeTheme}>${icon(theme.theme())}</button>
-        <button type="button" class="plain" aria-label="Keys" title="Keys" @click=${toggleHelp}>${icon("keys")}</button>
-      </div>
-    </header>`;
+  return html` <header class="top">
+    <a class="brand" href="#/"><img src="/page/icon.svg" alt="" />fakebroker</a>
+    <nav aria-label="Views">${shownViews().map(link)}</nav>
+    <div class="facts">
+      ${source ? html`<span class="fact mono">${source}</span>` : brokerFacts()}
+      <span class="fact state ${state.link.is_up ? "good" : "warn"}" role="status">${state.link.text}</span>
+    </div>
+    <div class="tools">
+      <button
+        type="button"
+        class="plain"
+        aria-label=${`Theme: ${theme.theme()}`}
+        title=${`Theme: ${theme.theme()}`}
+        @click=${changeTheme}
+      >
+        ${icon(theme.theme())}
+      </button>
+      <button type="button" class="plain" aria-label="Keys" title="Keys" @click=${toggleHelp}>${icon("keys")}</button>
+    </div>
+  </header>`;
 }
 
 function brokerFacts() {
-  return html`
-    ${brokerChoice()}${clockFact()}
-    ${state.bootstrap ? html`<span class="fact"><span class="muted">bootstrap</span>${copyable(state.bootstrap, "the bootstrap address")}</span>` : ""}`;
+  return html` ${brokerChoice()}${clockFact()}
+  ${state.bootstrap ? html`<span class="fact"><span class="muted">bootstrap</span>${copyable(state.bootstrap, "the bootstrap address")}</span>` : ""}`;
 }
 
 // Which broker, where tests made some of their own.
@@ -87,9 +96,12 @@ function brokerChoice() {
   const ids = [...(state.page?.brokers ?? [])];
   if (router.broker() && !ids.includes(router.broker())) ids.push(router.broker());
   if (!ids.length) return "";
-  const go = (event) => router.go(`#/${currentView()}${event.target.value ? `?broker=${encodeURIComponent(event.target.value)}` : ""}`);
+  const go = (event) =>
+    router.go(`#/${currentView()}${event.target.value ? `?broker=${encodeURIComponent(event.target.value)}` : ""}`);
   const option = (id, text) => html`<option value=${id} ?selected=${id === router.broker()}>${text}</option>`;
-  return html`<select aria-label="Broker" @change=${go}>${option("", "served broker")}${ids.map((id) => option(id, id))}</select>`;
+  return html`<select aria-label="Broker" @change=${go}>
+    ${option("", "served broker")}${ids.map((id) => option(id, id))}
+  </select>`;
 }
 
 function changeTheme() {
@@ -101,20 +113,22 @@ function login() {
   const submit = (event) => {
     event.preventDefault();
     api.setToken(new FormData(event.target).get("token").trim());
-    change((s) => s.link = { is_up: false, is_refused: false, text: "connecting" });
+    change((s) => (s.link = { is_up: false, is_refused: false, text: "connecting" }));
     live.begin();
   };
-  return html`
-    <form class="login" @submit=${submit}>
-      <h2>This broker wants its control token</h2>
-      <p class="muted">It was printed when the broker started, or given with <code>--control-token</code>. It stays in this tab.</p>
-      <label class="field"><span>Token</span><input name="token" type="password" autocomplete="off" required></label>
-      <button class="primary">Open</button>
-    </form>`;
+  return html` <form class="login" @submit=${submit}>
+    <h2>This broker wants its control token</h2>
+    <p class="muted">
+      It was printed when the broker started, or given with <code>--control-token</code>. It stays in this tab.
+    </p>
+    <label class="field"><span>Token</span><input name="token" type="password" autocomplete="off" required /></label>
+    <button class="primary">Open</button>
+  </form>`;
 }
 
 function notices() {
-  const one = ({ text, is_bad }) => html`<div class=${is_bad ? "bad" : ""} role=${is_bad ? "alert" : "status"}>${text}</div>`;
+  const one = ({ text, is_bad }) =>
+    html`<div class=${is_bad ? "bad" : ""} role=${is_bad ? "alert" : "status"}>${text}</div>`;
   return html`<div class="notices">${repeat(state.notices, (each) => each.id, one)}</div>`;
 }
 

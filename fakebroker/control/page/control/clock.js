@@ -13,34 +13,48 @@ const RATES = [1, 10, 60, 3600];
 const actions = new Actions();
 let draft = "";
 
-const advance = (body, text) => call("POST", "/clock/advance", "broker.clock.advance", body, { done: `The clock moved by ${text}` });
+const advance = (body, text) =>
+  call("POST", "/clock/advance", "broker.clock.advance", body, { done: `The clock moved by ${text}` });
 const HOUR = advance({ hours: 1 }, "an hour");
+const STEPS = [
+  ["+1 min", advance({ minutes: 1 }, "a minute")],
+  ["+1 h", HOUR],
+  ["+1 d", advance({ days: 1 }, "a day")],
+  ["+8 d", advance({ days: 8 }, "eight days")],
+];
 
 export function clockCard() {
   if (state.clock === null) return "";
   const clock = due.value === null ? state.clock : { ...state.clock, due: due.value.due, due_got_ms: due.got_ms };
-  return html`
-    <section class="card" aria-label="Clock">
-      <div class="title"><h2>Clock</h2><span class="now mono">${time(nowMs())} <span class="muted">UTC</span></span>
-        ${clock.is_frozen ? html`<span class="tag warn">frozen</span>` : clock.rate === 1 ? "" : html`<span class="tag other">× ${clock.rate}</span>`}</div>
-      <div class="actions">
-        ${actions.button("+1 min", advance({ minutes: 1 }, "a minute"))}${actions.button("+1 h", HOUR)}${actions.button("+1 d", advance({ days: 1 }, "a day"))}${actions.button("+8 d", advance({ days: 8 }, "eight days"))}
-        ${toNext(clock)}${pause(clock)}
-      </div>
-      <div class="actions">${moveBy()}${rates(clock)}</div>
-      ${actions.line(HOUR)}
-      ${dueTable(clock)}
-    </section>`;
+  return html` <section class="card" aria-label="Clock">
+    <div class="title">
+      <h2>Clock</h2>
+      <span class="now mono">${time(nowMs())} <span class="muted">UTC</span></span>
+      ${clock.is_frozen ? html`<span class="tag warn">frozen</span>` : clock.rate === 1 ? "" : html`<span class="tag other">× ${clock.rate}</span>`}
+    </div>
+    <div class="actions">
+      ${STEPS.map(([label, each]) => actions.button(label, each))} ${toNext(clock)}${pause(clock)}
+    </div>
+    <div class="actions">${moveBy()}${rates(clock)}</div>
+    ${actions.line(HOUR)} ${dueTable(clock)}
+  </section>`;
 }
 
 function pause(clock) {
-  const freeze = call("POST", "/clock/freeze", "broker.clock.freeze", undefined, { done: "The time of day stands still" });
+  const freeze = call("POST", "/clock/freeze", "broker.clock.freeze", undefined, {
+    done: "The time of day stands still",
+  });
   const resume = call("POST", "/clock/resume", "broker.clock.resume", undefined, { done: "The time of day goes on" });
   return clock.is_frozen ? actions.button("Resume", resume, { kind: "primary" }) : actions.button("Freeze", freeze);
 }
 
 function rates(clock) {
-  const one = (rate) => actions.button(`× ${rate}`, call("PUT", "/clock/rate", "broker.clock.rate", { rate }, { python: `broker.clock.rate = ${rate}` }), { is_disabled: clock.rate === rate });
+  const one = (rate) =>
+    actions.button(
+      `× ${rate}`,
+      call("PUT", "/clock/rate", "broker.clock.rate", { rate }, { python: `broker.clock.rate = ${rate}` }),
+      { is_disabled: clock.rate === rate },
+    );
   return html`<span class="actions" role="group" aria-label="How fast time passes">${RATES.map(one)}</span>`;
 }
 
@@ -52,7 +66,13 @@ function moveBy() {
     if (parsed(draft)) actions.show(advance(parsed(draft), draft));
     schedule();
   };
-  return html`<input aria-label="Move the clock by" size="9" placeholder="2 h 30 m" .value=${draft} @input=${type}>${actions.button("Advance", advance(amount ?? {}, draft), { is_disabled: amount === null })}`;
+  return html`<input
+      aria-label="Move the clock by"
+      size="9"
+      placeholder="2 h 30 m"
+      .value=${draft}
+      @input=${type}
+    />${actions.button("Advance", advance(amount ?? {}, draft), { is_disabled: amount === null })}`;
 }
 
 const UNITS = { d: "days", h: "hours", m: "minutes", s: "seconds", ms: "ms" };
@@ -66,23 +86,49 @@ function parsed(text) {
 // The call that lets something fall due, and the words for it.
 function until(event) {
   const options = { done: `The clock moved to: ${event.what}` };
-  if (event.by === "clock") return call("POST", "/clock/run_until", "broker.clock.run_until", { when: event.due_ms }, options);
-  return call("POST", "/clock/advance", "broker.clock.advance", { ms: Math.max(1, Math.ceil(event.left_ms)), timers: true }, options);
+  if (event.by === "clock")
+    return call("POST", "/clock/run_until", "broker.clock.run_until", { when: event.due_ms }, options);
+  return call(
+    "POST",
+    "/clock/advance",
+    "broker.clock.advance",
+    { ms: Math.max(1, Math.ceil(event.left_ms)), timers: true },
+    options,
+  );
 }
 
 // What is due next by the time of day: the timers of clients that live are put off again and again.
 function toNext({ due: events }) {
   const next = events.find((event) => event.by === "clock") ?? events[0];
-  return actions.button("To the next due event", next ? until(next) : HOUR, { is_disabled: !next, title: next?.what ?? "Nothing is due" });
+  return actions.button("To the next due event", next ? until(next) : HOUR, {
+    is_disabled: !next,
+    title: next?.what ?? "Nothing is due",
+  });
 }
 
 function dueTable({ due: events, got_ms, due_got_ms, rate, is_frozen }) {
   if (!events.length) return html`<p class="muted">Nothing falls due by time.</p>`;
   const passed_ms = performance.now() - (due_got_ms ?? got_ms);
   const left = (event) => event.left_ms - (event.by === "clock" ? (is_frozen ? 0 : rate * passed_ms) : passed_ms);
-  const row = (event) => html`
-    <tr><td class="nowrap" title=${time(event.due_ms)}>${relative(left(event))}</td><td title=${event.what}>${shortIds(event.what)}</td>
-      <td class="muted nowrap">${event.by === "timers" ? html`<span title="A timer of clients: real time, or advance(timers=True)">timer</span>` : html`<span title="By the time of day">time of day</span>`}</td>
-      <td class="number">${actions.button("Go there", until({ ...event, left_ms: left(event) }), { kind: "plain" })}</td></tr>`;
-  return html`<div class="scroll" tabindex="0" role="group" aria-label="What falls due"><table><caption>What falls due</caption><tbody>${events.map(row)}</tbody></table></div>`;
+  const row = (event) =>
+    html` <tr>
+      <td class="nowrap" title=${time(event.due_ms)}>${relative(left(event))}</td>
+      <td title=${event.what}>${shortIds(event.what)}</td>
+      <td class="muted nowrap">
+        ${event.by === "timers" ? html`<span title="A timer of clients: real time, or advance(timers=True)">timer</span>` : html`<span title="By the time of day">time of day</span>`}
+      </td>
+      <td class="number">
+        ${actions.button("Go there", until({ ...event, left_ms: left(event) }), { kind: "plain" })}
+      </td>
+    </tr>`;
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="What falls due">
+    <table>
+      <caption>
+        What falls due
+      </caption>
+      <tbody>
+        ${events.map(row)}
+      </tbody>
+    </table>
+  </div>`;
 }

@@ -14,13 +14,33 @@ const actions = new Actions();
 let draft = { api: "", error: "NOT_COORDINATOR" };
 
 // The fields of the form: [name, label, kind, where its suggestions come from].
-const WHICH = [["api", "API", "text", "apis"], ["client_id", "client id", "text"], ["group", "group", "text"], ["topic", "topic", "text"]];
-const WHAT = [["error", "error", "text", "errors"], ["action", "action", "choice", "actions"], ["delay_s", "delay, s", "number"], ["times", "at most times", "number"]];
+const WHICH = [
+  ["api", "API", "text", "apis"],
+  ["client_id", "client id", "text"],
+  ["group", "group", "text"],
+  ["topic", "topic", "text"],
+];
+const WHAT = [
+  ["error", "error", "text", "errors"],
+  ["action", "action", "choice", "actions"],
+  ["delay_s", "delay, s", "number"],
+  ["times", "at most times", "number"],
+];
 const SELDOM = [
-  ["partition", "partition", "number"], ["node", "node", "number"], ["version", "version", "text"], ["transactional_id", "transactional id", "text"],
-  ["nth", "only the n-th", "number"], ["every", "each n-th", "number"], ["probability", "probability", "number"], ["after", "after", "choice", "after"],
-  ["jitter_s", "jitter, s", "number"], ["throttle_ms", "throttle, ms", "number"], ["bytes", "bytes", "number"], ["offset", "byte at", "number"],
-  ["bytes_per_s", "bytes per s", "number"], ["for_s", "for, s", "number"],
+  ["partition", "partition", "number"],
+  ["node", "node", "number"],
+  ["version", "version", "text"],
+  ["transactional_id", "transactional id", "text"],
+  ["nth", "only the n-th", "number"],
+  ["every", "each n-th", "number"],
+  ["probability", "probability", "number"],
+  ["after", "after", "choice", "after"],
+  ["jitter_s", "jitter, s", "number"],
+  ["throttle_ms", "throttle, ms", "number"],
+  ["bytes", "bytes", "number"],
+  ["offset", "byte at", "number"],
+  ["bytes_per_s", "bytes per s", "number"],
+  ["for_s", "for, s", "number"],
 ];
 const ACTIONS = ["disconnect", "drop-answer", "answer-twice", "truncate", "corrupt", "slow", "stall-reading"];
 
@@ -28,48 +48,76 @@ export function faultsCard() {
   names.show("/names");
   const set = faults.value ?? [];
   const clear = call("DELETE", "/faults", "broker.clear_faults", undefined, { done: "All faults are removed" });
-  return html`
-    <section class="card" aria-label="Faults">
-      <div class="title"><h2>Faults</h2><span class="end">${set.length ? actions.button("Remove all", clear, { then: () => faults.refresh() }) : ""}</span></div>
-      ${set.length ? table(set) : html`<p class="muted">None is set: every request is served as Kafka would.</p>`}
-      ${form()}
-    </section>`;
+  return html` <section class="card" aria-label="Faults">
+    <div class="title">
+      <h2>Faults</h2>
+      <span class="end"
+        >${set.length ? actions.button("Remove all", clear, { then: () => faults.refresh() }) : ""}</span
+      >
+    </div>
+    ${set.length ? table(set) : html`<p class="muted">None is set: every request is served as Kafka would.</p>`}
+    ${form()}
+  </section>`;
 }
 
 function table(set) {
   const row = (each) => {
-    const remove = call("DELETE", path`/faults/${each.fault_id}`, "remove", undefined, { done: `Fault ${each.fault_id} is removed`, python: `broker.fault_by_id(${each.fault_id}).remove()` });
-    return html`
-      <tr><td class="number">${each.fault_id}</td><td class="mono">${each.description}</td>
-        <td class="nowrap"><a href=${href("timeline", [], { api: each.fields.api ?? "" })}>${count(each.hits)} ${each.hits === 1 ? "hit" : "hits"}</a> <span class="muted">of ${count(each.matched)}</span></td>
-        <td class="number">${actions.button("Remove", remove, { kind: "plain", then: () => faults.refresh() })}</td></tr>`;
+    const remove = call("DELETE", path`/faults/${each.fault_id}`, "remove", undefined, {
+      done: `Fault ${each.fault_id} is removed`,
+      python: `broker.fault_by_id(${each.fault_id}).remove()`,
+    });
+    return html` <tr>
+      <td class="number">${each.fault_id}</td>
+      <td class="mono">${each.description}</td>
+      <td class="nowrap">
+        <a href=${href("timeline", [], { api: each.fields.api ?? "" })}
+          >${count(each.hits)} ${each.hits === 1 ? "hit" : "hits"}</a
+        >
+        <span class="muted">of ${count(each.matched)}</span>
+      </td>
+      <td class="number">${actions.button("Remove", remove, { kind: "plain", then: () => faults.refresh() })}</td>
+    </tr>`;
   };
-  return html`<div class="scroll" tabindex="0" role="group" aria-label="Faults that are set"><table><tbody>${set.map(row)}</tbody></table></div>`;
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="Faults that are set">
+    <table>
+      <tbody>
+        ${set.map(row)}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 function declared() {
   const given = {};
   for (const [name, , kind] of [...WHICH, ...WHAT, ...SELDOM]) {
     const text = (draft[name] ?? "").trim();
-    if (text !== "") given[name] = kind === "number" || (name === "version" && /^\d+$/.test(text)) ? Number(text) : text;
+    if (text !== "")
+      given[name] = kind === "number" || (name === "version" && /^\d+$/.test(text)) ? Number(text) : text;
   }
   return given;
 }
 
 function form() {
   const add = call("POST", "/faults", "broker.fault", declared(), { done: "The fault is set" });
-  return html`
-    <form class="fault" @submit=${(event) => event.preventDefault()}>
-      ${part("Which requests", WHICH)}${part("What happens", WHAT)}
-      <details><summary class="muted">More fields</summary>${part("", SELDOM)}</details>
-      <div class="actions">${actions.button("Set the fault", add, { kind: "primary", then: () => faults.refresh() })}
-        <button type="button" @click=${() => change({})}>Empty the form</button></div>
-      ${actions.line(add)}
-    </form>`;
+  return html` <form class="fault" @submit=${(event) => event.preventDefault()}>
+    ${part("Which requests", WHICH)}${part("What happens", WHAT)}
+    <details>
+      <summary class="muted">More fields</summary>
+      ${part("", SELDOM)}
+    </details>
+    <div class="actions">
+      ${actions.button("Set the fault", add, { kind: "primary", then: () => faults.refresh() })}
+      <button type="button" @click=${() => change({})}>Empty the form</button>
+    </div>
+    ${actions.line(add)}
+  </form>`;
 }
 
 function part(title, fields) {
-  return html`<fieldset><legend>${title || html`<span class="unseen">More fields</span>`}</legend><div class="fields">${fields.map(field)}</div></fieldset>`;
+  return html`<fieldset>
+    <legend>${title || html`<span class="unseen">More fields</span>`}</legend>
+    <div class="fields">${fields.map(field)}</div>
+  </fieldset>`;
 }
 
 function change(fields) {
@@ -83,11 +131,21 @@ function field([name, label, kind, source]) {
   const value = draft[name] ?? "";
   if (kind === "choice") {
     const options = source === "actions" ? ACTIONS : ["received", "applied"];
-    return html`<label class="field"><span>${label}</span><select @change=${set}>${["", ...options].map((each) => html`<option value=${each} ?selected=${each === value}>${each || "–"}</option>`)}</select></label>`;
+    return html`<label class="field"
+      ><span>${label}</span
+      ><select @change=${set}>
+        ${["", ...options].map((each) => html`<option value=${each} ?selected=${each === value}>${each || "–"}</option>`)}
+      </select></label
+    >`;
   }
   const known = source ? (names.value?.[source] ?? []).map((each) => each.name ?? each) : [];
-  return html`
-    <label class="field ${name === "error" ? "wide" : ""}"><span>${label}</span>
-      <input .value=${value} inputmode=${kind === "number" ? "decimal" : "text"} list=${source ? `names-${source}` : ""} @input=${set}></label>
+  return html` <label class="field ${name === "error" ? "wide" : ""}"
+      ><span>${label}</span>
+      <input
+        .value=${value}
+        inputmode=${kind === "number" ? "decimal" : "text"}
+        list=${source ? `names-${source}` : ""}
+        @input=${set}
+    /></label>
     ${source ? html`<datalist id=${`names-${source}`}>${known.map((each) => html`<option value=${each}></option>`)}</datalist>` : ""}`;
 }

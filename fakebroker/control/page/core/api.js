@@ -70,7 +70,7 @@ export function get(path, signal) {
 }
 
 async function problem(answer) {
-  if (answer.status === 401) change((s) => s.link = { is_up: false, is_refused: true, text: "needs a token" });
+  if (answer.status === 401) change((s) => (s.link = { is_up: false, is_refused: true, text: "needs a token" }));
   const text = await answer.text();
   try {
     const { detail, title } = JSON.parse(text);

@@ -1,6 +1,11 @@
 // Times, durations and numbers as text.
 
-const UNITS = [["d", 86400000], ["h", 3600000], ["m", 60000], ["s", 1000]];
+const UNITS = [
+  ["d", 86400000],
+  ["h", 3600000],
+  ["m", 60000],
+  ["s", 1000],
+];
 
 // A duration with its two largest units: "3 d 4 h", "12.5 s", "800 ms".
 export function duration(ms) {

@@ -38,7 +38,7 @@ export async function begin() {
   Object.assign(groups.groups, { rows: new Map(), counts: {}, is_loaded: false });
   journal.restart(0, 0);
   change((s) => Object.assign(s, { page: null, clock: null, waiting: [], nodes: [] }));
-  const mine = stream = new Stream(() => "/live", { event: receive, up, down });
+  const mine = (stream = new Stream(() => "/live", { event: receive, up, down }));
   await readAbout();
   if (mine === stream) mine.run();
 }
@@ -53,14 +53,14 @@ async function readAbout() {
 }
 
 function up() {
-  change((s) => s.link = { is_up: true, is_refused: false, text: "live" });
+  change((s) => (s.link = { is_up: true, is_refused: false, text: "live" }));
   if (state.page === null) readAbout();
 }
 
 function down(error) {
   const is_refused = error.status === 401;
   if (is_refused) stream.stop();
-  change((s) => s.link = { is_up: false, is_refused, text: is_refused ? "needs a token" : "reconnecting" });
+  change((s) => (s.link = { is_up: false, is_refused, text: is_refused ? "needs a token" : "reconnecting" }));
 }
 
 const HANDLERS = {
@@ -92,7 +92,7 @@ const HANDLERS = {
     tell(data.changed);
   },
   waiting(data) {
-    change((s) => s.waiting = data.waiting);
+    change((s) => (s.waiting = data.waiting));
   },
   end(data) {
     notify(data.detail, true);
@@ -105,7 +105,7 @@ function receive(name, text) {
 }
 
 function setClock(data) {
-  change((s) => s.clock = { rate: 1, is_frozen: false, due: [], ...s.clock, ...data, got_ms: performance.now() });
+  change((s) => (s.clock = { rate: 1, is_frozen: false, due: [], ...s.clock, ...data, got_ms: performance.now() }));
 }
 
 // The broker's time of day now; null before it is known.

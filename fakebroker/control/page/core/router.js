@@ -59,7 +59,7 @@ export function broker() {
 }
 
 function follow() {
-  change((s) => s.route = parse(location.hash));
+  change((s) => (s.route = parse(location.hash)));
 }
 
 // Begin to follow the address.

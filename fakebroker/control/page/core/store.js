@@ -52,6 +52,6 @@ let notice_count = 0;
 // Tell of something for some seconds. `is_bad` makes it an alert.
 export function notify(text, is_bad = false) {
   const notice = { id: ++notice_count, text, is_bad };
-  change((s) => s.notices = [...s.notices.slice(-3), notice]);
-  setTimeout(() => change((s) => s.notices = s.notices.filter((each) => each !== notice)), is_bad ? 12000 : 5000);
+  change((s) => (s.notices = [...s.notices.slice(-3), notice]));
+  setTimeout(() => change((s) => (s.notices = s.notices.filter((each) => each !== notice))), is_bad ? 12000 : 5000);
 }

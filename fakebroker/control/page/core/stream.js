@@ -45,7 +45,7 @@ export class Stream {
     let pause_ms = 250;
     while (!this.is_stopped) {
       try {
-        await this.read(() => pause_ms = 250);
+        await this.read(() => (pause_ms = 250));
         this.on.down(new Error("the broker ended the stream"));
       } catch (error) {
         if (this.is_stopped) return;

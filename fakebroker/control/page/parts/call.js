@@ -29,7 +29,9 @@ export function pythonLiteral(value) {
   if (typeof value === "string") return pythonText(value);
   if (Array.isArray(value)) return `[${value.map(pythonLiteral).join(", ")}]`;
   if (typeof value === "object") {
-    return `{${Object.entries(value).map(([key, each]) => `${pythonText(key)}: ${pythonLiteral(each)}`).join(", ")}}`;
+    return `{${Object.entries(value)
+      .map(([key, each]) => `${pythonText(key)}: ${pythonLiteral(each)}`)
+      .join(", ")}}`;
   }
   return String(value);
 }
@@ -81,8 +83,17 @@ export class Actions {
       const answer = await act(each);
       if (answer !== undefined) then?.(answer);
     };
-    return html`<button type="button" class=${kind || (each.danger ? "danger" : "")} ?disabled=${is_disabled} title=${title}
-      @pointerenter=${show} @focus=${show} @click=${click}>${label}</button>`;
+    return html`<button
+      type="button"
+      class=${kind || (each.danger ? "danger" : "")}
+      ?disabled=${is_disabled}
+      title=${title}
+      @pointerenter=${show}
+      @focus=${show}
+      @click=${click}
+    >
+      ${label}
+    </button>`;
   }
 
   // Show this call.
@@ -102,12 +113,15 @@ export class Actions {
 // A call as text, in the language that was chosen, to copy.
 export function callLine(each) {
   const text = language === "curl" ? asCurl(each) : each.python;
-  const choice = (name, label) => html`<button type="button" aria-pressed=${language === name} @click=${() => choose(name)}>${label}</button>`;
-  return html`
-    <div class="calls" role="group" aria-label="The same as a script">
-      <pre class="script">${text}</pre>
-      <div class="switch">${choice("python", "Python")}${choice("curl", "curl")}
-        <button type="button" class="icon" aria-label="Copy the call" title="Copy" @click=${() => copy(text)}>${icon("copy")}</button>
-      </div>
-    </div>`;
+  const choice = (name, label) =>
+    html`<button type="button" aria-pressed=${language === name} @click=${() => choose(name)}>${label}</button>`;
+  return html` <div class="calls" role="group" aria-label="The same as a script">
+    <pre class="script">${text}</pre>
+    <div class="switch">
+      ${choice("python", "Python")}${choice("curl", "curl")}
+      <button type="button" class="icon" aria-label="Copy the call" title="Copy" @click=${() => copy(text)}>
+        ${icon("copy")}
+      </button>
+    </div>
+  </div>`;
 }

@@ -10,6 +10,12 @@ import { state } from "../core/store.js";
 export function clockFact() {
   if (state.clock === null) return "";
   const { rate, is_frozen } = state.clock;
-  const pace = is_frozen ? html`<span class="tag warn">frozen</span>` : rate === 1 ? "" : html`<span class="tag other">× ${rate}</span>`;
-  return html`<a class="fact clock mono" href=${href("control")} title="The broker's time of day, in UTC">${time(nowMs())} <span class="muted">UTC</span>${pace}</a>`;
+  const pace = is_frozen
+    ? html`<span class="tag warn">frozen</span>`
+    : rate === 1
+      ? ""
+      : html`<span class="tag other">× ${rate}</span>`;
+  return html`<a class="fact clock mono" href=${href("control")} title="The broker's time of day, in UTC"
+    >${time(nowMs())} <span class="muted">UTC</span>${pace}</a
+  >`;
 }

@@ -16,6 +16,13 @@ export async function copy(text) {
 
 // A button that shows text and copies it.
 export function copyable(text, label) {
-  return html`<button type="button" class="plain copyable" aria-label=${`Copy ${label} ${text}`} title=${`Copy ${label}`}
-    @click=${() => copy(text)}><span class="ellipsis">${text}</span>${icon("copy")}</button>`;
+  return html`<button
+    type="button"
+    class="plain copyable"
+    aria-label=${`Copy ${label} ${text}`}
+    title=${`Copy ${label}`}
+    @click=${() => copy(text)}
+  >
+    <span class="ellipsis">${text}</span>${icon("copy")}
+  </button>`;
 }

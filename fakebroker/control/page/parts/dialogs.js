@@ -38,23 +38,31 @@ export function dialogs() {
 }
 
 function question(call) {
-  return html`
-    <dialog aria-labelledby="question" @close=${() => settle(false)} ${modal}>
-      <h2 id="question">${call.ask}</h2>
-      <pre class="muted">${call.python}</pre>
-      <div class="actions">
-        <button type="button" class="primary" @click=${() => settle(true)}>Yes</button>
-        <button type="button" @click=${() => settle(false)}>Cancel</button>
-      </div>
-    </dialog>`;
+  return html` <dialog aria-labelledby="question" @close=${() => settle(false)} ${modal}>
+    <h2 id="question">${call.ask}</h2>
+    <pre class="muted">${call.python}</pre>
+    <div class="actions">
+      <button type="button" class="primary" @click=${() => settle(true)}>Yes</button>
+      <button type="button" @click=${() => settle(false)}>Cancel</button>
+    </div>
+  </dialog>`;
 }
 
 function help() {
   const keys = (text) => text.split(" ").map((key) => html`<kbd>${key}</kbd> `);
-  return html`
-    <dialog aria-labelledby="keys" @close=${() => is_help_open && toggleHelp()} ${modal}>
-      <h2 id="keys">Keys</h2>
-      <table><tbody>${KEYS.map(([key, text]) => html`<tr><th scope="row">${keys(key)}</th><td>${text}</td></tr>`)}</tbody></table>
-      <div class="actions"><button type="button" class="primary" @click=${toggleHelp}>Close</button></div>
-    </dialog>`;
+  return html` <dialog aria-labelledby="keys" @close=${() => is_help_open && toggleHelp()} ${modal}>
+    <h2 id="keys">Keys</h2>
+    <table>
+      <tbody>
+        ${KEYS.map(
+          ([key, text]) =>
+            html`<tr>
+              <th scope="row">${keys(key)}</th>
+              <td>${text}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+    <div class="actions"><button type="button" class="primary" @click=${toggleHelp}>Close</button></div>
+  </dialog>`;
 }

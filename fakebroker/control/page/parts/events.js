@@ -7,8 +7,10 @@ const WORDS = {
   transition: (line) => `${line.before} → ${line.after}, ${epochWord(line)} ${line.generation}`,
   member_transition: (line) => `member ${line.member_id}: ${line.before} → ${line.after}, epoch ${line.epoch}`,
   group_epoch_bumped: (line) => `group epoch is ${line.epoch}`,
-  assignment_computed: (line) => `assignment of epoch ${line.epoch} computed by ${line.assignor} for ${line.members} member${line.members === 1 ? "" : "s"}`,
-  group_stored: (line) => `${line.how} ${line.how === "loaded" ? "from" : "to"} __consumer_offsets, generation ${line.generation}, ${line.members} member${line.members === 1 ? "" : "s"}`,
+  assignment_computed: (line) =>
+    `assignment of epoch ${line.epoch} computed by ${line.assignor} for ${line.members} member${line.members === 1 ? "" : "s"}`,
+  group_stored: (line) =>
+    `${line.how} ${line.how === "loaded" ? "from" : "to"} __consumer_offsets, generation ${line.generation}, ${line.members} member${line.members === 1 ? "" : "s"}`,
   offset_expired: (line) => `offset ${line.offset} of ${line.topic}-${line.partition} expired (${line.rule})`,
   offset_deleted: (line) => `offset of ${line.topic}-${line.partition} deleted`,
   clock_moved: (line) => `clock ${line.how} by ${duration(Math.abs(line.to_ms - line.from_ms))} to ${time(line.to_ms)}`,
@@ -36,13 +38,24 @@ export function eventText(line) {
 // Whether it is "good", "warn", "bad", "other" or "quiet" news.
 export function eventLook(line) {
   switch (line.kind) {
-    case "request": return line.errors.length ? "bad" : line.is_answered ? "quiet" : "warn";
-    case "transition": return lookOf(line.after);
-    case "offset_expired": case "offset_deleted": case "internal_error": return "bad";
-    case "fault_hit": return "other";
-    case "clock_moved": return "other";
-    case "node_changed": return /started|thawed|reached|added/.test(line.what) ? "good" : "bad";
-    case "member_transition": case "group_epoch_bumped": return "warn";
-    default: return "quiet";
+    case "request":
+      return line.errors.length ? "bad" : line.is_answered ? "quiet" : "warn";
+    case "transition":
+      return lookOf(line.after);
+    case "offset_expired":
+    case "offset_deleted":
+    case "internal_error":
+      return "bad";
+    case "fault_hit":
+      return "other";
+    case "clock_moved":
+      return "other";
+    case "node_changed":
+      return /started|thawed|reached|added/.test(line.what) ? "good" : "bad";
+    case "member_transition":
+    case "group_epoch_bumped":
+      return "warn";
+    default:
+      return "quiet";
   }
 }

@@ -5,7 +5,9 @@ import { state } from "../core/store.js";
 import { copy } from "./copy.js";
 
 const TEXTS = {
-  group: ["Groups appear here as soon as a consumer joins one. Give your program this address, or try:", (address) => `from confluent_kafka import Consumer
+  group: [
+    "Groups appear here as soon as a consumer joins one. Give your program this address, or try:",
+    (address) => `from confluent_kafka import Consumer
 
 consumer = Consumer({
     "bootstrap.servers": "${address}",
@@ -14,12 +16,16 @@ consumer = Consumer({
 })
 consumer.subscribe(["orders"])
 while True:
-    consumer.poll(1.0)`],
-  topic: ["Topics appear here as soon as a client makes or asks for one. Give your program this address, or try:", (address) => `from confluent_kafka import Producer
+    consumer.poll(1.0)`,
+  ],
+  topic: [
+    "Topics appear here as soon as a client makes or asks for one. Give your program this address, or try:",
+    (address) => `from confluent_kafka import Producer
 
 producer = Producer({"bootstrap.servers": "${address}"})
 producer.produce("orders", key="k", value="v")
-producer.flush()`],
+producer.flush()`,
+  ],
   request: ["Nobody has asked this broker for anything yet. Give your program this address:", (address) => address],
 };
 
@@ -27,5 +33,7 @@ producer.flush()`],
 export function firstSteps(what) {
   const [words, program] = TEXTS[what];
   const text = program(state.bootstrap || "…");
-  return html`<p>${words}</p><pre>${text}</pre><div><button type="button" @click=${() => copy(text)}>Copy</button></div>`;
+  return html`<p>${words}</p>
+    <pre>${text}</pre>
+    <div><button type="button" @click=${() => copy(text)}>Copy</button></div>`;
 }

@@ -14,14 +14,21 @@ export function jsonTree(value, depth = 0) {
   const parts = Array.isArray(value) ? value.map((each, at) => [at, each]) : Object.entries(value);
   const rows = parts.slice(0, MOST_ITEMS).map(([name, each]) => field(name, each, depth));
   const more = parts.length > MOST_ITEMS ? html`<li class="muted">and ${parts.length - MOST_ITEMS} more</li>` : "";
-  return html`<ul class="tree">${rows}${more}</ul>`;
+  return html`<ul class="tree">
+    ${rows}${more}
+  </ul>`;
 }
 
 function field(name, value, depth) {
   const is_large = value !== null && typeof value === "object" && JSON.stringify(value).length > SMALL;
   if (!is_large) return html`<li><span class="name">${name}</span> ${jsonTree(value, depth + 1)}</li>`;
   const size = Array.isArray(value) ? `[${value.length}]` : "";
-  return html`<li><details ?open=${depth < OPEN_DEPTH}><summary><span class="name">${name}</span> <span class="muted">${size}</span></summary>${jsonTree(value, depth + 1)}</details></li>`;
+  return html`<li>
+    <details ?open=${depth < OPEN_DEPTH}>
+      <summary><span class="name">${name}</span> <span class="muted">${size}</span></summary>
+      ${jsonTree(value, depth + 1)}
+    </details>
+  </li>`;
 }
 
 function scalar(value) {
@@ -33,5 +40,7 @@ function scalar(value) {
 function small(value) {
   if (value === null || typeof value !== "object") return scalar(value);
   if (Array.isArray(value)) return html`[${value.map((each, at) => html`${at ? ", " : ""}${small(each)}`)}]`;
-  return Object.entries(value).map(([name, each], at) => html`${at ? ", " : ""}<span class="name">${name}</span> ${small(each)}`);
+  return Object.entries(value).map(
+    ([name, each], at) => html`${at ? ", " : ""}<span class="name">${name}</span> ${small(each)}`,
+  );
 }

@@ -32,11 +32,18 @@ export function rule(id, text = "") {
 
 // A part of the page with nothing in it yet, or where reading failed.
 export function empty(title, content = "") {
-  return html`<div class="empty"><h2>${title}</h2>${content}</div>`;
+  return html`<div class="empty">
+    <h2>${title}</h2>
+    ${content}
+  </div>`;
 }
 
 // What a resource shows before there is something: that it is read, or why it cannot be.
 export function pending(resource, what) {
-  if (resource.error) return empty(resource.error.status === 404 ? `There is no ${what}` : `${what} cannot be read`, html`<p>${resource.error.message}</p>`);
+  if (resource.error)
+    return empty(
+      resource.error.status === 404 ? `There is no ${what}` : `${what} cannot be read`,
+      html`<p>${resource.error.message}</p>`,
+    );
   return html`<p class="empty muted" role="status">Reading ${what} …</p>`;
 }

@@ -67,14 +67,20 @@ export class VirtualList {
     const from = Math.max(0, Math.min(Math.floor(this.top_px / this.row_px), rows.length) - BEYOND);
     const to = Math.min(rows.length, Math.ceil((this.top_px + this.height_px) / this.row_px) + BEYOND);
     const inSight = rows.slice(from, to).map((row, at) => [row, from + at]);
-    const drawRow = ([row, at]) => html`
-      <div class="row" role="listitem" aria-setsize=${rows.length} aria-posinset=${at + 1}
-        .style=${`height:${this.row_px}px;transform:translateY(${at * this.row_px}px)`}>${this.draw(row, at)}</div>`;
-    return html`
-      <div class="rows" role="list" aria-label=${label} tabindex="0" @scroll=${this.scrolled} ${this.attach}>
-        <div class="space" .style=${`height:${rows.length * this.row_px}px`}>
-          ${repeat(inSight, ([row]) => this.key(row), drawRow)}
-        </div>
+    const drawRow = ([row, at]) =>
+      html` <div
+        class="row"
+        role="listitem"
+        aria-setsize=${rows.length}
+        aria-posinset=${at + 1}
+        .style=${`height:${this.row_px}px;transform:translateY(${at * this.row_px}px)`}
+      >
+        ${this.draw(row, at)}
       </div>`;
+    return html` <div class="rows" role="list" aria-label=${label} tabindex="0" @scroll=${this.scrolled} ${this.attach}>
+      <div class="space" .style=${`height:${rows.length * this.row_px}px`}>
+        ${repeat(inSight, ([row]) => this.key(row), drawRow)}
+      </div>
+    </div>`;
   }
 }

@@ -13,44 +13,64 @@ export const list = new VirtualList({ row_px: ROW_PX, key: (line) => `${line.seq
 // The list of these lines; `is_following` keeps its end in sight.
 export function entries(lines, { polls, shows_polls, is_following }) {
   if (is_following && list.is_at_end && !queried("seq")) list.revealEnd(lines.length);
-  return html`
-    <section class="entries" aria-label="Entries">
-      <div class="bar">
-        <h2>${lines.length === 1 ? "1 entry" : `${lines.length} entries`}</h2>
-        <label class="check"><input type="checkbox" .checked=${shows_polls} @change=${(event) => alterQuery({ polls: event.target.checked ? "1" : "" })}>
-          and ${polls} polls that went well</label>
-      </div>
-      <div class="entry heads" aria-hidden="true">${["Time", "Who", "What", "Result", "Waited"].map((name) => html`<span>${name}</span>`)}</div>
-      ${list.template(lines, "Entries of the journal")}
-    </section>`;
+  return html` <section class="entries" aria-label="Entries">
+    <div class="bar">
+      <h2>${lines.length === 1 ? "1 entry" : `${lines.length} entries`}</h2>
+      <label class="check"
+        ><input
+          type="checkbox"
+          .checked=${shows_polls}
+          @change=${(event) => alterQuery({ polls: event.target.checked ? "1" : "" })}
+        />
+        and ${polls} polls that went well</label
+      >
+    </div>
+    <div class="entry heads" aria-hidden="true">
+      ${["Time", "Who", "What", "Result", "Waited"].map((name) => html`<span>${name}</span>`)}
+    </div>
+    ${list.template(lines, "Entries of the journal")}
+  </section>`;
 }
 
 function row(line) {
   const is_selected = String(line.seq) === queried("seq");
-  return html`
-    <a class="entry" href=${altered({ seq: line.seq })} aria-current=${is_selected ? "true" : "false"}>
-      <span class="mono muted">${time(line.wall_ms, { date: false, milliseconds: true })}</span>
-      <span class="ellipsis">${who(line)}</span>
-      <span class="ellipsis"><span class="mark ${eventLook(line)}" aria-hidden="true"></span>${shortIds(eventText(line))}${about(line)}</span>
-      <span class="ellipsis">${result(line)}</span>
-      <span class="number muted">${line.kind === "request" && line.waited_ms ? duration(line.waited_ms) : ""}</span>
-    </a>`;
+  return html` <a class="entry" href=${altered({ seq: line.seq })} aria-current=${is_selected ? "true" : "false"}>
+    <span class="mono muted">${time(line.wall_ms, { date: false, milliseconds: true })}</span>
+    <span class="ellipsis">${who(line)}</span>
+    <span class="ellipsis"
+      ><span class="mark ${eventLook(line)}" aria-hidden="true"></span>${shortIds(eventText(line))}${about(line)}</span
+    >
+    <span class="ellipsis">${result(line)}</span>
+    <span class="number muted">${line.kind === "request" && line.waited_ms ? duration(line.waited_ms) : ""}</span>
+  </a>`;
 }
 
 function who(line) {
-  return line.client ?? (line.group !== undefined ? `group ${line.group}` : line.connection !== null ? `connection ${line.connection}` : "broker");
+  return (
+    line.client ??
+    (line.group !== undefined
+      ? `group ${line.group}`
+      : line.connection !== null
+        ? `connection ${line.connection}`
+        : "broker")
+  );
 }
 
 function about(line) {
   if (line.kind !== "request") return "";
   const names = [...line.groups, ...line.topics];
-  return names.length ? html` <span class="muted">of ${names.slice(0, 3).join(", ")}${names.length > 3 ? " …" : ""}</span>` : "";
+  return names.length
+    ? html` <span class="muted">of ${names.slice(0, 3).join(", ")}${names.length > 3 ? " …" : ""}</span>`
+    : "";
 }
 
 function result(line) {
-  if (line.kind !== "request") return html`<span class="muted" title=${line.reason ?? ""}>${shortIds(line.reason ?? "")}</span>`;
+  if (line.kind !== "request")
+    return html`<span class="muted" title=${line.reason ?? ""}>${shortIds(line.reason ?? "")}</span>`;
   if (!line.is_answered) return html`<span class="warn">no answer</span>`;
-  return line.errors.length ? html`<span class="bad">${line.errors.join(", ")}</span>` : html`<span class="muted">ok</span>`;
+  return line.errors.length
+    ? html`<span class="bad">${line.errors.join(", ")}</span>`
+    : html`<span class="muted">ok</span>`;
 }
 
 // Choose the entry after (1) or before (-1) the one that is chosen.

@@ -1,7 +1,15 @@
 // Which lines of the journal are shown. A request passes by what was asked for; an event passes with the group that it is
 // about, or with a request that names that group; what concerns the whole broker always passes.
 
-const POLLS = new Set(["Fetch", "Heartbeat", "ConsumerGroupHeartbeat", "ShareFetch", "ShareGroupHeartbeat", "StreamsGroupHeartbeat", "Metadata"]);
+const POLLS = new Set([
+  "Fetch",
+  "Heartbeat",
+  "ConsumerGroupHeartbeat",
+  "ShareFetch",
+  "ShareGroupHeartbeat",
+  "StreamsGroupHeartbeat",
+  "Metadata",
+]);
 const OF_CLIENTS = new Set(["connected", "disconnected", "fault_hit"]);
 
 // Whether a request is one of those that clients repeat all the time, and went well.
@@ -13,7 +21,8 @@ export function isPoll(line) {
 export function passing(lines, filter) {
   const { api, client, group, error } = filter;
   if (!api && !client && !group && !error) return lines;
-  const asked = (line) => contains(line.api, api) && contains(line.client, client) && inGroup(line.groups, group) && hasError(line, error);
+  const asked = (line) =>
+    contains(line.api, api) && contains(line.client, client) && inGroup(line.groups, group) && hasError(line, error);
   const requests = lines.filter((line) => line.kind === "request" && asked(line));
   const groups = new Set(requests.flatMap((line) => line.groups));
   const kept = new Set(requests);

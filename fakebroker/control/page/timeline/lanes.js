@@ -34,7 +34,7 @@ function lane(key, kind, title) {
 
 function of(lanes, kind, title) {
   let found = lanes.get(title);
-  if (!found) lanes.set(title, found = lane(`${kind} ${title}`, kind, title));
+  if (!found) lanes.set(title, (found = lane(`${kind} ${title}`, kind, title)));
   return found;
 }
 
@@ -101,7 +101,10 @@ function placed(lanes) {
     one.height_px = one.kind === "client" ? Math.max(LANE_PX, one.rows * ROW_PX + 8) : LANE_PX;
     top_px += one.height_px;
   }
-  return { lanes: lanes.filter((one) => one.kind !== BROKER || one.items.length || lanes.length > 1), height_px: top_px };
+  return {
+    lanes: lanes.filter((one) => one.kind !== BROKER || one.items.length || lanes.length > 1),
+    height_px: top_px,
+  };
 }
 
 // Requests that wait for their answer now, as bars that grow.
@@ -111,7 +114,15 @@ export function waitingItems(lanes, waiting, axis) {
     const one = lanes.find((every) => every.kind === "client" && every.title === each.client);
     const connection = one?.connections.get(each.connection);
     if (!connection) continue;
-    found.push({ lane: one, line: { ...each, kind: "waiting" }, shape: "bar", from: axis.place(each.received_mono_ms), to: null, row: connection.row, look: "waiting" });
+    found.push({
+      lane: one,
+      line: { ...each, kind: "waiting" },
+      shape: "bar",
+      from: axis.place(each.received_mono_ms),
+      to: null,
+      row: connection.row,
+      look: "waiting",
+    });
   }
   return found;
 }
@@ -122,5 +133,7 @@ export function itemText({ line }) {
   const who = line.client ?? line.group ?? "";
   const errors = line.errors?.length ? ` → ${line.errors.join(", ")}` : "";
   const waited = line.kind === "request" ? `, ${line.waited_ms} ms` : "";
-  return shortIds(`${who ? `${who}: ` : ""}${eventText(line)}${errors}${waited}${line.reason ? ` because ${line.reason}` : ""}`);
+  return shortIds(
+    `${who ? `${who}: ` : ""}${eventText(line)}${errors}${waited}${line.reason ? ` because ${line.reason}` : ""}`,
+  );
 }

@@ -45,7 +45,10 @@ export class Overview {
       padding: [4, 0, 0, 0],
       legend: { show: false },
       cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
-      scales: { x: { time: false, range: (_plot, from, to) => [from, to] }, y: { range: (_plot, _low, high) => [0, Math.max(high, 1)], distr: 1 } },
+      scales: {
+        x: { time: false, range: (_plot, from, to) => [from, to] },
+        y: { range: (_plot, _low, high) => [0, Math.max(high, 1)], distr: 1 },
+      },
       axes: [{ show: false }, { show: false }],
       series: [
         {},
@@ -65,7 +68,7 @@ export class Overview {
 // [places, requests, requests with errors] of so many parts.
 function buckets(lines, axis, whole, number) {
   const size = Math.max(1, (whole.to - whole.from) / number);
-  const places = Array.from({ length: number }, (_, at) => whole.from + (at + .5) * size);
+  const places = Array.from({ length: number }, (_, at) => whole.from + (at + 0.5) * size);
   const requests = new Array(number).fill(0);
   const errors = new Array(number).fill(0);
   for (const line of lines) {

@@ -10,7 +10,27 @@ const LOOKS = ["good", "warn", "bad", "other", "quiet"];
 
 // The colours of the theme, read once per painting.
 function palette() {
-  const names = ["surface", "line", "line-strong", "text", "muted", "accent", "bar", "bar-parked", "bar-bad", "hover", "quiet-soft", "good-soft", "warn-soft", "bad-soft", "other-soft", "good", "warn", "bad", "other"];
+  const names = [
+    "surface",
+    "line",
+    "line-strong",
+    "text",
+    "muted",
+    "accent",
+    "bar",
+    "bar-parked",
+    "bar-bad",
+    "hover",
+    "quiet-soft",
+    "good-soft",
+    "warn-soft",
+    "bad-soft",
+    "other-soft",
+    "good",
+    "warn",
+    "bad",
+    "other",
+  ];
   return Object.fromEntries(names.map((name) => [name, colour(`--${name}`)]));
 }
 
@@ -67,20 +87,21 @@ export class Painter {
     context.font = `11px ${this.font}`;
     context.textBaseline = "middle";
     for (const [place, wall_ms] of ticks) {
-      const x = Math.round(this.x(place)) + .5;
+      const x = Math.round(this.x(place)) + 0.5;
       context.strokeStyle = colours.line;
       context.beginPath();
       context.moveTo(x, AXIS_PX - 5);
       context.lineTo(x, this.height);
       context.stroke();
       context.fillStyle = colours.muted;
-      const label = step_ms >= 86400000 ? time(wall_ms).slice(0, 10) : time(wall_ms, { date: false, milliseconds: step_ms < 1000 });
+      const label =
+        step_ms >= 86400000 ? time(wall_ms).slice(0, 10) : time(wall_ms, { date: false, milliseconds: step_ms < 1000 });
       context.fillText(label, x + 4, AXIS_PX / 2);
     }
     context.strokeStyle = colours["line-strong"];
     context.beginPath();
-    context.moveTo(0, AXIS_PX - .5);
-    context.lineTo(this.width, AXIS_PX - .5);
+    context.moveTo(0, AXIS_PX - 0.5);
+    context.lineTo(this.width, AXIS_PX - 0.5);
     context.stroke();
   }
 
@@ -90,8 +111,8 @@ export class Painter {
     const { context, colours, scene } = this;
     context.strokeStyle = colours.line;
     context.beginPath();
-    context.moveTo(0, Math.round(top + lane.height_px) - .5);
-    context.lineTo(this.width, Math.round(top + lane.height_px) - .5);
+    context.moveTo(0, Math.round(top + lane.height_px) - 0.5);
+    context.lineTo(this.width, Math.round(top + lane.height_px) - 0.5);
     context.stroke();
     const painted = new Map(); // the last pixel of each row and look
     const later = [];
@@ -117,7 +138,11 @@ export class Painter {
   paintLater(item, top, height) {
     if (item.shape === "band") this.paintBand(item, top, height);
     if (item.shape === "bar") this.paintBar(item, top);
-    if (item.shape === "mark") this.paintMark(item, item.line.kind === "fault_hit" ? top + 4 + item.row * ROW_PX + BAR_PX / 2 : top + height / 2);
+    if (item.shape === "mark")
+      this.paintMark(
+        item,
+        item.line.kind === "fault_hit" ? top + 4 + item.row * ROW_PX + BAR_PX / 2 : top + height / 2,
+      );
   }
 
   paintBand(item, top, height) {
@@ -179,7 +204,7 @@ export class Painter {
     context.font = `600 11px ${this.font}`;
     let free = -Infinity;
     for (const { place, text } of scene.jumps) {
-      const x = Math.round(this.x(place)) + .5;
+      const x = Math.round(this.x(place)) + 0.5;
       if (x < 0 || x > this.width) continue;
       context.strokeStyle = colours.other;
       context.setLineDash([4, 3]);
@@ -220,7 +245,8 @@ export class Painter {
     const waiting = scene.waiting.filter((item) => item.lane === lane);
     for (const item of [...lane.items, ...waiting]) {
       if (lane.kind === "client" && Math.min(row, lane.rows - 1) !== item.row) continue;
-      const distance = Math.max(this.x(item.from) - x, x - this.x(item.to ?? scene.now), 0) - (item.shape === "mark" ? 1 : 0);
+      const distance =
+        Math.max(this.x(item.from) - x, x - this.x(item.to ?? scene.now), 0) - (item.shape === "mark" ? 1 : 0);
       if (distance < best_px || (distance === best_px && item.shape === "bar")) [best, best_px] = [item, distance];
     }
     return best;

@@ -30,7 +30,7 @@ export function follow() {
 // The places that are shown, given where now and everything is.
 export function shown(axis, whole) {
   if (range !== null) return { from: axis.place(range.from), to: axis.place(range.to) };
-  const to = whole.now + span_ms * .02;
+  const to = whole.now + span_ms * 0.02;
   return { from: to - span_ms, to };
 }
 
@@ -78,7 +78,8 @@ function set(given) {
 }
 
 function keep() {
-  if (location.hash.startsWith("#/timeline")) alterQuery(range ? { from: range.from.toFixed(0), to: range.to.toFixed(0) } : { from: "", to: "" });
+  if (location.hash.startsWith("#/timeline"))
+    alterQuery(range ? { from: range.from.toFixed(0), to: range.to.toFixed(0) } : { from: "", to: "" });
 }
 
 // Nobody looks any more.

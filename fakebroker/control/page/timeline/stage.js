@@ -20,25 +20,25 @@ export class Stage {
     listen("pointerdown", (event) => this.press(event));
     listen("pointermove", (event) => this.move(event));
     listen("pointerup", (event) => this.release(event));
-    listen("pointercancel", () => this.drag = null);
+    listen("pointercancel", () => (this.drag = null));
     listen("pointerleave", () => this.hideTip());
-    listen("dblclick", (event) => this.on.zoom(.4, this.placeAt(event.offsetX)));
+    listen("dblclick", (event) => this.on.zoom(0.4, this.placeAt(event.offsetX)));
     root.addEventListener("scroll", () => this.on.scrolled(root.scrollTop));
   }
 
   placeAt(x) {
     const { from, to } = this.on.range();
-    return from + (to - from) * x / this.canvas.clientWidth;
+    return from + ((to - from) * x) / this.canvas.clientWidth;
   }
 
   wheel(event) {
     const { from, to } = this.on.range();
     if (event.ctrlKey || event.metaKey) {
       event.preventDefault();
-      this.on.zoom(Math.exp(event.deltaY * .004), this.placeAt(event.offsetX));
+      this.on.zoom(Math.exp(event.deltaY * 0.004), this.placeAt(event.offsetX));
     } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
       event.preventDefault();
-      const by = (event.deltaX || event.deltaY) * (to - from) / this.canvas.clientWidth;
+      const by = ((event.deltaX || event.deltaY) * (to - from)) / this.canvas.clientWidth;
       this.on.show(from + by, to + by);
     }
   }
@@ -59,7 +59,7 @@ export class Stage {
     if (!drag.has_moved && Math.abs(by_px) < CLICK_PX) return;
     drag.has_moved = true;
     this.hideTip();
-    const by = by_px * (drag.range.to - drag.range.from) / this.canvas.clientWidth;
+    const by = (by_px * (drag.range.to - drag.range.from)) / this.canvas.clientWidth;
     this.on.show(drag.range.from - by, drag.range.to - by);
   }
 

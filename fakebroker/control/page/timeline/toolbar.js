@@ -22,25 +22,36 @@ const names = memo((lines) => {
 export function toolbar(lines, version, is_following, moves) {
   const known = names(lines);
   const is_filtered = ["api", "client", "group", "error"].some(queried);
-  return html`
-    <div class="bar tools" role="group" aria-label="Filter and range">
-      ${field("api", "API", known, true)}${field("client", "client", known)}${field("group", "group", known)}
-      <select aria-label="Filter by error" @change=${(event) => alterQuery({ error: event.target.value })}>
-        ${[["", "all answers"], ["*", "any error"], ...known.error.map((each) => [each, each])].map(([value, text]) => html`<option value=${value} ?selected=${value === queried("error")}>${text}</option>`)}
-      </select>
-      ${is_filtered ? html`<button type="button" class="plain" @click=${() => alterQuery({ api: "", client: "", group: "", error: "" })}>Clear</button>` : ""}
-      <span class="end actions">
-        <button type="button" aria-pressed=${is_following} title="Follow what happens (f)" @click=${moves.follow}>Follow</button>
-        <button type="button" title="Show everything (0)" @click=${moves.all}>All</button>
-        <button type="button" aria-label="Zoom in" title="Zoom in (+)" @click=${() => moves.zoom(.6)}>+</button>
-        <button type="button" aria-label="Zoom out" title="Zoom out (-)" @click=${() => moves.zoom(1 / .6)}>−</button>
-      </span>
-    </div>`;
+  return html` <div class="bar tools" role="group" aria-label="Filter and range">
+    ${field("api", "API", known, true)}${field("client", "client", known)}${field("group", "group", known)}
+    <select aria-label="Filter by error" @change=${(event) => alterQuery({ error: event.target.value })}>
+      ${option("", "all answers")}${option("*", "any error")}${known.error.map((each) => option(each, each))}
+    </select>
+    ${is_filtered ? html`<button type="button" class="plain" @click=${() => alterQuery({ api: "", client: "", group: "", error: "" })}>Clear</button>` : ""}
+    <span class="end actions">
+      <button type="button" aria-pressed=${is_following} title="Follow what happens (f)" @click=${moves.follow}>
+        Follow
+      </button>
+      <button type="button" title="Show everything (0)" @click=${moves.all}>All</button>
+      <button type="button" aria-label="Zoom in" title="Zoom in (+)" @click=${() => moves.zoom(0.6)}>+</button>
+      <button type="button" aria-label="Zoom out" title="Zoom out (-)" @click=${() => moves.zoom(1 / 0.6)}>−</button>
+    </span>
+  </div>`;
+}
+
+function option(value, text) {
+  return html`<option value=${value} ?selected=${value === queried("error")}>${text}</option>`;
 }
 
 function field(name, label, known, is_first = false) {
-  return html`
-    <input type="search" aria-label=${`Filter by ${label}`} placeholder=${label} list=${`known-${name}`} ?data-filter=${is_first}
-      .value=${queried(name)} @input=${(event) => alterQuery({ [name]: event.target.value })}>
+  return html` <input
+      type="search"
+      aria-label=${`Filter by ${label}`}
+      placeholder=${label}
+      list=${`known-${name}`}
+      ?data-filter=${is_first}
+      .value=${queried(name)}
+      @input=${(event) => alterQuery({ [name]: event.target.value })}
+    />
     <datalist id=${`known-${name}`}>${known[name].map((each) => html`<option value=${each}></option>`)}</datalist>`;
 }

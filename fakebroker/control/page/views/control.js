@@ -23,7 +23,8 @@ export const controlView = {
     unwatch = watch((names) => {
       due.refresh();
       for (const [name, resource] of Object.entries(RESOURCES)) {
-        if (names.includes(name) || names.includes("all") || (name === "faults" && names.includes("journal"))) resource.refresh();
+        if (names.includes(name) || names.includes("all") || (name === "faults" && names.includes("journal")))
+          resource.refresh();
       }
     });
   },
@@ -39,10 +40,9 @@ export const controlView = {
     shown_broker = broker();
     due.show("/clock/due");
     Object.entries(RESOURCES).forEach(([name, resource]) => resource.show(`/${name}`));
-    return html`
-      <div class="control">
-        <div class="column">${clockCard()}${nodesCard()}${coordinatorCard()}</div>
-        <div class="column">${faultsCard()}${wholeCard()}</div>
-      </div>`;
+    return html` <div class="control">
+      <div class="column">${clockCard()}${nodesCard()}${coordinatorCard()}</div>
+      <div class="column">${faultsCard()}${wholeCard()}</div>
+    </div>`;
   },
 };

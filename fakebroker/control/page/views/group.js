@@ -33,15 +33,11 @@ export function template(group_id, back) {
   const shown = view.value;
   if (shown === null) return html`${backLink(back)}${pending(view, `group ${group_id}`)}`;
   const passed_ms = performance.now() - view.got_ms;
-  return html`
-    <div class="detail">
-      ${backLink(back)}${head(shown, passed_ms)}
-      ${shown.rebalance ? rebalanceCard(shown, passed_ms) : ""}
-      ${membersCard(shown, passed_ms, actions)}
-      ${offsetsCard(shown)}
-      ${sharePartitionsCard(shown.share_partitions ?? [])}
-      ${historyCard(history.value, group_id)}
-    </div>`;
+  return html` <div class="detail">
+    ${backLink(back)}${head(shown, passed_ms)} ${shown.rebalance ? rebalanceCard(shown, passed_ms) : ""}
+    ${membersCard(shown, passed_ms, actions)} ${offsetsCard(shown)} ${sharePartitionsCard(shown.share_partitions ?? [])}
+    ${historyCard(history.value, group_id)}
+  </div>`;
 }
 
 function backLink(back) {
@@ -70,19 +66,31 @@ export function close() {
 }
 
 function head(group, passed_ms) {
-  const for_ms = group.state_for_ms === null ? null : group.state_for_ms + passed_ms * (state.clock?.is_frozen ? 0 : state.clock?.rate ?? 1);
-  return html`
-    <div class="card head">
-      <div class="title"><h2>${group.group_id}</h2>${stateMark(group.state)}
-        <span class="muted" title=${time(group.state_ms)}>for ${duration(for_ms)}</span>
-        <span class="end nowrap"><a href=${href("timeline", [], { group: group.group_id })}>Timeline</a></span>
-      </div>
-      ${group.state_reason ? html`<p title=${group.state_reason}>${shortIds(group.state_reason)}</p>` : ""}
-      ${group.next ? html`<p class="muted">${group.next}</p>` : ""}
-      <dl class="facts">${facts(group).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
-      <div class="actions">${buttons(group)}</div>
-      ${actions.line(rebalanceCall(group))}
-    </div>`;
+  const for_ms =
+    group.state_for_ms === null
+      ? null
+      : group.state_for_ms + passed_ms * (state.clock?.is_frozen ? 0 : (state.clock?.rate ?? 1));
+  return html` <div class="card head">
+    <div class="title">
+      <h2>${group.group_id}</h2>
+      ${stateMark(group.state)}
+      <span class="muted" title=${time(group.state_ms)}>for ${duration(for_ms)}</span>
+      <span class="end nowrap"><a href=${href("timeline", [], { group: group.group_id })}>Timeline</a></span>
+    </div>
+    ${group.state_reason ? html`<p title=${group.state_reason}>${shortIds(group.state_reason)}</p>` : ""}
+    ${group.next ? html`<p class="muted">${group.next}</p>` : ""}
+    <dl class="facts">
+      ${facts(group).map(
+        ([name, value]) =>
+          html`<div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>`,
+      )}
+    </dl>
+    <div class="actions">${buttons(group)}</div>
+    ${actions.line(rebalanceCall(group))}
+  </div>`;
 }
 
 function facts(group) {
@@ -99,13 +107,22 @@ function facts(group) {
 const handle = (group) => `broker.group(${JSON.stringify(group.group_id)})`;
 
 function rebalanceCall(group) {
-  return call("POST", path`/groups/${group.group_id}/rebalance`, `${handle(group)}.rebalance`, { reason: "asked for on the page" }, { done: `Group ${group.group_id} is asked to rebalance` });
+  return call(
+    "POST",
+    path`/groups/${group.group_id}/rebalance`,
+    `${handle(group)}.rebalance`,
+    { reason: "asked for on the page" },
+    { done: `Group ${group.group_id} is asked to rebalance` },
+  );
 }
 
 function buttons(group) {
-  const options = { done: `Group ${group.group_id} is deleted`, ask: `Delete group ${group.group_id} and its offsets?`, danger: true };
+  const options = {
+    done: `Group ${group.group_id} is deleted`,
+    ask: `Delete group ${group.group_id} and its offsets?`,
+    danger: true,
+  };
   const remove = call("DELETE", path`/groups/${group.group_id}`, `${handle(group)}.delete`, undefined, options);
-  return html`
-    ${actions.button("Rebalance", rebalanceCall(group), { is_disabled: group.members.length === 0 })}
-    ${actions.button("Delete", remove)}`;
+  return html` ${actions.button("Rebalance", rebalanceCall(group), { is_disabled: group.members.length === 0 })}
+  ${actions.button("Delete", remove)}`;
 }

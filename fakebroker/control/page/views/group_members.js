@@ -11,43 +11,61 @@ import { rule } from "../parts/marks.js";
 export function membersCard(group, passed_ms, actions) {
   const { members, pending_members } = group;
   const is_classic = group.kind === "classic";
-  return html`
-    <section class="card" aria-label="Members">
-      <h2>${counted(members.length, "member")}</h2>
-      ${members.length ? table(group, passed_ms, actions, is_classic) : html`<p class="muted">Nobody is in the group.</p>`}
-      ${pending_members?.length ? pending(pending_members, passed_ms) : ""}
-    </section>`;
+  return html` <section class="card" aria-label="Members">
+    <h2>${counted(members.length, "member")}</h2>
+    ${members.length ? table(group, passed_ms, actions, is_classic) : html`<p class="muted">Nobody is in the group.</p>`}
+    ${pending_members?.length ? pending(pending_members, passed_ms) : ""}
+  </section>`;
 }
 
 function table(group, passed_ms, actions, is_classic) {
-  const columns = ["Member", "Host", is_classic ? "Assignment" : "Assignment, and target", "Heard", "Removed unless heard", "Now", ""];
-  return html`
-    <div class="scroll" tabindex="0" role="group" aria-label="Table of members">
-      <table class="members">
-        <thead><tr>${columns.map((name) => html`<th scope="col">${name || html`<span class="unseen">Actions</span>`}</th>`)}</tr></thead>
-        <tbody>${group.members.map((member) => row(group, member, passed_ms, actions, is_classic))}</tbody>
-      </table>
-    </div>`;
+  const columns = [
+    "Member",
+    "Host",
+    is_classic ? "Assignment" : "Assignment, and target",
+    "Heard",
+    "Removed unless heard",
+    "Now",
+    "",
+  ];
+  return html` <div class="scroll" tabindex="0" role="group" aria-label="Table of members">
+    <table class="members">
+      <thead>
+        <tr>
+          ${columns.map((name) => html`<th scope="col">${name || html`<span class="unseen">Actions</span>`}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${group.members.map((member) => row(group, member, passed_ms, actions, is_classic))}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 function row(group, member, passed_ms, actions, is_classic) {
   const evict = call(
-    "POST", path`/groups/${group.group_id}/evict`, `broker.group(${JSON.stringify(group.group_id)}).evict`,
-    { member: member.member_id }, { done: `${member.client_id} was removed from the group` },
+    "POST",
+    path`/groups/${group.group_id}/evict`,
+    `broker.group(${JSON.stringify(group.group_id)}).evict`,
+    { member: member.member_id },
+    { done: `${member.client_id} was removed from the group` },
   );
-  return html`
-    <tr>
-      <td><a href=${href("timeline", [], { client: member.client_id })}>${member.client_id || "(no client id)"}</a>
-        ${member.is_leader ? html`<span class="tag good">leader</span>` : ""}
-        ${member.group_instance_id ? html`<span class="tag other" title="group.instance.id: a static member">${member.group_instance_id}</span>` : ""}
-        <div class="mono muted id" title=${member.member_id}>${member.member_id}</div></td>
-      <td class="mono">${member.client_host}</td>
-      <td>${assignment(member)}${is_classic ? "" : epochs(member)}</td>
-      <td class="nowrap">${member.heard_ago_ms === null ? "" : `${duration(member.heard_ago_ms + passed_ms)} ago`}</td>
-      <td>${end(member, passed_ms, group.rules ?? {})}</td>
-      <td>${doing(member)}${member.state && !member.doing.startsWith(member.state) ? html` <span class="muted">(${member.state})</span>` : ""}</td>
-      <td class="number">${actions.button("Evict", evict, { kind: "plain" })}</td>
-    </tr>`;
+  return html` <tr>
+    <td>
+      <a href=${href("timeline", [], { client: member.client_id })}>${member.client_id || "(no client id)"}</a>
+      ${member.is_leader ? html`<span class="tag good">leader</span>` : ""}
+      ${member.group_instance_id ? html`<span class="tag other" title="group.instance.id: a static member">${member.group_instance_id}</span>` : ""}
+      <div class="mono muted id" title=${member.member_id}>${member.member_id}</div>
+    </td>
+    <td class="mono">${member.client_host}</td>
+    <td>${assignment(member)}${is_classic ? "" : epochs(member)}</td>
+    <td class="nowrap">${member.heard_ago_ms === null ? "" : `${duration(member.heard_ago_ms + passed_ms)} ago`}</td>
+    <td>${end(member, passed_ms, group.rules ?? {})}</td>
+    <td>
+      ${doing(member)}${member.state && !member.doing.startsWith(member.state) ? html` <span class="muted">(${member.state})</span>` : ""}
+    </td>
+    <td class="number">${actions.button("Evict", evict, { kind: "plain" })}</td>
+  </tr>`;
 }
 
 // What it does, unless that is only to have what its assignment says already.
@@ -58,15 +76,24 @@ function doing(member) {
 function assignment(member) {
   if (member.tasks) return html`<pre>${JSON.stringify(member.tasks, null, 1)}</pre>`;
   const parts = Object.entries(member.assignment ?? {});
-  if (!parts.length) return html`<span class="muted">nothing${member.subscription?.length ? ` of ${member.subscription.join(", ")}` : ""}</span>`;
-  return parts.map(([topic, partitions]) => html`<div><span class="mono">${topic}</span> <span class="nowrap">${ranges(partitions)}</span></div>`);
+  if (!parts.length)
+    return html`<span class="muted"
+      >nothing${member.subscription?.length ? ` of ${member.subscription.join(", ")}` : ""}</span
+    >`;
+  return parts.map(
+    ([topic, partitions]) =>
+      html`<div><span class="mono">${topic}</span> <span class="nowrap">${ranges(partitions)}</span></div>`,
+  );
 }
 
 function epochs(member) {
   const told = [];
-  if (differs(member.target, member.assignment)) told.push(html`<div class="warn">to have ${topicRanges(member.target) || "nothing"}</div>`);
-  if (Object.keys(member.revoking ?? {}).length) told.push(html`<div class="warn">gives up ${topicRanges(member.revoking)}</div>`);
-  return html`${told}<div class="muted">member epoch ${member.member_epoch}</div>`;
+  if (differs(member.target, member.assignment))
+    told.push(html`<div class="warn">to have ${topicRanges(member.target) || "nothing"}</div>`);
+  if (Object.keys(member.revoking ?? {}).length)
+    told.push(html`<div class="warn">gives up ${topicRanges(member.revoking)}</div>`);
+  return html`${told}
+    <div class="muted">member epoch ${member.member_epoch}</div>`;
 }
 
 function differs(target, given) {
@@ -74,7 +101,11 @@ function differs(target, given) {
 }
 
 function topicRanges(assigned) {
-  return Object.entries(assigned ?? {}).filter(([, list]) => list.length).sort().map(([topic, list]) => `${topic} ${ranges(list)}`).join(", ");
+  return Object.entries(assigned ?? {})
+    .filter(([, list]) => list.length)
+    .sort()
+    .map(([topic, list]) => `${topic} ${ranges(list)}`)
+    .join(", ");
 }
 
 // When the member would be removed, with how much of its session is left.
@@ -84,10 +115,20 @@ function end(member, passed_ms, rules) {
   const now_ms = Math.max(0, left_ms - passed_ms);
   const whole_ms = Math.max(member.session_timeout_ms ?? 0, left_ms, 1);
   return html`<div class="nowrap">in ${duration(now_ms)} ${rule(member.removed_rule, rules[member.removed_rule])}</div>
-    <div class="left ${now_ms < whole_ms / 4 ? "is-short" : ""}" .style=${`--left:${Math.round(100 * now_ms / whole_ms)}%`}></div>`;
+    <div
+      class="left ${now_ms < whole_ms / 4 ? "is-short" : ""}"
+      .style=${`--left:${Math.round((100 * now_ms) / whole_ms)}%`}
+    ></div>`;
 }
 
 function pending(members, passed_ms) {
-  const one = (each) => html`<li><span class="mono">${each.member_id}</span> <span class="muted">${duration(Math.max(0, each.left_ms - passed_ms))} left</span></li>`;
-  return html`<h3>Got a member id, has not joined with it yet</h3><ul>${members.map(one)}</ul>`;
+  const one = (each) =>
+    html`<li>
+      <span class="mono">${each.member_id}</span>
+      <span class="muted">${duration(Math.max(0, each.left_ms - passed_ms))} left</span>
+    </li>`;
+  return html`<h3>Got a member id, has not joined with it yet</h3>
+    <ul>
+      ${members.map(one)}
+    </ul>`;
 }

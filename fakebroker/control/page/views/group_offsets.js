@@ -10,27 +10,36 @@ const MOST_ROWS = 500;
 
 export function offsetsCard(group) {
   const offsets = [...group.offsets, ...(group.pending_offsets ?? []).map((each) => ({ ...each, is_pending: true }))];
-  const lag = group.offsets.reduce((sum, each) => sum + (each.status === "expired" ? 0 : each.lag ?? 0), 0);
-  return html`
-    <section class="card" aria-label="Committed offsets">
-      <div class="title"><h2>${counted(group.offsets.length, "committed offset")}</h2>
-        ${offsets.length ? html`<span>lag ${count(lag)}</span>` : ""}
-        <span class="muted">${group.expiry?.why ?? ""}</span>
-        ${group.expiry ? html`<span class="end muted nowrap" title="offsets.retention.minutes">kept ${duration(group.expiry.retention_ms)}</span>` : ""}
-      </div>
-      ${offsets.length ? table(offsets, group.rules ?? {}) : html`<p class="muted">Nothing was committed.</p>`}
-      ${ruleTexts(offsets, group.rules ?? {})}
-    </section>`;
+  const lag = group.offsets.reduce((sum, each) => sum + (each.status === "expired" ? 0 : (each.lag ?? 0)), 0);
+  return html` <section class="card" aria-label="Committed offsets">
+    <div class="title">
+      <h2>${counted(group.offsets.length, "committed offset")}</h2>
+      ${offsets.length ? html`<span>lag ${count(lag)}</span>` : ""}
+      <span class="muted">${group.expiry?.why ?? ""}</span>
+      ${group.expiry ? html`<span class="end muted nowrap" title="offsets.retention.minutes">kept ${duration(group.expiry.retention_ms)}</span>` : ""}
+    </div>
+    ${offsets.length ? table(offsets, group.rules ?? {}) : html`<p class="muted">Nothing was committed.</p>`}
+    ${ruleTexts(offsets, group.rules ?? {})}
+  </section>`;
 }
 
 function table(offsets, rules) {
   const shown = offsets.slice(0, MOST_ROWS);
-  return html`
-    <div class="scroll" tabindex="0" role="group" aria-label="Table of committed offsets">
+  return html` <div class="scroll" tabindex="0" role="group" aria-label="Table of committed offsets">
       <table>
-        <thead><tr><th scope="col">Partition</th><th scope="col" class="number">Offset</th><th scope="col" class="number">End</th>
-          <th scope="col" class="number">Lag</th><th scope="col">Committed</th><th scope="col">Lives</th></tr></thead>
-        <tbody>${shown.map((each) => row(each, rules))}</tbody>
+        <thead>
+          <tr>
+            <th scope="col">Partition</th>
+            <th scope="col" class="number">Offset</th>
+            <th scope="col" class="number">End</th>
+            <th scope="col" class="number">Lag</th>
+            <th scope="col">Committed</th>
+            <th scope="col">Lives</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${shown.map((each) => row(each, rules))}
+        </tbody>
       </table>
     </div>
     ${offsets.length > shown.length ? html`<p class="muted">and ${count(offsets.length - shown.length)} more</p>` : ""}`;
@@ -39,19 +48,30 @@ function table(offsets, rules) {
 // The rules that decide, in words.
 function ruleTexts(offsets, rules) {
   const ids = [...new Set(offsets.map((each) => each.rule))].filter((id) => rules[id]);
-  return ids.map((id) => html`<details class="rule"><summary>${rule(id)} <span class="muted">in words</span></summary><p>${rules[id]}</p></details>`);
+  return ids.map(
+    (id) =>
+      html`<details class="rule">
+        <summary>${rule(id)} <span class="muted">in words</span></summary>
+        <p>${rules[id]}</p>
+      </details>`,
+  );
 }
 
 function row(each, rules) {
-  return html`
-    <tr>
-      <td class="mono"><a href=${href("topics", [each.topic], { partition: each.partition })}>${each.topic}</a>-${each.partition}</td>
-      <td class="number">${each.offset}</td>
-      <td class="number">${each.end_offset ?? ""}</td>
-      <td class="number">${each.lag === null || each.lag === undefined ? "" : html`<span class=${each.lag ? "warn" : "muted"}>${count(each.lag)}</span>`}</td>
-      <td class="nowrap" title=${time(each.committed_ms)}>${each.committed_ms ? relative(each.committed_ms - nowMs()) : ""}${each.metadata ? html` <span class="muted">“${each.metadata}”</span>` : ""}</td>
-      <td>${life(each, rules)}</td>
-    </tr>`;
+  return html` <tr>
+    <td class="mono">
+      <a href=${href("topics", [each.topic], { partition: each.partition })}>${each.topic}</a>-${each.partition}
+    </td>
+    <td class="number">${each.offset}</td>
+    <td class="number">${each.end_offset ?? ""}</td>
+    <td class="number">
+      ${each.lag === null || each.lag === undefined ? "" : html`<span class=${each.lag ? "warn" : "muted"}>${count(each.lag)}</span>`}
+    </td>
+    <td class="nowrap" title=${time(each.committed_ms)}>
+      ${each.committed_ms ? relative(each.committed_ms - nowMs()) : ""}${each.metadata ? html` <span class="muted">“${each.metadata}”</span>` : ""}
+    </td>
+    <td>${life(each, rules)}</td>
+  </tr>`;
 }
 
 function life(each, rules) {

@@ -44,11 +44,12 @@ function chosenId() {
 export const groupsView = {
   template() {
     const id = chosenId();
-    return html`
-      <div class="pair ${id ? "has-chosen" : ""}">
-        <section class="list" aria-label="List of groups">${groups.rows.size ? tools() : ""}${body()}</section>
-        <section class="chosen" aria-label="Group">${id ? group.template(id, href("groups", [], kept())) : hint()}</section>
-      </div>`;
+    return html` <div class="pair ${id ? "has-chosen" : ""}">
+      <section class="list" aria-label="List of groups">${groups.rows.size ? tools() : ""}${body()}</section>
+      <section class="chosen" aria-label="Group">
+        ${id ? group.template(id, href("groups", [], kept())) : hint()}
+      </section>
+    </div>`;
   },
   close: group.close,
   keys: () => ({ j: () => step(1), k: () => step(-1), Escape: () => go(href("groups", [], kept())) }),
@@ -56,42 +57,69 @@ export const groupsView = {
 
 function body() {
   const rows = shownRows();
-  if (groups.rows.size === 0) return groups.is_loaded ? empty("No groups yet", firstSteps("group")) : html`<p class="empty muted" role="status">Reading groups …</p>`;
-  if (rows.length === 0) return empty("No group passes the filter", html`<div><a href=${href("groups")}>Show all ${count(groups.rows.size)}</a></div>`);
+  if (groups.rows.size === 0)
+    return groups.is_loaded
+      ? empty("No groups yet", firstSteps("group"))
+      : html`<p class="empty muted" role="status">Reading groups …</p>`;
+  if (rows.length === 0)
+    return empty(
+      "No group passes the filter",
+      html`<div><a href=${href("groups")}>Show all ${count(groups.rows.size)}</a></div>`,
+    );
   return list.template(rows, "Groups");
 }
 
 function tools() {
   const type = (event) => alterQuery({ q: event.target.value });
   const order = (event) => alterQuery({ order: event.target.value === "name" ? "" : event.target.value });
-  return html`
-    <div class="tools">
-      <div class="actions"><input class="grow" type="search" data-filter placeholder=${`Find among ${counted(groups.rows.size, "group")}`} aria-label="Find groups" .value=${queried("q")} @input=${type}>
-        <select aria-label="Order" @change=${order}>
-          ${Object.entries(ORDERS).map(([name, [text]]) => html`<option value=${name} ?selected=${name === (queried("order") || "name")}>${text}</option>`)}
-        </select></div>
-      <div class="chips" role="group" aria-label="Groups in state">${Object.entries(groups.counts).sort().map(stateChip)}</div>
-    </div>`;
+  return html` <div class="tools">
+    <div class="actions">
+      <input
+        class="grow"
+        type="search"
+        data-filter
+        placeholder=${`Find among ${counted(groups.rows.size, "group")}`}
+        aria-label="Find groups"
+        .value=${queried("q")}
+        @input=${type}
+      />
+      <select aria-label="Order" @change=${order}>
+        ${Object.entries(ORDERS).map(([name, [text]]) => html`<option value=${name} ?selected=${name === (queried("order") || "name")}>${text}</option>`)}
+      </select>
+    </div>
+    <div class="chips" role="group" aria-label="Groups in state">
+      ${Object.entries(groups.counts).sort().map(stateChip)}
+    </div>
+  </div>`;
 }
 
 function stateChip([name, number]) {
   const is_on = queried("state") === name;
-  return html`<button type="button" aria-pressed=${is_on} @click=${() => alterQuery({ state: is_on ? "" : name })}>${stateMark(name)} ${count(number)}</button>`;
+  return html`<button type="button" aria-pressed=${is_on} @click=${() => alterQuery({ state: is_on ? "" : name })}>
+    ${stateMark(name)} ${count(number)}
+  </button>`;
 }
 
 function item(row) {
   const is_chosen = row.group_id === chosenId();
-  return html`
-    <a class="item" href=${href("groups", [row.group_id], kept())} aria-current=${is_chosen ? "true" : nothing}>
-      <span class="name grow ellipsis" title=${row.group_id}>${row.group_id}</span>
-      ${row.kind && row.kind !== "classic" ? html`<span class="tag">${row.kind}</span>` : ""}
-      ${stateMark(row.state)}
-      <span class="muted nowrap age" title="in this state since">${duration(Math.max(0, nowMs() - row.state_ms))}</span>
-    </a>`;
+  return html` <a
+    class="item"
+    href=${href("groups", [row.group_id], kept())}
+    aria-current=${is_chosen ? "true" : nothing}
+  >
+    <span class="name grow ellipsis" title=${row.group_id}>${row.group_id}</span>
+    ${row.kind && row.kind !== "classic" ? html`<span class="tag">${row.kind}</span>` : ""} ${stateMark(row.state)}
+    <span class="muted nowrap age" title="in this state since">${duration(Math.max(0, nowMs() - row.state_ms))}</span>
+  </a>`;
 }
 
 function hint() {
-  return groups.rows.size ? empty("Choose a group", html`<p class="muted">Its members, what a rebalance waits for, and how long its offsets live.</p>`) : "";
+  return groups.rows.size
+    ? empty(
+        "Choose a group",
+        html`<p class="muted">Its members, what a rebalance waits for, and how long its offsets live.</p>`,
+      )
+    : "";
 }
 
 function step(by) {

@@ -10,48 +10,64 @@ const LONG = 300; // characters of a value that are shown before it is opened
 // `records` is a resource with a page of records; `page` how many there are at most.
 export function recordsCard(topic, partition, records, { offset, page }) {
   const shown = records.value;
-  return html`
-    <section class="card" aria-label="Records">
-      <div class="title"><h2>Records of partition ${partition}</h2>${shown ? html`<span class="end actions">${paging(shown, offset, page)}</span>` : ""}</div>
-      ${shown === null ? pending(records, "records") : shown.records.length ? table(shown.records) : html`<p class="muted">There is no record here.</p>`}
-    </section>`;
+  return html` <section class="card" aria-label="Records">
+    <div class="title">
+      <h2>Records of partition ${partition}</h2>
+      ${shown ? html`<span class="end actions">${paging(shown, offset, page)}</span>` : ""}
+    </div>
+    ${shown === null ? pending(records, "records") : shown.records.length ? table(shown.records) : html`<p class="muted">There is no record here.</p>`}
+  </section>`;
 }
 
 function paging(shown, offset, page) {
   const first = shown.records[0]?.offset ?? shown.log_start_offset;
   const is_last = shown.next_offset === null;
-  const link = (label, to, is_possible) => (is_possible
-    ? html`<a class="button" href=${altered({ offset: to })}>${label}</a>`
-    : html`<button type="button" disabled>${label}</button>`);
-  return html`
-    ${link("First", shown.log_start_offset, first > shown.log_start_offset)}
-    ${link("Earlier", Math.max(shown.log_start_offset, first - page), first > shown.log_start_offset)}
-    ${link("Later", shown.next_offset, !is_last)}
-    ${link("Last", "", offset >= 0)}`;
+  const link = (label, to, is_possible) =>
+    is_possible
+      ? html`<a class="button" href=${altered({ offset: to })}>${label}</a>`
+      : html`<button type="button" disabled>${label}</button>`;
+  return html` ${link("First", shown.log_start_offset, first > shown.log_start_offset)}
+  ${link("Earlier", Math.max(shown.log_start_offset, first - page), first > shown.log_start_offset)}
+  ${link("Later", shown.next_offset, !is_last)} ${link("Last", "", offset >= 0)}`;
 }
 
 function table(records) {
   const columns = [["Offset", 1], ["Timestamp"], ["Key"], ["Value"], ["Headers"], ["Batch"]];
-  return html`
-    <div class="scroll" tabindex="0" role="group" aria-label="Table of records">
-      <table class="records">
-        <thead><tr>${columns.map(([name, is_number]) => html`<th scope="col" class=${is_number ? "number" : ""}>${name}</th>`)}</tr></thead>
-        <tbody>${records.map(row)}</tbody>
-      </table>
-    </div>`;
+  return html` <div class="scroll" tabindex="0" role="group" aria-label="Table of records">
+    <table class="records">
+      <thead>
+        <tr>
+          ${columns.map(([name, is_number]) => html`<th scope="col" class=${is_number ? "number" : ""}>${name}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${records.map(row)}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 function row(record) {
   const is_sought = queried("offset") === String(record.offset);
-  return html`
-    <tr class=${is_sought ? "is-chosen" : ""} aria-current=${is_sought ? "true" : nothing}>
-      <td class="number mono">${count(record.offset)}</td>
-      <td class="mono nowrap">${time(record.timestamp_ms, { milliseconds: true })}${record.timestamp_type === "LogAppendTime" ? html`<div class="muted">by the broker</div>` : ""}</td>
-      ${record.marker ? html`<td colspan="2"><span class="tag ${record.marker === "COMMIT" ? "good" : "bad"}">${record.marker}</span> <span class="muted">marker of the transaction of producer ${record.producer_id}</span></td>`
-        : html`<td>${data(record.key, record.key_bytes)}</td><td>${data(record.value, record.value_bytes)}</td>`}
-      <td>${record.headers.map(([name, value]) => html`<div><span class="muted">${name}</span> ${data(value)}</div>`)}</td>
-      <td>${batch(record)}</td>
-    </tr>`;
+  return html` <tr class=${is_sought ? "is-chosen" : ""} aria-current=${is_sought ? "true" : nothing}>
+    <td class="number mono">${count(record.offset)}</td>
+    <td class="mono nowrap">
+      ${time(record.timestamp_ms, { milliseconds: true })}${record.timestamp_type === "LogAppendTime" ? html`<div class="muted">by the broker</div>` : ""}
+    </td>
+    ${
+      record.marker
+        ? html`<td colspan="2">
+            <span class="tag ${record.marker === "COMMIT" ? "good" : "bad"}">${record.marker}</span>
+            <span class="muted">marker of the transaction of producer ${record.producer_id}</span>
+          </td>`
+        : html`<td>${data(record.key, record.key_bytes)}</td>
+            <td>${data(record.value, record.value_bytes)}</td>`
+    }
+    <td>
+      ${record.headers.map(([name, value]) => html`<div><span class="muted">${name}</span> ${data(value)}</div>`)}
+    </td>
+    <td>${batch(record)}</td>
+  </tr>`;
 }
 
 function data(value, size) {
@@ -60,7 +76,10 @@ function data(value, size) {
   if (text === "") return html`<span class="muted">“”</span>`;
   const cut = size > 4096 ? html` <span class="muted">(${bytes(size)})</span>` : "";
   if (text.length <= LONG) return html`<span class="mono data">${text}</span>${cut}`;
-  return html`<details><summary class="mono data">${text.slice(0, LONG)}…${cut}</summary><pre>${text}</pre></details>`;
+  return html`<details>
+    <summary class="mono data">${text.slice(0, LONG)}…${cut}</summary>
+    <pre>${text}</pre>
+  </details>`;
 }
 
 function batch(record) {
@@ -69,5 +88,10 @@ function batch(record) {
     ${record.codec && record.codec !== "none" ? html`<span class="tag">${record.codec}</span>` : ""}
     ${record.transaction ? html`<span class="tag ${looks[record.transaction]}">${record.transaction}</span>` : ""}
     ${record.is_corrupt ? html`<span class="tag bad">corrupt</span>` : ""}
-    ${record.producer_id >= 0 && !record.marker ? html`<div class="muted nowrap" title="producer id, epoch, sequence number">producer ${record.producer_id}/${record.producer_epoch} #${record.sequence}</div>` : ""}`;
+    ${record.producer_id >= 0 && !record.marker ? producer(record) : ""}`;
+}
+
+function producer({ producer_id, producer_epoch, sequence }) {
+  const title = "producer id, epoch, sequence number";
+  return html`<div class="muted nowrap" title=${title}>producer ${producer_id}/${producer_epoch} #${sequence}</div>`;
 }

@@ -9,32 +9,53 @@ const LOOKS = { Available: "warn", Acquired: "other", Acknowledged: "good", Arch
 
 export function sharePartitionsCard(partitions) {
   if (!partitions.length) return "";
-  return html`
-    <section class="card" aria-label="Share partitions">
-      <h2>${counted(partitions.length, "share partition")}</h2>
-      <div class="scroll" tabindex="0" role="group" aria-label="Table of share partitions">
-        <table>
-          <thead><tr><th scope="col">Partition</th><th scope="col" class="number">Begins at</th><th scope="col" class="number">New from</th><th scope="col">In delivery</th></tr></thead>
-          <tbody>${partitions.map(row)}</tbody>
-        </table>
-      </div>
-    </section>`;
+  return html` <section class="card" aria-label="Share partitions">
+    <h2>${counted(partitions.length, "share partition")}</h2>
+    <div class="scroll" tabindex="0" role="group" aria-label="Table of share partitions">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Partition</th>
+            <th scope="col" class="number">Begins at</th>
+            <th scope="col" class="number">New from</th>
+            <th scope="col">In delivery</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${partitions.map(row)}
+        </tbody>
+      </table>
+    </div>
+  </section>`;
 }
 
 function row(each) {
   const is_begun = each.start_offset >= 0;
-  return html`
-    <tr><td class="mono nowrap">${each.topic}-${each.partition}</td>
-      <td class="number">${is_begun ? each.start_offset : ""}</td>
-      <td class="number">${is_begun ? each.next_offset : ""}</td>
-      <td>${is_begun ? "" : html`<span class="muted">nothing was fetched</span>`}${each.is_loaded || !is_begun ? "" : html`<span class="muted">not loaded</span>`}
-        ${each.records.slice(0, MOST_PARTS).map(part)}
-        ${each.records.length > MOST_PARTS ? html`<div class="muted">and ${each.records.length - MOST_PARTS} more parts</div>` : ""}</td></tr>`;
+  return html` <tr>
+    <td class="mono nowrap">${each.topic}-${each.partition}</td>
+    <td class="number">${is_begun ? each.start_offset : ""}</td>
+    <td class="number">${is_begun ? each.next_offset : ""}</td>
+    <td>
+      ${is_begun ? "" : html`<span class="muted">nothing was fetched</span>`}${each.is_loaded || !is_begun ? "" : html`<span class="muted">not loaded</span>`}
+      ${each.records.slice(0, MOST_PARTS).map(part)}
+      ${each.records.length > MOST_PARTS ? html`<div class="muted">and ${each.records.length - MOST_PARTS} more parts</div>` : ""}
+    </td>
+  </tr>`;
 }
 
 function part(records) {
   const { first_offset, last_offset, state, delivery_count, member_id, lock_ends_ms } = records;
   const offsets = first_offset === last_offset ? first_offset : `${first_offset}-${last_offset}`;
-  const lock = lock_ends_ms === null ? "" : html`, its lock ends <span class="nowrap" title=${time(lock_ends_ms)}>${relative(lock_ends_ms - nowMs())}</span>`;
-  return html`<div>${offsets} <span class="tag ${LOOKS[state] ?? ""}">${state}</span> <span class="muted">delivered ${delivery_count === 1 ? "once" : `${delivery_count} times`}${member_id ? html` to <span title=${member_id}>${shortIds(member_id)}</span>` : ""}${lock}</span></div>`;
+  const lock =
+    lock_ends_ms === null
+      ? ""
+      : html`, its lock ends
+          <span class="nowrap" title=${time(lock_ends_ms)}>${relative(lock_ends_ms - nowMs())}</span>`;
+  return html`<div>
+    ${offsets} <span class="tag ${LOOKS[state] ?? ""}">${state}</span>
+    <span class="muted"
+      >delivered
+      ${delivery_count === 1 ? "once" : `${delivery_count} times`}${member_id ? html` to <span title=${member_id}>${shortIds(member_id)}</span>` : ""}${lock}</span
+    >
+  </div>`;
 }

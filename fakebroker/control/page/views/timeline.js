@@ -24,8 +24,16 @@ const PAINT_EVERY_MS = 100; // while it follows what happens
 const axisOf = memo((lines) => new Axis(lines));
 const filtered = memo((lines, api, client, group, error) => passing(lines, { api, client, group, error }));
 const lanes = memo((lines, axis) => lanesOf(lines, axis));
-const jumpsOf = memo((lines, axis) => lines.filter((line) => line.kind === "clock_moved").map((line) => ({ place: axis.place(line.mono_ms), text: jumpText(line) })));
-const listed = memo((lines, shows_polls, axis, from, to) => lines.filter((line) => line.part === 0 && (shows_polls || !isPoll(line)) && (from === null || isWithin(line, axis, from, to))));
+const jumpsOf = memo((lines, axis) =>
+  lines
+    .filter((line) => line.kind === "clock_moved")
+    .map((line) => ({ place: axis.place(line.mono_ms), text: jumpText(line) })),
+);
+const listed = memo((lines, shows_polls, axis, from, to) =>
+  lines.filter(
+    (line) => line.part === 0 && (shows_polls || !isPoll(line)) && (from === null || isWithin(line, axis, from, to)),
+  ),
+);
 const pollCount = memo((lines) => lines.reduce((sum, line) => sum + (isPoll(line) ? 1 : 0), 0));
 
 let stage = null;
@@ -51,14 +59,20 @@ function model() {
   const whole = wholeOf(axis);
   const shown = range.shown(axis, whole);
   const is_following = range.isFollowing();
-  const inList = listed(lines, queried("polls") === "1", axis, is_following ? null : shown.from, is_following ? null : shown.to);
+  const inList = listed(
+    lines,
+    queried("polls") === "1",
+    axis,
+    is_following ? null : shown.from,
+    is_following ? null : shown.to,
+  );
   return { axis, lines, whole, shown, is_following, inList, ...lanes(lines, axis) };
 }
 
 function wholeOf(axis) {
   const { lines } = journal;
   const mono_ms = state.page?.is_read_only ? null : monoMs();
-  const last = lines.length ? lines.at(-1).mono_ms : mono_ms ?? 0;
+  const last = lines.length ? lines.at(-1).mono_ms : (mono_ms ?? 0);
   const now = axis.place(Math.max(mono_ms ?? last, last));
   return { from: lines.length ? axis.place(lines[0].mono_ms) : now - 1000, to: now, now };
 }
@@ -79,7 +93,10 @@ export const timelineView = {
   },
   template() {
     if (!journal.is_loading && !journal.is_whole && journal.next_seq > 0) loadBack().catch(() => {});
-    if (journal.lines.length === 0) return journal.is_whole || journal.next_seq === 0 && state.link.is_up ? empty("Nothing happened yet", firstSteps("request")) : html`<p class="empty muted" role="status">Reading the journal …</p>`;
+    if (journal.lines.length === 0)
+      return journal.is_whole || (journal.next_seq === 0 && state.link.is_up)
+        ? empty("Nothing happened yet", firstSteps("request"))
+        : html`<p class="empty muted" role="status">Reading the journal …</p>`;
     const shown = model();
     revealEntry(shown);
     return drawing(shown);
@@ -88,10 +105,10 @@ export const timelineView = {
   keys: () => ({
     j: () => choose(step(model().inList, 1)),
     k: () => choose(step(model().inList, -1)),
-    h: () => moved((m) => range.pan(m.axis, m.whole, -.3)),
-    l: () => moved((m) => range.pan(m.axis, m.whole, .3)),
-    "+": () => moved((m) => range.zoom(m.axis, m.whole, .6)),
-    "-": () => moved((m) => range.zoom(m.axis, m.whole, 1 / .6)),
+    h: () => moved((m) => range.pan(m.axis, m.whole, -0.3)),
+    l: () => moved((m) => range.pan(m.axis, m.whole, 0.3)),
+    "+": () => moved((m) => range.zoom(m.axis, m.whole, 0.6)),
+    "-": () => moved((m) => range.zoom(m.axis, m.whole, 1 / 0.6)),
     0: () => moved((m) => range.show(m.axis, m.whole.from, m.whole.to)),
     f: range.follow,
     Escape: () => alterQuery({ seq: "" }),
@@ -129,18 +146,27 @@ function drawing(m) {
     all: () => range.show(m.axis, m.whole.from, m.whole.to),
     zoom: (factor) => range.zoom(m.axis, m.whole, factor),
   };
-  return html`
-    <div class="timeline ${seq ? "has-entry" : ""}">
-      ${toolbar(journal.lines, journal.version, m.is_following, moves)}
-      <div class="overview" aria-hidden="true" ${overviewRef}></div>
-      <div class="lanes" ${stageRef} tabindex="0" role="group" aria-label="Lanes of groups and clients. The list below has the same as text."
-        .style=${`height:min(${m.height_px + AXIS_PX + 2}px, 54vh)`}>
-        <div class="space" .style=${`height:${m.height_px + AXIS_PX}px`}></div>
-        <div class="sight"><div class="labels">${labels(m)}</div><canvas aria-hidden="true"></canvas><div class="tip" hidden></div></div>
+  return html` <div class="timeline ${seq ? "has-entry" : ""}">
+    ${toolbar(journal.lines, journal.version, m.is_following, moves)}
+    <div class="overview" aria-hidden="true" ${overviewRef}></div>
+    <div
+      class="lanes"
+      ${stageRef}
+      tabindex="0"
+      role="group"
+      aria-label="Lanes of groups and clients. The list below has the same as text."
+      .style=${`height:min(${m.height_px + AXIS_PX + 2}px, 54vh)`}
+    >
+      <div class="space" .style=${`height:${m.height_px + AXIS_PX}px`}></div>
+      <div class="sight">
+        <div class="labels">${labels(m)}</div>
+        <canvas aria-hidden="true"></canvas>
+        <div class="tip" hidden></div>
       </div>
-      ${entries(m.inList, { polls: pollCount(m.lines), shows_polls: queried("polls") === "1", is_following: m.is_following })}
-      ${seq ? entry.entryPanel(seq) : ""}
-    </div>`;
+    </div>
+    ${entries(m.inList, { polls: pollCount(m.lines), shows_polls: queried("polls") === "1", is_following: m.is_following })}
+    ${seq ? entry.entryPanel(seq) : ""}
+  </div>`;
 }
 
 // The names of the lanes that are in sight.
@@ -151,22 +177,30 @@ function labels(m) {
     const word = lane.kind === "broker" ? "" : html`<span class="muted">${lane.kind}</span> `;
     const content = html`${word}<span class="mono">${lane.title}</span>`;
     if (lane.kind === "broker") return html`<span class="label" .style=${style}>${content}</span>`;
-    return html`<a class="label ellipsis" title=${lane.title} href=${altered({ [lane.kind]: queried(lane.kind) === lane.title ? "" : lane.title })} .style=${style}
-      aria-current=${queried(lane.kind) === lane.title ? "true" : nothing}>${content}</a>`;
+    return html`<a
+      class="label ellipsis"
+      title=${lane.title}
+      href=${altered({ [lane.kind]: queried(lane.kind) === lane.title ? "" : lane.title })}
+      .style=${style}
+      aria-current=${queried(lane.kind) === lane.title ? "true" : nothing}
+      >${content}</a
+    >`;
   });
 }
 
 const stageRef = ref((element) => {
-  stage = element ? new Stage(element, {
-    range: () => model().shown,
-    show: (from, to) => range.show(model().axis, from, to),
-    zoom: (factor, place) => moved((m) => range.zoom(m.axis, m.whole, factor, place)),
-    select: (item) => item.line.seq !== undefined && alterQuery({ seq: item.line.seq }),
-    scrolled(px) {
-      top_px = px;
-      schedule();
-    },
-  }) : null;
+  stage = element
+    ? new Stage(element, {
+        range: () => model().shown,
+        show: (from, to) => range.show(model().axis, from, to),
+        zoom: (factor, place) => moved((m) => range.zoom(m.axis, m.whole, factor, place)),
+        select: (item) => item.line.seq !== undefined && alterQuery({ seq: item.line.seq }),
+        scrolled(px) {
+          top_px = px;
+          schedule();
+        },
+      })
+    : null;
 });
 
 const overviewRef = ref((element) => {
@@ -182,7 +216,16 @@ function paint() {
   if (!stage || !journal.lines.length) return;
   const m = model();
   const waiting = waitingItems(m.lanes, state.waiting ?? [], m.axis);
-  stage.painter.paint({ ...m, from: m.shown.from, to: m.shown.to, now: m.whole.now, waiting, top_px, jumps: jumpsOf(journal.lines, m.axis), selected: queried("seq") ? Number(queried("seq")) : null });
+  stage.painter.paint({
+    ...m,
+    from: m.shown.from,
+    to: m.shown.to,
+    now: m.whole.now,
+    waiting,
+    top_px,
+    jumps: jumpsOf(journal.lines, m.axis),
+    selected: queried("seq") ? Number(queried("seq")) : null,
+  });
   const whole = { from: m.whole.from, to: Math.ceil(m.whole.to / 1000) * 1000 };
   overview?.update(m.lines, m.axis, whole, m.shown);
 }

@@ -31,12 +31,10 @@ export function template(name, back) {
   records.show(path`/topics/${name}/browse?partition=${partition}&offset=${offset}&limit=${PAGE}`);
   if (queried("when")) search.show(path`/topics/${name}/find_time?when=${queried("when")}`);
   else search.close();
-  return html`
-    <div class="detail">
-      ${link}${head(topic)}${partitionsCard(topic, partition)}${searchCard(topic)}
-      ${recordsCard(topic, partition, records, { offset, page: PAGE })}
-      ${appendCard(topic, partition)}
-    </div>`;
+  return html` <div class="detail">
+    ${link}${head(topic)}${partitionsCard(topic, partition)}${searchCard(topic)}
+    ${recordsCard(topic, partition, records, { offset, page: PAGE })} ${appendCard(topic, partition)}
+  </div>`;
 }
 
 // Something changed at the broker.
@@ -53,40 +51,100 @@ export function close() {
 
 function head(topic) {
   const settings = Object.entries(topic.config ?? {});
-  const remove = call("DELETE", path`/topics/${topic.name}`, `broker.topic(${JSON.stringify(topic.name)}).delete`, undefined, { done: `Topic ${topic.name} is deleted`, ask: `Delete topic ${topic.name} and its records?`, danger: true });
-  return html`
-    <div class="card head">
-      <div class="title"><h2>${topic.name}</h2>${topic.is_internal ? html`<span class="tag">internal</span>` : ""}</div>
-      <dl class="facts"><div><dt>topic id</dt><dd class="mono">${topic.topic_id}</dd></div>
-        ${settings.map(([name, value]) => html`<div><dt class="mono">${name}</dt><dd class="mono">${value}</dd></div>`)}</dl>
-      ${topic.is_internal ? "" : html`<div class="actions">${actions.button("Delete", remove)}</div>${actions.shown?.verb === "DELETE" ? actions.line() : ""}`}
-    </div>`;
+  const remove = call(
+    "DELETE",
+    path`/topics/${topic.name}`,
+    `broker.topic(${JSON.stringify(topic.name)}).delete`,
+    undefined,
+    { done: `Topic ${topic.name} is deleted`, ask: `Delete topic ${topic.name} and its records?`, danger: true },
+  );
+  return html` <div class="card head">
+    <div class="title">
+      <h2>${topic.name}</h2>
+      ${topic.is_internal ? html`<span class="tag">internal</span>` : ""}
+    </div>
+    <dl class="facts">
+      <div>
+        <dt>topic id</dt>
+        <dd class="mono">${topic.topic_id}</dd>
+      </div>
+      ${settings.map(
+        ([name, value]) =>
+          html`<div>
+            <dt class="mono">${name}</dt>
+            <dd class="mono">${value}</dd>
+          </div>`,
+      )}
+    </dl>
+    ${
+      topic.is_internal
+        ? ""
+        : html`<div class="actions">${actions.button("Delete", remove)}</div>
+            ${actions.shown?.verb === "DELETE" ? actions.line() : ""}`
+    }
+  </div>`;
 }
 
 function partitionsCard(topic, chosen) {
-  const columns = [["Partition"], ["Leader"], ["Replicas, in sync"], ["Start", 1], ["High watermark", 1], ["End", 1], ["Size", 1], ["Newest timestamp"]];
-  return html`
-    <section class="card" aria-label="Partitions"><h2>Partitions</h2>
-      <div class="scroll" tabindex="0" role="group" aria-label="Table of partitions">
-        <table><thead><tr>${columns.map(([name, is_number]) => html`<th scope="col" class=${is_number ? "number" : ""}>${name}</th>`)}</tr></thead>
-          <tbody>${topic.partitions.map((each) => partitionRow(each, chosen))}</tbody></table>
-      </div>
-    </section>`;
+  const columns = [
+    ["Partition"],
+    ["Leader"],
+    ["Replicas, in sync"],
+    ["Start", 1],
+    ["High watermark", 1],
+    ["End", 1],
+    ["Size", 1],
+    ["Newest timestamp"],
+  ];
+  return html` <section class="card" aria-label="Partitions">
+    <h2>Partitions</h2>
+    <div class="scroll" tabindex="0" role="group" aria-label="Table of partitions">
+      <table>
+        <thead>
+          <tr>
+            ${columns.map(([name, is_number]) => html`<th scope="col" class=${is_number ? "number" : ""}>${name}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${topic.partitions.map((each) => partitionRow(each, chosen))}
+        </tbody>
+      </table>
+    </div>
+  </section>`;
 }
 
 function partitionRow(each, chosen) {
   const is_chosen = each.partition === chosen;
-  return html`
-    <tr class=${is_chosen ? "is-chosen" : ""}>
-      <td class="nowrap"><a href=${altered({ partition: each.partition, offset: "" })} aria-current=${is_chosen ? "true" : nothing}>partition ${each.partition}</a></td>
-      <td>${each.leader < 0 ? html`<span class="bad">none</span>` : html`<span class="nowrap">node ${each.leader}</span> <span class="muted nowrap">epoch ${each.leader_epoch}</span>`}</td>
-      <td>${each.replicas.join(", ")} <span class=${each.in_sync.length < each.replicas.length ? "warn" : "muted"}>(${each.in_sync.join(", ") || "none"})</span></td>
-      <td class="number">${count(each.log_start_offset)}</td>
-      <td class="number">${count(each.high_watermark)}${each.last_stable_offset < each.high_watermark ? html`<div class="warn" title="last stable offset: before the first open transaction">stable ${count(each.last_stable_offset)}</div>` : ""}</td>
-      <td class="number">${count(each.log_end_offset)}</td>
-      <td class="number nowrap">${bytes(each.size_bytes)}</td>
-      <td class="nowrap">${time(each.max_timestamp_ms)}${each.open_transactions ? html` <span class="tag warn">${each.open_transactions} open transactions</span>` : ""}</td>
-    </tr>`;
+  return html` <tr class=${is_chosen ? "is-chosen" : ""}>
+    <td class="nowrap">
+      <a href=${altered({ partition: each.partition, offset: "" })} aria-current=${is_chosen ? "true" : nothing}
+        >partition ${each.partition}</a
+      >
+    </td>
+    <td>
+      ${each.leader < 0 ? html`<span class="bad">none</span>` : html`<span class="nowrap">node ${each.leader}</span> <span class="muted nowrap">epoch ${each.leader_epoch}</span>`}
+    </td>
+    <td>
+      ${each.replicas.join(", ")}
+      <span class=${each.in_sync.length < each.replicas.length ? "warn" : "muted"}
+        >(${each.in_sync.join(", ") || "none"})</span
+      >
+    </td>
+    <td class="number">${count(each.log_start_offset)}</td>
+    <td class="number">
+      ${count(each.high_watermark)}${each.last_stable_offset < each.high_watermark ? stableOffset(each) : ""}
+    </td>
+    <td class="number">${count(each.log_end_offset)}</td>
+    <td class="number nowrap">${bytes(each.size_bytes)}</td>
+    <td class="nowrap">
+      ${time(each.max_timestamp_ms)}${each.open_transactions ? html` <span class="tag warn">${each.open_transactions} open transactions</span>` : ""}
+    </td>
+  </tr>`;
+}
+
+function stableOffset(each) {
+  const title = "last stable offset: before the first open transaction";
+  return html`<div class="warn" title=${title}>stable ${count(each.last_stable_offset)}</div>`;
 }
 
 // Search by time, as ListOffsets does it.
@@ -96,15 +154,21 @@ function searchCard(topic) {
     const text = new FormData(event.target).get("when").trim();
     alterQuery({ when: wantedTime(text) }, true);
   };
-  return html`
-    <section class="card" aria-label="Search by time"><h2>First record of a time</h2>
-      <form class="actions" @submit=${submit}>
-        <input name="when" class="wide" aria-label="Time in UTC, or max" placeholder="2026-11-23 03:15:00, or ms, or max" .defaultValue=${queried("when")}>
-        <button>Find</button>
-        ${queried("when") ? html`<a class="button plain" href=${altered({ when: "" })}>Clear</a>` : ""}
-      </form>
-      ${search.value ? foundTable(topic, search.value) : search.error ? html`<p class="bad">${search.error.message}</p>` : ""}
-    </section>`;
+  return html` <section class="card" aria-label="Search by time">
+    <h2>First record of a time</h2>
+    <form class="actions" @submit=${submit}>
+      <input
+        name="when"
+        class="wide"
+        aria-label="Time in UTC, or max"
+        placeholder="2026-11-23 03:15:00, or ms, or max"
+        .defaultValue=${queried("when")}
+      />
+      <button>Find</button>
+      ${queried("when") ? html`<a class="button plain" href=${altered({ when: "" })}>Clear</a>` : ""}
+    </form>
+    ${search.value ? foundTable(topic, search.value) : search.error ? html`<p class="bad">${search.error.message}</p>` : ""}
+  </section>`;
 }
 
 // A time as the API takes it: ms, ISO 8601 in UTC, "max".
@@ -115,12 +179,22 @@ function wantedTime(text) {
 }
 
 function foundTable(topic, found) {
-  const one = (each) => html`
-    <tr><td>partition ${each.partition}</td>
-      <td>${each.offset < 0 ? html`<span class="muted">no record so late</span>` : html`<a href=${altered({ partition: each.partition, offset: each.offset })}>offset ${each.offset}</a>`}</td>
+  const one = (each) =>
+    html` <tr>
+      <td>partition ${each.partition}</td>
+      <td>
+        ${each.offset < 0 ? html`<span class="muted">no record so late</span>` : html`<a href=${altered({ partition: each.partition, offset: each.offset })}>offset ${each.offset}</a>`}
+      </td>
       <td class="mono">${each.offset < 0 ? "" : time(each.timestamp_ms, { milliseconds: true })}</td>
-      <td class="mono ellipsis">${each.record ? `${text(each.record.key)} ${text(each.record.value)}` : ""}</td></tr>`;
-  return html`<div class="scroll" tabindex="0" role="group" aria-label="What was found"><table><tbody>${found.map(one)}</tbody></table></div>`;
+      <td class="mono ellipsis">${each.record ? `${text(each.record.key)} ${text(each.record.value)}` : ""}</td>
+    </tr>`;
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="What was found">
+    <table>
+      <tbody>
+        ${found.map(one)}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 function text(value) {
@@ -132,19 +206,22 @@ function appendCard(topic, partition) {
   const body = { values: [draft.value], ...(draft.key ? { key: draft.key } : {}), partition };
   const power = `broker.topic(${JSON.stringify(topic.name)}).produce`;
   const python = `${power}(${JSON.stringify(draft.value)}${draft.key ? `, key=${JSON.stringify(draft.key)}` : ""}, partition=${partition})`;
-  const append = call("POST", path`/topics/${topic.name}/records`, power, body, { done: `Appended to ${topic.name}-${partition}`, python });
+  const append = call("POST", path`/topics/${topic.name}/records`, power, body, {
+    done: `Appended to ${topic.name}-${partition}`,
+    python,
+  });
   const type = (name) => (event) => {
     draft = { ...draft, [name]: event.target.value };
     actions.shown = null;
     schedule();
   };
-  return html`
-    <section class="card" aria-label="Append a record"><h2>Append a record to partition ${partition}</h2>
-      <div class="actions">
-        <label class="field"><span>Key</span><input .value=${draft.key} @input=${type("key")}></label>
-        <label class="field grow"><span>Value</span><input .value=${draft.value} @input=${type("value")}></label>
-        ${actions.button("Append", append)}
-      </div>
-      ${actions.shown?.verb === "DELETE" ? "" : actions.line(append)}
-    </section>`;
+  return html` <section class="card" aria-label="Append a record">
+    <h2>Append a record to partition ${partition}</h2>
+    <div class="actions">
+      <label class="field"><span>Key</span><input .value=${draft.key} @input=${type("key")} /></label>
+      <label class="field grow"><span>Value</span><input .value=${draft.value} @input=${type("value")} /></label>
+      ${actions.button("Append", append)}
+    </div>
+    ${actions.shown?.verb === "DELETE" ? "" : actions.line(append)}
+  </section>`;
 }

@@ -47,44 +47,71 @@ export const topicsView = {
     shown_broker = broker();
     rows.show("/topic_rows");
     const name = state.route.path[0];
-    return html`
-      <div class="pair ${name ? "has-chosen" : ""}">
-        <section class="list" aria-label="List of topics">${rows.value?.length ? tools() : ""}${body()}</section>
-        <section class="chosen" aria-label="Topic">${name ? topic.template(name, href("topics", [], kept())) : hint()}</section>
-      </div>`;
+    return html` <div class="pair ${name ? "has-chosen" : ""}">
+      <section class="list" aria-label="List of topics">${rows.value?.length ? tools() : ""}${body()}</section>
+      <section class="chosen" aria-label="Topic">
+        ${name ? topic.template(name, href("topics", [], kept())) : hint()}
+      </section>
+    </div>`;
   },
   keys: () => ({ j: () => step(1), k: () => step(-1), Escape: () => go(href("topics", [], kept())) }),
 };
 
 function tools() {
   const internal = rows.value.filter((row) => row.is_internal).length;
-  return html`
-    <div class="tools">
-      <input type="search" data-filter placeholder=${`Find among ${counted(rows.value.length - internal, "topic")}`} aria-label="Find topics" .value=${queried("q")} @input=${(event) => alterQuery({ q: event.target.value })}>
-      ${internal ? html`<label class="check"><input type="checkbox" .checked=${queried("internal") === "1"} @change=${(event) => alterQuery({ internal: event.target.checked ? "1" : "" })}> and ${internal} internal</label>` : ""}
-    </div>`;
+  return html` <div class="tools">
+    <input
+      type="search"
+      data-filter
+      placeholder=${`Find among ${counted(rows.value.length - internal, "topic")}`}
+      aria-label="Find topics"
+      .value=${queried("q")}
+      @input=${(event) => alterQuery({ q: event.target.value })}
+    />
+    ${internal ? internalChoice(internal) : ""}
+  </div>`;
+}
+
+function internalChoice(number) {
+  const choose = (event) => alterQuery({ internal: event.target.checked ? "1" : "" });
+  return html`<label class="check"
+    ><input type="checkbox" .checked=${queried("internal") === "1"} @change=${choose} /> and ${number} internal</label
+  >`;
 }
 
 function body() {
   if (rows.value === null) return pending(rows, "topics");
   const shown = shownRows();
   if (!rows.value.some((row) => !row.is_internal) && !shown.length) return empty("No topics yet", firstSteps("topic"));
-  if (!shown.length) return empty("No topic passes the filter", html`<div><a href=${href("topics")}>Show all</a></div>`);
+  if (!shown.length)
+    return empty("No topic passes the filter", html`<div><a href=${href("topics")}>Show all</a></div>`);
   return list.template(shown, "Topics");
 }
 
 function item(row) {
-  return html`
-    <a class="item" href=${href("topics", [row.name], kept())} aria-current=${row.name === state.route.path[0] ? "true" : nothing}>
-      <span class="name grow ellipsis" title=${row.name}>${row.name}</span>
-      ${row.leaderless ? html`<span class="tag bad">${row.leaderless} without leader</span>` : ""}
-      ${row.cleanup_policy && row.cleanup_policy !== "delete" ? html`<span class="tag">${row.cleanup_policy}</span>` : ""}
-      <span class="muted nowrap" title=${`${counted(row.records, "record")}, ${bytes(row.size_bytes)}`}>${row.partitions} p · ${count(row.records)} rec</span>
-    </a>`;
+  return html` <a
+    class="item"
+    href=${href("topics", [row.name], kept())}
+    aria-current=${row.name === state.route.path[0] ? "true" : nothing}
+  >
+    <span class="name grow ellipsis" title=${row.name}>${row.name}</span>
+    ${row.leaderless ? html`<span class="tag bad">${row.leaderless} without leader</span>` : ""}
+    ${row.cleanup_policy && row.cleanup_policy !== "delete" ? html`<span class="tag">${row.cleanup_policy}</span>` : ""}
+    <span class="muted nowrap" title=${`${counted(row.records, "record")}, ${bytes(row.size_bytes)}`}
+      >${row.partitions} p · ${count(row.records)} rec</span
+    >
+  </a>`;
 }
 
 function hint() {
-  return rows.value?.length ? empty("Choose a topic", html`<p class="muted">Its partitions, its records with key, headers and transaction markers, and the record of a time.</p>`) : "";
+  return rows.value?.length
+    ? empty(
+        "Choose a topic",
+        html`<p class="muted">
+          Its partitions, its records with key, headers and transaction markers, and the record of a time.
+        </p>`,
+      )
+    : "";
 }
 
 function step(by) {
