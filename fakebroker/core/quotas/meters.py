@@ -14,7 +14,7 @@ from fakebroker.core.quotas.client_quotas import (
 )
 from fakebroker.core.quotas.rates import TokenBucket, Window, WindowedRate
 
-_MOST_METERS = 1024  # before those are dropped that have nothing to say any more
+_MOST_METERS = 1024  # before those are dropped that have nothing to say any more; then twice as many as are left
 _LONG_MAX = 2**63 - 1
 _BOUNDED = (REQUEST_PERCENTAGE, CONNECTION_CREATION_RATE)  # throttled for one sample's time at most
 
@@ -44,6 +44,7 @@ class Meters:
         self._controller_window = controller_window
         self._rates: dict[tuple[str, Scope], WindowedRate] = {}
         self._buckets: dict[Scope, TokenBucket] = {}
+        self._most_rates = self._most_buckets = _MOST_METERS
 
     def record(self, key: str, user: str, client_id: str, value: float, now_ms: int) -> Violation | None:
         """Something that a quota of `key` counts happened. Returns the violation, if it is one."""
@@ -87,9 +88,7 @@ class Meters:
         limit = applied.limit
         if limit is None:
             return True, None
-        if applied.scope not in self._buckets:
-            self._buckets[applied.scope] = TokenBucket(self._controller_window)
-        bucket = self._buckets[applied.scope]
+        bucket = self._bucket(applied.scope, now_ms)
         may = not is_strict or bucket.tokens(limit, now_ms) >= 0
         if may:
             bucket.take(partitions, limit, now_ms)
@@ -116,10 +115,20 @@ class Meters:
     def _rate(self, key: str, scope: Scope, now_ms: int) -> WindowedRate:
         rate = self._rates.get((key, scope))
         if rate is None:
-            if len(self._rates) >= _MOST_METERS:
+            if len(self._rates) >= self._most_rates:
                 self._rates = {name: each for name, each in self._rates.items() if not each.is_idle(now_ms)}
+                self._most_rates = max(_MOST_METERS, 2 * len(self._rates))
             rate = self._rates[key, scope] = WindowedRate(self._window)
         return rate
+
+    def _bucket(self, scope: Scope, now_ms: int) -> TokenBucket:
+        bucket = self._buckets.get(scope)
+        if bucket is None:
+            if len(self._buckets) >= self._most_buckets:
+                self._buckets = {name: each for name, each in self._buckets.items() if not each.is_full(now_ms)}
+                self._most_buckets = max(_MOST_METERS, 2 * len(self._buckets))
+            bucket = self._buckets[scope] = TokenBucket(self._controller_window)
+        return bucket
 
 
 def _rounded(value: float) -> int:

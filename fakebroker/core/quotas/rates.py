@@ -88,12 +88,13 @@ class WindowedRate:
 class TokenBucket:
     """Tokens that come back at a rate, up to as many as the whole window gives; more may be taken than there are."""
 
-    __slots__ = ("_tokens", "_updated_ms", "_window")
+    __slots__ = ("_full_ms", "_tokens", "_updated_ms", "_window")
 
     def __init__(self, window: Window) -> None:
         self._window = window
         self._tokens: float | None = None  # None: full
         self._updated_ms = 0
+        self._full_ms = 0.0  # when all tokens will have come back, at the rate at which some were taken
 
     def tokens(self, per_second: float, now_ms: int) -> float:
         """How many there are, where `per_second` come back; below zero more were taken."""
@@ -105,6 +106,12 @@ class TokenBucket:
         self._updated_ms = now_ms
         return self._tokens
 
+    def is_full(self, now_ms: int) -> bool:
+        """Whether all tokens have come back, so that it is as good as a new one."""
+        return now_ms >= self._full_ms
+
     def take(self, count: float, per_second: float, now_ms: int) -> None:
         """Take some, whether they are there or not."""
         self._tokens = self.tokens(per_second, now_ms) - count
+        full = self._window.samples * self._window.size_ms / 1000 * per_second
+        self._full_ms = now_ms + (full - self._tokens) / per_second * 1000

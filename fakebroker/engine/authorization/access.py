@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from fakebroker.apis.call import Call
     from fakebroker.core.security.authorizer import Authorizer
 
+MOST_CHARACTERS = 300  # of a name in the journal: that of a resource or of a token's subject may be much longer
+
 
 class Access:
     """The rights of the client of one request. Each question has one answer, however often it is asked."""
@@ -53,12 +55,12 @@ class Access:
     def _note(self, operation: Operation, resource_type: ResourceType, name: str, reason: str) -> None:
         call = self._call
         event = AccessDenied(
-            self._client.principal,
+            self._client.principal[:MOST_CHARACTERS],
             self._client.host,
             operation.name,
             resource_type.name,
-            name,
-            reason,
+            name[:MOST_CHARACTERS],
+            reason[: 4 * MOST_CHARACTERS],
             self._api,
             call.node.id,
             call.connection_id,

@@ -205,6 +205,7 @@ class Authentication:
         call.on_close(lambda _now: deadline.end())
 
     def _close_later(self, reason: str, answer: Callable[[], None], now: Instant) -> Deadline:
+        reason = reason[: 2 * MOST_CHARACTERS]
         if self._mechanism is None or not self._mechanism.refusal:
             self._note("refused", reason)
         self.state, self._mechanism = REFUSED, None

@@ -111,3 +111,26 @@ def test_idle_meters_are_dropped_when_there_are_many() -> None:
 
     assert len(of._rates) <= 1024
     assert throttle_ms(of, PRODUCED, 0, now_ms=2999 * 100, client_id="app-2999") == 10_000
+
+
+@pytest.mark.rules("QU-8")
+def test_clients_that_are_gone_leave_no_meters_behind() -> None:
+    """However many client ids there were, their meters go when they have nothing to say any more."""
+    of, _ = meters(producer_byte_rate=1000, controller_mutation_rate=1)
+    for number in range(5000):
+        throttle_ms(of, PRODUCED, 1, now_ms=number * 100, client_id=f"app-{number}")
+        of.mutation("ANONYMOUS", f"app-{number}", 1, number * 100, is_strict=True)
+
+    assert len(of._rates) <= 1024
+    assert len(of._buckets) <= 1024
+
+
+def test_an_owed_token_is_not_forgotten() -> None:
+    """A client that owes tokens still does when the meters of very many others were dropped."""
+    of, _ = meters(controller_mutation_rate=1)
+    of.mutation("ANONYMOUS", "debtor", 1000, 0, is_strict=True)
+    for number in range(3000):
+        of.mutation("ANONYMOUS", f"app-{number}", 1, number * 100, is_strict=True)
+
+    may, _ = of.mutation("ANONYMOUS", "debtor", 1, 300_000, is_strict=True)
+    assert not may
