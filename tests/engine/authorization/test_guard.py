@@ -7,13 +7,10 @@ import pytest
 from fakebroker.core.events import AccessDenied
 from fakebroker.core.security.acls import Permission
 from fakebroker.engine.authorization.needs import NEEDS
-<<<<<<< HEAD
-from fakebroker.records.batch import build_batch
-from fakebroker.records.record_codec import Record
-=======
 from fakebroker.engine.error_response import value_of
 from fakebroker.engine.faults import entries
->>>>>>> h/reader2
+from fakebroker.records.batch import build_batch
+from fakebroker.records.record_codec import Record
 from fakebroker.release import release
 from fakebroker.schema.jsonable import uuid_to_text
 from fakebroker.wire.registry import APIS
@@ -205,7 +202,6 @@ def test_a_topic_is_deleted_with_delete() -> None:
     assert deleted(**by_id) == (0, "t")
 
 
-<<<<<<< HEAD
 @pytest.mark.rules("AU-6", "PD-25")
 def test_transactional_records_need_write_on_the_id() -> None:
     """53 for every partition without it; with it the topic's right is asked for."""
@@ -251,7 +247,8 @@ def test_offsets_of_topics_that_may_not_be_described(version: int) -> None:
 
     assert fetched(named) == [("t", 5, 0), ("u", -1, 29)]
     assert fetched(None) == [("t", 5, 0)]
-=======
+
+
 def test_long_names_are_cut_in_the_journal() -> None:
     """A client that asks for names as long as can be, again and again, does not fill the memory."""
     lab = guarded_lab()
@@ -280,4 +277,3 @@ def test_thousands_of_refused_names_are_not_compared_with_each_other(monkeypatch
 
     assert len(answer.groups) == 501
     assert 500 <= looks <= 5000
->>>>>>> h/reader2
