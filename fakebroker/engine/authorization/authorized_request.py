@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fakebroker.core.security.acls import ResourceType
 from fakebroker.engine.authorization.access import Access
-from fakebroker.engine.error_response import ENTRIES, MIRRORS, Mirror, error_entries
-from fakebroker.engine.faults.entries import merge
+from fakebroker.engine.error_response import ENTRIES, MIRRORS, error_entries
 from fakebroker.errors import CloseConnection, ErrorCode
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ class AuthorizedRequest:
         self.access = Access(call, authorizer, route.name)
         self.answer: Any = None
         self.handle: Callable[[Call, Any], Any] = route.handle
-        self._errors: list[tuple[Mirror, list[Any]]] = []
+        self._errors: list[tuple[str, list[Any]]] = []  # the list of the answer, what comes to its end
         self._finishers: list[Callable[[Any], None]] = []
 
     # What checks do
@@ -60,12 +59,14 @@ class AuthorizedRequest:
         self.request = with_fields(self.request, **fields)
 
     def take_out(self, field: str, resource_type: ResourceType, is_refused: Callable[[Any], bool]) -> list[Any]:
-        """Refuse some entries of a list of the request; the answer gets errors in their place. Returns what it gets.
+        """Refuse some entries of a list of the request; the answer gets errors at the end. Returns what it gets.
 
         If no entry is left, the request is answered without its handler.
         """
         entries = getattr(self.request, field) or ()
-        refused = [entry for entry in entries if is_refused(entry)]
+        refused, rest = list[Any](), list[Any]()
+        for entry in entries:
+            (refused if is_refused(entry) else rest).append(entry)
         if not refused:
             return []
         api_key, version = self.route.api_key, self.route.version
@@ -73,16 +74,11 @@ class AuthorizedRequest:
         mirror = next(each for each in mirrors if each.asked == field)
         chosen = with_fields(self.request, **{field: refused})
         errors = error_entries(mirror, self.route.response, chosen, version, CODES[resource_type])
-        self.add_errors(mirror, errors)
-        rest = [entry for entry in entries if entry not in refused]
+        self._errors.append((mirror.answered, errors))
         self.change(**{field: rest})
         if not rest:
             self.answer_at_once()
         return errors
-
-    def add_errors(self, mirror: Mirror, entries: list[Any]) -> None:
-        """The answer gets these entries, in the place of those that stand for the same."""
-        self._errors.append((mirror, entries))
 
     def finish_with(self, finisher: Callable[[Any], None]) -> None:
         """Let `finisher` change the answer to what was handled; it is a shallow copy of the handler's."""
@@ -102,7 +98,8 @@ class AuthorizedRequest:
                 raise CloseConnection("a request that wants no answer is not authorized")
             return None
         response = copy(response)
-        merge(response, self._errors)
+        for answered, errors in self._errors:
+            setattr(response, answered, [*getattr(response, answered), *errors])
         for finisher in self._finishers:
             finisher(response)
         return response

@@ -118,18 +118,21 @@ def describe_allowed(authorized: AuthorizedRequest) -> None:
     if cursor is not None and (cursor.partition_index < 0 or (not wants_all and cursor.topic_name not in names)):
         return
     names = [name for name in names if cursor is None or name >= cursor.topic_name]
-    shown = [name for name in names if access.may(Operation.DESCRIBE, TOPIC, name)]
-    refused = [] if wants_all else [name for name in names if name not in shown]
+    shown, refused = list[str](), list[str]()
+    for name in names:
+        (shown if access.may(Operation.DESCRIBE, TOPIC, name) else refused).append(name)
     if cursor is not None and cursor.topic_name not in shown:
         request = with_fields(request, cursor=None)
     authorized.request = with_fields(request, topics=[TopicRequest(name=name) for name in shown])
+
+    hidden = [] if wants_all else refused  # those of all topics are left out
 
     def finish(response: Any) -> None:
         for topic in response.topics:
             topic.topic_authorized_operations = access.operations(TOPIC, topic.name)
         response.topics = [
             *response.topics,
-            *[DescribeTopicPartitionsResponseTopic(error_code=_REFUSED, name=name) for name in refused],
+            *[DescribeTopicPartitionsResponseTopic(error_code=_REFUSED, name=name) for name in hidden],
         ]
 
     authorized.finish_with(finish)

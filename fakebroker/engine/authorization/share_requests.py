@@ -28,12 +28,14 @@ def describe_allowed_offsets(authorized: AuthorizedRequest) -> None:
     assert mirror.inner is not None
     groups, refused = [], dict[str, list[Any]]()
     for group in authorized.request.groups:
-        denied = [each for each in group.topics or () if not access.may(Operation.DESCRIBE, TOPIC, each.topic_name)]
+        denied, rest = list[Any](), list[Any]()
+        for each in group.topics or ():
+            (rest if access.may(Operation.DESCRIBE, TOPIC, each.topic_name) else denied).append(each)
         if denied:
             chosen = with_fields(authorized.request, groups=[with_fields(group, topics=denied)])
             entries = error_entries(mirror, authorized.route.response, chosen, authorized.route.version, _REFUSED)
             refused[group.group_id] = entries[0].topics
-            group = with_fields(group, topics=[each for each in group.topics if each not in denied])
+            group = with_fields(group, topics=rest)
         groups.append(group)
     everything = {group.group_id for group in groups if group.topics is None}
     authorized.change(groups=groups)
@@ -69,12 +71,13 @@ def delete_allowed_offsets(authorized: AuthorizedRequest) -> None:
 
 def _take_out(authorized: AuthorizedRequest, mirror: Mirror) -> None:
     request, route, access = authorized.request, authorized.route, authorized.access
-    denied = [each for each in request.topics if not access.may(Operation.READ, TOPIC, each.topic_name)]
+    denied, rest = list[Any](), list[Any]()
+    for each in request.topics:
+        (rest if access.may(Operation.READ, TOPIC, each.topic_name) else denied).append(each)
     if not denied:
         return
     chosen = with_fields(request, topics=denied)
     entries = error_entries(mirror, route.response, chosen, route.version, _REFUSED)
-    rest = [each for each in request.topics if each not in denied]
     authorized.change(topics=rest)
     authorized.finish_with(lambda response: _add(response, entries))  # also of nothing: the group may not exist
 

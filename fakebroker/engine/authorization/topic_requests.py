@@ -1,5 +1,6 @@
 """Checks of requests about topics: records, and making and deleting topics."""
 
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -85,10 +86,10 @@ def create_allowed(authorized: AuthorizedRequest) -> None:
     """CreateTopics: CREATE on the cluster or on each topic; what it became is shown with DESCRIBE_CONFIGS."""
     access, request = authorized.access, authorized.request
     if not access.may_cluster(Operation.CREATE, noted=False):
-        names = [topic.name for topic in request.topics]
+        times = Counter(topic.name for topic in request.topics)
 
         def is_refused(topic: Any) -> bool:
-            is_judged = names.count(topic.name) == 1 and topic.name != "__cluster_metadata"
+            is_judged = times[topic.name] == 1 and topic.name != "__cluster_metadata"
             return is_judged and not access.may(Operation.CREATE, TOPIC, topic.name)
 
         for error in authorized.take_out("topics", TOPIC, is_refused):
@@ -115,9 +116,10 @@ def delete_allowed(authorized: AuthorizedRequest) -> None:
     field = "topics" if request.topics else "topic_names"
     entries = getattr(request, field)
     names = [name_in(entry, call.cluster.topics) for entry in entries]
+    times = Counter(names)
     refused, rest = [], []
     for entry, name in zip(entries, names, strict=True):
-        is_judged = bool(name) and names.count(name) == 1 and not _has_both(entry)
+        is_judged = bool(name) and times[name] == 1 and not _has_both(entry)
         refusal = _refusal(authorized, entry, name) if is_judged and name is not None else None
         if refusal is None:
             rest.append(entry)
