@@ -114,8 +114,21 @@ class Authorizer:
 
     def operations(self, client: Client, among: Iterable[Operation], resource_type: ResourceType, name: str) -> int:
         """Which of these operations the client may do, as a bit field: bit n stands for operation n (AU-14)."""
-        allowed = [each for each in among if self.decide(client, each, resource_type, name).is_allowed]
-        return reduce(lambda bits, each: bits | 1 << each, allowed, 0)
+        entries = list(self.acls.of_resource(resource_type, name))
+        if client.principal in self.super_users or not entries:
+            is_all = client.principal in self.super_users or self._allows_without_acl
+            return reduce(_with_bit, among, 0) if is_all else 0
+        own = [acl for acl in entries if _is_of(acl, client)]
+        bits = 0
+        for operation in among if own else ():
+            about = [acl.permission for acl in own if _is_about(acl, client, operation)]
+            if about and Permission.DENY not in about:
+                bits = _with_bit(bits, operation)
+        return bits
+
+
+def _with_bit(bits: int, operation: Operation) -> int:
+    return bits | 1 << operation
 
 
 def authorizer_of(settings: "Settings") -> Authorizer:

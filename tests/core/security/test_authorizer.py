@@ -172,3 +172,13 @@ def test_reasons() -> None:
     assert str(judge.decide(ALICE, O.READ, TOPIC, "x")) == "denied: no ACL matches the resource"
     root = Client("User:root", "h")
     assert str(judge.decide(root, O.READ, TOPIC, "x")) == "allowed: User:root is a super user"
+
+
+@given(st.lists(ENTRIES, max_size=10), st.sampled_from(["a", "abc", "*"]), st.booleans())
+@pytest.mark.rules("AU-14")
+def test_operations_are_those_that_would_be_allowed(entries: list[Acl], name: str, is_open: bool) -> None:
+    """Each bit is the decision about that operation, for a user and for a super user."""
+    judge = authorizer(*entries, allows_without_acl=is_open)
+    for client in (ALICE, Client("User:root", "h")):
+        wanted = sum(1 << each for each in OPERATIONS[TOPIC] if may(judge, each, name, client))
+        assert judge.operations(client, OPERATIONS[TOPIC], TOPIC, name) == wanted
