@@ -19,6 +19,7 @@ RULES = {
     "acls": ("AU-9", "AU-10", "AU-11", "AU-13"),
     "users": ("SC-1", "SC-2", "SC-3", "SC-4"),
     "quotas": ("QU-1", "QU-2", "QU-3", "QU-5"),
+    "client-metrics": ("DC-7", "LC-2", "TE-6"),
     "delegation-tokens": ("TK-2", "TK-3", "TK-4"),
 }
 
