@@ -4,7 +4,7 @@ import pytest
 
 from fakebroker.client.streams_group_steps import Subtopology
 from fakebroker.testclient.scripted_client import ScriptedClients
-from tests.support.chromium import ShownPage, violations
+from tests.support.chromium import ShownPage, until, violations
 
 pytestmark = [pytest.mark.page, pytest.mark.slow]
 
@@ -19,6 +19,12 @@ def test_consumer_groups_show_epochs_and_who_gives_what_up(shown: ShownPage, cli
     shown.sees("orders 0-2", ".members")
     second.join_consumer_group("billing", ["orders"])
     shown.sees("svc-2", ".members")
+
+    def has_a_target() -> bool:
+        second.consumer_group_heartbeat()  # assignments are computed at intervals
+        return shown.ask("GET", "/groups/billing")["assignment_epoch"] > 2
+
+    until(has_a_target)
     shown.sees("to have", ".members")
     shown.sees("svc-2", ".rebalance")
     assert violations(page) == []
