@@ -42,6 +42,23 @@ def test_the_examples_with_several_brokers_run(fakebroker_factory: Callable[...,
     run(source, fakebroker_factory)
 
 
+def programs() -> list[Any]:
+    """Every Python example of these pages that is no test function: it makes its broker itself."""
+    return [
+        pytest.param(source, id=f"{name}-{number}")
+        for name in ("acls.md", "client-telemetry.md", "quotas.md")
+        for number, source in enumerate(re.findall(r"```python\n(.*?)```", (ROOT / "docs" / name).read_text(), re.S))
+        if "def test_" not in source
+    ]
+
+
+@pytest.mark.clients
+@pytest.mark.parametrize("source", programs())
+def test_the_programs_in_the_pages_run(source: str) -> None:
+    """An example that is a program does what the page says, by its own assertions."""
+    exec(compile(source, "example", "exec"), {})
+
+
 def run(source: str, fixture: object) -> None:
     """Run the tests of an example."""
     import confluent_kafka

@@ -52,11 +52,12 @@ class KeySets:
 
     def login(self, url: str, token: str, rules: TokenRules, wall_ms: int) -> "Login":
         """Whom a token is for. Raises InvalidToken; one with an unknown key has the keys fetched anew after that."""
-        keys = self._by_url[url]
-        if keys.fetched_ms is None:
+        keys = self._by_url.get(url)
+        if keys is None or keys.fetched_ms is None:
             from fakebroker.core.security.bearer_tokens import InvalidToken
 
-            raise InvalidToken(f"there are no keys from {url}: {keys.failure}")
+            failure = "they were not asked for before the login began" if keys is None else keys.failure
+            raise InvalidToken(f"there are no keys from {url}: {failure}")
         try:
             return signed_login(token, keys.keys, rules, wall_ms)
         except UnknownKey as unknown:

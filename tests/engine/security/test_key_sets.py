@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from fakebroker.core.events import ClientLogin
+from fakebroker.core.security.bearer_tokens import InvalidToken
+from fakebroker.core.security.signed_tokens import TokenRules
+from fakebroker.engine.security.key_sets import KeySets
 from fakebroker.oauth import TokenAuthority
 from tests.support.engine import Client, SimEngine
 from tests.support.logins import lab_with_sasl
@@ -171,3 +174,10 @@ def test_without_keys_nobody_gets_in_and_the_journal_says_why(lab: SimEngine, au
     renewed = authority.token("alice")
     data = f"n,,\x01auth=Bearer {renewed}\x01\x01".encode()
     assert client.ask("SaslAuthenticate", 2, auth_bytes=data).auth_bytes == b""
+
+
+def test_keys_that_nobody_asked_for_let_nobody_in(lab: SimEngine, authority: TokenAuthority) -> None:
+    """The URL may be set while a login is under way, after the moment at which keys are asked for."""
+    rules = TokenRules((), "", "sub", "scope", 0)
+    with pytest.raises(InvalidToken, match="not asked for before the login began"):
+        KeySets(lab.engine).login("http://nobody", authority.token("alice"), rules, 0)
