@@ -1,6 +1,7 @@
 """Real clients log in by SASL, and are refused with the error that they document: here and by a real Kafka."""
 
 import re
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -9,6 +10,7 @@ from tests.clients.every_client import EVERY_CLIENT, SILENCE_S, WITH_DELEGATION_
 from tests.clients.logins import Client, Login
 from tests.clients.secured import (
     BOTH_SERVERS,
+    ONLY_LOGINS,
     PASSWORDS,
     SASL_PLAINTEXT,
     SCRAM,
@@ -23,13 +25,16 @@ pytestmark = [pytest.mark.clients, pytest.mark.timeout(300), pytest.mark.filterw
 
 
 BY_PASSWORD = ["PLAIN", *SCRAM]
+SESSION_MS = 5000
 Open = Callable[[str, Login], Client]
 
 
 @pytest.fixture(scope="module", params=BOTH_SERVERS)
 def server(request: pytest.FixtureRequest) -> Iterator[SecuredServer]:
-    """A broker where alice and bob may log in by each mechanism."""
-    with SERVERS[request.param](SETTINGS) as server:
+    """A broker where alice and bob may log in by each mechanism, on the listener BRIEF for a few seconds at a time."""
+    settings = SETTINGS | {name.replace(".sasl_plaintext.", ".brief."): value for name, value in SETTINGS.items()}
+    settings |= {f"listener.name.brief.{each.lower()}.connections.max.reauth.ms": SESSION_MS for each in BY_PASSWORD}
+    with SERVERS[request.param](settings, {**ONLY_LOGINS, "BRIEF": SASL_PLAINTEXT}) as server:
         for user, password in PASSWORDS.items():
             server.set_password(user, password)
         server.create_topic("orders")
@@ -97,6 +102,21 @@ def test_a_changed_password_counts_for_the_next_login(
     server.remove_passwords(user)
     eventually(lambda: opened(name, by_password(server, mechanism, user, "second")).send("orders") != "")
     assert there.send("orders") == ""
+
+
+@pytest.mark.slow
+@pytest.mark.rules("SA-9")
+@pytest.mark.parametrize("name", EVERY_CLIENT)
+def test_a_client_logs_in_again_when_its_session_ends(server: SecuredServer, opened: Open, name: str) -> None:
+    """It is served all the time, on the connection that it has or on a new one, while two sessions end (KIP-368)."""
+    client = opened(name, by_password(server, "SCRAM-SHA-512")._replace(bootstrap=server.addresses["BRIEF"]))
+    assert client.send("orders") == ""
+
+    end_s = time.monotonic() + 2.5 * SESSION_MS / 1000
+    outcomes = set()
+    while time.monotonic() < end_s:
+        outcomes.add(client.send("orders"))
+    assert outcomes == {""}
 
 
 @pytest.mark.rules("TK-2", "TK-3", "TK-5")

@@ -27,6 +27,7 @@ class Client {
   constructor(login) {
     this.kafka = new Kafka({
       brokers: [login.bootstrap],
+      reauthenticationThreshold: 2_000, // 10 s would be more than the sessions of the stories last
       logLevel: logLevel.NOTHING,
       retry: { retries: 1, initialRetryTime: 100 },
       ...(login.protocol.endsWith('SSL') && { ssl: ssl(login) }),
