@@ -159,6 +159,8 @@ def _with_topics_created(
     call: Call, answer: HeartbeatAnswer, refused: Callable[[Sequence[str]], Sequence[str]]
 ) -> HeartbeatAnswer:
     """Create the topics that are missing, and tell the member which could not be (STT-5)."""
+    if not answer.missing_topics:
+        return answer
     forbidden = refused([topic.name for topic in answer.missing_topics])
     if forbidden:
         return _with_detail(answer, f"; Unauthorized to CREATE on topics {', '.join(forbidden)}.")
