@@ -8,6 +8,7 @@ from fakebroker.core.events import ClientThrottled
 from fakebroker.engine.faults.spec import FaultSpec
 from fakebroker.engine.journal import Recorded
 from fakebroker.reports.failure_story import story
+from fakebroker.virtual_broker import VirtualBroker
 from fakebroker.wire.messages.fetch import FetchTopic
 from tests.support.engine import Client, SimEngine
 from tests.support.frames import frames, request
@@ -239,6 +240,21 @@ def test_a_throttled_client_that_leaves_is_forgotten() -> None:
 
     assert len(lab.engine.cluster.timers.mono) <= before
     assert lab.engine.engine.errors == []
+
+
+@pytest.mark.rules("QU-7")
+def test_quotas_of_users_hold_for_who_has_logged_in() -> None:
+    """Whatever the client id, and for nobody else."""
+    broker = VirtualBroker(users={"alice": "pa", "bob": "pb"})
+    broker.quotas.set(user="alice", request_percentage=0.0001)
+    told = {
+        name: broker.client("app", user=name, password=password).request("Metadata", 8, topics=[]).throttle_time_ms
+        for name, password in (("alice", "pa"), ("bob", "pb"))
+    }
+
+    assert told == {"alice": 1000, "bob": 0}
+    [throttled] = broker.journal.events("client_throttled")
+    assert throttled.event.principal == "User:alice"
 
 
 def test_without_quotas_no_route_is_altered() -> None:
