@@ -19,6 +19,10 @@ Fetch = Callable[[str, Callable[[Fetched], None]], None]
 """Gets what a URL gives, and calls back on the engine's thread, at once or later, with it or with what was wrong."""
 
 FETCH_AGAIN_MS = 60_000  # at the earliest, because of one unknown key
+MOST_MISSED = 100  # unknown keys that are remembered
+RETRY_MS = (
+    10_000  # after a fetch that failed, where old keys are there: logins do not all wait for a server that is gone
+)
 
 
 class FetchedKeys:
@@ -29,6 +33,7 @@ class FetchedKeys:
         self.keys = KeySet([])
         self.failure = ""  # what was wrong with the last fetch
         self.fetched_ms: int | None = None  # when the keys came, by the monotonic reading; so are the next
+        self.failed_ms: int | None = None  # when a fetch failed, after the last that did not
         self.missed_ms: dict[str, int] = {}  # when a key id was unknown that led to a fetch
         self.waiting: list[Callable[[], None]] = []
         self.is_fetching = False
@@ -44,7 +49,9 @@ class KeySets:
     def when_fetched(self, url: str, refresh_ms: int, then: Callable[[], None]) -> None:
         """Call `then` when the keys are there that a login may be checked with, or cannot be had: often at once."""
         keys = self._by_url.setdefault(url, FetchedKeys(url))
-        if keys.fetched_ms is not None and self._now_ms - keys.fetched_ms < refresh_ms:
+        is_fresh = keys.fetched_ms is not None and self._now_ms - keys.fetched_ms < refresh_ms
+        has_just_failed = keys.failed_ms is not None and self._now_ms - keys.failed_ms < RETRY_MS
+        if is_fresh or (keys.fetched_ms is not None and has_just_failed):
             then()
             return
         keys.waiting.append(then)
@@ -63,7 +70,7 @@ class KeySets:
         except UnknownKey as unknown:
             missed_ms = keys.missed_ms.get(unknown.key_id)
             if missed_ms is None or self._now_ms - missed_ms >= FETCH_AGAIN_MS:
-                keys.missed_ms = {unknown.key_id: self._now_ms, **_newest(keys.missed_ms)}
+                keys.missed_ms = {**_newest(keys.missed_ms), unknown.key_id: self._now_ms}
                 self._fetch(keys)
             raise
 
@@ -83,9 +90,10 @@ class KeySets:
         try:
             if isinstance(fetched, Exception):
                 raise fetched
-            keys.keys, keys.fetched_ms, keys.failure = KeySet.parse(fetched), self._now_ms, ""
+            keys.keys, keys.fetched_ms = KeySet.parse(fetched), self._now_ms
+            keys.failure, keys.failed_ms = "", None
         except (OSError, ValueError) as error:
-            keys.failure = str(error) or type(error).__name__
+            keys.failure, keys.failed_ms = str(error) or type(error).__name__, self._now_ms
         waiting, keys.waiting = keys.waiting, []
         for then in waiting:
             then()
@@ -93,4 +101,5 @@ class KeySets:
 
 def _newest(missed_ms: dict[str, int]) -> dict[str, int]:
     """So many that strangers who make up key ids do not fill the memory."""
-    return dict(list(missed_ms.items())[:100])
+    newest = sorted(missed_ms.items(), key=lambda item: item[1])[-MOST_MISSED:]
+    return dict(newest)
