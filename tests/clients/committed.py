@@ -20,7 +20,7 @@ class Found(NamedTuple):
     value: bytes | None
 
 
-EITHER_BROKER = ["fakebroker", pytest.param("kafka", marks=[*needs_real_kafka, pytest.mark.slow])]
+EITHER_BROKER = ["fakebroker", pytest.param("kafka", marks=[*needs_real_kafka, pytest.mark.slow, pytest.mark.long])]
 
 
 def bootstrap_of(request: pytest.FixtureRequest, settings: dict[str, object]) -> str:
