@@ -1,7 +1,7 @@
 """Throttle times next to those of a real Kafka: the same requests, in virtual time at the moments of their answers.
 
-Kafka takes a few milliseconds between the moment that it counts a request and the client's, which is by how much the
-times may differ: a byte rate of 1,000 makes 1 ms of a byte.
+When Kafka counts a request, nobody knows but within the time that it had it: by so much, and as much as its first
+requests took, the times may differ. A byte rate of 1,000 makes 1 ms of a byte.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ pytestmark = [*needs_real_kafka, pytest.mark.slow]
 
 __all__ = ["start_kafka"]
 
-NEAR_MS = 120
+NEAR_MS = 40
 
 StartKafka = Callable[[Mapping[str, object]], RealKafka]
 Story = Callable[[Play], None]
@@ -92,6 +92,9 @@ def test_throttle_times_are_those_of_kafka(start_kafka: StartKafka, story: Story
 
     told = list(zip(theirs.told, ours.told, strict=True))
     print(*told, sep="\n")
-    assert all(abs(their.throttle_ms - our.throttle_ms) <= NEAR_MS for their, our in told)
+    unknown_ms = 0
+    for their, our in told:
+        unknown_ms = max(unknown_ms, their.took_ms)
+        assert abs(their.throttle_ms - our.throttle_ms) <= NEAR_MS + their.took_ms + unknown_ms
     assert [their.errors for their, _ in told] == [our.errors for _, our in told]
-    assert any(their.throttle_ms > NEAR_MS for their, _ in told)
+    assert max(their.throttle_ms for their, _ in told) > 5 * (NEAR_MS + unknown_ms)

@@ -17,6 +17,6 @@ def instance_of(call: Call, instance_id: bytes) -> Instance:
         call.client_host.removeprefix("/"),
         str(call.connection.client_port),
     )
-    telemetry, node = call.cluster.telemetry, call.node
-    call.at_end(("telemetry", instance_id), lambda _now: telemetry.forget(node, instance_id))
-    return telemetry.instance(node, instance_id, identity)
+    telemetry, connection_id = call.cluster.telemetry, call.connection_id
+    call.at_end("telemetry", lambda _now: telemetry.forget(connection_id))
+    return telemetry.instance(call.node, connection_id, instance_id, identity)

@@ -167,3 +167,14 @@ def test_a_client_is_forgotten_with_its_connection() -> None:
     lab.client = lab.engine.client()
 
     assert lab.get(got.client_instance_id).error_code == 0
+
+
+def test_any_number_of_ids_on_a_connection_takes_bounded_memory() -> None:
+    """And all of them are forgotten with it."""
+    lab = Lab()
+    for number in range(1, 50):
+        assert lab.get(number.to_bytes(16, "big")).error_code == 0
+    assert len(lab.client.socket.connection._at_end or {}) == 1
+    assert len(lab.cluster.telemetry._instances) == 49
+    lab.client.socket.close()
+    assert lab.cluster.telemetry._instances == {}

@@ -33,11 +33,15 @@ class Asker(Protocol):
 
 
 class Throttled(NamedTuple):
-    """What a request was told: when it was sent, the throttle time in its answer, and its error codes."""
+    """What a request was told: when it was answered, the throttle time in the answer, and its error codes.
+
+    `took_ms` is how long the broker had it at most: since it was sent, or since the connection was read again.
+    """
 
     at_ms: int
     throttle_ms: int
     errors: list[int]
+    took_ms: int
 
 
 class OverTcp:
@@ -112,20 +116,20 @@ def set_quotas(asker: Asker, entity: Sequence[tuple[str, str | None]], **values:
 def create_topic(asker: Asker, name: str = TOPIC, partitions: int = 1, **fields: Any) -> Any:
     topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
     client_id = fields.pop("client_id", "admin")
-    return asker.ask(client_id, "CreateTopics", fields.pop("version", 7), topics=[topic], timeout_ms=5000, **fields)
+    return asker.ask(client_id, "CreateTopics", fields.pop("version", 7), topics=[topic], timeout_ms=60_000, **fields)
 
 
 def delete_topic(asker: Asker, name: str, client_id: str, version: int = 6) -> Any:
     if version < 6:
-        return asker.ask(client_id, "DeleteTopics", version, topic_names=[name], timeout_ms=5000)
-    return asker.ask(client_id, "DeleteTopics", version, topics=[DeleteTopicState(name=name)], timeout_ms=5000)
+        return asker.ask(client_id, "DeleteTopics", version, topic_names=[name], timeout_ms=60_000)
+    return asker.ask(client_id, "DeleteTopics", version, topics=[DeleteTopicState(name=name)], timeout_ms=60_000)
 
 
 def produce(asker: Asker, client_id: str, size_bytes: int, topic: str = TOPIC, version: int = 9) -> Any:
     """Produce a record of that size."""
     batch = build_batch([Record(0, 1_700_000_000_000, None, bytes(size_bytes))])
     entry = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=batch)])
-    return asker.ask(client_id, "Produce", version, acks=1, timeout_ms=5000, topic_data=[entry])
+    return asker.ask(client_id, "Produce", version, acks=1, timeout_ms=60_000, topic_data=[entry])
 
 
 def fetch(asker: Asker, client_id: str, max_bytes: int, offset: int = 0, topic: str = TOPIC, **fields: Any) -> Any:
@@ -137,7 +141,7 @@ def fetch(asker: Asker, client_id: str, max_bytes: int, offset: int = 0, topic: 
 
 
 class Play:
-    """A sequence of requests whose throttle times are kept, with the moments of their answers.
+    """A sequence of one client's requests whose throttle times are kept, with the moments of their answers.
 
     With `moments`, those of another play, each request waits for its own.
     """
@@ -153,8 +157,11 @@ class Play:
         if self._moments:
             wait_ms = self._moments[len(self.told)] - (self.asker.now_ms - self._start_ms)
             self.asker.wait(max(wait_ms, 0))
+        read_ms = self.told[-1].at_ms + self.told[-1].throttle_ms if self.told else 0
+        sent_ms = max(self.asker.now_ms - self._start_ms, read_ms)
         answer = ask(self.asker, *arguments, **fields)
+        at_ms = self.asker.now_ms - self._start_ms
         lists = [getattr(answer, name, ()) for name in ("topics", "responses")]
         errors = [getattr(entry, "error_code", 0) for entries in lists for entry in entries]
-        self.told.append(Throttled(self.asker.now_ms - self._start_ms, answer.throttle_time_ms, errors))
+        self.told.append(Throttled(at_ms, answer.throttle_time_ms, errors, max(0, at_ms - sent_ms)))
         return answer

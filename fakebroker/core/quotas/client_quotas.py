@@ -6,7 +6,7 @@ that type that have no quota of their own.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
-from math import fmod
+from math import fmod, isfinite
 from typing import NamedTuple
 
 from fakebroker.errors import ErrorCode, KafkaError
@@ -96,6 +96,8 @@ def check_value(entity: Entity, key: str, value: float) -> None:
     keys = _IP_KEYS if entity[0][0] == IP else _USER_AND_CLIENT_KEYS
     if key not in keys:
         raise _invalid(f"Invalid configuration key {key}")
+    if not isfinite(value):  # MOCK: Kafka takes what is no number, and then throttles nobody
+        raise _invalid(f"Quota {key} must be a number")
     if value <= 0:
         raise _invalid(f"Quota {key} must be greater than 0")
     kind = keys[key]

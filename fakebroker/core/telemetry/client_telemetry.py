@@ -36,13 +36,23 @@ class Push(NamedTuple):
 class Instance:
     """A client as one broker knows it, by the id that it was given: what it is asked for, and when it came last."""
 
-    __slots__ = ("asked_ms", "changes", "is_terminating", "last_error", "pushed_ms", "subscription_id", "wanted")
+    __slots__ = (
+        "asked_ms",
+        "changes",
+        "connection_id",
+        "is_terminating",
+        "last_error",
+        "pushed_ms",
+        "subscription_id",
+        "wanted",
+    )
 
     def __init__(self, instance_id: bytes, wanted: Wanted, changes: int) -> None:
         self.wanted = wanted
         self.subscription_id = subscription_id(wanted, instance_id)
         self.changes = changes  # of the resources, when it was found out what is wanted
         self.asked_ms = self.pushed_ms = _NEVER_MS
+        self.connection_id = 0  # on which it came last
         self.is_terminating = False
         self.last_error = ErrorCode.NONE
 
@@ -77,21 +87,22 @@ class ClientTelemetry:
     def __iter__(self) -> Iterator[Push]:
         return iter(list(self._pushes))
 
-    def instance(self, node: "Node", instance_id: bytes, identity: ClientIdentity) -> Instance:
+    def instance(self, node: "Node", connection_id: int, instance_id: bytes, identity: ClientIdentity) -> Instance:
         """A client of a broker, made if it is not known; anew if the resources have changed since."""
         key = (node.id, node.incarnation, instance_id)
         known = self._instances.pop(key, None)
         changes = self._cluster.client_metrics_changes
         if known is None or known.changes != changes:
             known = Instance(instance_id, wanted_of(self._cluster.client_metrics, identity), changes)
+        known.connection_id = connection_id
         while len(self._instances) >= MOST_INSTANCES:
             del self._instances[next(iter(self._instances))]
         self._instances[key] = known  # the last one used is the last
         return known
 
-    def forget(self, node: "Node", instance_id: bytes) -> None:
-        """The client's connection is closed."""
-        self._instances.pop((node.id, node.incarnation, instance_id), None)
+    def forget(self, connection_id: int) -> None:
+        """A connection is closed: the clients that came on it last are forgotten."""
+        self._instances = {key: each for key, each in self._instances.items() if each.connection_id != connection_id}
 
     def new_instance_id(self) -> bytes:
         """An id for a client that has none."""

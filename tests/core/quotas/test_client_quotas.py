@@ -94,6 +94,8 @@ def test_entities_that_cannot_be(components: dict[str, str | None]) -> None:
         ("user", "consumer_byte_rate", 1.5),
         ("user", "producer_byte_rate", 1e19),
         ("ip", "connection_creation_rate", 2.0**31),
+        ("user", "request_percentage", float("nan")),
+        ("user", "controller_mutation_rate", float("inf")),
     ],
 )
 def test_values_that_cannot_be(kind: str, key: str, value: float) -> None:
