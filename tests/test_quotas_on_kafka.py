@@ -26,6 +26,7 @@ pytestmark = [*needs_real_kafka, pytest.mark.slow]
 __all__ = ["start_kafka"]
 
 NEAR_MS = 40
+CLEAR_MS = 300  # after a throttle time, so that both sides find that it is over
 
 StartKafka = Callable[[Mapping[str, object]], RealKafka]
 Story = Callable[[Play], None]
@@ -71,10 +72,12 @@ def mutate(play: Play) -> None:
     play.keep(create_topic, "b", 9, client_id="m")
     play.keep(create_topic, "c", 3, client_id="m")
     play.keep(create_topic, "d", 3, client_id="m", version=5)
-    play.keep(create_topic, "e", 4, client_id="m", version=5)
+    owing = play.keep(create_topic, "e", 4, client_id="m", version=5)
+    asker.wait(owing.throttle_time_ms + CLEAR_MS)
     play.keep(delete_topic, "a", "m")
     play.keep(delete_topic, "b", "m")
-    play.keep(delete_topic, "e", "m", version=4)
+    owing = play.keep(delete_topic, "e", "m", version=4)
+    asker.wait(owing.throttle_time_ms + CLEAR_MS)
     play.keep(create_topic, "f", 1, client_id="m")
 
 
