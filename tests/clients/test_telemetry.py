@@ -44,6 +44,8 @@ def test_librdkafka_pushes_while_it_runs_and_when_it_closes(broker: FakeBroker) 
     assert [push.problem for push in broker.telemetry.pushes() if push.problem] == []
 
 
+# Long: a producer may close before its first push, ten times in a row on a busy machine.
+@pytest.mark.long
 @pytest.mark.java
 @needs_jars("kafka-tools", "JAVA'S CLIENT TELEMETRY")
 @pytest.mark.rules("TE-1", "TE-2", "TE-4")
