@@ -16,9 +16,12 @@ from fakebroker.core.logs.log import Appended, PartitionLog
 from fakebroker.core.logs.log_time_search import FoundOffset
 from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.records.batch import BatchHeader, parse_header, split_batches
+from fakebroker.records.batch_format import ATTRIBUTES_POSITION
 from fakebroker.records.conversion import as_formatted, is_marked, mark_old_format, without_mark
 from fakebroker.records.faults import InvalidRecord
 from fakebroker.settings.message_formats import NEWEST_MAGIC
+
+_BEFORE_LENGTH_ENDS = 12  # bytes of a batch before and with its length, which does not count them
 
 
 class OldFormatsLog(PartitionLog):
@@ -80,9 +83,17 @@ class OldFormatsLog(PartitionLog):
 
 
 def _as_stored(batches: Iterable[bytes], offset: int) -> Iterable[bytes]:
-    """Batches and messages as clients see them stored; uncompressed messages before `offset` are left out."""
+    """Batches and messages as clients see them stored; uncompressed messages before `offset` are left out.
+
+    So is the beginning of a batch that did not fit, unless it is known to be of the newest format: it cannot be
+    converted.
+    """
     for batch in batches:
+        if len(batch) <= ATTRIBUTES_POSITION:
+            continue
         if is_marked(batch):
+            if len(batch) < _BEFORE_LENGTH_ENDS + int.from_bytes(batch[8:_BEFORE_LENGTH_ENDS]):
+                continue
             yield from split_batches(as_formatted(batch, offset))
         else:
             yield batch
