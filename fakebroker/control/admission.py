@@ -4,6 +4,7 @@ import hmac
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
 
 from fakebroker.control.door import is_loopback
 from fakebroker.control.page_files import is_of_page
@@ -26,3 +27,15 @@ def admit(request: Request, token: str | None) -> None:
         if not hmac.compare_digest(sent, f"Bearer {token}".encode()):
             problem = Problem(401, "unauthorized", "send `Authorization: Bearer TOKEN` with the broker's control token")
             raise problem.with_headers(**{"WWW-Authenticate": "Bearer"})
+
+
+async def admitted(scope: Scope, receive: Receive, send: Send, token: str | None) -> bool:
+    """Whether a request of an application may go on; one that may not is answered here, or is none of HTTP."""
+    if scope["type"] != "http":
+        return False
+    try:
+        admit(Request(scope), token)
+    except Problem as problem:
+        await problem.response()(scope, receive, send)
+        return False
+    return True

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fakebroker.broker import AsyncFakeBroker
-from fakebroker.control.admission import admit
+from fakebroker.control.admission import admitted
 from fakebroker.control.brokers import Brokers
 from fakebroker.control.endpoint import Endpoint, only_query
 from fakebroker.control.extra import Extra, Served
@@ -40,14 +40,8 @@ class ControlApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request. Paths are matched as they were sent: a group's name may hold an encoded slash."""
-        if scope["type"] != "http":
-            return
-        try:
-            admit(Request(scope), self._token)
-        except Problem as problem:
-            await problem.response()(scope, receive, send)
-            return
-        await self._application({**scope, "path": scope["raw_path"].decode("latin-1")}, receive, send)
+        if await admitted(scope, receive, send, self._token):
+            await self._application({**scope, "path": scope["raw_path"].decode("latin-1")}, receive, send)
 
     async def close(self) -> None:
         """End the streams and the scenarios, and stop the isolated brokers."""

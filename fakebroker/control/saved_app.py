@@ -16,11 +16,11 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from fakebroker.control.about import names, version_of_package
-from fakebroker.control.admission import admit
+from fakebroker.control.admission import admitted
 from fakebroker.control.arguments import Arguments
 from fakebroker.control.live import SILENCE_S
 from fakebroker.control.page_files import PageFiles
-from fakebroker.control.problems import Problem, http_problem, problem_of
+from fakebroker.control.problems import http_problem, problem_of
 from fakebroker.errors import UnknownThing
 from fakebroker.handles.journal import JournalHandle
 from fakebroker.journal.rows import Row
@@ -54,14 +54,8 @@ class SavedApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http":
-            return
-        try:
-            admit(Request(scope), self._token)
-        except Problem as problem:
-            await problem.response()(scope, receive, send)
-            return
-        await self._application(scope, receive, send)
+        if await admitted(scope, receive, send, self._token):
+            await self._application(scope, receive, send)
 
     async def close(self) -> None:
         """End the streams."""

@@ -8,8 +8,8 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from fakebroker.apis.call import Call, Steps
-from fakebroker.core.security.principals import Principal
 from fakebroker.engine.closed_connection import ClosedConnection
+from fakebroker.engine.connection_stand_in import ConnectionStandIn
 from fakebroker.engine.connection_state import CLOSING, ConnectionState
 from fakebroker.engine.work import Work
 from fakebroker.errors import CloseConnection, ErrorCode, KafkaError
@@ -18,10 +18,9 @@ from fakebroker.instant import Instant
 if TYPE_CHECKING:
     from fakebroker.engine.dispatch import Route
     from fakebroker.engine.engine import Engine
-    from fakebroker.listeners import Address
 
 
-class InterposedRequest:
+class InterposedRequest(ConnectionStandIn):
     """One request. To its handler it is the connection (`apis/call.py`). Subclasses say what becomes of the answer."""
 
     def __init__(self, engine: "Engine", route: "Route", outer: Call, call: Call) -> None:
@@ -29,7 +28,7 @@ class InterposedRequest:
         self._engine = engine
         self._route = route
         self._outer = outer
-        self._connection: Any = outer.connection  # a Connection, another that is interposed, or what is left of it
+        super().__init__(outer.connection)
         self._call = call
         call.connection = self
         call.is_answered = False
@@ -75,54 +74,9 @@ class InterposedRequest:
         elif not call.is_answered:
             self._watchers.append(callback)
 
-    @property
-    def connection_id(self) -> int:
-        """Which connection of the engine it came on."""
-        connection_id: int = self._connection.connection_id
-        return connection_id
-
-    @property
-    def principal(self) -> Principal:
-        """See apis/call.py."""
-        principal: Principal = self._connection.principal
-        return principal
-
-    @property
-    def client_port(self) -> int:
-        """See apis/call.py."""
-        client_port: int = self._connection.client_port
-        return client_port
-
-    @property
-    def software(self) -> tuple[str, str]:
-        """See apis/call.py."""
-        software: tuple[str, str] = self._connection.software
-        return software
-
-    @software.setter
-    def software(self, software: tuple[str, str]) -> None:
-        self._connection.software = software
-
-    def at_end(self, key: object, callback: Callable[[Instant], None]) -> None:
-        """Run `callback` when the connection is closed."""
-        self._connection.at_end(key, callback)
-
     def work(self, call: Call, steps: Steps[Any], must_finish: bool) -> None:
         """The handler goes on in steps."""
         self._engine.begin(Work(self, call, self._in_steps(call, steps), must_finish))
-
-    def fail(self, reason: str) -> None:
-        """The handler closes the connection."""
-        self._connection.fail(reason)
-
-    def looked_up(self, call: Call, group_id: str) -> None:
-        """The client is told who coordinates a group."""
-        self._connection.looked_up(call, group_id)
-
-    def address_of(self, node_id: int) -> "Address | None":
-        """Where the client reaches a node."""
-        address: Address | None = self._connection.address_of(node_id)
-        return address
 
     # What subclasses are told
 

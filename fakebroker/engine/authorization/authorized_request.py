@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fakebroker.core.security.acls import ResourceType
 from fakebroker.engine.authorization.access import Access
+from fakebroker.engine.connection_stand_in import ConnectionStandIn
 from fakebroker.engine.error_response import ENTRIES, MIRRORS, Mirror, error_entries
 from fakebroker.engine.faults.entries import merge
 from fakebroker.errors import CloseConnection, ErrorCode
@@ -13,10 +14,8 @@ from fakebroker.errors import CloseConnection, ErrorCode
 if TYPE_CHECKING:
     from fakebroker.apis.call import Call
     from fakebroker.core.security.authorizer import Authorizer
-    from fakebroker.core.security.principals import Principal
     from fakebroker.engine.dispatch import Route
     from fakebroker.instant import Instant
-    from fakebroker.listeners import Address
 
 CODES = {  # what is answered for a refusal, by the type of the resource (AU-4)
     ResourceType.TOPIC: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
@@ -107,11 +106,11 @@ class AuthorizedRequest:
         return response
 
 
-class FinishingConnection:
+class FinishingConnection(ConnectionStandIn):
     """In the place of the connection in the call of a handler whose answer is to be finished (apis/call.py)."""
 
     def __init__(self, connection: Any, authorized: AuthorizedRequest) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._finish = authorized.finish
 
     def answer(self, call: "Call", response: Any) -> None:
@@ -133,53 +132,8 @@ class FinishingConnection:
         return None if response is None else self._finish(response)
 
     def watch(self, call: "Call", callback: "Callable[[Instant], None]") -> None:
-        """See apis/call.py, as for all that follows."""
+        """See apis/call.py."""
         self._connection.watch(call, callback)
-
-    @property
-    def connection_id(self) -> int:
-        """Which connection it is."""
-        number: int = self._connection.connection_id
-        return number
-
-    @property
-    def principal(self) -> "Principal":
-        """Who the client is."""
-        principal: Principal = self._connection.principal
-        return principal
-
-    @property
-    def client_port(self) -> int:
-        """The port of the client."""
-        port: int = self._connection.client_port
-        return port
-
-    @property
-    def software(self) -> tuple[str, str]:
-        """What the client says it is."""
-        software: tuple[str, str] = self._connection.software
-        return software
-
-    @software.setter
-    def software(self, software: tuple[str, str]) -> None:
-        self._connection.software = software
-
-    def at_end(self, key: object, callback: "Callable[[Instant], None]") -> None:
-        """Run `callback` when the connection is closed."""
-        self._connection.at_end(key, callback)
-
-    def fail(self, reason: str) -> None:
-        """Close the connection."""
-        self._connection.fail(reason)
-
-    def looked_up(self, call: "Call", group_id: str) -> None:
-        """The client learns who coordinates a group."""
-        self._connection.looked_up(call, group_id)
-
-    def address_of(self, node_id: int) -> "Address | None":
-        """Where the client reaches a node."""
-        address: Address | None = self._connection.address_of(node_id)
-        return address
 
 
 def parted(entries: Iterable[Any], is_refused: Callable[[Any], bool]) -> tuple[list[Any], list[Any]]:
