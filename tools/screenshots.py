@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.support.chromium import ShownPage, chromium, until
+from tests.support.chromium import ShownPage, chromium
+from tests.support.eventually import eventually
 from tests.support.serving import controlled
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "page"
@@ -113,20 +114,20 @@ def last(shown: ShownPage, wanted: Callable[[dict[str, Any]], bool]) -> int:
 def the_story(camera: Camera, shown: ShownPage, second: "subprocess.Popen[bytes]") -> None:
     """Five pictures: why did my group rebalance?"""
     camera.open("/groups/billing", "2 members")
-    until(lambda: state(shown) == "Stable", 60)
+    eventually(lambda: state(shown) == "Stable", 60)
     time.sleep(8)
     second.send_signal(signal.SIGSTOP)
-    until(lambda: state(shown) == "PreparingRebalance", 60)
+    eventually(lambda: state(shown) == "PreparingRebalance", 60)
     shown.sees("Rebalance", ".rebalance")
     camera.take("why-1", ("light",))
-    until(lambda: state(shown) == "Stable", 60)
+    eventually(lambda: state(shown) == "Stable", 60)
     shown.sees("CompletingRebalance → Stable, generation 3", ".history")
     shown.page.locator(".rebalance").wait_for(state="detached")
     bottom = "document.querySelector('.chosen').scrollTop = 1e6"
     camera.take("why-2", ("light",), lambda page: page.evaluate(bottom))
     second.send_signal(signal.SIGCONT)
     time.sleep(7)
-    until(lambda: state(shown) == "Stable", 60)
+    eventually(lambda: state(shown) == "Stable", 60)
     removed = last(shown, lambda line: "session timeout" in (line.get("reason") or ""))
     camera.open(f"/timeline?group=billing&seq={removed}", "session timeout", ".panel")
     camera.take("why-3", ("light",))
@@ -155,7 +156,7 @@ def fill_the_fault(page: Any) -> None:
 
 def the_other_pictures(camera: Camera, shown: ShownPage) -> None:
     """Offsets that expire, topics, control."""
-    until(lambda: state(shown) in ("Empty", "Dead"), 60)
+    eventually(lambda: state(shown) in ("Empty", "Dead"), 60)
     camera.open("/groups/billing", "expires in", "[aria-label='Committed offsets']")
     camera.take("offsets", ("light",))
     camera.open("/topics/orders?when=max", "offset", "[aria-label='What was found']")

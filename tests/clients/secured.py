@@ -7,7 +7,7 @@ import base64
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,7 @@ from fakebroker import FakeBroker
 from fakebroker.listeners import Address
 from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
 from fakebroker.testclient.tcp_driver import TcpDriver
+from tests.support.eventually import eventually
 from tests.support.real_kafka import needs_real_kafka, running_kafka
 
 PLAINTEXT, SASL_PLAINTEXT = "PLAINTEXT", "SASL_PLAINTEXT"
@@ -28,7 +29,6 @@ TOPIC, GROUP = 2, 3
 LITERAL, PREFIXED = 3, 4
 ANY_PERMISSION, DENY, ALLOW = 1, 2, 3
 OPERATIONS = {"all": 2, "read": 3, "write": 4}
-SETTLED_S = 30  # a change counts within: Kafka applies it after its answer (AD-1)
 
 _MODULES = "org.apache.kafka.common.security"
 _USERS = " ".join(f'user_{user}="{password}"' for user, password in PASSWORDS.items())
@@ -199,10 +199,3 @@ def unsecured_token(user: str, lifetime_s: float = 3600) -> str:
 
 def _base64(text: str) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    """Ask until it is so: Kafka applies what it has answered a little later."""
-    end_s = time.monotonic() + SETTLED_S
-    while not condition():
-        assert time.monotonic() < end_s, f"not within {SETTLED_S} s"

@@ -17,9 +17,9 @@ from tests.clients.secured import (
     SERVERS,
     SETTINGS,
     SecuredServer,
-    eventually,
     unsecured_token,
 )
+from tests.support.eventually import eventually
 
 pytestmark = [pytest.mark.clients, pytest.mark.timeout(300), pytest.mark.filterwarnings("ignore")]
 

@@ -11,7 +11,7 @@ from fakebroker import FakeBroker
 from fakebroker.testclient.scripted_client import ScriptedClient, ScriptedClients
 from fakebroker.testclient.tcp_driver import TcpDriver
 from tests.clients.java_programs import JavaProgram, needs_jars
-from tests.clients.secured import eventually
+from tests.support.eventually import eventually
 from tests.support.real_kafka import needs_real_kafka, running_kafka
 
 pytestmark = [

@@ -14,8 +14,8 @@ from tests.clients.secured import (
     SERVERS,
     SETTINGS,
     SecuredServer,
-    eventually,
 )
+from tests.support.eventually import eventually
 
 pytestmark = [
     pytest.mark.clients,

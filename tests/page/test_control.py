@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from fakebroker.testclient.scripted_client import ScriptedClients
-from tests.support.chromium import ShownPage, until
+from tests.support.chromium import ShownPage, reads
+from tests.support.eventually import eventually
 
 pytestmark = [pytest.mark.page, pytest.mark.slow]
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -23,23 +24,23 @@ def test_the_clock_is_moved_frozen_and_paced(shown: ShownPage) -> None:
     clock = card(shown, "Clock")
     began = now(shown)
     clock.get_by_role("button", name="+1 h").click()
-    until(lambda: 3600 <= (now(shown) - began).total_seconds() < 3660)
-    assert clock.locator(".script").inner_text() == "broker.clock.advance(hours=1)"
+    eventually(lambda: 3600 <= (now(shown) - began).total_seconds() < 3660)
+    reads(clock.locator(".script"), "broker.clock.advance(hours=1)")
     clock.get_by_role("button", name="+1 d", exact=True).click()
-    until(lambda: (now(shown) - began).days == 1)
+    eventually(lambda: (now(shown) - began).days == 1)
     clock.get_by_label("Move the clock by").fill("2d 30 m")
     clock.get_by_role("button", name="Advance").click()
-    until(lambda: (now(shown) - began).total_seconds() >= 3 * 86400 + 5400)
-    assert clock.locator(".script").inner_text() == "broker.clock.advance(days=2, minutes=30)"
+    eventually(lambda: (now(shown) - began).total_seconds() >= 3 * 86400 + 5400)
+    reads(clock.locator(".script"), "broker.clock.advance(days=2, minutes=30)")
     clock.get_by_role("button", name="Freeze").click()
     shown.sees("frozen", "header")
     assert shown.ask("GET", "/clock")["is_frozen"]
     clock.get_by_role("button", name="Resume").click()
-    until(lambda: not shown.ask("GET", "/clock")["is_frozen"])
+    eventually(lambda: not shown.ask("GET", "/clock")["is_frozen"])
     clock.get_by_role("button", name=f"{TIMES} 60", exact=True).click()
     shown.sees(f"{TIMES} 60", "header")
     assert shown.ask("GET", "/clock")["rate"] == 60
-    assert clock.locator(".script").inner_text() == "broker.clock.rate = 60"
+    reads(clock.locator(".script"), "broker.clock.rate = 60")
 
 
 def now(shown: ShownPage) -> datetime:
@@ -56,7 +57,7 @@ def test_time_goes_to_the_next_due_event(shown: ShownPage) -> None:
     before = shown.ask("GET", "/clock/due")["due"]
     first = next(each for each in before if each["by"] == "clock")
     clock.get_by_role("button", name="To the next due event").click()
-    until(lambda: shown.ask("GET", "/clock")["now_ms"] >= first["due_ms"])
+    eventually(lambda: shown.ask("GET", "/clock")["now_ms"] >= first["due_ms"])
 
 
 def test_a_fault_is_declared_hits_and_is_removed(shown: ShownPage, clients: ScriptedClients) -> None:
@@ -67,7 +68,7 @@ def test_a_fault_is_declared_hits_and_is_removed(shown: ShownPage, clients: Scri
     faults.get_by_label("error", exact=True).fill("NOT_COORDINATOR")
     faults.get_by_label("at most times").fill("2")
     call = 'broker.fault(api="OffsetCommit", error="NOT_COORDINATOR", times=2)'
-    assert faults.locator(".script").inner_text() == call
+    reads(faults.locator(".script"), call)
     faults.get_by_role("button", name="Set the fault").click()
     shown.sees("0 hits", "[aria-label='Faults']")
     client = clients.client("svc-1")
@@ -101,11 +102,11 @@ def test_nodes_stop_start_and_are_cut_off(shown: ShownPage) -> None:
         second.locator(".state").filter(has_text=state).wait_for()
         assert shown.ask("GET", "/nodes/2")["state"] == state
     second.get_by_role("button", name="Isolate").click()
-    until(lambda: shown.ask("GET", "/nodes/2")["network"] != [])
+    eventually(lambda: shown.ask("GET", "/nodes/2")["network"] != [])
     second.get_by_role("button", name="Heal").click()
-    until(lambda: shown.ask("GET", "/nodes/2")["network"] == [])
+    eventually(lambda: shown.ask("GET", "/nodes/2")["network"] == [])
     second.get_by_role("button", name="Kill").click()
-    until(lambda: not shown.ask("GET", "/nodes/2")["is_alive"])
+    eventually(lambda: not shown.ask("GET", "/nodes/2")["is_alive"])
 
 
 def test_a_coordinator_is_moved_and_loads(shown: ShownPage) -> None:
@@ -117,9 +118,9 @@ def test_a_coordinator_is_moved_and_loads(shown: ShownPage) -> None:
     before = shown.ask("GET", "/coordinators/billing")["node_id"]
     coordinator.get_by_text(f"Node {before} coordinates").wait_for()
     coordinator.get_by_role("button", name="Move").click()
-    until(lambda: shown.ask("GET", "/coordinators/billing")["node_id"] == 3 - before)
+    eventually(lambda: shown.ask("GET", "/coordinators/billing")["node_id"] == 3 - before)
     coordinator.get_by_text(f"Node {3 - before} coordinates").wait_for()
-    assert coordinator.locator(".script").inner_text() == f'broker.coordinator("billing").move(to={3 - before})'
+    reads(coordinator.locator(".script"), f'broker.coordinator("billing").move(to={3 - before})')
     coordinator.get_by_label("Seconds").fill("0.2")
     coordinator.get_by_role("button", name="Load").click()
     shown.sees("loads for 0.2 s", ".notices")
@@ -137,7 +138,7 @@ def test_a_snapshot_is_taken_restored_and_deleted(shown: ShownPage) -> None:
     whole.get_by_role("button", name="Restore").click()
     shown.sees("Go back to snapshot s1?", "dialog")
     page.get_by_role("button", name="Yes").click()
-    until(lambda: "late" not in [each["name"] for each in shown.ask("GET", "/topics")])
+    eventually(lambda: "late" not in [each["name"] for each in shown.ask("GET", "/topics")])
     whole.get_by_role("button", name="Delete", exact=True).click()
     shown.sees("A snapshot keeps topics")
     assert shown.ask("GET", "/snapshots") == []
@@ -153,6 +154,6 @@ def test_a_reset_is_asked_for_before_it_is_done(shown: ShownPage) -> None:
     shown.ask("POST", "/groups/billing/commit", {"offsets": {"orders": {"0": 1}}})
     whole.get_by_role("button", name="Reset the broker").click()
     page.get_by_role("button", name="Yes").click()
-    until(lambda: shown.ask("GET", "/groups") == [])
+    eventually(lambda: shown.ask("GET", "/groups") == [])
     page.keyboard.press("1")
     shown.sees("No groups yet")

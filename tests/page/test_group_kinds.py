@@ -4,7 +4,8 @@ import pytest
 
 from fakebroker.client.streams_group_steps import Subtopology
 from fakebroker.testclient.scripted_client import ScriptedClients
-from tests.support.chromium import ShownPage, until, violations
+from tests.support.chromium import ShownPage, violations
+from tests.support.eventually import eventually
 
 pytestmark = [pytest.mark.page, pytest.mark.slow]
 
@@ -24,7 +25,7 @@ def test_consumer_groups_show_epochs_and_who_gives_what_up(shown: ShownPage, cli
         second.consumer_group_heartbeat()  # assignments are computed at intervals
         return shown.ask("GET", "/groups/billing")["assignment_epoch"] > 2
 
-    until(has_a_target)
+    eventually(has_a_target)
     shown.sees("to have", ".members")
     shown.sees("svc-2", ".rebalance")
     assert violations(page) == []
@@ -67,7 +68,7 @@ def test_an_isolated_broker_is_chosen_in_the_header(shown: ShownPage) -> None:
     page.get_by_label("Broker").select_option(broker_id)
     page.locator(".list a.item").first.click()
     shown.sees("mine", ".head h2")
-    assert f"broker={broker_id}" in page.url
+    page.wait_for_url(f"**broker={broker_id}**")
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("button", name="Yes").click()
     shown.sees("No groups yet")

@@ -7,7 +7,8 @@ from threading import Event, Thread
 import confluent_kafka
 import pytest
 
-from tests.support.chromium import ShownPage, until
+from tests.support.chromium import ShownPage
+from tests.support.eventually import eventually
 
 pytestmark = [pytest.mark.page, pytest.mark.slow, pytest.mark.clients]
 
@@ -45,9 +46,9 @@ def consumer(shown: ShownPage, client_id: str, group: str = "billing") -> Iterat
 
 def test_without_groups_it_says_what_to_do_with_this_very_address(shown: ShownPage) -> None:
     """The address is in the program that is offered for copying."""
-    page = shown.open()
+    shown.open()
     shown.sees("No groups yet")
-    assert f'"bootstrap.servers": "{shown.bootstrap}"' in page.inner_text(".empty pre")
+    shown.sees(f'"bootstrap.servers": "{shown.bootstrap}"', ".empty pre")
 
 
 def test_a_real_group_rebalances_and_dies_of_age_while_it_is_shown(shown: ShownPage) -> None:
@@ -63,7 +64,7 @@ def test_a_real_group_rebalances_and_dies_of_age_while_it_is_shown(shown: ShownP
             shown.sees("2 members")
             shown.sees("Stable → PreparingRebalance", ".history")
             shown.sees("joined", ".history")
-            until(lambda: bool(shown.ask("GET", "/groups/billing")["offsets"]))
+            eventually(lambda: bool(shown.ask("GET", "/groups/billing")["offsets"]))
             shown.sees("kept", "[aria-label='Committed offsets']")
         shown.sees("1 member")
     shown.sees("Empty", ".head")
@@ -98,16 +99,16 @@ def test_groups_are_found_by_text_and_state(shown: ShownPage) -> None:
     page.keyboard.press("/")
     page.keyboard.type("bill")
     page.locator(".list a.item").nth(2).wait_for(state="detached")
-    assert page.locator(".list a.item .name").all_inner_texts() == ["billing", "billing-eu"]
+    eventually(lambda: page.locator(".list a.item .name").all_inner_texts() == ["billing", "billing-eu"])
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     page.keyboard.press("j")
     shown.sees("billing-eu", ".head h2")
-    assert page.url.endswith("#/groups/billing-eu?q=bill")
+    page.wait_for_url("**#/groups/billing-eu?q=bill")
     page.keyboard.press("Escape")
     shown.sees("Choose a group")
     page.get_by_role("button", name="Empty 3").click()
-    assert "state=Empty" in page.url
+    page.wait_for_url("**state=Empty**")
 
 
 def test_the_buttons_of_a_group_act_and_show_their_call(shown: ShownPage) -> None:
@@ -117,13 +118,13 @@ def test_the_buttons_of_a_group_act_and_show_their_call(shown: ShownPage) -> Non
         shown.sees("Stable", ".head")
         generation = shown.ask("GET", "/groups/billing")["generation"]
         page.get_by_role("button", name="Rebalance").click()
-        until(lambda: shown.ask("GET", "/groups/billing")["generation"] > generation)
+        eventually(lambda: shown.ask("GET", "/groups/billing")["generation"] > generation)
         shown.sees('broker.group("billing").rebalance(reason=', ".calls")
         page.get_by_role("button", name="curl").click()
         shown.sees("/groups/billing/rebalance --json", ".calls")
         first = shown.ask("GET", "/groups/billing")["members"][0]["member_id"]
         page.get_by_role("button", name="Evict").click()
-        until(lambda: first not in [each["member_id"] for each in shown.ask("GET", "/groups/billing")["members"]])
+        eventually(lambda: first not in [each["member_id"] for each in shown.ask("GET", "/groups/billing")["members"]])
     shown.sees("Empty", ".head")
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("button", name="Yes").click()

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from fakebroker.testclient.scripted_client import ScriptedClients
-from tests.support.chromium import ShownPage, until
+from tests.support.chromium import ShownPage
+from tests.support.eventually import eventually
 
 pytestmark = [pytest.mark.page, pytest.mark.slow]
 
@@ -35,7 +36,7 @@ def test_without_requests_it_says_where_clients_connect(shown: ShownPage) -> Non
     shown.ask("DELETE", "/journal")
     shown.open("/timeline")
     shown.sees("Nothing happened yet")
-    assert shown.bootstrap in shown.page.inner_text(".empty")
+    shown.sees(shown.bootstrap, ".empty")
 
 
 def test_requests_transitions_and_causes_are_listed_as_they_happen(shown: ShownPage, clients: ScriptedClients) -> None:
@@ -49,7 +50,7 @@ def test_requests_transitions_and_causes_are_listed_as_they_happen(shown: ShownP
     shown.sees("MEMBER_ID_REQUIRED", ".entries")
     first.leave()
     shown.sees("LeaveGroup", ".entries")
-    assert any("Stable → PreparingRebalance" in row and "left" in row for row in rows(shown))
+    eventually(lambda: any("Stable → PreparingRebalance" in row and "left" in row for row in rows(shown)))
 
 
 def test_an_entry_shows_its_messages_the_rule_and_what_it_caused(shown: ShownPage, clients: ScriptedClients) -> None:
@@ -59,7 +60,7 @@ def test_an_entry_shows_its_messages_the_rule_and_what_it_caused(shown: ShownPag
     shown.page.locator(".entries a.entry").filter(has_text="MEMBER_ID_REQUIRED").first.click()
     panel = shown.page.locator(".panel")
     panel.get_by_text("GroupId").wait_for()
-    assert "JG-" in panel.locator(".note.bad").inner_text()
+    shown.sees("JG-", ".panel .note.bad")
     assert "seq=" in shown.page.url
     address = shown.page.url
     shown.page.goto("about:blank")
@@ -77,15 +78,15 @@ def test_filters_narrow_lanes_and_list(shown: ShownPage, clients: ScriptedClient
     page.get_by_label("Filter by client").fill("svc-1")
     shown.page.locator(".lanes .label").filter(has_text="svc-2").wait_for(state="detached")
     page.get_by_label("Filter by API").fill("SyncGroup")
-    until(lambda: {row.split()[2] for row in rows(shown) if row.split()[1] == "svc-1"} == {"SyncGroup"})
-    assert "client=svc-1&api=SyncGroup" in page.url
+    eventually(lambda: {row.split()[2] for row in rows(shown) if row.split()[1] == "svc-1"} == {"SyncGroup"})
+    page.wait_for_url("**client=svc-1&api=SyncGroup**")
     page.get_by_role("button", name="Clear").click()
     page.get_by_label("Filter by error").select_option("*")
-    until(lambda: any("MEMBER_ID_REQUIRED" in row for row in rows(shown)))
-    assert not any(" ok" in row for row in rows(shown))
+    eventually(lambda: any("MEMBER_ID_REQUIRED" in row for row in rows(shown)))
+    eventually(lambda: not any(" ok" in row for row in rows(shown)))
     page.get_by_label("Filter by error").select_option("")
     page.get_by_label("Filter by group").fill("other")
-    until(lambda: not any("svc" in row for row in rows(shown)))
+    eventually(lambda: not any("svc" in row for row in rows(shown)))
 
 
 def test_polls_that_went_well_are_listed_on_demand(shown: ShownPage, clients: ScriptedClients) -> None:
@@ -120,7 +121,7 @@ def test_the_lanes_are_zoomed_moved_and_followed(shown: ShownPage, clients: Scri
     page.mouse.up()
     page.keyboard.press("f")
     page.wait_for_function("() => !location.href.includes('from=')")
-    assert page.get_by_role("button", name="Follow").get_attribute("aria-pressed") == "true"
+    page.get_by_role("button", name="Follow", pressed=True).wait_for()
 
 
 def test_the_keyboard_goes_through_the_entries(shown: ShownPage, clients: ScriptedClients) -> None:
@@ -178,4 +179,4 @@ def test_what_happened_during_a_break_is_there_afterwards(shown: ShownPage, clie
     two_members(clients)
     shown.context.set_offline(False)
     shown.sees("svc-2", ".lanes .labels")
-    until(lambda: len([row for row in rows(shown) if "Empty → PreparingRebalance" in row]) == 1)
+    eventually(lambda: len([row for row in rows(shown) if "Empty → PreparingRebalance" in row]) == 1)

@@ -3,15 +3,14 @@
 import json
 import os
 import shutil
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page
 
 TIMEOUT_MS = 20_000
 CHROMIUM = os.environ.get("FAKEBROKER_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -70,12 +69,11 @@ class ShownPage:
         return str(self.ask("GET", "/bootstrap"))
 
 
-def until(condition: Callable[[], bool], timeout_s: float = 20) -> None:
-    """Wait until a condition holds."""
-    end = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
+def reads(place: "Locator", text: str) -> None:
+    """Wait until an element's text is this one: the page draws what was done with its next frame."""
+    from playwright.sync_api import expect
+
+    expect(place).to_have_text(text, timeout=TIMEOUT_MS)
 
 
 def violations(page: "Page") -> list[str]:
