@@ -22,7 +22,7 @@ endif
 AGAIN = the same again: make $@ FAKEBROKER_SEED=$(FAKEBROKER_SEED)
 fuzz model random: export FAKEBROKER_SEED := $(FAKEBROKER_SEED)
 
-.PHONY: help run test lint types tests spark-tests clients slow long bench instructions bench-spark spark soak fuzz model random docs page screenshots setup-java setup-spark-kafka setup-node setup-go clean
+.PHONY: help run test lint types tests spark-tests clients slow slow-tests slow-spark-tests long bench instructions bench-spark spark soak fuzz model random docs page screenshots setup-java setup-spark-kafka setup-node setup-go clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p' Makefile | head -13
@@ -51,8 +51,12 @@ tests: .venv/.dev
 spark-tests: .venv/.dev
 	@$(BIN)/pytest -q -m "spark and not slow" $(ARGS)
 
-slow: .venv/.dev
+slow: slow-tests slow-spark-tests
+
+slow-tests: .venv/.dev
 	@$(BIN)/pytest -q -n 3 --dist worksteal --timeout 600 -m "slow and not long and not spark" $(ARGS)
+
+slow-spark-tests: .venv/.dev
 	@$(BIN)/pytest -q --timeout 600 -m "slow and not long and spark" $(ARGS)
 
 # What the slow tests show once, at length: other histories, clients while brokers die.
