@@ -76,7 +76,10 @@ def are_utf8(texts: Any) -> "Flags":
     try:
         texts.cast(pa.string())
     except pa.ArrowInvalid:
-        return np.fromiter(map(_is_utf8, texts.to_pylist()), np.bool_, len(texts))
+        found = texts.dictionary_encode()  # few of them are different
+        are_valid = np.fromiter(map(_is_utf8, found.dictionary.to_pylist()), np.bool_, len(found.dictionary))
+        valid: Flags = are_valid[found.indices.to_numpy()]
+        return valid
     return np.ones(len(texts), np.bool_)
 
 

@@ -43,11 +43,11 @@ def _spans_of_group(records: Iterable[Row]) -> Iterator[Row]:
         began_at = at[0] if at[0] is not None else began_at
         for record in together:
             newer.apply(record)
-        shown = newer.shown()
-        if record["kind"] == CLASSIC_KIND:
+        is_classic = record["kind"] == CLASSIC_KIND
+        if is_classic and newer.is_known:
             newer = NewerGroup()
-            shown = _classic(value_of(record))
-        if record["kind"] == CLASSIC_KIND or shown != last:
+        shown = _classic(value_of(record)) if is_classic else newer.shown()
+        if is_classic or shown != last:
             last = shown
             yield _span(record, shown, began_at)
 
@@ -107,6 +107,11 @@ class NewerGroup:
         self._patterns: Counter[str] = Counter()  # expressions that members subscribe with
         self._resolved: dict[str, list[str]] = {}  # the topics that an expression stands for
         self._topology: list[str] | None = None  # what a streams group reads
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a record has said something of the group."""
+        return bool(self._type)
 
     def apply(self, record: Row) -> None:
         """Take in the next record of the group; one of a classic group says nothing here."""

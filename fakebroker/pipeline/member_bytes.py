@@ -1,6 +1,7 @@
 """What members say of themselves, and get, in the bytes of the consumer protocol, as journals and records have them."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Final
 
 from fakebroker.errors import WireError
@@ -22,11 +23,20 @@ def bytes_of(value: Any) -> bytes | None:
 
 def subscribed_topics(subscriptions: Iterable[Any]) -> list[str] | None:
     """The topics of these subscriptions together, sorted; None if one of them cannot be read (EX-7)."""
-    data = [bytes_of(value) for value in subscriptions]
-    if None in data:
-        return None
-    topics = consumer_protocol.subscribed_topics(each for each in data if each is not None)
-    return None if topics is None else sorted(topics)
+    topics: set[str] = set()
+    for value in subscriptions:
+        data = bytes_of(value)
+        found = None if data is None else _topics_of(data)
+        if found is None:
+            return None
+        topics |= found
+    return sorted(topics)
+
+
+@lru_cache(maxsize=4096)
+def _topics_of(data: bytes) -> frozenset[str] | None:
+    """The topics of one subscription; members say the same again and again."""
+    return consumer_protocol.subscribed_topics([data])
 
 
 def assigned_partitions(assignment: Any) -> list[tuple[str, int]]:

@@ -1,6 +1,7 @@
 """The Spark session: plain Spark configuration, with what our code needs to run on the driver and on executors."""
 
 import os
+import re
 import sys
 import zipfile
 from collections.abc import Mapping
@@ -31,9 +32,17 @@ _DEFAULTS: Final = {
     "spark.driver.memory": "4g",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
-# A query of ours runs once, and its plans are long: without this half of the processors' time goes into compiling code
-# to its best form that is used a few times.
-_COMPILE_LATER: Final = "-XX:CompileThresholdScaling=5"
+# A query of ours runs once, and its plans are long. Java compiles quickly what runs often, and has a second, slow
+# compiler for the best code: left alone, that one takes a third of the processors' time for code that is then used a
+# few times. So it is asked for what ran thirty times as often as usual; loops over a whole history do in a second.
+_COMPILE_LATER: Final = {
+    "CompileThresholdScaling": 2,
+    "Tier4InvocationThreshold": 15 * 5_000,
+    "Tier4MinInvocationThreshold": 15 * 600,
+    "Tier4CompileThreshold": 15 * 15_000,
+    "Tier4BackEdgeThreshold": 15 * 40_000,
+}
+_COLLECT_IN_PAUSES: Final = "-XX:+UseParallelGC"  # nobody waits for an answer within milliseconds
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 # A driver on this machine alone: without these it binds the first network interface and warns.
 _LOOPBACK: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -57,8 +66,7 @@ def spark_session(
     is_local = master.startswith("local")
     builder = SparkSession.builder.master(master).appName(app_name)
     settings = {**_DEFAULTS, **(_LOOPBACK if is_local else {}), **(conf or {})}
-    quiet = f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
-    settings[_JAVA_OPTIONS] = f"{quiet} {_COMPILE_LATER} {settings.get(_JAVA_OPTIONS, '')}".strip()
+    settings[_JAVA_OPTIONS] = _java_options(settings.get(_JAVA_OPTIONS, ""))
     for key, value in settings.items():
         builder = builder.config(key, value)
     with fast_home() if is_local else nullcontext():
@@ -66,6 +74,14 @@ def spark_session(
     if not is_local:
         session.sparkContext.addPyFile(str(_package_zip()))
     return session
+
+
+def _java_options(asked: str) -> str:
+    """What Java is started with: the options that were asked for, after ours. It takes one garbage collector only."""
+    collector = "" if re.search(r"-XX:\+Use\w+GC\b", asked) else _COLLECT_IN_PAUSES
+    quiet = f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
+    compiler = " ".join(f"-XX:{name}={value}" for name, value in _COMPILE_LATER.items())
+    return " ".join(filter(None, (quiet, "-XX:+IgnoreUnrecognizedVMOptions", compiler, collector, asked)))
 
 
 def _package_zip() -> Path:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import compute
@@ -99,7 +100,7 @@ def _raw_columns(batch: Any, shape: Shape, place: Place, positions: Sequence[int
     found = {
         "source": pa.repeat(pa.scalar(place.source), count),
         "file": pa.repeat(pa.scalar(place.file), count),
-        "position": pa.array(positions, pa.int64()),
+        "position": _numbers(positions),
         "log_partition": partition.cast(pa.int32()),
         "log_offset": columns["offset"].cast(pa.int64()),
         "at_ms": _times_ms(columns.get("timestamp"), count),
@@ -109,6 +110,12 @@ def _raw_columns(batch: Any, shape: Shape, place: Place, positions: Sequence[int
     }
     arrays = [found.get(field.name, pa.nulls(count, field.type)) for field in RAW_SCHEMA]
     return pa.RecordBatch.from_arrays(arrays, schema=RAW_SCHEMA)
+
+
+def _numbers(positions: Sequence[int]) -> Any:
+    if isinstance(positions, range):
+        return pa.array(np.arange(positions.start, positions.stop))
+    return pa.array(positions, pa.int64())
 
 
 def _are_numbers(column: Any, limit: int) -> bool:

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import compute
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 COMMITS_SCHEMA: Final = arrow_schema(commits.TABLE)
 ROWS_A_GROUP: Final = 262_144
+_TOGETHER: Final = ("log_partition", "group_id", "topic", "partition")
 # Columns of few different values, and columns that rise: written so, they take the least time and room.
 _DICTIONARIES: Final = [field.name for field in COMMITS_SCHEMA if field.type == pa.string()]
 _RISING: Final = dict.fromkeys(("log_offset", "applied_log_offset", "at", "applied_at"), "DELTA_BINARY_PACKED")
@@ -75,7 +77,8 @@ def store_history(session: "SparkSession", parts: "Sequence[Part]", plain: Path,
 def _write_part(part: "Part", plain: Path, others: Path) -> Written:
     """The work of a task. A file is there only if it has rows."""
     name = f"part-{os.urandom(8).hex()}.parquet"
-    of_commits, of_others = _File(plain / name, COMMITS_SCHEMA), _File(others / name, DECODED_SCHEMA)
+    of_commits = _File(plain / name, COMMITS_SCHEMA, by_partition)
+    of_others = _File(others / name, DECODED_SCHEMA)
     for batch in part.read():
         is_plain = _is_plain(batch)
         count = compute.sum(is_plain).as_py()
@@ -108,12 +111,38 @@ def plain_commits(decoded: Any) -> Any:
     return pa.RecordBatch.from_arrays(arrays, schema=COMMITS_SCHEMA)
 
 
-class _File:
-    """A Parquet file that is made when the first rows come."""
+def with_dictionaries(table: Any) -> Any:
+    """The table with its texts as numbers in dictionaries, which are moved and written in less time."""
+    texts = {field.name for field in table.schema if field.type == pa.string()}
+    columns = [table.column(name).combine_chunks() for name in table.schema.names]
+    made = [
+        column.dictionary_encode() if name in texts else column
+        for name, column in zip(table.schema.names, columns, strict=True)
+    ]
+    return pa.Table.from_arrays(made, table.schema.names)
 
-    def __init__(self, path: Path, schema: Any) -> None:
+
+def by_partition(commits: Any) -> Any:
+    """Commits, those of one partition of one group together, and otherwise in the order in which they were.
+
+    What puts them together later, as the what-if does, takes half the time when they come so. Of more keys than a
+    number of 64 bits tells apart some are mixed, which costs nothing else.
+    """
+    place = np.zeros(len(commits), np.int64)
+    for name in _TOGETHER:
+        column = commits.column(name).combine_chunks()
+        codes = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        place = place * (len(codes.dictionary) + 1) + codes.indices.fill_null(-1).to_numpy(zero_copy_only=False) + 1
+    return commits.take(pa.array(np.argsort(place, kind="stable")))
+
+
+class _File:
+    """A Parquet file that is made when the first rows come. Each group of its rows is put in order by `in_order`."""
+
+    def __init__(self, path: Path, schema: Any, in_order: Callable[[Any], Any] | None = None) -> None:
         self._path = path
         self._schema = schema
+        self._in_order = in_order
         self._writer: Any = None
         self._waiting: list[Any] = []
         self._rows = self._rows_waiting = 0
@@ -135,15 +164,18 @@ class _File:
         return self._rows
 
     def _write(self, batches: Iterable[Any]) -> None:
+        table = with_dictionaries(pa.Table.from_batches(batches, self._schema))
+        if self._in_order is not None:
+            table = self._in_order(table)
         if self._writer is None:
             names = set(self._schema.names)
             self._writer = pq.ParquetWriter(
                 self._path,
-                self._schema,
+                table.schema,
                 compression="zstd",
                 use_dictionary=[name for name in _DICTIONARIES if name in names],
                 column_encoding={name: how for name, how in _RISING.items() if name in names},
+                store_schema=False,  # to readers they are texts
             )
-        table = pa.Table.from_batches(batches, self._schema)
         self._writer.write_table(table, row_group_size=len(table))
         self._rows += len(table)

@@ -37,6 +37,7 @@ from fakebroker.pipeline.spark.retention_time import (
     PARTS,
     Clock,
     first_pass,
+    kept,
     settled,
     source_grids,
 )
@@ -65,16 +66,16 @@ def retention_losses(
     deleted = deletions(commits, events)
     clock = Clock(source_grids(commits, group_states, options), moments(offsets, aborts, states, deleted), options)
     pending = pending_ends(offsets, aborts)
-    removed = tombstones(offsets).persist()
+    removed = kept(tombstones(offsets))
     applied = clock.count(applied_commits(offsets), "applied", "ms")
     long = long_runs(applied, removed.select(*KEY, "own").unionByName(deleted.select(*KEY, "own")), options)
     asked = asked_tombstones(removed, values_before(long), pending, recorded_states(states), clock, options)
     counted = clock.count(deleted, "own", "ms").withColumn("raw_ms", F.col("ms")).select(*GONE)
-    gone = asked.unionByName(counted).persist()
+    gone = kept(asked.unionByName(counted))
     timelines = settled(group_timelines(asked_states(states, gone), clock, options))
     pieces = _pieces(runs(long, applied, timelines, options), gone)
     held = _held(pending, gone, timelines, clock)
-    exposed = _exposed(pieces, held, timelines, clock, options)
+    exposed = kept(_exposed(pieces, held, timelines, clock, options))
     losses = _losses(exposed, options)
     return _as_contract(with_comebacks(losses, timelines, log_ends), options)
 

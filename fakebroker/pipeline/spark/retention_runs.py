@@ -13,7 +13,7 @@ the offset. Where an offset can be lost sooner, a run is taken apart again, down
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from fakebroker.pipeline.spark.retention_time import GROUP, KEY, whole_intervals
+from fakebroker.pipeline.spark.retention_time import GROUP, KEY, kept, whole_intervals
 from fakebroker.pipeline.tables.retention_losses import WhatifOptions
 
 # Of a run: the newest offset with its place, from which cleanup on it is seen, and the place and time of the first one.
@@ -61,9 +61,8 @@ def long_runs(commits: DataFrame, deleted: DataFrame, options: WhatifOptions) ->
     )
     due_by = F.col("since_ms") + F.col("passes") * F.lit(options.check_interval_ms).cast("long")
     made = grouped.agg(*_newest_and_first(), F.min("due_from_ms").alias("due_from_ms"))
-    return made.select(
-        *RUN, "bucket", "after", "before", (_is_several() & (F.col("due_from_ms") <= due_by)).alias("is_apart")
-    ).persist()
+    is_apart = _is_several() & (F.col("due_from_ms") <= due_by)
+    return kept(made.select(*RUN, "bucket", "after", "before", is_apart.alias("is_apart")))
 
 
 def runs(long: DataFrame, commits: DataFrame, timelines: DataFrame, options: WhatifOptions) -> DataFrame:
@@ -83,7 +82,7 @@ def runs(long: DataFrame, commits: DataFrame, timelines: DataFrame, options: Wha
     known = long.join(F.broadcast(waiting), [*GROUP], how="left").withColumn(
         "is_apart", F.col("is_apart") | (_is_several() & F.coalesce(is_empty, F.lit(False)))
     )
-    apart = known.where("is_apart").select(*KEY, "bucket").distinct().persist()
+    apart = kept(known.where("is_apart").select(*KEY, "bucket").distinct())
     count = apart.count()
     if not count:
         return long.select(*RUN)

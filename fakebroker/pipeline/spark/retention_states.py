@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from fakebroker.pipeline.group_transitions import UNLOADED
-from fakebroker.pipeline.spark.retention_time import GROUP, LONG_AGO, Clock, places
+from fakebroker.pipeline.spark.retention_time import GROUP, LONG_AGO, Clock, kept, places
 from fakebroker.pipeline.tables.retention_losses import WhatifOptions
 
 LATER = 1 << 62  # a place behind all others
@@ -97,7 +97,7 @@ def group_timelines(asked: DataFrame, clock: Clock, options: WhatifOptions) -> D
     A stretch has `first`, `last` (numbers of cleanups), `aging`, `place` and `is_long`: it is of an Empty group, and
     the shortest retention may be over within it.
     """
-    counted = clock.count(asked, "own", "ms").persist()
+    counted = kept(clock.count(asked, "own", "ms"))
     ends = (
         counted.where(F.col("state") == "Dead")
         .groupBy(*GROUP)
@@ -108,7 +108,7 @@ def group_timelines(asked: DataFrame, clock: Clock, options: WhatifOptions) -> D
     )
     by_group = Window.partitionBy(*GROUP).orderBy("passes")
     is_other = F.col("before").isNull() | (F.col("aging.mode") == "empty") | ~F.col("aging").eqNullSafe(F.col("before"))
-    changed = seen.withColumn("before", F.lag("aging").over(by_group)).where(is_other).persist()
+    changed = kept(seen.withColumn("before", F.lag("aging").over(by_group)).where(is_other))
     spans = changed.select(
         *GROUP,
         (F.col("passes") + 1).alias("first"),

@@ -55,9 +55,19 @@ def settled(small: DataFrame) -> DataFrame:
     """The same rows, computed now and kept by the driver, so that what uses them several times computes them once.
 
     Only for what is very small beside the history, as a row for each group: without this each use would read the whole
-    history again, and the plan would grow beyond what Spark can plan. What is longer is kept by `DataFrame.persist`.
+    history again, and the plan would grow beyond what Spark can plan. What is longer is `kept`.
     """
     return small.sparkSession.createDataFrame(small.toArrow())
+
+
+def kept(frame: DataFrame) -> DataFrame:
+    """The same rows, computed now and kept until nothing refers to them, for what is used several times.
+
+    What is made of them is planned without what they were made of: planning takes a time that grows with the square of
+    a plan's size. On a cluster, where a worker may be lost with what it keeps, Spark has to know how to make it again.
+    """
+    is_local = frame.sparkSession.sparkContext.master.startswith("local")
+    return frame.localCheckpoint() if is_local else frame.persist()
 
 
 class Clock:
@@ -89,11 +99,10 @@ class Clock:
 
     def _late_places(self, moments: DataFrame) -> DataFrame:
         """For each count that the clock went back to: the higher counts that began before its last place, and where."""
-        counts = (
+        counts = kept(
             self._counted(moments, "ms", "raw_passes")
             .groupBy(*LOG, "raw_passes")
             .agg(F.min("place").alias("first_place"), F.max("place").alias("last_place"))
-            .persist()
         )
         higher = Window.partitionBy(*LOG).orderBy(F.col("raw_passes").desc()).rowsBetween(Window.unboundedPreceding, -1)
         mixed = counts.withColumn("limit", F.min("first_place").over(higher)).where(
