@@ -9,6 +9,7 @@ import { eventText } from "../parts/events.js";
 import { icon } from "../core/icons.js";
 import { jsonTree } from "../parts/json_tree.js";
 import { pending, rule } from "../parts/marks.js";
+import { factList } from "../parts/tables.js";
 
 const HIDDEN = new Set([
   "schema_version",
@@ -62,15 +63,7 @@ function content(shown) {
   const is_request = first.kind === "request";
   return html` <h3 class="headline">${is_request ? (shown.text ?? eventText(first)) : eventText(first)}</h3>
     ${first.reason ? html`<p>because ${first.reason}</p>` : ""}
-    <dl class="facts">
-      ${facts(first, is_request).map(
-        ([name, value]) =>
-          html`<div>
-            <dt>${name}</dt>
-            <dd>${value}</dd>
-          </div>`,
-      )}
-    </dl>
+    ${factList(facts(first, is_request))}
     ${(shown.errors ?? []).map(errorPart)}
     ${(shown.faults ?? []).map((each) => html`<p class="note other">Fault ${each.fault_id} hit it: ${each.description}</p>`)}
     ${

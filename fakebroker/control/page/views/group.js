@@ -9,6 +9,7 @@ import { href } from "../core/router.js";
 import { state } from "../core/store.js";
 import { Actions, call } from "../parts/call.js";
 import { pending, stateMark } from "../parts/marks.js";
+import { factList } from "../parts/tables.js";
 import { historyCard } from "./group_history.js";
 import { membersCard } from "./group_members.js";
 import { offsetsCard } from "./group_offsets.js";
@@ -79,15 +80,7 @@ function head(group, passed_ms) {
     </div>
     ${group.state_reason ? html`<p title=${group.state_reason}>${shortIds(group.state_reason)}</p>` : ""}
     ${group.next ? html`<p class="muted">${group.next}</p>` : ""}
-    <dl class="facts">
-      ${facts(group).map(
-        ([name, value]) =>
-          html`<div>
-            <dt>${name}</dt>
-            <dd>${value}</dd>
-          </div>`,
-      )}
-    </dl>
+    ${factList(facts(group))}
     <div class="actions">${buttons(group)}</div>
     ${actions.line(rebalanceCall(group))}
   </div>`;

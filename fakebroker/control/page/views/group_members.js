@@ -6,6 +6,7 @@ import { counted, duration, ranges, shortIds } from "../core/format.js";
 import { href } from "../core/router.js";
 import { call } from "../parts/call.js";
 import { rule } from "../parts/marks.js";
+import { tableHead } from "../parts/tables.js";
 
 // `passed_ms` is how long ago the broker told it.
 export function membersCard(group, passed_ms, actions) {
@@ -26,15 +27,11 @@ function table(group, passed_ms, actions, is_classic) {
     "Heard",
     "Removed unless heard",
     "Now",
-    "",
+    html`<span class="unseen">Actions</span>`,
   ];
   return html` <div class="scroll" tabindex="0" role="group" aria-label="Table of members">
     <table class="members">
-      <thead>
-        <tr>
-          ${columns.map((name) => html`<th scope="col">${name || html`<span class="unseen">Actions</span>`}</th>`)}
-        </tr>
-      </thead>
+      ${tableHead(columns.map((name) => [name]))}
       <tbody>
         ${group.members.map((member) => row(group, member, passed_ms, actions, is_classic))}
       </tbody>

@@ -5,6 +5,7 @@ import { count, counted, duration, relative, time } from "../core/format.js";
 import { nowMs } from "../core/live.js";
 import { href } from "../core/router.js";
 import { rule } from "../parts/marks.js";
+import { tableHead } from "../parts/tables.js";
 
 const MOST_ROWS = 500;
 
@@ -27,16 +28,7 @@ function table(offsets, rules) {
   const shown = offsets.slice(0, MOST_ROWS);
   return html` <div class="scroll" tabindex="0" role="group" aria-label="Table of committed offsets">
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Partition</th>
-            <th scope="col" class="number">Offset</th>
-            <th scope="col" class="number">End</th>
-            <th scope="col" class="number">Lag</th>
-            <th scope="col">Committed</th>
-            <th scope="col">Lives</th>
-          </tr>
-        </thead>
+        ${tableHead([["Partition"], ["Offset", true], ["End", true], ["Lag", true], ["Committed"], ["Lives"]])}
         <tbody>
           ${shown.map((each) => row(each, rules))}
         </tbody>

@@ -4,6 +4,7 @@ import { html, nothing } from "../core/dom.js";
 import { bytes, bytesText, count, time } from "../core/format.js";
 import { altered, queried } from "../core/router.js";
 import { pending } from "../parts/marks.js";
+import { tableHead } from "../parts/tables.js";
 
 const LONG = 300; // characters of a value that are shown before it is opened
 
@@ -35,11 +36,7 @@ function table(records) {
   const columns = [["Offset", 1], ["Timestamp"], ["Key"], ["Value"], ["Headers"], ["Batch"]];
   return html` <div class="scroll" tabindex="0" role="group" aria-label="Table of records">
     <table class="records">
-      <thead>
-        <tr>
-          ${columns.map(([name, is_number]) => html`<th scope="col" class=${is_number ? "number" : ""}>${name}</th>`)}
-        </tr>
-      </thead>
+      ${tableHead(columns)}
       <tbody>
         ${records.map(row)}
       </tbody>

@@ -3,6 +3,7 @@
 import { html } from "../core/dom.js";
 import { counted, relative, shortIds, time } from "../core/format.js";
 import { nowMs } from "../core/live.js";
+import { tableHead } from "../parts/tables.js";
 
 const MOST_PARTS = 20;
 const LOOKS = { Available: "warn", Acquired: "other", Acknowledged: "good", Archived: "bad" };
@@ -13,14 +14,7 @@ export function sharePartitionsCard(partitions) {
     <h2>${counted(partitions.length, "share partition")}</h2>
     <div class="scroll" tabindex="0" role="group" aria-label="Table of share partitions">
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Partition</th>
-            <th scope="col" class="number">Begins at</th>
-            <th scope="col" class="number">New from</th>
-            <th scope="col">In delivery</th>
-          </tr>
-        </thead>
+        ${tableHead([["Partition"], ["Begins at", true], ["New from", true], ["In delivery"]])}
         <tbody>
           ${partitions.map(row)}
         </tbody>

@@ -8,6 +8,7 @@ import { alterQuery, altered, queried } from "../core/router.js";
 import { schedule } from "../core/store.js";
 import { Actions, call } from "../parts/call.js";
 import { pending } from "../parts/marks.js";
+import { factList, tableHead } from "../parts/tables.js";
 import { recordsCard } from "./records.js";
 
 const PAGE = 100;
@@ -32,7 +33,7 @@ export function template(name, back) {
   if (queried("when")) search.show(path`/topics/${name}/find_time?when=${queried("when")}`);
   else search.close();
   return html` <div class="detail">
-    ${link}${head(topic)}${partitionsCard(topic, partition)}${searchCard(topic)}
+    ${link}${topicCard(topic)}${partitionsCard(topic, partition)}${searchCard(topic)}
     ${recordsCard(topic, partition, records, { offset, page: PAGE })} ${appendCard(topic, partition)}
   </div>`;
 }
@@ -49,7 +50,7 @@ export function close() {
   [view, records, search].forEach((each) => each.close());
 }
 
-function head(topic) {
+function topicCard(topic) {
   const settings = Object.entries(topic.config ?? {});
   const remove = call(
     "DELETE",
@@ -63,19 +64,7 @@ function head(topic) {
       <h2>${topic.name}</h2>
       ${topic.is_internal ? html`<span class="tag">internal</span>` : ""}
     </div>
-    <dl class="facts">
-      <div>
-        <dt>topic id</dt>
-        <dd class="mono">${topic.topic_id}</dd>
-      </div>
-      ${settings.map(
-        ([name, value]) =>
-          html`<div>
-            <dt class="mono">${name}</dt>
-            <dd class="mono">${value}</dd>
-          </div>`,
-      )}
-    </dl>
+    ${factList([["topic id", mono(topic.topic_id)], ...settings.map(([name, value]) => [mono(name), mono(value)])])}
     ${
       topic.is_internal
         ? ""
@@ -83,6 +72,10 @@ function head(topic) {
             ${actions.shown?.verb === "DELETE" ? actions.line() : ""}`
     }
   </div>`;
+}
+
+function mono(text) {
+  return html`<span class="mono">${text}</span>`;
 }
 
 function partitionsCard(topic, chosen) {
@@ -100,11 +93,7 @@ function partitionsCard(topic, chosen) {
     <h2>Partitions</h2>
     <div class="scroll" tabindex="0" role="group" aria-label="Table of partitions">
       <table>
-        <thead>
-          <tr>
-            ${columns.map(([name, is_number]) => html`<th scope="col" class=${is_number ? "number" : ""}>${name}</th>`)}
-          </tr>
-        </thead>
+        ${tableHead(columns)}
         <tbody>
           ${topic.partitions.map((each) => partitionRow(each, chosen))}
         </tbody>
