@@ -13,7 +13,8 @@ the offset. Where an offset can be lost sooner, a run is taken apart again, down
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from fakebroker.pipeline.spark.retention_time import GROUP, KEY, kept, whole_intervals
+from fakebroker.pipeline.spark.neighbours import BUCKET, BUCKET_PLACES, POSITION, with_neighbours
+from fakebroker.pipeline.spark.retention_time import GROUP, KEY, PARTS, kept, whole_intervals
 from fakebroker.pipeline.tables.retention_losses import WhatifOptions
 
 # Of a run: the newest offset with its place, from which cleanup on it is seen, and the place and time of the first one.
@@ -29,6 +30,7 @@ RUN = (
     "commit_ms",
 )
 _AT_ONCE_MS = -(1 << 62)
+_MOST_LISTED = 64  # deletions of a partition
 # So many of what is looked up fit beside the work of each task; more are sorted.
 _MOST_BROADCAST = 1_000_000
 
@@ -44,25 +46,64 @@ def long_runs(commits: DataFrame, deleted: DataFrame, options: WhatifOptions) ->
     Returns columns `RUN`, the deletions around a run, `after` and `before` (null: none), and `is_apart`: as far as the
     commits tell, this run has to be taken apart.
     """
-    places = deleted.groupBy(*KEY).agg(F.collect_list("own").alias("deleted"))
-    # Most have one at most, and Spark has no compiled code for going through a list.
-    one, is_one = F.get("deleted", F.lit(0)), F.size("deleted") == 1
-    later = F.array_min(F.filter("deleted", lambda each: each > F.col("applied")))
-    earlier = F.array_max(F.filter("deleted", lambda each: each < F.col("applied")))
-    after = F.when(is_one, F.when(one > F.col("applied"), one)).otherwise(later)
-    before = F.when(is_one, F.when(one < F.col("applied"), one)).otherwise(earlier)
     shortest = F.lit(min(options.retentions_ms)).cast("long")
     is_pending = F.col("own") != F.col("applied")
     due_from = F.when(is_pending, F.lit(_AT_ONCE_MS)).otherwise(F.least(F.col("committed_ms") + shortest, "expires_ms"))
     grouped = (
-        commits.join(F.broadcast(places), [*KEY], how="left")
-        .select("*", after.alias("after"), before.alias("before"), due_from.alias("due_from_ms"), _bucket(options))
+        _between_deletions(commits, deleted)
+        .select("*", due_from.alias("due_from_ms"), _bucket(options))
         .groupBy(*KEY, "bucket", "after", "before", "since_ms")
     )
     due_by = F.col("since_ms") + F.col("passes") * F.lit(options.check_interval_ms).cast("long")
     made = grouped.agg(*_newest_and_first(), F.min("due_from_ms").alias("due_from_ms"))
     is_apart = _is_several() & (F.col("due_from_ms") <= due_by)
     return kept(made.select(*RUN, "bucket", "after", "before", is_apart.alias("is_apart")))
+
+
+def _between_deletions(commits: DataFrame, deleted: DataFrame) -> DataFrame:
+    """The commits with `before` and `after`, the places of the deletions around each; null: none.
+
+    Nearly all partitions have few deletions, which are looked through at each commit, where it is. Where there are many
+    that would take a time that grows with the square of a history: these partitions are sorted.
+    """
+    places = kept(deleted.groupBy(*KEY).agg(F.collect_list("own").alias("deleted")))
+    many = places.where(F.size("deleted") > _MOST_LISTED).select(*KEY)
+    if many.isEmpty():
+        return _among_listed(commits, places)
+    many = F.broadcast(many)
+    few = commits.join(many, [*KEY], how="left_anti")
+    return _among_listed(few, places.where(F.size("deleted") <= _MOST_LISTED)).unionByName(
+        _among_sorted(commits.join(many, [*KEY], how="left_semi"), deleted.join(many, [*KEY], how="left_semi"))
+    )
+
+
+def _among_listed(commits: DataFrame, places: DataFrame) -> DataFrame:
+    """`_between_deletions` where `places` has a list for each partition, `deleted`."""
+    # Most have one at most, and Spark has no compiled code for going through a list.
+    one, is_one = F.get("deleted", F.lit(0)), F.size("deleted") == 1
+    later = F.array_min(F.filter("deleted", lambda each: each > F.col("applied")))
+    earlier = F.array_max(F.filter("deleted", lambda each: each < F.col("applied")))
+    return (
+        commits.join(F.broadcast(places), [*KEY], how="left")
+        .withColumns(
+            {
+                "after": F.when(is_one, F.when(one > F.col("applied"), one)).otherwise(later),
+                "before": F.when(is_one, F.when(one < F.col("applied"), one)).otherwise(earlier),
+            }
+        )
+        .drop("deleted")
+    )
+
+
+def _among_sorted(commits: DataFrame, deleted: DataFrame) -> DataFrame:
+    """`_between_deletions` by putting commits and deletions into one order, `own` of the latter being their place."""
+    place, of_deletion = F.coalesce("applied", "deleted"), F.col("deleted")
+    entry = F.when(F.col("log_part") >= 0, place).otherwise(F.floor(place / F.lit(PARTS)))
+    rows = commits.unionByName(deleted.withColumnRenamed("own", "deleted"), allowMissingColumns=True).withColumns(
+        {POSITION: place, BUCKET: F.floor(entry / F.lit(BUCKET_PLACES)).cast("long")}
+    )
+    found = with_neighbours(rows, KEY, before={"before": of_deletion}, after={"after": of_deletion})
+    return found.where(of_deletion.isNull()).drop("deleted", POSITION, BUCKET)
 
 
 def runs(long: DataFrame, commits: DataFrame, timelines: DataFrame, options: WhatifOptions) -> DataFrame:
