@@ -68,7 +68,7 @@ def test_an_isolated_broker_is_chosen_in_the_header(shown: ShownPage) -> None:
     page.get_by_label("Broker").select_option(broker_id)
     page.locator(".list a.item").first.click()
     shown.sees("mine", ".head h2")
-    page.wait_for_url(f"**broker={broker_id}**")
+    eventually(lambda: f"broker={broker_id}" in page.url)
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("button", name="Yes").click()
     shown.sees("No groups yet")

@@ -46,9 +46,9 @@ def consumer(shown: ShownPage, client_id: str, group: str = "billing") -> Iterat
 
 def test_without_groups_it_says_what_to_do_with_this_very_address(shown: ShownPage) -> None:
     """The address is in the program that is offered for copying."""
-    shown.open()
+    page = shown.open()
     shown.sees("No groups yet")
-    shown.sees(f'"bootstrap.servers": "{shown.bootstrap}"', ".empty pre")
+    eventually(lambda: f'"bootstrap.servers": "{shown.bootstrap}"' in page.inner_text(".empty pre"))
 
 
 def test_a_real_group_rebalances_and_dies_of_age_while_it_is_shown(shown: ShownPage) -> None:
@@ -104,11 +104,11 @@ def test_groups_are_found_by_text_and_state(shown: ShownPage) -> None:
     page.keyboard.press("j")
     page.keyboard.press("j")
     shown.sees("billing-eu", ".head h2")
-    page.wait_for_url("**#/groups/billing-eu?q=bill")
+    eventually(lambda: page.url.endswith("#/groups/billing-eu?q=bill"))
     page.keyboard.press("Escape")
     shown.sees("Choose a group")
     page.get_by_role("button", name="Empty 3").click()
-    page.wait_for_url("**state=Empty**")
+    eventually(lambda: "state=Empty" in page.url)
 
 
 def test_the_buttons_of_a_group_act_and_show_their_call(shown: ShownPage) -> None:

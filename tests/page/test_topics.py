@@ -6,6 +6,7 @@ import confluent_kafka
 import pytest
 
 from tests.support.chromium import ShownPage, reads
+from tests.support.eventually import eventually
 
 pytestmark = [pytest.mark.page, pytest.mark.slow]
 
@@ -14,9 +15,9 @@ def test_without_topics_it_offers_a_producer(shown: ShownPage) -> None:
     """With the very address."""
     for name in ("orders", "audit"):
         shown.ask("DELETE", f"/topics/{name}")
-    shown.open("/topics")
+    page = shown.open("/topics")
     shown.sees("No topics yet")
-    shown.sees(shown.bootstrap, ".empty pre")
+    eventually(lambda: shown.bootstrap in page.inner_text(".empty pre"))
 
 
 def test_partitions_and_records_are_shown_with_all_they_have(shown: ShownPage) -> None:

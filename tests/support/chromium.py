@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.support.eventually import eventually
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page
 
@@ -71,9 +73,7 @@ class ShownPage:
 
 def reads(place: "Locator", text: str) -> None:
     """Wait until an element's text is this one: the page draws what was done with its next frame."""
-    from playwright.sync_api import expect
-
-    expect(place).to_have_text(text, timeout=TIMEOUT_MS)
+    eventually(lambda: place.inner_text() == text)
 
 
 def violations(page: "Page") -> list[str]:
