@@ -31,9 +31,12 @@ def with_places(
 ) -> "DataFrame":
     """The rows with `_position` and `_bucket`; a bucket is `places` entries of a journal or offsets of a log."""
     entry = F.col("seq") if log_offset is None else F.coalesce(F.col(log_offset), F.col("seq"))
-    return rows.withColumns(
-        {POSITION: position(log_offset=log_offset), BUCKET: F.floor(entry / F.lit(places)).cast("long")}
-    )
+    return in_buckets(rows, position(log_offset=log_offset), entry, places)
+
+
+def in_buckets(rows: "DataFrame", place: "Column", entry: "Column", places: int = BUCKET_PLACES) -> "DataFrame":
+    """The rows with `_position`, their `place`, and `_bucket`, by the number or the offset of their `entry`."""
+    return rows.withColumns({POSITION: place, BUCKET: F.floor(entry / F.lit(places)).cast("long")})
 
 
 def with_neighbours(

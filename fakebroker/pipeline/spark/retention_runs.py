@@ -13,7 +13,7 @@ the offset. Where an offset can be lost sooner, a run is taken apart again, down
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from fakebroker.pipeline.spark.neighbours import BUCKET, BUCKET_PLACES, POSITION, with_neighbours
+from fakebroker.pipeline.spark.neighbours import BUCKET, POSITION, in_buckets, with_neighbours
 from fakebroker.pipeline.spark.retention_time import GROUP, KEY, PARTS, kept, whole_intervals
 from fakebroker.pipeline.tables.retention_losses import WhatifOptions
 
@@ -99,10 +99,10 @@ def _among_sorted(commits: DataFrame, deleted: DataFrame) -> DataFrame:
     """`_between_deletions` by putting commits and deletions into one order, `own` of the latter being their place."""
     place, of_deletion = F.coalesce("applied", "deleted"), F.col("deleted")
     entry = F.when(F.col("log_part") >= 0, place).otherwise(F.floor(place / F.lit(PARTS)))
-    rows = commits.unionByName(deleted.withColumnRenamed("own", "deleted"), allowMissingColumns=True).withColumns(
-        {POSITION: place, BUCKET: F.floor(entry / F.lit(BUCKET_PLACES)).cast("long")}
+    rows = commits.unionByName(deleted.withColumnRenamed("own", "deleted"), allowMissingColumns=True)
+    found = with_neighbours(
+        in_buckets(rows, place, entry), KEY, before={"before": of_deletion}, after={"after": of_deletion}
     )
-    found = with_neighbours(rows, KEY, before={"before": of_deletion}, after={"after": of_deletion})
     return found.where(of_deletion.isNull()).drop("deleted", POSITION, BUCKET)
 
 
