@@ -12,7 +12,7 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
-from bench.spark.measured import Took, took, use_cores
+from bench.spark.measured import Took, goal, machine_scaling, took, use_cores
 from bench.spark.records import parquet_of
 from fakebroker.history.decode_on_spark import decoded_on_spark
 from fakebroker.pipeline.build import make_tables
@@ -24,6 +24,8 @@ from fakebroker.pipeline.tables.retention_losses import DAY_MS, WhatifOptions
 
 RETENTIONS = tuple(days * DAY_MS for days in (1, 3, 7, 10, 14))
 GOAL_S = 60.0  # for 10 million records
+LINEAR = 1.1  # times as long as the growth itself
+CORES_GOAL = 1.6
 _DECODED = ("coordinator_records", "rejects", "commits")
 _TRIED = ("retention_losses", "retention_whatif")
 
@@ -58,30 +60,43 @@ def measure(records: int, cores: int) -> tuple[Took, Took]:
     return Took(*found["decode"]), Took(*found["whatif"])
 
 
-def report(records: int) -> str:
-    """The section of the page."""
-    parquet_of(records)
+def report(records: int, most: int) -> str:
+    """The section of the page: so many records with one core and with two, and the largest history with two."""
     lines = [
         f"## Decode and what-if of five retentions, {records:,} records of `__consumer_offsets`",
         "",
         "From Parquet of a sink to tables, and from these to losses; without the start of Spark, and without checks.",
         "In brackets: seconds of all processors.",
         "",
-        "| cores | decode into tables | what-if | both | records/s | goal |",
+        "| records | cores | decode into tables | what-if | both | records/s |",
         "|---|---|---|---|---|---|",
     ]
-    both: dict[int, Took] = {}
-    for cores in (2, 1):
-        decode, whatif = measure(records, cores)
-        both[cores] = decode + whatif
-        limit_s = GOAL_S * records / 10_000_000
-        goal = f"{limit_s:g} s {'met' if both[2].wall_s <= limit_s else 'MISSED'}" if cores == 2 else "-"
-        rate = records / both[cores].wall_s
-        lines.append(f"| {cores} | {decode} | {whatif} | {both[cores]} | {rate:,.0f} | {goal} |")
+    found: dict[tuple[int, int], Took] = {}
+    machine = []
+    for count, cores in ((records, 2), (records, 1), (records, 2), (records, 1), (most, 2)):
+        machine.append(machine_scaling())
+        decode, whatif = measure(count, cores)
+        both = decode + whatif
+        found[count, cores] = min(both, found.get((count, cores), both))
+        lines.append(f"| {count:,} | {cores} | {decode} | {whatif} | {both} | {count / both.wall_s:,.0f} |")
         print(lines[-1], flush=True)
-    ratio = both[1].wall_s / both[2].wall_s
-    lines += ["", f"Two cores are {ratio:.2f} times as fast as one (goal 1.6: {'met' if ratio >= 1.6 else 'MISSED'})."]
-    return "\n".join([*lines, ""])
+    limit_s, took_s = GOAL_S * records / 10_000_000, found[records, 2].wall_s
+    ratio = found[records, 1].wall_s / took_s
+    grown, allowed = found[most, 2].wall_s / took_s, LINEAR * most / records
+    scaling = ", ".join(f"{each:.2f}" for each in machine)
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"- {records:,} records on two cores: {took_s:.1f} s ({goal(limit_s, took_s <= limit_s)}).",
+            f"- {most / records:g} times the records: {grown:.2f} times as long ({goal(allowed, grown <= allowed)}).",
+            f"- Two cores are {ratio:.2f} times as fast as one ({goal(CORES_GOAL, ratio >= CORES_GOAL)}).",
+            "",
+            f"Two processes that do nothing but count did {scaling} times the work of one, asked before each row:",
+            "nothing can scale better than that on this machine.",
+            "",
+        ]
+    )
 
 
 if __name__ == "__main__":

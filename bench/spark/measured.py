@@ -6,12 +6,14 @@ On a machine that has other work the latter say more.
 import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 _TIMES = slice(11, 15)  # user and system, its own and of its children that have ended
 _PARENT = 1
+_COUNTED = 50_000_000  # takes seconds
 
 
 class Took(NamedTuple):
@@ -33,6 +35,33 @@ def took(work: Callable[[], object]) -> Took:
     began_s, cpu_s = time.perf_counter(), _cpu_s()
     work()
     return Took(time.perf_counter() - began_s, _cpu_s() - cpu_s)
+
+
+def goal(wanted: float, is_met: bool) -> str:
+    """How the page says whether a goal was met."""
+    return f"goal {wanted:g}: {'met' if is_met else 'MISSED'}"
+
+
+def machine_scaling() -> float:
+    """How many times as much two processes do on two cores as one on one, of work that shares nothing.
+
+    Cores of a virtual machine may be two threads of one core, or of a machine that has other guests.
+    """
+    one, two = (_counting_s(processes) for processes in (1, 2))
+    return 2 * one / two
+
+
+def _counting_s(processes: int) -> float:
+    """How long so many processes take that all count as far."""
+    with ProcessPoolExecutor(processes) as pool:
+        list(pool.map(_count, [1] * processes))  # they are started
+        began_s = time.perf_counter()
+        list(pool.map(_count, [_COUNTED] * processes))
+        return time.perf_counter() - began_s
+
+
+def _count(most: int) -> int:
+    return sum(number & 7 for number in range(most))
 
 
 def use_cores(cores: int) -> None:

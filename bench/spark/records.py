@@ -4,6 +4,8 @@ import random
 import struct
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,16 +41,21 @@ def parquet_of(records: int) -> Path:
     folder = CACHE / f"records-{records}"
     if not (folder / "_complete").exists():
         folder.mkdir(parents=True, exist_ok=True)
-        for start in range(0, records, ROWS_A_FILE):
-            count = min(ROWS_A_FILE, records - start)
-            pq.write_table(
-                _table(start, count),
-                folder / f"part-{start:012}.parquet",
-                compression="zstd",
-                row_group_size=_ROWS_A_GROUP,
-            )
+        starts = range(0, records, ROWS_A_FILE)
+        with ProcessPoolExecutor() as processes:
+            list(processes.map(_write_file, repeat(folder), starts, repeat(records)))
         (folder / "_complete").touch()
     return folder
+
+
+def _write_file(folder: Path, start: int, records: int) -> None:
+    """Write the file whose first record has that number, if it is not there yet."""
+    path = folder / f"part-{start:012}.parquet"
+    if not path.exists():
+        whole = path.with_suffix(".made")
+        table = _table(start, min(ROWS_A_FILE, records - start))
+        pq.write_table(table, whole, compression="zstd", row_group_size=_ROWS_A_GROUP)
+        whole.rename(path)
 
 
 def _table(start: int, count: int) -> Any:

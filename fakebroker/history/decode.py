@@ -9,7 +9,8 @@ field, a time outside of the years 1 to 9999), is a row and a reject.
 import json
 import struct
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 from fakebroker.errors import WireError
 from fakebroker.history.log_record import LogRecord, Reject, sample_of
@@ -26,6 +27,7 @@ Row = dict[str, Any]
 _BLANK: Final[Row] = dict.fromkeys(decoded.TABLE.column_names)
 _version_of = struct.Struct(">h").unpack_from
 _PREFIX_BYTES: Final = 2
+_KEYS_KEPT: Final = 4096
 _MARKER_KEYS: Final = {b"\0\0\0\0": "abort", b"\0\0\0\1": "commit"}  # RC-3, where a sink wrote markers as data
 _write_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -113,7 +115,7 @@ def _unreadable_commit(record: LogRecord, key: bytes, value: bytes | None) -> li
 def _group_record(record: LogRecord, record_type: RecordType, key: bytes, value: bytes | None) -> list[Row]:
     """The row of any record of a known type that is no committed offset."""
     try:
-        named, key_end = record_type.key.decode(key, 0, _PREFIX_BYTES)
+        named = _group_key(key)
         told, version, value_end = None, None, 0
         if value is not None:
             version = _value_version(record_type, value)
@@ -122,13 +124,27 @@ def _group_record(record: LogRecord, record_type: RecordType, key: bytes, value:
         return [_reject(record, str(error))]
     row = _row(record, "record")
     row["record_type"], row["kind"], row["value_version"] = record_type.number, record_type.name, version
-    row["group_id"] = getattr(named, named.fields[0].name)
-    row["key"] = _json(named, 0)
+    row["group_id"], row["key"] = named.group_id, named.json
     if told is not None and version is not None:
         row["value"] = _json(told, version)
     rows = [row]
-    _check_rest(record, rows, key_end, value_end)
+    _check_rest(record, rows, named.end, value_end)
     return rows
+
+
+class _GroupKey(NamedTuple):
+    """The key of a record of a group: the group, all fields as JSON, and where the last of them ends."""
+
+    group_id: str
+    json: str
+    end: int
+
+
+@lru_cache(maxsize=_KEYS_KEPT)
+def _group_key(key: bytes) -> _GroupKey:
+    """Read the key of a known type that is no committed offset; of one group there are many. Raises WireError."""
+    named, end = RECORD_TYPES[_version_of(key)[0]].key.decode(key, 0, _PREFIX_BYTES)
+    return _GroupKey(getattr(named, named.fields[0].name), _json(named, 0), end)
 
 
 def _unknown(record: LogRecord, number: int, key: bytes) -> list[Row]:
@@ -146,7 +162,7 @@ def _marker(record: LogRecord, control: str) -> list[Row]:
     row = _row(record, "record")
     row["kind"] = control
     if control != "unknown":
-        row["value"] = json.dumps({"coordinatorEpoch": coordinator_epoch_of(record.value)}, separators=(",", ":"))
+        row["value"] = _write_json({"coordinatorEpoch": coordinator_epoch_of(record.value)})
     return _with_checked_time(record, [row])
 
 

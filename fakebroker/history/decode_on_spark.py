@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from fakebroker.pipeline.sources.history import history_frame, history_parts
 from fakebroker.pipeline.sources.repeats import known_of_paths
-from fakebroker.pipeline.sources.stored_history import store_history
+from fakebroker.pipeline.sources.stored_history import Folders, store_history
 from fakebroker.pipeline.tables.decoded import DecodedOptions
 
 if TYPE_CHECKING:
@@ -17,8 +17,9 @@ def decoded_on_spark(
 ) -> tuple[Any, int, DecodedOptions]:
     """The rows of `decoded` that are left to Spark, how many rows there are at all, and what is known of them.
 
-    Where no record can stand twice, the commits outside of transactions are rows of `commits` already, which
-    `stage` adds when it stores that table. With `may_repeat` records are compared, whatever the names of files say.
+    Where no record can stand twice, commits outside of transactions are rows of `commits` already, and records of
+    groups rows of `coordinator_records`, which `stage` adds when it stores these tables. With `may_repeat` records are
+    compared, whatever the names of files say.
 
     Raises FakebrokerError for what cannot be read.
     """
@@ -31,6 +32,8 @@ def decoded_on_spark(
     else:
         parts = history_parts(session, paths, bootstrap, source)
         kept, rows_in = stage.write_ahead(
-            "decoded", "commits", lambda plain, others: store_history(session, parts, plain, others)
+            "decoded",
+            ("commits", "coordinator_records"),
+            lambda *folders: store_history(session, parts, Folders(*folders)),
         )
     return kept, rows_in, options

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from glob import escape
 from pathlib import Path
@@ -143,15 +143,15 @@ class Staging:
             stage.rows = rows = count_rows(self.scratch / name)
         return self.engine.load(contract, self.scratch / name), rows
 
-    def write_ahead(self, name: str, ahead: str, write: Callable[[Path, Path], int]) -> tuple[Frame, int]:
-        """Let `write` fill two folders, which it makes: with rows of the table `ahead`, and with rows of `name`.
+    def write_ahead(self, name: str, ahead: Sequence[str], write: Callable[..., int]) -> tuple[Frame, int]:
+        """Let `write` fill folders, which it makes: rows of each table of `ahead`, and at last rows of `name`.
 
-        `ahead` is stored later, and its rows are added then; `name` is kept as by `keep`. Returns the rows of `name`,
-        and how many rows both folders have, which is what `write` returns.
+        The tables of `ahead` are stored later, and these rows are added then; `name` is kept as by `keep`. Returns the
+        rows of `name`, and how many rows all folders have, which is what `write` returns.
         """
         with self._progress.stage(name) as stage:
-            stage.rows = rows = write(self.scratch / ahead, self.scratch / name)
-        self._ahead[ahead] = self.scratch / ahead
+            stage.rows = rows = write(*(self.scratch / each for each in (*ahead, name)))
+        self._ahead |= {each: self.scratch / each for each in ahead}
         return self.engine.load(contract_of(name), self.scratch / name), rows
 
     def add(self, name: str, frame: Frame) -> Frame:

@@ -95,7 +95,7 @@ def test_rows_that_were_written_ahead_are_of_the_table(engine: Engine, tmp_path:
         return write_rows(EXPIRIES, [expiry(1), expiry(2)], ahead) + write_rows(ENDS, [], left)
 
     with staging(engine, tmp_path / "out", Progress(io.StringIO())) as stage:
-        left, rows = stage.write_ahead("log_ends", "expiries", write)
+        left, rows = stage.write_ahead("log_ends", ["expiries"], write)
         stage.store("expiries", engine.frame(EXPIRIES, [expiry(3)]))
         assert rows == 2
         assert len(left if isinstance(left, list) else left.collect()) == 0

@@ -1,13 +1,15 @@
 """A history is read once: the tasks that decode it write Parquet, and tell Spark no more than the names of the files.
 
-Commits outside of transactions, nearly all that a history has, are whole rows of the table `commits` then and never
-pass through Spark's Java. The other rows are kept as rows of `decoded`, and Spark makes the tables of them.
+Commits outside of transactions, nearly all that a history has, are whole rows of the table `commits` then, and records
+of groups whole rows of `coordinator_records`: they never pass through Spark's Java. The other rows, of transactions and
+rejects, are kept as rows of `decoded`, and Spark makes the tables of them.
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -18,7 +20,7 @@ from pyarrow import compute
 from fakebroker.pipeline.arrow_decode import DECODED_SCHEMA
 from fakebroker.pipeline.rows import arrow_schema, parquet_files
 from fakebroker.pipeline.spark_failures import not_shared
-from fakebroker.pipeline.tables import commits
+from fakebroker.pipeline.tables import commits, coordinator_records
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,89 +28,108 @@ if TYPE_CHECKING:
     from fakebroker.pipeline.sources.history import Part
 
 COMMITS_SCHEMA: Final = arrow_schema(commits.TABLE)
+RECORDS_SCHEMA: Final = arrow_schema(coordinator_records.TABLE)
 ROWS_A_GROUP: Final = 262_144
 _TOGETHER: Final = ("log_partition", "group_id", "topic", "partition")
 # Columns of few different values, and columns that rise: written so, they take the least time and room.
-_DICTIONARIES: Final = [field.name for field in COMMITS_SCHEMA if field.type == pa.string()]
+_DICTIONARIES: Final = [*(field.name for field in COMMITS_SCHEMA if field.type == pa.string()), "kind", "key"]
 _RISING: Final = dict.fromkeys(("log_offset", "applied_log_offset", "at", "applied_at"), "DELTA_BINARY_PACKED")
+_MARKERS: Final = pa.array(["commit", "abort"])
+
+
+class Folders(NamedTuple):
+    """Where rows go: whole ones of `commits` and `coordinator_records`, and others as they were decoded."""
+
+    commits: Path
+    records: Path
+    others: Path
 
 
 class Written(NamedTuple):
-    """A file that a task has written, and its rows. Its name is in the folder of commits or in that of others."""
+    """What a task has written: files of one name in those of the folders for which there were rows, and how many."""
 
     name: str
-    commits: int
-    others: int
+    rows: tuple[int, ...]
 
 
-PartWriter = Callable[["Part", Path, Path], Written]
+PartWriter = Callable[["Part", Folders], Written]
 
 
-def store_history(session: "SparkSession", parts: "Sequence[Part]", plain: Path, others: Path) -> int:
-    """Decode the parts of a history into two folders, which are made; returns how many rows both have.
+def store_history(session: "SparkSession", parts: "Sequence[Part]", folders: Folders) -> int:
+    """Decode the parts of a history into folders, which are made; returns how many rows all have.
 
     Args:
         session: Spark runs a task for each part.
         parts: What to read, from `history_parts`.
-        plain: Gets the commits outside of transactions, as the table `commits` has them.
-        others: Gets the other rows of `decoded`.
+        folders: What goes where.
 
     A task that Spark runs again, or twice at a time, writes files with other names; those of which no finished task
     has told are removed. Raises SparkFailure if workers on other machines wrote to folders of their own.
     """
-    for folder in (plain, others):
+    for folder in folders:
         folder.mkdir(parents=True)
     if not parts:
         return 0
-    write = partial(_write_part, plain=plain, others=others)
+    write = partial(_write_part, folders=folders)
     written: list[Written] = session.sparkContext.parallelize(parts, len(parts)).map(write).collect()
-    for folder, names in (
-        (plain, {each.name for each in written if each.commits}),
-        (others, {each.name for each in written if each.others}),
-    ):
+    for number, folder in enumerate(folders):
+        names = {each.name for each in written if each.rows[number]}
         there = {file.name: file for file in parquet_files(folder)}
         if not names <= there.keys():
             raise not_shared(folder)
         for name in there.keys() - names:
             there[name].unlink()
-    return sum(each.commits + each.others for each in written)
+    return sum(sum(each.rows) for each in written)
 
 
-def _write_part(part: "Part", plain: Path, others: Path) -> Written:
+def _write_part(part: "Part", folders: Folders) -> Written:
     """The work of a task. A file is there only if it has rows."""
     name = f"part-{os.urandom(8).hex()}.parquet"
-    of_commits = _File(plain / name, COMMITS_SCHEMA, by_partition)
-    of_others = _File(others / name, DECODED_SCHEMA)
+    of_commits = _File(folders.commits / name, COMMITS_SCHEMA, by_partition)
+    of_records = _File(folders.records / name, RECORDS_SCHEMA)
+    of_others = _File(folders.others / name, DECODED_SCHEMA)
     for batch in part.read():
-        is_plain = _is_plain(batch)
-        count = compute.sum(is_plain).as_py()
-        if count == len(batch):
-            of_commits.add(plain_commits(batch))
-        elif count:
-            of_commits.add(plain_commits(batch.filter(is_plain)))
-        if count < len(batch):
-            of_others.add(batch.filter(compute.invert(is_plain)) if count else batch)
-    return Written(name, of_commits.close(), of_others.close())
+        is_commit, is_record = _is_plain_commit(batch), _is_whole_record(batch)
+        of_commits.add(plain_commits(_chosen(batch, is_commit)))
+        of_records.add(_of_schema(_chosen(batch, is_record), RECORDS_SCHEMA))
+        of_others.add(_chosen(batch, compute.invert(compute.or_(is_commit, is_record))))
+    return Written(name, (of_commits.close(), of_records.close(), of_others.close()))
 
 
-def _is_plain(decoded: Any) -> Any:
+def _is_plain_commit(decoded: Any) -> Any:
     """Which rows of `decoded` are commits outside of transactions; others may have no `transactional`."""
     is_commit = compute.equal(decoded.column("what"), "commit")
-    return compute.and_kleene(is_commit, compute.invert(decoded.column("transactional")))
+    return compute.and_(is_commit, compute.invert(decoded.column("transactional").fill_null(True)))
+
+
+def _is_whole_record(decoded: Any) -> Any:
+    """Which rows of `decoded` are records but commits and markers, by which outcomes of transactions are found."""
+    is_marker = compute.is_in(decoded.column("kind"), value_set=_MARKERS)
+    return compute.and_not(compute.equal(decoded.column("what"), "record"), is_marker)
+
+
+def _chosen(batch: Any, is_chosen: Any) -> Any:
+    """Some rows of a batch; nearly always these are all of it or none."""
+    return batch if is_chosen.true_count == len(batch) else batch.filter(is_chosen)
 
 
 def plain_commits(decoded: Any) -> Any:
     """Rows of `commits` for commits of `decoded` outside of transactions: each took effect where it stands."""
-    count = len(decoded)
     later = {
-        "outcome": pa.repeat(pa.scalar("committed"), count),
+        "outcome": pa.repeat(pa.scalar("committed"), len(decoded)),
         "applied_at": decoded.column("at"),
         "applied_log_offset": decoded.column("log_offset"),
     }
-    known = {field.name: decoded.column(field.name) for field in COMMITS_SCHEMA if field.name in decoded.schema.names}
+    return _of_schema(decoded, COMMITS_SCHEMA, later)
+
+
+def _of_schema(decoded: Any, schema: Any, later: Mapping[str, Any] = MappingProxyType({})) -> Any:
+    """Rows of `decoded` as those of another table: `later` are columns that are not in the record; others are null."""
+    count = len(decoded)
+    known = {field.name: decoded.column(field.name) for field in schema if field.name in decoded.schema.names}
     found = {**known, **later}
-    arrays = [found.get(field.name, pa.nulls(count, field.type)) for field in COMMITS_SCHEMA]
-    return pa.RecordBatch.from_arrays(arrays, schema=COMMITS_SCHEMA)
+    arrays = [found.get(field.name, pa.nulls(count, field.type)) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def with_dictionaries(table: Any) -> Any:
@@ -148,7 +169,9 @@ class _File:
         self._rows = self._rows_waiting = 0
 
     def add(self, batch: Any) -> None:
-        """Take some rows; they are written as groups of ROWS_A_GROUP or more."""
+        """Take some rows, or none; they are written as groups of ROWS_A_GROUP or more."""
+        if not len(batch):
+            return
         self._waiting.append(batch)
         self._rows_waiting += len(batch)
         if self._rows_waiting >= ROWS_A_GROUP:
