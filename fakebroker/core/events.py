@@ -39,6 +39,7 @@ class Transition(NamedTuple):
     """A group changed state (ST), and why: `reason` is one English clause, e.g. "member a left"."""
 
     group_id: str
+    group_type: str
     before: str
     after: str
     generation: int

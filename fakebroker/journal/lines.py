@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from fakebroker.core.groups.kinds import epoch_word
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.journal.schema import COMMON, KINDS
 
@@ -19,8 +20,9 @@ def row_text(row: Mapping[str, Any]) -> str:
         return printable(_request_text(row), LINE_CHARACTERS)
     names = [column.name for column in KINDS[row["kind"]].columns]
     if row["kind"] == "transition":
-        group, before, after, generation, reason = (row[name] for name in names)
-        return printable(f"{group}: {before} -> {after}, generation {generation} ({reason})", LINE_CHARACTERS)
+        group, group_type, before, after, generation, reason = (row[name] for name in names)
+        epoch = f"{epoch_word(group_type)} {generation}"
+        return printable(f"{group}: {before} -> {after}, {epoch} ({reason})", LINE_CHARACTERS)
     fields = ", ".join(f"{name} {row[name]}" for name in names if row[name] not in (None, ""))
     where = f" at node {row['node']}" if row["node"] is not None else ""
     return printable(f"{row['kind'].replace('_', ' ')}{where}: {fields}", LINE_CHARACTERS)

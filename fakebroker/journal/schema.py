@@ -150,6 +150,7 @@ MEANINGS = {
     "limit": "the quota: how much is allowed per second",
     "measured": "how much it was per second; of controller_mutation_rate how many tokens are left",
     "throttle_ms": "for how long the client's connection is not read",
+    "group_type": "the kind of group: classic, consumer, share or streams",
     "before": "the state before",
     "after": "the state after",
     "committed_ms": "the commit timestamp: the broker's time of day, unless the client sent one",

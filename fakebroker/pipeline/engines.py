@@ -145,11 +145,13 @@ class SparkEngine:
         self.session = session
 
     def frame(self, contract: Table, rows: Rows) -> Frame:
-        """Rows as a DataFrame with the contract's columns."""
+        """Rows as a DataFrame with the contract's columns.
+
+        Made of Arrow also without rows: of other empty DataFrames Spark does not know beforehand that they are empty,
+        and works on all that is made of them.
+        """
         from fakebroker.pipeline.rows import to_arrow
 
-        if not rows:
-            return self.session.createDataFrame([], contract.spark_ddl)
         return self.session.createDataFrame(to_arrow(contract, rows))
 
     def load(self, contract: Table, folder: Path) -> Frame:

@@ -6,6 +6,8 @@ Written from docs/rules (EX) and docs/expiry.md, not from the broker's code, bec
 import json
 from typing import Any, Final, NamedTuple
 
+from fakebroker.pipeline.group_transitions import CLASSIC, is_newer
+
 DEFAULT_INTERVAL_MS: Final = 600_000
 _MINUTE_MS: Final = 60_000
 _WEEK_MINUTES, _DAY_MINUTES = 10_080, 1_440
@@ -14,6 +16,9 @@ COMMIT_UNKNOWN: Final = "commit not in the journal"
 TRANSACTION: Final = "offset of a transaction"
 BROKER_UNKNOWN: Final = "broker not in the journal"
 TOPICS_UNKNOWN: Final = "subscriptions not in the journal"
+
+NEWER_RULE: Final = "CGO-10"
+"""The rule by which offsets of newer groups age, under any policy: each from its commit, unless its topic is read."""
 
 
 class BrokerFacts(NamedTuple):
@@ -43,7 +48,7 @@ def broker_facts(release: str, settings: Any) -> BrokerFacts:
 
 
 class GroupFacts(NamedTuple):
-    """Of a group: its state, and what else decides how its offsets age.
+    """Of a group: its state and type, and what else decides how its offsets age.
 
     `protocol_type` is empty for a simple group. `topics` are those that its members subscribe to, None if that cannot
     be known; `knows_topics` is false while the journal does not tell. `empty_ms` is when it became Empty, -1 unknown.
@@ -54,6 +59,7 @@ class GroupFacts(NamedTuple):
     topics: frozenset[str] | None = None
     knows_topics: bool = True
     empty_ms: int = -1
+    group_type: str = CLASSIC
 
 
 class Due(NamedTuple):
@@ -68,6 +74,8 @@ def due_of(broker: BrokerFacts, group: GroupFacts, topic: str, committed_ms: int
     if expire_ms is None and broker.always_has_expire_ms:
         expire_ms = committed_ms + broker.retention_ms
     plain_ms = committed_ms + broker.retention_ms
+    if is_newer(group.group_type):
+        return Due(NEWER_RULE, plain_ms if expire_ms is None else expire_ms) if group.state == "Empty" else None
     if broker.policy == "2.0":
         return Due("EX-17", plain_ms if expire_ms is None else expire_ms)
     rule = "EX-14" if broker.policy == "kip-211" else "EX-3"
@@ -101,5 +109,6 @@ def _ages(policy: str, group: GroupFacts, topic: str) -> bool:
 
 
 def needs_topics(broker: BrokerFacts, group: GroupFacts) -> bool:
-    """Whether an offset's fate depends on subscriptions that the journal does not tell."""
-    return broker.policy == "kip-211" and group.state != "Empty" and not group.knows_topics
+    """Whether an offset's fate depends on subscriptions that the journal does not tell, as never of newer groups."""
+    is_needed = is_newer(group.group_type) or broker.policy == "kip-211"
+    return is_needed and group.state != "Empty" and not group.knows_topics

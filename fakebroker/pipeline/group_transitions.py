@@ -2,6 +2,9 @@
 
 from typing import Final
 
+CLASSIC: Final = "classic"
+"""The type of the groups that JoinGroup makes; consumer, share and streams groups are the newer ones (KIP-848)."""
+
 UNLOADED: Final = "its coordinator"
 """How the reason begins when a coordinator forgets a group that lives on in the log, and for clients is not Dead."""
 
@@ -10,6 +13,11 @@ LOADED: Final = "loaded from the log"
 
 RELOAD_REASONS: Final = (UNLOADED, LOADED)
 """How reasons begin that tell of the coordinator only, not of the group."""
+
+
+def is_newer(group_type: str | None) -> bool:
+    """Whether a group is of a newer type; None is of a line that only classic groups have."""
+    return group_type not in (None, CLASSIC)
 
 
 def is_unload(after: str, reason: str) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,11 +40,19 @@ def to_arrow(table: Table, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Rows as an Arrow table. A column that a row does not have is null there."""
     columns = []
     for column in table.columns:
-        values: list[Any] = [row.get(column.name) for row in rows]
+        values = _values(rows, column.name)
         if column.type == "timestamp":
             values = [None if value is None else value * 1000 for value in values]
         columns.append(pa.array(values, ARROW_TYPES[column.type]))
     return pa.table(columns, schema=arrow_schema(table))
+
+
+def _values(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+    """A column; nearly always each row has it."""
+    try:
+        return list(map(itemgetter(name), rows))
+    except KeyError:
+        return [row.get(name) for row in rows]
 
 
 def from_arrow(data: pa.Table) -> Rows:

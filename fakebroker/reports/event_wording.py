@@ -1,6 +1,5 @@
 """Events in words, for the log of `--verbose` and the story of a failed test."""
 
-from enum import StrEnum
 from typing import Any
 
 from fakebroker.core.dates import date_text
@@ -20,7 +19,7 @@ from fakebroker.core.events import (
     TransactionTransition,
     Transition,
 )
-from fakebroker.core.groups.classic.states import State
+from fakebroker.core.groups.kinds import epoch_word
 from fakebroker.engine.journal import Connected, Disconnected, Event, InternalError, Peer, TlsEstablished, TlsFailed
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.journal.schema import kind_name
@@ -79,9 +78,8 @@ def event_text(event: Event) -> str:
 
 
 def epoch_text(event: Transition) -> str:
-    """The generation of a classic group, or the group epoch of one of another kind, whose states are others."""
-    is_modern = isinstance(event.before, StrEnum) and not isinstance(event.before, State)
-    return f"{'epoch' if is_modern else 'generation'} {event.generation}"
+    """The generation of a classic group, or the group epoch of one of another kind."""
+    return f"{epoch_word(event.group_type)} {event.generation}"
 
 
 def group_event_text(event: GroupEvent) -> str:

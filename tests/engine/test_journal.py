@@ -72,7 +72,7 @@ def test_events_and_requests_share_one_order() -> None:
     journal = Journal()
     journal.event(Connected(PEER), SENT)
     beat(journal)
-    journal.event(Transition("g", "Empty", "Dead", 1, "nothing left"), ANSWERED)
+    journal.event(Transition("g", "classic", "Empty", "Dead", 1, "nothing left"), ANSWERED)
     journal.event(Disconnected(PEER, "the client closed the connection"), ANSWERED)
 
     assert [(entry.seq, type(entry)) for entry in journal.entries()] == [

@@ -23,6 +23,7 @@ def event(seq: int, **changes: Any) -> dict[str, Any]:
         "connection": None,
         "client": None,
         "group": "billing",
+        "group_type": "classic",
         "before": "Empty",
         "after": "PreparingRebalance",
         "generation": 1,

@@ -13,8 +13,10 @@ from fakebroker.pipeline.expiry_facts import (
 )
 from fakebroker.pipeline.oracle.expiry_audit import expiry_audit
 from fakebroker.release import RELEASES
+from tests.support.chance import SEED
 from tests.support.gold_tables import events_of
 from tests.support.histories import History, make_history
+from tests.support.newer_group import journal_of_newer_group, random_history
 
 SEEDS = range(8)
 HOUR_MS = 3_600_000
@@ -40,6 +42,33 @@ def test_what_the_broker_expires_is_what_the_rules_say(as_release: str, policy: 
         assert len(found) == len(history.of_kind("offset_expired"))
         assert all(row["agrees"] or row["unknown_because"] == TOPICS_UNKNOWN for row in found)
         assert policy == "kip-211" or all(row["agrees"] for row in found)
+
+
+@pytest.mark.rules("CGO-10")
+def test_offsets_of_newer_groups_count_from_their_commits() -> None:
+    """Of an Empty group the audit says what the broker said; while it has members, nobody knows what they read."""
+    found = expiry_audit(events_of(journal_of_newer_group()))
+
+    assert [(row["topic"], row["agrees"], row["unknown_because"]) for row in found] == [
+        ("payments", None, TOPICS_UNKNOWN),
+        ("orders", True, None),
+    ]
+    assert {row["recorded_rule"] for row in found} == {"CGO-10"}
+
+
+@pytest.mark.rules("CGO-10", "EX-3")
+def test_what_the_broker_expires_of_newer_groups_is_what_the_rules_say() -> None:
+    """Of random consumer and streams groups, and of groups that change between classic and consumer."""
+    rules = set()
+    for seed in range(SEED, SEED + 24):
+        rows = random_history(seed).rows
+        found = expiry_audit(events_of(rows))
+
+        assert len(found) == sum(row["kind"] == "offset_expired" for row in rows)
+        assert all(row["agrees"] or row["unknown_because"] == TOPICS_UNKNOWN for row in found), seed
+        rules |= {row["recomputed_rule"] for row in found if row["agrees"]}
+
+    assert "CGO-10" in rules
 
 
 def test_every_rule_decides_somewhere() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from importlib import import_module
 from inspect import signature
+from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import pytest
 from fakebroker.pipeline.tables import table
 from tests.support.gold_tables import Tables, events_of, frames_of, in_order, rows_of_frame, silver_of
 from tests.support.histories import make_history
+from tests.support.newer_group import journal_of_newer_group, random_history
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -55,7 +57,8 @@ def _journal(seed: int) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def tables() -> Tables:
     """Silver and gold of many histories by the oracles: of every era, with clocks that go back and lines that lack."""
-    found = silver_of(events_of(row for seed in SEEDS for row in _journal(seed)))
+    journals = [*map(_journal, SEEDS), *(random_history(seed).rows for seed in SEEDS), journal_of_newer_group()]
+    found = silver_of(events_of(chain.from_iterable(journals)))
     for name in GOLD:
         found[name] = _made("oracle", name, found)
     return found

@@ -106,7 +106,7 @@ def test_groups_of_the_newer_protocol_count_from_commits() -> None:
 
     assert lost([commit_row(3, 1)], kept) == []
     (row,) = lost([commit_row(3, 1)], emptied)
-    assert (row["rule"], row["lost_at"]) == ("KIP-848", START_MS + 4 * PASS_MS)
+    assert (row["rule"], row["lost_at"]) == ("CGO-10", START_MS + 4 * PASS_MS)
 
 
 def test_a_clock_that_goes_back_takes_no_cleanup_back() -> None:

@@ -17,6 +17,8 @@ from fakebroker.pipeline.tables import table
 from tests.pipeline.bad_journals import event, write_bad_journals
 from tests.pipeline.hand_made_log import newer_groups
 from tests.pipeline.silver_inputs import SEEDS, history, journal_rows, log_rows
+from tests.support.gold_tables import events_of
+from tests.support.newer_group import random_history
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -54,8 +56,9 @@ def both_engines(name: str) -> tuple[Any, Any]:
 
 @pytest.fixture(scope="module")
 def events() -> list[Row]:
-    """The journals of all seeds: each has a run of its own."""
-    return [row for seed in SEEDS for row in journal_rows(seed)]
+    """The journals of all seeds, each a run of its own, of newer groups, too."""
+    newer = [row for seed in SEEDS for row in events_of(random_history(seed).rows)]
+    return [row for seed in SEEDS for row in journal_rows(seed)] + newer
 
 
 @pytest.fixture(scope="module")

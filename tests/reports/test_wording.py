@@ -125,7 +125,8 @@ class Seen(NamedTuple):
     [
         (Connected(PEER), "127.0.0.1:5000 connected to node 2"),
         (Disconnected(PEER, "it left"), "127.0.0.1:5000 disconnected from node 2: it left"),
-        (Transition("g", "Empty", "Dead", 1, "why"), "g: Empty -> Dead, generation 1 (why)"),
+        (Transition("g", "classic", "Empty", "Dead", 1, "why"), "g: Empty -> Dead, generation 1 (why)"),
+        (Transition("g", "share", "Empty", "Dead", 1, "why"), "g: Empty -> Dead, epoch 1 (why)"),
         (CoordinatorMoved(3, 2, "failed", "bad log"), "__consumer_offsets-3: failed by node 2: bad log"),
         (NodeChanged(2, "stopped"), "node 2: stopped"),
         (InternalError("KeyError", "'x'"), "internal error of the broker: KeyError: 'x'"),

@@ -10,3 +10,8 @@ class GroupKind(StrEnum):
     CONSUMER = "consumer"
     SHARE = "share"
     STREAMS = "streams"
+
+
+def epoch_word(group_type: str) -> str:
+    """What the number is called that a group of this kind counts up with: a classic one has generations."""
+    return "generation" if group_type == GroupKind.CLASSIC else "epoch"

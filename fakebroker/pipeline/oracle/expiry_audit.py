@@ -18,7 +18,7 @@ from fakebroker.pipeline.expiry_facts import (
     due_of,
     needs_topics,
 )
-from fakebroker.pipeline.group_transitions import is_unload
+from fakebroker.pipeline.group_transitions import CLASSIC, is_newer, is_unload
 from fakebroker.pipeline.tables.expiry_audit import TABLE
 
 Row = dict[str, Any]
@@ -116,15 +116,15 @@ class _Replay:
             group.uncertain.clear()
         else:
             group.is_loaded = True
-            empty_ms = row["wall_ms"] if row["after"] == "Empty" else -1
-            knows_topics = group.facts.knows_topics and row["after"] != "CompletingRebalance"
-            group.facts = group.facts._replace(state=row["after"], empty_ms=empty_ms, knows_topics=knows_topics)
+            group.facts = _changed_by(row, group.facts)
 
     def _on_group_stored(self, row: Row) -> None:
         group = self._changed(row)
         group.is_loaded = True
         topics = None if row["subscribed_topics"] is None else frozenset(row["subscribed_topics"])
-        facts = group.facts._replace(protocol_type=row["protocol_type"], topics=topics, knows_topics=True)
+        facts = group.facts._replace(
+            protocol_type=row["protocol_type"], topics=topics, knows_topics=True, group_type=CLASSIC
+        )
         if row["how"] == "loaded" and not row["members"]:
             facts = facts._replace(state="Empty")
         if facts.state == "Empty":
@@ -223,3 +223,12 @@ class _Replay:
             agrees, unknown,
         )  # fmt: skip
         self._found.append(dict(zip(TABLE.column_names, values, strict=True)))
+
+
+def _changed_by(row: Row, facts: GroupFacts) -> GroupFacts:
+    """The facts of a group after a `transition` to a state but Dead. Of a newer group there is no more to know."""
+    if is_newer(row["group_type"]):
+        return GroupFacts(row["after"], knows_topics=False, group_type=row["group_type"])
+    empty_ms = row["wall_ms"] if row["after"] == "Empty" else -1
+    knows_topics = facts.knows_topics and row["after"] != "CompletingRebalance"
+    return facts._replace(state=row["after"], empty_ms=empty_ms, knows_topics=knows_topics, group_type=CLASSIC)

@@ -7,7 +7,7 @@ from typing import Any
 from fakebroker.pipeline.contract import time_or_none
 from fakebroker.pipeline.group_records import sorted_records
 from fakebroker.pipeline.group_spans import spans
-from fakebroker.pipeline.group_transitions import LOADED, is_unload
+from fakebroker.pipeline.group_transitions import CLASSIC, LOADED, is_newer, is_unload
 from fakebroker.pipeline.tables.group_states import TABLE
 
 Row = dict[str, Any]
@@ -44,10 +44,14 @@ def _spans_of_group(rows: Sequence[Row]) -> Iterator[Row]:
             last = row
             if row["how"] == "loaded" and row["members"] == 0:
                 yield _span(row, "Empty", _known_time(row["state_ms"]), LOADED, row, row)
+        elif is_unload(row["after"], row["reason"]):
+            continue
+        elif is_newer(row["group_type"]):
+            yield _span_of_newer(row)
         elif row["reason"] == LOADED:
             state_at = _known_time(next_stored["state_ms"]) if next_stored else None
             yield _span(row, row["after"], state_at, row["reason"], next_stored, next_stored)
-        elif not is_unload(row["after"], row["reason"]):
+        else:
             facts = next((each for each in (last, next_stored) if _is_of(each, row["generation"])), None)
             yield _span(row, row["after"], row["wall_ms"], row["reason"], facts, facts or last)
 
@@ -72,7 +76,7 @@ def _span(row: Row, state: str, state_at: int | None, reason: str, stored: Row |
     known = None if is_without else stored
     return {
         "group_id": row["group"],
-        "group_type": "classic",
+        "group_type": CLASSIC,
         "state": state,
         "generation": row["generation"],
         "protocol_type": typed["protocol_type"] if typed else None,
@@ -90,6 +94,12 @@ def _span(row: Row, state: str, state_at: int | None, reason: str, stored: Row |
         "seq": row["seq"],
         "part": row["part"],
     }
+
+
+def _span_of_newer(row: Row) -> Row:
+    """A span of a newer group: only its records, which a journal does not have, say who its members are."""
+    span = _span(row, row["after"], None, row["reason"], None, None)
+    return span | {"group_type": row["group_type"], "protocol_type": row["group_type"]}
 
 
 def _known_time(ms: int) -> int | None:

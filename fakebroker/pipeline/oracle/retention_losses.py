@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from fakebroker.pipeline.group_transitions import UNLOADED
+from fakebroker.pipeline.expiry_facts import NEWER_RULE
+from fakebroker.pipeline.group_transitions import UNLOADED, is_newer
 from fakebroker.pipeline.oracle.retention_comebacks import with_comebacks
 from fakebroker.pipeline.oracle.retention_events import Event, Grid, grids_of, group_events
 from fakebroker.pipeline.tables.retention_losses import WhatifOptions
@@ -69,13 +70,15 @@ def aging_of(span: Row | None, policy: str) -> Aging:
     `span` is a row of group_states, None for a group that is not known to have had members.
     """
     simple = simple_aging(policy)
-    if span is None or span["state"] == "Dead" or policy == "2.0":
+    if span is None or span["state"] == "Dead":
         return simple
     topics = span["subscribed_topics"]
-    if span["group_type"] != "classic":
+    if is_newer(span["group_type"]):
         if span["state"] == "Empty":
-            return Aging("commit", rule="KIP-848")
-        return Aging("keep") if topics is None else Aging("commit", 0, frozenset(topics), rule="KIP-848")
+            return Aging("commit", rule=NEWER_RULE)
+        return Aging("keep") if topics is None else Aging("commit", 0, frozenset(topics), rule=NEWER_RULE)
+    if policy == "2.0":
+        return simple
     if span["state"] == "Empty":
         if span["protocol_type"] == "":
             return simple

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from fakebroker.pipeline.contract import SPARK_TYPES
 from fakebroker.pipeline.expiry_facts import BROKER_UNKNOWN, COMMIT_UNKNOWN, TOPICS_UNKNOWN, TRANSACTION
-from fakebroker.pipeline.group_transitions import UNLOADED
+from fakebroker.pipeline.group_transitions import CLASSIC, UNLOADED
 from fakebroker.pipeline.spark.expiry_due import BROKER, due, with_broker_facts
 from fakebroker.pipeline.spark.neighbours import BUCKET, POSITION, with_neighbours, with_places
 from fakebroker.pipeline.spark.of_table import timestamp
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _GROUP: Final = ("run", "life", "group")
 _PLACE: Final = (*_GROUP, "topic", "partition")
-_FACTS: Final = ("state", "protocol_type", "known_topics", "empty_ms", "is_loaded", "reset_at")
+_FACTS: Final = ("state", "group_type", "protocol_type", "known_topics", "empty_ms", "is_loaded", "reset_at")
 _LINE: Final = (*_GROUP, POSITION, BUCKET, "wall_ms", *_FACTS)
 _KINDS: Final = (
     *("broker_started", "transition", "group_stored", "clock_moved", "node_changed"),
@@ -105,6 +105,7 @@ def _group_lines(placed: "DataFrame") -> "DataFrame":
         BUCKET: F.lit(_FIRST).cast("long"),
         "wall_ms": F.lit(0).cast("long"),
         "state": F.lit("Empty"),
+        "group_type": F.lit(CLASSIC),
         "protocol_type": F.lit(""),
         "known_topics": _topics(F.lit(None).cast("array<string>"), is_known=True),
         "empty_ms": F.lit(-1).cast("long"),
@@ -120,19 +121,21 @@ def _changed_facts() -> "list[Column]":
     is_unload = (F.col("after") == "Dead") & F.startswith(F.col("reason"), F.lit(UNLOADED))
     is_end = (F.col("after") == "Dead") & ~is_unload
     is_change = ~is_stored & (F.col("after") != "Dead")
+    is_newer = is_change & (F.coalesce("group_type", F.lit(CLASSIC)) != CLASSIC)
     is_without_members = is_stored & (F.col("members") == 0)
     no_topics = F.lit(None).cast("array<string>")
     return [
         F.when(is_change, F.col("after"))
         .when(is_end | (is_without_members & (F.col("how") == "loaded")), F.lit("Empty"))
         .alias("state"),
-        F.when(is_stored, F.col("protocol_type")).when(is_end, F.lit("")).alias("protocol_type"),
+        F.when(is_newer, F.col("group_type")).when(is_stored | is_change | is_end, F.lit(CLASSIC)).alias("group_type"),
+        F.when(is_stored, F.col("protocol_type")).when(is_end | is_newer, F.lit("")).alias("protocol_type"),
         F.when(is_stored, _topics(F.col("subscribed_topics"), is_known=True))
         .when(is_end, _topics(no_topics, is_known=True))
-        .when(is_change & (F.col("after") == "CompletingRebalance"), _topics(no_topics, is_known=False))
+        .when(is_newer | (is_change & (F.col("after") == "CompletingRebalance")), _topics(no_topics, is_known=False))
         .alias("known_topics"),
         F.when(is_without_members, F.col("state_ms"))
-        .when(is_change & (F.col("after") == "Empty"), F.col("wall_ms"))
+        .when(is_change & ~is_newer & (F.col("after") == "Empty"), F.col("wall_ms"))
         .when(is_change | is_end, F.lit(-1).cast("long"))
         .alias("empty_ms"),
         F.when(is_stored | is_change, F.lit(True)).when(is_unload, F.lit(False)).alias("is_loaded"),
@@ -205,7 +208,8 @@ def _recorded(expired: "DataFrame", lives: "DataFrame") -> "DataFrame":
 
 
 def _needs_topics() -> "Column":
-    return (F.col("policy") == "kip-211") & (F.col("state") != "Empty") & ~F.col("known_topics.is_known")
+    is_needed = (F.col("group_type") != CLASSIC) | (F.col("policy") == "kip-211")
+    return is_needed & (F.col("state") != "Empty") & ~F.col("known_topics.is_known")
 
 
 def _with_broker(rows: "DataFrame", lives: "DataFrame") -> "DataFrame":

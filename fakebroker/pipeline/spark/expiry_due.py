@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from fakebroker.pipeline.expiry_facts import broker_facts
+from fakebroker.pipeline.expiry_facts import NEWER_RULE, broker_facts
+from fakebroker.pipeline.group_transitions import CLASSIC
 from fakebroker.release import RELEASES
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _setting(name: str) -> "Column":
 
 def due(committed_ms: str, expire_ms: str) -> "Column":
     """A struct of `rule` and `due_ms`, null for never. Its columns are those of BROKER and of the group's facts:
-    state, protocol_type, topics (an array or null), empty_ms; and `topic`.
+    state, group_type, protocol_type, topics (an array or null), empty_ms; and `topic`.
     """
     is_proposal = F.col("policy") == "kip-211"
     plain_ms = F.col(committed_ms) + F.col("retention_ms")
@@ -61,8 +62,10 @@ def due(committed_ms: str, expire_ms: str) -> "Column":
     is_kept = (F.col("policy") == "2.1") | F.col("topics").isNull() | F.array_contains("topics", F.col("topic"))
     ages = is_proposal | ((F.col("state") == "Stable") & (F.col("protocol_type") == "consumer"))
     with_members = F.when(own_ms.isNotNull(), own).otherwise(_due(rule, plain_ms))
+    newer = F.when(F.col("state") == "Empty", _due(F.lit(NEWER_RULE), F.coalesce(own_ms, plain_ms)))
     return (
-        F.when(F.col("policy") == "2.0", _due(F.lit("EX-17"), F.coalesce(own_ms, plain_ms)))
+        F.when(F.col("group_type") != CLASSIC, newer)
+        .when(F.col("policy") == "2.0", _due(F.lit("EX-17"), F.coalesce(own_ms, plain_ms)))
         .when(F.col("state") == "Empty", empty)
         .when(~is_kept & ages, with_members)
     )

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from fakebroker.pipeline.group_spans import spans
-from fakebroker.pipeline.group_transitions import LOADED, UNLOADED
+from fakebroker.pipeline.group_transitions import CLASSIC, LOADED, UNLOADED
 from fakebroker.pipeline.spark.group_records import of_sorted_records
 from fakebroker.pipeline.spark.of_table import of_table
 from fakebroker.pipeline.tables.group_states import TABLE
@@ -37,6 +37,7 @@ def journal_spans(events: DataFrame) -> DataFrame:
         F.col("run").alias("source"),
         F.col("`group`").alias("group_id"),
         *("seq", "part", "kind", "wall_ms", "after", "generation", "reason", "how", "members", "state_ms"),
+        F.coalesce("group_type", F.lit(CLASSIC)).alias("group_type"),
         F.when(F.col("kind") == "group_stored", F.struct(*_FACTS)).alias("stored"),
     )
     known = told.withColumn("last", F.last("stored", ignorenulls=True).over(before)).withColumn(
@@ -58,8 +59,14 @@ def _beginnings(known: DataFrame) -> DataFrame:
         .withColumn("state", F.coalesce("after", F.lit("Empty")))
         .withColumn("is_load", F.col("reason") == LOADED)
         .withColumn("facts", F.when(F.col("is_load"), loaded).otherwise(of_generation))
+        .withColumn("facts", F.when(~_is_newer(), F.col("facts")))
         .withColumn("typed", F.when(F.col("is_load"), F.col("facts")).otherwise(F.coalesce("facts", "last")))
     )
+
+
+def _is_newer() -> Column:
+    """A newer group, of which a journal does not have the records that say who its members are."""
+    return F.col("group_type") != CLASSIC
 
 
 def _if_of_generation(stored: str) -> Column:
@@ -74,17 +81,17 @@ def _shown(beginnings: DataFrame) -> DataFrame:
     return beginnings.select(
         "source",
         "group_id",
-        F.lit("classic").alias("group_type"),
+        "group_type",
         "state",
         F.col("generation").cast("INT").alias("generation"),
-        "typed.protocol_type",
+        F.when(_is_newer(), F.col("group_type")).otherwise(F.col("typed.protocol_type")).alias("protocol_type"),
         F.when(~is_without, F.col("facts.protocol")).alias("protocol"),
         F.when(~is_without, F.col("facts.leader")).alias("leader"),
         F.when(is_without, F.lit(0)).otherwise(members).cast("INT").alias("members"),
         F.when(is_without, F.array().cast("ARRAY<STRING>"))
         .otherwise(F.col("facts.subscribed_topics"))
         .alias("subscribed_topics"),
-        F.when(~F.col("is_load"), F.col("wall_ms")).when(state_ms != -1, state_ms).alias("state_at"),
+        F.when(~F.col("is_load") & ~_is_newer(), F.col("wall_ms")).when(state_ms != -1, state_ms).alias("state_at"),
         F.col("wall_ms").alias("began_at"),
         "reason",
         "seq",

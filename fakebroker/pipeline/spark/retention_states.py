@@ -7,7 +7,8 @@ An aging is a struct: `mode` ("keep", "commit": from each commit, "empty": from 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from fakebroker.pipeline.group_transitions import UNLOADED
+from fakebroker.pipeline.expiry_facts import NEWER_RULE
+from fakebroker.pipeline.group_transitions import CLASSIC, UNLOADED
 from fakebroker.pipeline.spark.retention_time import GROUP, LONG_AGO, Clock, kept, places
 from fakebroker.pipeline.tables.retention_losses import WhatifOptions
 
@@ -155,14 +156,12 @@ def _aging_of_state(policy: str) -> Column:
     """`aging_of` of the oracle as an expression over columns of group_states."""
     simple = simple_aging(policy)
     rule = simple_rule(policy)
-    if policy == "2.0":
-        return simple
     topics, state, protocol_type = F.col("subscribed_topics"), F.col("state"), F.col("protocol_type")
     is_empty = state == "Empty"
     newer = (
-        F.when(is_empty, _aging("commit", rule="KIP-848"))
+        F.when(is_empty, _aging("commit", rule=NEWER_RULE))
         .when(topics.isNull(), _aging("keep", rule=rule))
-        .otherwise(_aging("commit", topics=topics, rule="KIP-848"))
+        .otherwise(_aging("commit", topics=topics, rule=NEWER_RULE))
     )
     is_simple = F.coalesce(protocol_type == "", F.lit(False)) | F.col("state_at").isNull()
     empty = F.when(is_simple, simple).otherwise(
@@ -174,8 +173,8 @@ def _aging_of_state(policy: str) -> Column:
     else:
         is_kept = is_unknown if policy == "kip-211" else is_unknown | (state != "Stable")
         live = F.when(is_kept, _aging("keep", rule=rule)).otherwise(_aging("commit", topics=topics, rule=rule))
-    classic = F.when(is_empty, empty).otherwise(live)
-    return F.when(state == "Dead", simple).when(F.col("group_type") != "classic", newer).otherwise(classic)
+    classic = simple if policy == "2.0" else F.when(is_empty, empty).otherwise(live)
+    return F.when(state == "Dead", simple).when(F.col("group_type") != CLASSIC, newer).otherwise(classic)
 
 
 def _aging(

@@ -11,7 +11,9 @@ from fakebroker.pipeline.tables.group_states import TABLE
 from fakebroker.virtual_broker import VirtualBroker
 from tests.pipeline.hand_made_log import HandMadeLog, member_said
 from tests.pipeline.silver_inputs import SEEDS, history, journal_rows, log_rows
+from tests.support.gold_tables import events_of
 from tests.support.histories import GroupEnd
+from tests.support.newer_group import journal_of_newer_group, random_history
 
 pytestmark = pytest.mark.random
 
@@ -39,6 +41,32 @@ def test_the_last_span_of_a_journal_is_what_the_broker_says(seed: int) -> None:
             assert row["members"] is not None
             assert row["protocol_type"] == end.protocol_type
     assert {group_id for group_id, end in groups.items() if end.generation} <= set(last)
+
+
+def test_a_journal_tells_the_type_of_a_group() -> None:
+    """Of a consumer group it knows states and epochs; its members and what they read are in its records alone."""
+    found = group_states([], events_of(journal_of_newer_group()))
+
+    assert [(row["state"], row["generation"], row["members"], row["subscribed_topics"]) for row in found] == [
+        ("Stable", 2, None, None),
+        ("Empty", 3, 0, []),
+        ("Dead", 3, 0, []),
+    ]
+    assert {(row["group_type"], row["protocol_type"], row["state_at"]) for row in found} == {
+        ("consumer", "consumer", None)
+    }
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_last_span_of_a_newer_group_is_what_the_broker_says(seed: int) -> None:
+    """Its type and state at the end of a random history, in which it may have been a classic group; else it is Dead."""
+    told = random_history(seed)
+    last = {row["group_id"]: row for row in group_states([], events_of(told.rows))}
+
+    assert last
+    for group_id, row in last.items():
+        kind, state = told.groups.get(group_id, (row["group_type"], "Dead"))
+        assert (row["group_type"], row["state"]) == (kind, state)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

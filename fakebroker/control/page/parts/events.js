@@ -26,7 +26,7 @@ const WORDS = {
 
 // What the number of a group's transition is called: classic groups have generations. As in the line's text.
 function epochWord(line) {
-  return line.text?.startsWith(`${line.group}: ${line.before} -> ${line.after}, epoch `) ? "epoch" : "generation";
+  return line.group_type === "classic" ? "generation" : "epoch";
 }
 
 // What a line says, without its reason.

@@ -102,7 +102,7 @@ class GroupMetadata(Group):
         self.in_initial_delay = trigger is Trigger.REBALANCE_STARTED and before is State.EMPTY
         self.state_ms = now.wall_ms
         self.state_reason = reason
-        self.host.emit(Transition(self.group_id, before, self.state, self.generation, reason))
+        self.host.emit(Transition(self.group_id, self.kind, before, self.state, self.generation, reason))
 
     def _set_state(self, state: State) -> None:
         self.state = state

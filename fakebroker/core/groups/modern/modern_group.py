@@ -137,7 +137,7 @@ class ModernGroup(Group):
         before, state = self.state, self.present_state()
         if state != before and not self.is_dead:
             self.state, self.state_ms, self.state_reason = state, now.wall_ms, reason
-            self.host.emit(Transition(self.group_id, before, state, self.group_epoch, reason))
+            self.host.emit(Transition(self.group_id, self.kind, before, state, self.group_epoch, reason))
 
     # -- sessions ------------------------------------------------------------------------------------------------------
 
@@ -204,4 +204,4 @@ class ModernGroup(Group):
         self.end_timers()
         self.offsets.forget_repeated()
         self.state_ms, self.state_reason = now.wall_ms, reason
-        self.host.emit(Transition(self.group_id, self.state, DEAD, self.group_epoch, reason))
+        self.host.emit(Transition(self.group_id, self.kind, self.state, DEAD, self.group_epoch, reason))
