@@ -18,11 +18,12 @@ ABOUT = """Measured on {date}: {system}, CPython {python}, pyspark {spark}, `loc
 not the rates. One core is one core for all of Spark, its compilers and Python's workers too (`taskset`), as an executor
 of its own would have it. `make bench-spark` writes this part of the page, in about 20 minutes."""
 HOT_GOAL = 2.0
+_CORES = 2
 
 
-def whatif(cores: int, *histories: str) -> dict[str, Took]:
+def whatif(*histories: str) -> dict[str, Took]:
     """What the what-if took of each history, in a process of its own; the first is no more than a warm-up."""
-    command = [sys.executable, "-m", "bench.spark.whatif", str(cores), *histories]
+    command = [sys.executable, "-m", "bench.spark.whatif", str(_CORES), *histories]
     found = {}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -38,7 +39,7 @@ def whatif(cores: int, *histories: str) -> dict[str, Took]:
 def skew(records: int) -> str:
     """The section on one group with nine tenths of the commits."""
     warm_up, even, hot = f"{records // 10}:even", f"{records}:even", f"{records}:hot"
-    found = whatif(2, warm_up, even, hot)
+    found = whatif(warm_up, even, hot)
     hotter = found[hot].wall_s / found[even].wall_s
     return "\n".join(
         [

@@ -31,10 +31,15 @@ class Took(NamedTuple):
 
 
 def took(work: Callable[[], object]) -> Took:
-    """Do the work; how long it took."""
-    began_s, cpu_s = time.perf_counter(), _cpu_s()
+    """Do the work; how long it took.
+
+    A process that was there before and ends meanwhile, as Python's workers do that have nothing to do for a minute,
+    counts with what it had taken when the work began.
+    """
+    began_s, before = time.perf_counter(), _cpu_s()
     work()
-    return Took(time.perf_counter() - began_s, _cpu_s() - cpu_s)
+    took_s, after = time.perf_counter() - began_s, _cpu_s()
+    return Took(took_s, sum(after.values()) - sum(cpu_s for process, cpu_s in before.items() if process in after))
 
 
 def goal(wanted: float, is_met: bool) -> str:
@@ -69,8 +74,8 @@ def use_cores(cores: int) -> None:
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
 
 
-def _cpu_s() -> float:
-    """Of this process and all that it started, as far as they or their parents are still there."""
+def _cpu_s() -> dict[int, float]:
+    """Of this process and all that it started, by process id, as far as they or their parents are still there."""
     children: dict[int, list[int]] = {}
     ticks: dict[int, int] = {}
     for folder in Path("/proc").iterdir():
@@ -83,9 +88,9 @@ def _cpu_s() -> float:
         fields = stat[stat.rindex(")") + 2 :].split()
         ticks[int(folder.name)] = sum(map(int, fields[_TIMES]))
         children.setdefault(int(fields[_PARENT]), []).append(int(folder.name))
-    total, waiting = 0, [os.getpid()]
+    found, waiting = {}, [os.getpid()]
     while waiting:
         process = waiting.pop()
-        total += ticks.get(process, 0)
+        found[process] = ticks.get(process, 0) / _TICKS_A_SECOND
         waiting += children.get(process, [])
-    return total / _TICKS_A_SECOND
+    return found

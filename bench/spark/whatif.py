@@ -1,4 +1,4 @@
-"""The retention what-if on Spark: how long it takes, how it grows, one hot group, one core and two.
+"""The retention what-if on Spark: how long it takes, with groups that are alike and with one hot group.
 
     python -m bench.spark.whatif 2 1000000:even 10000000:even 10000000:hot
 

@@ -1,6 +1,6 @@
 """What the expiry of offsets depends on beside the groups: the release and the settings of a broker.
 
-Written from docs/rules (EX) and docs/expiry.md, not from the broker's code, because it is what that is audited by.
+Written from docs/rules (EX, CGO-10) and docs/expiry.md, not from the broker's code, which is audited by it.
 """
 
 import json
@@ -16,6 +16,7 @@ COMMIT_UNKNOWN: Final = "commit not in the journal"
 TRANSACTION: Final = "offset of a transaction"
 BROKER_UNKNOWN: Final = "broker not in the journal"
 TOPICS_UNKNOWN: Final = "subscriptions not in the journal"
+TYPE_UNKNOWN: Final = "type of the group not in the journal"
 
 NEWER_RULE: Final = "CGO-10"
 """The rule by which offsets of newer groups age, under any policy: each from its commit, unless its topic is read."""
@@ -109,6 +110,14 @@ def _ages(policy: str, group: GroupFacts, topic: str) -> bool:
 
 
 def needs_topics(broker: BrokerFacts, group: GroupFacts) -> bool:
-    """Whether an offset's fate depends on subscriptions that the journal does not tell, as never of newer groups."""
+    """Whether an offset's fate depends on subscriptions that the journal does not tell: none of newer groups."""
     is_needed = is_newer(group.group_type) or broker.policy == "kip-211"
     return is_needed and group.state != "Empty" and not group.knows_topics
+
+
+def may_be_newer(group: GroupFacts, rule: str) -> bool:
+    """Whether a group of which the journal told nothing is of a newer type, as the `rule` of an expiry says.
+
+    A journal has no line of the load of such a group without members, which a snapshot may have brought.
+    """
+    return rule == NEWER_RULE and group == GroupFacts()

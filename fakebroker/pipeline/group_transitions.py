@@ -3,10 +3,13 @@
 from typing import Final
 
 CLASSIC: Final = "classic"
-"""The type of the groups that JoinGroup makes; consumer, share and streams groups are the newer ones (KIP-848)."""
+"""The type of the groups that JoinGroup makes; consumer (KIP-848), share and streams groups are the newer ones."""
 
 UNLOADED: Final = "its coordinator"
 """How the reason begins when a coordinator forgets a group that lives on in the log, and for clients is not Dead."""
+
+OTHER_KIND: Final = "it became a group of another kind"
+"""The reason when a group ends since another one of its name takes its place, and all its offsets with it (CGO-11)."""
 
 LOADED: Final = "loaded from the log"
 """The reason when a coordinator has read a group with members."""

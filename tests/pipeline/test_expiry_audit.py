@@ -9,6 +9,7 @@ from fakebroker.pipeline.expiry_facts import (
     COMMIT_UNKNOWN,
     TOPICS_UNKNOWN,
     TRANSACTION,
+    TYPE_UNKNOWN,
     broker_facts,
 )
 from fakebroker.pipeline.oracle.expiry_audit import expiry_audit
@@ -16,7 +17,13 @@ from fakebroker.release import RELEASES
 from tests.support.chance import SEED
 from tests.support.gold_tables import events_of
 from tests.support.histories import History, make_history
-from tests.support.newer_group import journal_of_newer_group, random_history
+from tests.support.newer_group import (
+    journal_of_a_downgrade,
+    journal_of_a_held_offset,
+    journal_of_a_loaded_group,
+    journal_of_newer_group,
+    random_history,
+)
 
 SEEDS = range(8)
 HOUR_MS = 3_600_000
@@ -56,7 +63,29 @@ def test_offsets_of_newer_groups_count_from_their_commits() -> None:
     assert {row["recorded_rule"] for row in found} == {"CGO-10"}
 
 
-@pytest.mark.rules("CGO-10", "EX-3")
+@pytest.mark.rules("CGO-10")
+def test_of_a_newer_group_from_a_snapshot_nobody_knows_the_type() -> None:
+    """A load of one without members has no line; so the audit does not judge an expiry by the rule of such groups."""
+    (row,) = expiry_audit(events_of(journal_of_a_loaded_group()))
+
+    assert (row["recorded_rule"], row["agrees"], row["unknown_because"]) == ("CGO-10", None, TYPE_UNKNOWN)
+
+
+@pytest.mark.rules("CGO-11")
+def test_a_transaction_holds_its_offset_in_a_group_of_another_kind_too() -> None:
+    """The group that takes the place of another one has its offsets, so none should have expired."""
+    assert expiry_audit(events_of(journal_of_a_held_offset())) == []
+
+
+@pytest.mark.rules("CGM-11", "EX-3")
+def test_a_consumer_group_that_becomes_classic_is_judged_as_one() -> None:
+    """Its first record says what its members read, also when it need not rebalance."""
+    (row,) = expiry_audit(events_of(journal_of_a_downgrade()))
+
+    assert (row["topic"], row["recorded_rule"], row["agrees"]) == ("payments", "EX-3", True)
+
+
+@pytest.mark.rules("CGO-10")
 def test_what_the_broker_expires_of_newer_groups_is_what_the_rules_say() -> None:
     """Of random consumer and streams groups, and of groups that change between classic and consumer."""
     rules = set()

@@ -12,7 +12,7 @@ import pytest
 from fakebroker.pipeline.tables import table
 from tests.support.gold_tables import Tables, events_of, frames_of, in_order, rows_of_frame, silver_of
 from tests.support.histories import make_history
-from tests.support.newer_group import journal_of_newer_group, random_history
+from tests.support.newer_group import JOURNALS, random_history
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -57,7 +57,7 @@ def _journal(seed: int) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def tables() -> Tables:
     """Silver and gold of many histories by the oracles: of every era, with clocks that go back and lines that lack."""
-    journals = [*map(_journal, SEEDS), *(random_history(seed).rows for seed in SEEDS), journal_of_newer_group()]
+    journals = [*map(_journal, SEEDS), *(random_history(seed).rows for seed in SEEDS), *(made() for made in JOURNALS)]
     found = silver_of(events_of(chain.from_iterable(journals)))
     for name in GOLD:
         found[name] = _made("oracle", name, found)

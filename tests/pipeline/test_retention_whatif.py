@@ -99,7 +99,7 @@ def test_a_tombstone_of_the_recorded_retention_is_no_deletion() -> None:
 
 
 def test_groups_of_the_newer_protocol_count_from_commits() -> None:
-    """KIP-848: a topic that is read is kept; else, and when the group is Empty, the commit counts."""
+    """CGO-10: a topic that is read is kept; else, and when the group is Empty, the commit counts."""
     newer = {"group_type": "consumer"}
     kept = [state_row(0, 0, "Stable", ["orders"], **newer)]
     emptied = [*kept, state_row(4, 3 * PASS_MS, "Empty", [], **newer)]

@@ -17,7 +17,7 @@ KINDS: tuple[type[GroupHistory], ...] = (ConsumerHistory, MigrationHistory, Stre
 RETENTION = {"offsets.retention.minutes": 1, "offsets.retention.check.interval.ms": 2_000}
 
 
-def journal_of_newer_group(*, run: str = "newer") -> list[Row]:
+def journal_of_newer_group() -> list[Row]:
     """A member reads orders and commits for payments, too, which expires first; it leaves, and the other one does."""
     with VirtualBroker(config=RETENTION) as broker:
         for topic in ("orders", "payments"):
@@ -30,7 +30,57 @@ def journal_of_newer_group(*, run: str = "newer") -> list[Row]:
             client.consumer_group_heartbeat()
         client.leave_consumer_group()
         broker.pass_time(s=120)
-        return [row | {"run": run} for row in broker.journal.rows()]
+        return [row | {"run": "newer"} for row in broker.journal.rows()]
+
+
+def journal_of_a_loaded_group() -> list[Row]:
+    """A consumer group without members comes from a snapshot, which a journal has no line for; its offset expires."""
+    with VirtualBroker(config=RETENTION) as broker:
+        broker.create_topic("orders")
+        client = broker.client("a")
+        client.join_consumer_group("modern", ["orders"])
+        client.commit({("orders", 0): 5})
+        client.leave_consumer_group()
+        broker.restore(broker.snapshot())
+        broker.client("b").commit({("orders", 0): 6}, group_id="modern")
+        broker.pass_time(s=120)
+        return [row | {"run": "loaded"} for row in broker.journal.rows()]
+
+
+def journal_of_a_held_offset() -> list[Row]:
+    """A transaction holds an offset of a simple group, which then is a consumer group that commits another one."""
+    with VirtualBroker(config=RETENTION) as broker:
+        broker.create_topic("orders")
+        producer = broker.client("p")
+        producer.init_producer_id("tx-1", transaction_timeout_ms=600_000)
+        producer.txn_offset_commit({("orders", 0): 3}, "g")
+        client = broker.client("a")
+        client.join_consumer_group("g", ["orders"])
+        client.commit({("orders", 0): 5})
+        client.leave_consumer_group()
+        broker.pass_time(s=100)
+        broker.client("b").commit({("orders", 0): 6}, group_id="other")
+        return [row | {"run": "held"} for row in broker.journal.rows()]
+
+
+def journal_of_a_downgrade() -> list[Row]:
+    """A classic static member takes the place of the only consumer member, without a rebalance (CGM-11)."""
+    with VirtualBroker(config=RETENTION) as broker:
+        for topic in ("orders", "payments"):
+            broker.create_topic(topic)
+        modern = broker.client("a")
+        modern.join_consumer_group("g", ["orders"], group_instance_id="i")
+        modern.commit({("orders", 0): 5, ("payments", 0): 7})
+        modern.leave_consumer_group(is_temporary=True)
+        classic = broker.client("b")
+        classic.join("g", ["orders"], group_instance_id="i")
+        for _ in range(15):
+            broker.pass_time(s=6)
+            classic.heartbeat()
+        return [row | {"run": "downgraded"} for row in broker.journal.rows()]
+
+
+JOURNALS = (journal_of_newer_group, journal_of_a_loaded_group, journal_of_a_held_offset, journal_of_a_downgrade)
 
 
 class NewerHistory(NamedTuple):

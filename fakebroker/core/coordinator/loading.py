@@ -5,7 +5,7 @@ Kafka: `CoordinatorLoaderImpl`.
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakebroker.core.coordinator.shard import stored_group
+from fakebroker.core.coordinator.stored_groups import stored_group
 from fakebroker.core.events import GroupsLoaded, GroupStored
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.offsets.group_offsets import GroupOffsets

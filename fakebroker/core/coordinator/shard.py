@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from fakebroker.core.coordinator.coordinator_shard import CoordinatorShard
-from fakebroker.core.events import CoreEvent, GroupStored, OffsetsDeleted, Transition
+from fakebroker.core.coordinator.stored_groups import restored, stored_group
+from fakebroker.core.events import CoreEvent, OffsetsDeleted, Transition
 from fakebroker.core.groups.classic.classic_group import ClassicGroup
 from fakebroker.core.groups.group import MOVED, Group
 from fakebroker.core.groups.kinds import GroupKind
@@ -453,7 +454,8 @@ class Shard(CoordinatorShard):
         if isinstance(record, GroupEntry):
             after: Group | None = None
             if record.value is not None:
-                after = restored(self, group_id, record.value, now)
+                after = classic = restored(self, group_id, record.value, now)
+                self.emit(stored_group(classic, record.value, "written"))
         elif record.value is None and (group is None or group.kind is not kind_of_record(record)):
             return  # a tombstone of what is not there
         else:
@@ -475,26 +477,3 @@ class Shard(CoordinatorShard):
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self.groups.values())
-
-
-def restored(shard: "Shard", group_id: str, value: GroupValue, now: Instant) -> ClassicGroup:
-    """A classic group as its record says."""
-    group = ClassicGroup(group_id, shard, now)
-    group.restore(value, now)
-    return group
-
-
-def stored_group(group: ClassicGroup, value: GroupValue, how: str) -> GroupStored:
-    """What the journal says of a group that is written or loaded as `value`."""
-    topics = group.subscribed_topics
-    return GroupStored(
-        group.group_id,
-        how,
-        value.generation,
-        value.protocol_type,
-        value.protocol,
-        value.leader,
-        len(value.members),
-        None if topics is None else tuple(sorted(topics)),
-        value.state_ms,
-    )

@@ -11,14 +11,16 @@ from fakebroker.pipeline.expiry_facts import (
     COMMIT_UNKNOWN,
     TOPICS_UNKNOWN,
     TRANSACTION,
+    TYPE_UNKNOWN,
     BrokerFacts,
     Due,
     GroupFacts,
     broker_facts,
     due_of,
+    may_be_newer,
     needs_topics,
 )
-from fakebroker.pipeline.group_transitions import CLASSIC, is_newer, is_unload
+from fakebroker.pipeline.group_transitions import CLASSIC, OTHER_KIND, is_newer, is_unload
 from fakebroker.pipeline.tables.expiry_audit import TABLE
 
 Row = dict[str, Any]
@@ -113,7 +115,8 @@ class _Replay:
             group.is_loaded = False
         elif row["after"] == "Dead":
             group.facts = GroupFacts()
-            group.uncertain.clear()
+            if row["reason"] != OTHER_KIND:
+                group.uncertain.clear()
         else:
             group.is_loaded = True
             group.facts = _changed_by(row, group.facts)
@@ -154,6 +157,8 @@ class _Replay:
         if commit is not None and commit.row["offset"] != row["offset"]:
             commit = None
         unknown = self._unknown(group, place, commit)
+        if unknown is None and may_be_newer(group.facts, row["rule"]):
+            unknown = TYPE_UNKNOWN
         due = None
         if unknown is None and commit is not None:
             due = self._due(group, commit)

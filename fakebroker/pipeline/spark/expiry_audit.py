@@ -6,8 +6,15 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from fakebroker.pipeline.contract import SPARK_TYPES
-from fakebroker.pipeline.expiry_facts import BROKER_UNKNOWN, COMMIT_UNKNOWN, TOPICS_UNKNOWN, TRANSACTION
-from fakebroker.pipeline.group_transitions import CLASSIC, UNLOADED
+from fakebroker.pipeline.expiry_facts import (
+    BROKER_UNKNOWN,
+    COMMIT_UNKNOWN,
+    NEWER_RULE,
+    TOPICS_UNKNOWN,
+    TRANSACTION,
+    TYPE_UNKNOWN,
+)
+from fakebroker.pipeline.group_transitions import CLASSIC, OTHER_KIND, UNLOADED
 from fakebroker.pipeline.spark.expiry_due import BROKER, due, with_broker_facts
 from fakebroker.pipeline.spark.neighbours import BUCKET, POSITION, with_neighbours, with_places
 from fakebroker.pipeline.spark.of_table import timestamp
@@ -139,7 +146,7 @@ def _changed_facts() -> "list[Column]":
         .when(is_change | is_end, F.lit(-1).cast("long"))
         .alias("empty_ms"),
         F.when(is_stored | is_change, F.lit(True)).when(is_unload, F.lit(False)).alias("is_loaded"),
-        F.when(is_end, F.col(POSITION)).alias("reset_at"),
+        F.when(is_end & (F.col("reason") != OTHER_KIND), F.col(POSITION)).alias("reset_at"),
     ]
 
 
@@ -180,6 +187,7 @@ def _recorded(expired: "DataFrame", lives: "DataFrame") -> "DataFrame":
         .when(F.coalesce("txn_at", F.lit(_FIRST)) > F.col("reset_at"), F.lit(TRANSACTION))
         .when(F.col("commit").isNull(), F.lit(COMMIT_UNKNOWN))
         .when(_needs_topics(), F.lit(TOPICS_UNKNOWN))
+        .when(_may_be_newer(), F.lit(TYPE_UNKNOWN))
     )
     told = judged.withColumn("unknown_because", unknown).withColumn(
         "due", F.when(F.col("unknown_because").isNull(), due("base_ms", "own_ms"))
@@ -210,6 +218,13 @@ def _recorded(expired: "DataFrame", lives: "DataFrame") -> "DataFrame":
 def _needs_topics() -> "Column":
     is_needed = (F.col("group_type") != CLASSIC) | (F.col("policy") == "kip-211")
     return is_needed & (F.col("state") != "Empty") & ~F.col("known_topics.is_known")
+
+
+def _may_be_newer() -> "Column":
+    """Whether the journal told nothing of the group, and its offset expired by the rule of newer ones."""
+    is_simple = (F.col("group_type") == CLASSIC) & (F.col("protocol_type") == "") & (F.col("empty_ms") == -1)
+    knows_none = F.col("known_topics.is_known") & F.col("known_topics.topics").isNull()
+    return (F.col("rule") == NEWER_RULE) & (F.col("state") == "Empty") & is_simple & knows_none
 
 
 def _with_broker(rows: "DataFrame", lives: "DataFrame") -> "DataFrame":

@@ -85,7 +85,8 @@ def test_files_of_tasks_that_did_not_finish_are_left_out(
 
 def _written_twice(write: stored_history.PartWriter, part: Part, folders: Folders) -> Written:
     write(part, folders)
-    (folders.commits / "part-killed.parquet").write_bytes(b"PAR1")
+    for folder in folders:
+        (folder / "part-killed.parquet").write_bytes(b"PAR1")
     return write(part, folders)
 
 
@@ -111,7 +112,7 @@ def test_no_parts_are_no_rows(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_large_parts_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A task holds no more than one group of rows."""
+    """A task holds no more than one group of rows of each table."""
     monkeypatch.setattr(stored_history, "ROWS_A_GROUP", 2)
     folders = folders_in(tmp_path)
     for folder in folders:

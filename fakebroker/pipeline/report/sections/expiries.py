@@ -33,8 +33,10 @@ _RULES: Final = {
     "EX-3": "group Empty, or topic not subscribed",
     "EX-5": "committed while the group was Empty",
     "EX-6": "expire timestamp, topic not subscribed",
+    "EX-14": "group Empty, or topic not subscribed (KIP-211 as written)",
     "EX-17": "age of the commit (before KIP-211)",
     "EX-18": "group Empty (KIP-211 as first released)",
+    "CGO-10": "consumer or streams group: age of the commit",
 }
 
 
