@@ -28,7 +28,7 @@ _BLANK: Final[Row] = dict.fromkeys(decoded.TABLE.column_names)
 _version_of = struct.Struct(">h").unpack_from
 _PREFIX_BYTES: Final = 2
 _KEYS_KEPT: Final = 4096
-_LONGEST_KEPT: Final = 1024
+_LONGEST_KEPT_BYTES: Final = 1024
 _MARKER_KEYS: Final = {b"\0\0\0\0": "abort", b"\0\0\0\1": "commit"}  # RC-3, where a sink wrote markers as data
 _write_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -116,7 +116,7 @@ def _unreadable_commit(record: LogRecord, key: bytes, value: bytes | None) -> li
 def _group_record(record: LogRecord, record_type: RecordType, key: bytes, value: bytes | None) -> list[Row]:
     """The row of any record of a known type that is no committed offset."""
     try:
-        named = _group_key(key) if len(key) <= _LONGEST_KEPT else _group_key.__wrapped__(key)
+        named = _group_key(key) if len(key) <= _LONGEST_KEPT_BYTES else _group_key.__wrapped__(key)
         told, version, value_end = None, None, 0
         if value is not None:
             version = _value_version(record_type, value)

@@ -12,7 +12,7 @@ from fakebroker.history.decode import decode_record
 from fakebroker.history.log_record import LogRecord
 from fakebroker.pipeline.contract import FIRST_TIME_MS, LAST_TIME_MS
 from fakebroker.pipeline.tables.decoded import TABLE
-from fakebroker.records.offsets_codec import offset_key
+from fakebroker.records.offsets_codec import group_key, offset_key
 from fakebroker.records.record_types import RECORD_TYPES
 from fakebroker.schema.jsonable import to_json
 from tests.history.samples import AT_MS, KEY, group_record, log_record, value
@@ -86,6 +86,16 @@ def test_a_group_record() -> None:
     assert row["group_id"] == "billing"
     assert json.loads(row["key"]) == {"group": "billing"}
     assert json.loads(row["value"])["generation"] == 3
+
+
+@pytest.mark.parametrize("length", [1, 1000, 1024, 30_000])
+def test_a_key_of_any_length_is_read_as_often_as_it_comes(length: int) -> None:
+    """Keys are kept while they are short; one with bytes after its last field is told of each time."""
+    group_id = "g" * length
+    found = [decoded(log_record(group_key(group_id) + rest, None)) for rest in (b"", b"", b"!", b"!")]
+
+    assert [[row["what"] for row in rows] for rows in found] == [["record"], ["record"], *[["record", "reject"]] * 2]
+    assert {(rows[0]["group_id"], rows[0]["key"]) for rows in found} == {(group_id, f'{{"group":"{group_id}"}}')}
 
 
 def test_an_unknown_type_is_kept() -> None:
