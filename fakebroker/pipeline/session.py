@@ -27,6 +27,8 @@ _DEFAULTS: Final = {
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # the default is read as nanoseconds: 1677 to 2262
     "spark.sql.shuffle.partitions": "16",
+    # Spark's 128 MB of our compressed tables are seconds of work: with a task more than cores the other cores wait.
+    "spark.sql.files.maxPartitionBytes": "24m",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "4g",
