@@ -45,11 +45,9 @@ def handle(call: Call, request: AlterClientQuotasRequest) -> AlterClientQuotasRe
 
 
 def error_response(request: AlterClientQuotasRequest, _version: int, code: ErrorCode) -> AlterClientQuotasResponse:
-    """What a handler that failed is answered with: the error for each entity that is named (AV-10)."""
+    """What a handler that failed is answered with: the error for each entry (AV-10)."""
     error = KafkaError(code).content
-    return AlterClientQuotasResponse(
-        entries=[_result(names, error) for names in dict.fromkeys(map(_names, request.entries))]
-    )
+    return AlterClientQuotasResponse(entries=[_result(_names(entry), error) for entry in request.entries])
 
 
 def _names(entry: EntryData) -> _Names:

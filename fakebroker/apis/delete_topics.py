@@ -5,8 +5,7 @@ v1 throttle time; v4 flexible; v5 error message; v6 entries with a name or an id
 MOCK: done at once; entries that contradict themselves come first in the answer, then names, then ids (AD-1, AD-3).
 """
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fakebroker.apis.call import Call, RequestQuota, Steps
 from fakebroker.core.pace import Pace
@@ -22,6 +21,8 @@ from fakebroker.wire.messages.delete_topics import (
 
 GROUPS_PER_STEP = 2_000
 _TOPIC_COSTS_GROUPS = 5
+_BOTH = "You may not specify both topic name and topic id."
+_NEITHER = "Neither topic name nor id were specified."
 
 
 def handle(call: Call, request: DeleteTopicsRequest) -> DeleteTopicsResponse | None:
@@ -39,13 +40,9 @@ def _in_steps(call: Call, request: DeleteTopicsRequest) -> Steps[DeleteTopicsRes
                 _error_result(entry.name, entry.topic_id, code, "delete.topic.enable is false") for entry in entries
             ]
         )
-    names = Counter(entry.name for entry in entries if entry.name is not None and entry.topic_id == ZERO_UUID)
-    ids = Counter(entry.topic_id for entry in entries if entry.name is None and entry.topic_id != ZERO_UUID)
-    responses = [
-        _error_result(entry.name, entry.topic_id, ErrorCode.INVALID_REQUEST, "an entry needs either a name or an id")
-        for entry in entries
-        if (entry.name is None) == (entry.topic_id == ZERO_UUID)
-    ]
+    responses, valid = parted(entries)
+    names = [entry.name for entry in valid if entry.name is not None]
+    ids = dict.fromkeys(entry.topic_id for entry in valid if entry.name is None)
     pace = Pace(GROUPS_PER_STEP)
     for each in _found(call, names, ids):
         found = each if call.quota is None or not isinstance(each, Topic) else _counted(call.quota, each)
@@ -70,36 +67,49 @@ def _counted(quota: RequestQuota, topic: Topic) -> DeletableTopicResult | Topic:
     return topic
 
 
-def _found(call: Call, names: Counter[str], ids: Counter[bytes]) -> Iterator[DeletableTopicResult | Topic]:
+def parted(entries: Sequence[DeleteTopicState]) -> tuple[list[DeletableTopicResult], list[DeleteTopicState]]:
+    """The errors for invalid entries, and the valid entries: each has a name or an id, and none comes twice.
+
+    Rights are looked at for the valid ones only, and for each of them.
+    """
+    invalid, named = list[DeletableTopicResult](), dict[tuple[str | None, bytes], DeleteTopicState]()
+    repeated = set[tuple[str | None, bytes]]()
+    for entry in entries:
+        key = entry.name, entry.topic_id
+        if (entry.name is None) == (entry.topic_id == ZERO_UUID):
+            invalid.append(_error_result(*key, ErrorCode.INVALID_REQUEST, _NEITHER if entry.name is None else _BOTH))
+        elif named.setdefault(key, entry) is not entry:
+            repeated.add(key)
+    for name, topic_id in repeated:
+        text = f"Duplicate topic {'id' if name is None else 'name'}."
+        invalid.append(_error_result(name, topic_id, ErrorCode.INVALID_REQUEST, text))
+    return invalid, [entry for key, entry in named.items() if key not in repeated]
+
+
+def _found(call: Call, names: Sequence[str], ids: dict[bytes, None]) -> Iterator[DeletableTopicResult | Topic]:
     """What to delete, or why not; each is looked for when those before it are gone."""
-    for name, times in names.items():
-        yield _by_name(call, name, times, ids)
-    for topic_id, times in ids.items():
-        yield _by_id(call, topic_id, times)
+    for name in names:
+        yield _by_name(call, name, ids)
+    for topic_id in ids:
+        yield _by_id(call, topic_id)
 
 
-def _by_name(call: Call, name: str, times: int, ids: Counter[bytes]) -> DeletableTopicResult | Topic:
+def _by_name(call: Call, name: str, ids: dict[bytes, None]) -> DeletableTopicResult | Topic:
     """An id that means the same topic is taken out of `ids`: the two are answered here, once."""
-    if times > 1:
-        return _error_result(
-            name, ZERO_UUID, ErrorCode.INVALID_REQUEST, f"{shown(name)} is in the request {times} times"
-        )
     topic = call.cluster.topics.get(name)
     if topic is None:
         return _error_result(name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {shown(name)}")
-    if ids.pop(topic.id, 0):
-        return _error_result(
-            name, topic.id, ErrorCode.INVALID_REQUEST, f"{shown(name)} is also in the request by its id"
-        )
+    if topic.id in ids:
+        del ids[topic.id]
+        text = "The provided topic name maps to an ID that was already supplied."
+        return _error_result(name, topic.id, ErrorCode.INVALID_REQUEST, text)
     return topic
 
 
-def _by_id(call: Call, topic_id: bytes, times: int) -> DeletableTopicResult | Topic:
-    if times > 1:
-        return _error_result(None, topic_id, ErrorCode.INVALID_REQUEST, f"the id is in the request {times} times")
+def _by_id(call: Call, topic_id: bytes) -> DeletableTopicResult | Topic:
     topic = call.cluster.topics.by_id(topic_id)
     if topic is None:
-        return _error_result(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID, "there is no topic of this id")
+        return _error_result(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
     return topic
 
 

@@ -43,5 +43,10 @@ def handle(call: Call, request: InitProducerIdRequest) -> InitProducerIdResponse
     return None
 
 
+def error_response(_request: InitProducerIdRequest, _version: int, code: ErrorCode) -> InitProducerIdResponse:
+    """What a refused request is answered with, or one whose handler failed: no producer (AV-10)."""
+    return _response(code, NO_PRODUCER)
+
+
 def _response(code: ErrorCode, producer: Producer) -> InitProducerIdResponse:
     return InitProducerIdResponse(error_code=code, producer_id=producer.id, producer_epoch=producer.epoch)

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 from fakebroker.apis import create_delegation_token, describe_delegation_token
 from fakebroker.core.security.acls import Operation, ResourceType
 from fakebroker.core.security.principals import USER
-from fakebroker.engine.authorization.authorized_request import AuthorizedRequest
+from fakebroker.engine.authorization.authorized_request import REFUSED_TEXTS, AuthorizedRequest
+from fakebroker.wire.messages.list_partition_reassignments import (
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
+)
 
 if TYPE_CHECKING:
     from fakebroker.core.security.delegation_tokens import Token
 
+REPEATED_RESOURCE = "Each resource must appear at most once."
 _TOPIC, _BROKER, _LOGGER, _CLIENT_METRICS, _GROUP = 2, 4, 8, 16, 32
 _TYPES: Final = {  # what a resource with configs is for the authorizer
     _TOPIC: ResourceType.TOPIC,
@@ -29,15 +34,31 @@ class ConfigResources:
     operation: Operation
 
     def __call__(self, authorized: AuthorizedRequest) -> None:
-        """Take out the resources that are refused, unless there is one of a type that nobody knows."""
-        if any(each.resource_type not in _TYPES for each in authorized.request.resources):
+        """Take out the resources that are refused. One of an unknown type is invalid whatever the client's rights are.
+
+        DescribeConfigs refuses all resources if the type of one is unknown (DC-5), so its handler shows none of them.
+        """
+        if self.operation is Operation.ALTER_CONFIGS:
+            self._take_out_invalid(authorized)
+        elif any(each.resource_type not in _TYPES for each in authorized.request.resources):
+            return
+        if authorized.answer is not None:
             return
         for resource_type in (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER):
-            errors = authorized.take_out(
-                "resources", resource_type, partial(self._is_refused, authorized, resource_type)
-            )
+            is_refused = partial(self._is_refused, authorized, resource_type)
+            authorized.take_out("resources", resource_type, is_refused, REFUSED_TEXTS[resource_type])
+            if authorized.answer is not None:
+                return
+
+    def _take_out_invalid(self, authorized: AuthorizedRequest) -> None:
+        def named(resource: Any) -> tuple[int, str]:
+            return resource.resource_type, resource.resource_name
+
+        authorized.take_out_repeated("resources", named, REPEATED_RESOURCE, once=False)
+        if authorized.answer is None:
+            errors = authorized.take_out_invalid("resources", lambda each: each.resource_type not in _TYPES, "")
             for error in errors:
-                error.error_message = f"not authorized: {self.operation.name} {resource_type.name}"
+                error.error_message = f"Unknown resource type {error.resource_type}"
 
     def _is_refused(self, authorized: AuthorizedRequest, resource_type: ResourceType, resource: Any) -> bool:
         if _TYPES[resource.resource_type] is not resource_type:
@@ -74,3 +95,27 @@ def show_allowed_tokens(authorized: AuthorizedRequest) -> None:
         return may_describe or access.may(Operation.DESCRIBE_TOKENS, ResourceType.USER, owner)
 
     authorized.handle = partial(describe_delegation_token.handle, may_see=may_see)
+
+
+def check_reassignments(authorized: AuthorizedRequest) -> None:
+    """ListPartitionReassignments: DESCRIBE on the cluster; a refusal repeats the partitions of the request."""
+    if authorized.access.may_cluster(Operation.DESCRIBE):
+        return
+    authorized.refuse(ResourceType.CLUSTER, "Request needs DESCRIBE permission.")
+    authorized.answer.topics = [
+        OngoingTopicReassignment(
+            name=topic.name,
+            partitions=[OngoingPartitionReassignment(partition_index=index) for index in topic.partition_indexes],
+        )
+        for topic in authorized.request.topics or ()
+    ]
+
+
+def check_scram_users(authorized: AuthorizedRequest) -> None:
+    """DescribeUserScramCredentials: DESCRIBE on the cluster; a refusal has an entry for each user, without its name."""
+    if authorized.access.may_cluster(Operation.DESCRIBE):
+        return
+    authorized.refuse(ResourceType.CLUSTER)
+    authorized.answer.error_message = None
+    for result in authorized.answer.results:
+        result.user, result.error_message = "", None

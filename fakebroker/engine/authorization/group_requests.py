@@ -9,7 +9,7 @@ from fakebroker.apis.find_coordinator import GROUP as GROUP_KEY
 from fakebroker.apis.find_coordinator import SHARE as SHARE_KEY
 from fakebroker.apis.find_coordinator import TRANSACTION as TRANSACTION_KEY
 from fakebroker.core.security.acls import Operation, ResourceType
-from fakebroker.engine.authorization.authorized_request import CODES, AuthorizedRequest, with_fields
+from fakebroker.engine.authorization.authorized_request import CODES, REFUSED_TEXTS, AuthorizedRequest, with_fields
 from fakebroker.engine.authorization.topic_requests import name_in
 from fakebroker.errors import ErrorCode
 from fakebroker.wire.messages.offset_fetch import (
@@ -22,7 +22,7 @@ TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
 _NOT_ASKED = -2147483648
 _REFUSED_TOPIC = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 _KEYS = {GROUP_KEY: GROUP, TRANSACTION_KEY: ResourceType.TRANSACTIONAL_ID}
-_FIRST_WITH_GROUPS = 8
+_FIRST_WITH_CODE, _FIRST_WITH_GROUPS = 2, 8  # of OffsetFetch
 
 
 def show_operations(authorized: AuthorizedRequest) -> None:
@@ -82,20 +82,25 @@ def find_allowed(authorized: AuthorizedRequest) -> None:
     request, access = authorized.request, authorized.access
     if request.key_type == SHARE_KEY:
         if authorized.route.version >= 6 and not access.may_cluster(Operation.CLUSTER_ACTION):
-            authorized.refuse(ResourceType.CLUSTER)
+            authorized.refuse(ResourceType.CLUSTER, REFUSED_TEXTS[ResourceType.CLUSTER])
+            _without_address(authorized.answer.coordinators)
         return
     resource_type = _KEYS.get(request.key_type)
     if resource_type is None:
         return
     if authorized.route.version < 4:
         if not access.may(Operation.DESCRIBE, resource_type, request.key):
-            code = CODES[resource_type]
-            authorized.answer_at_once(error_code=code, error_message=code.name, node_id=-1, port=-1)
+            code, text = CODES[resource_type], REFUSED_TEXTS[resource_type]
+            authorized.answer_at_once(error_code=code, error_message=text, node_id=-1, port=-1)
         return
     refused = authorized.take_out(
         "coordinator_keys", resource_type, lambda key: not access.may(Operation.DESCRIBE, resource_type, key)
     )
-    for each in refused:
+    _without_address(refused)
+
+
+def _without_address(coordinators: list[Any]) -> None:
+    for each in coordinators:
         each.node_id = each.port = -1
 
 
@@ -138,7 +143,7 @@ def _fetch_of_one_group(authorized: AuthorizedRequest) -> None:
     """Before v8 a request names one group."""
     request = authorized.request
     if not authorized.access.may(Operation.DESCRIBE, GROUP, request.group_id):
-        authorized.refuse(GROUP)
+        _refuse_group(authorized)
         return
     if request.topics is None:
         authorized.finish_with(partial(_keep_describable, authorized))
@@ -152,6 +157,19 @@ def _fetch_of_one_group(authorized: AuthorizedRequest) -> None:
     if errors:
         authorized.change(topics=rest)
         authorized.finish_with(finish)
+
+
+def _refuse_group(authorized: AuthorizedRequest) -> None:
+    """Before v2 there is no error code at the top: each partition has it, with no offset."""
+    authorized.refuse(GROUP)
+    if authorized.route.version < _FIRST_WITH_CODE:
+        code = int(CODES[GROUP])
+        authorized.answer.topics = [
+            OffsetFetchResponseTopic(
+                name=topic.name, partitions=[(index, -1, -1, "", code) for index in topic.partition_indexes]
+            )
+            for topic in authorized.request.topics
+        ]
 
 
 def _parted(authorized: AuthorizedRequest, topics: Any, answered: Any) -> tuple[Any, list[Any]]:

@@ -1,6 +1,6 @@
 """Checks of requests that show topics and the cluster: who may not describe a topic does not learn that it exists."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fakebroker.core.security.acls import CLUSTER_NAME, Operation, ResourceType
 from fakebroker.engine.authorization.authorized_request import AuthorizedRequest, parted, with_fields
@@ -8,6 +8,9 @@ from fakebroker.errors import ErrorCode
 from fakebroker.schema import ZERO_UUID
 from fakebroker.wire.messages.describe_topic_partitions import DescribeTopicPartitionsResponseTopic, TopicRequest
 from fakebroker.wire.messages.metadata import MetadataResponseTopic
+
+if TYPE_CHECKING:
+    from fakebroker.core.topics import Topics
 
 TOPIC, CLUSTER = ResourceType.TOPIC, ResourceType.CLUSTER
 _NOT_ASKED = -2147483648
@@ -42,27 +45,33 @@ def _refuse_named(authorized: AuthorizedRequest) -> None:
     by_id = any(entry.topic_id != ZERO_UUID for entry in request.topics)
     if by_id and authorized.route.version < 12:
         return
-    refused, rest = list[MetadataResponseTopic](), []
-    for entry in request.topics:
-        if by_id:
-            topic = topics.by_id(entry.topic_id)
-            name = None if topic is None else topic.name
-        else:
-            name = entry.name
-        if name is None or _may_be_shown(authorized, name):
-            rest.append(entry)
-        else:
-            shown = None if by_id else name
-            refused.append(MetadataResponseTopic(error_code=_REFUSED, name=shown, topic_id=entry.topic_id))
-    if not refused:
+    # Names beside ids are not looked at: what is left by id never becomes a request by name (seen on 4.3.1).
+    asked = [entry for entry in request.topics if entry.topic_id != ZERO_UUID] if by_id else request.topics
+    denied, rest = parted(asked, lambda entry: not _may_be_asked(authorized, _name(entry, topics, by_id=by_id)))
+    authorized.change(topics=rest)
+    if not denied:
         return
+    refused = [
+        MetadataResponseTopic(error_code=_REFUSED, name=None if by_id else each.name, topic_id=each.topic_id)
+        for each in denied
+    ]
     distinct = {(each.name, each.topic_id): each for each in refused}
-    if rest or authorized.route.version > 0:
-        authorized.change(topics=rest)
-    else:  # in v0 an empty list would mean all topics
+    if not rest and authorized.route.version == 0:  # in v0 an empty list would mean all topics
         authorized.change(topics=None)
         authorized.finish_with(lambda response: _keep(response, lambda _topic: False))
     authorized.finish_with(lambda response: _add(response, list(distinct.values())))
+
+
+def _name(entry: Any, topics: "Topics", *, by_id: bool) -> str | None:
+    """The topic that an entry means; None for an unknown id, which is answered without looking at any topic."""
+    if not by_id:
+        return str(entry.name)
+    topic = topics.by_id(entry.topic_id)
+    return None if topic is None else topic.name
+
+
+def _may_be_asked(authorized: AuthorizedRequest, name: str | None) -> bool:
+    return name is None or _may_be_shown(authorized, name)
 
 
 def _add(response: Any, topics: list[MetadataResponseTopic]) -> None:
@@ -84,6 +93,8 @@ def _may_be_shown(authorized: AuthorizedRequest, name: str) -> bool:
 def _show_operations(authorized: AuthorizedRequest, response: Any) -> None:
     """Put what the client may do in the place of all that there is (AU-14)."""
     request, access = authorized.request, authorized.access
+    if response.error_code:  # the whole request was invalid
+        return
     if request.include_topic_authorized_operations:
         for topic in response.topics:
             is_known = topic.error_code != _REFUSED and topic.name is not None

@@ -17,7 +17,7 @@ from fakebroker.engine.authorization import (
     topic_requests,
     transaction_requests,
 )
-from fakebroker.engine.authorization.authorized_request import AuthorizedRequest
+from fakebroker.engine.authorization.authorized_request import REFUSED_TEXTS, AuthorizedRequest
 
 Check = Callable[[AuthorizedRequest], None]
 Checks = tuple[Check, ...]
@@ -35,12 +35,13 @@ class Whole:
     operation: Operation
     resource_type: ResourceType
     field: str | None = None  # None: the cluster
+    text: str | None = None  # of the answers' messages
 
     def __call__(self, authorized: AuthorizedRequest, /) -> None:
         """Refuse the request if its client may not do it."""
         name = CLUSTER_NAME if self.field is None else getattr(authorized.request, self.field)
         if not authorized.access.may(self.operation, self.resource_type, name or ""):
-            authorized.refuse(self.resource_type)
+            authorized.refuse(self.resource_type, self.text)
 
     def __str__(self) -> str:
         return f"{self.operation.name} {self.resource_type.name}"
@@ -53,6 +54,7 @@ class Each:
     operation: Operation
     resource_type: ResourceType
     field: str
+    text: str | None = None  # of the answers' messages
 
     def __call__(self, authorized: AuthorizedRequest, /) -> None:
         """Take out the entries with which the client may not do it. Ids of topics that are unknown need nothing."""
@@ -62,17 +64,24 @@ class Each:
             name = topic_requests.name_in(entry, topics)
             return name is not None and not authorized.access.may(self.operation, self.resource_type, name)
 
-        authorized.take_out(self.field, self.resource_type, is_refused)
+        authorized.take_out(self.field, self.resource_type, is_refused, self.text)
 
     def __str__(self) -> str:
         return f"{self.operation.name} {self.resource_type.name}"
 
 
-def _cluster(operation: Operation) -> tuple[Check, ...]:
-    return (Whole(operation, ResourceType.CLUSTER),)
+def _cluster(operation: Operation, text: str | None = None) -> tuple[Check, ...]:
+    return (Whole(operation, ResourceType.CLUSTER, text=text),)
+
+
+def _cluster_needing(operation: Operation) -> tuple[Check, ...]:
+    """Kafka's message says what the request needs; ours leaves out how Java shows the request."""
+    return _cluster(operation, f"Request needs {operation.name} permission.")
 
 
 _GROUP_READ = Whole(READ, GROUP, "group_id")
+_GROUP_READ_SAYING = Whole(READ, GROUP, "group_id", REFUSED_TEXTS[GROUP])
+_CLUSTER_REFUSED = REFUSED_TEXTS[ResourceType.CLUSTER]
 _DESCRIBE_GROUPS = (Each(DESCRIBE, GROUP, "groups"), group_requests.show_operations)
 _DESCRIBE_GROUP_IDS = (
     Each(DESCRIBE, GROUP, "group_ids"), group_requests.show_operations, group_requests.hide_groups_with_topics,
@@ -95,7 +104,7 @@ NEEDS: Final[dict[int, tuple[Check, ...]]] = {
     16: (group_requests.list_allowed,),  # ListGroups
     19: (topic_requests.create_allowed,),  # CreateTopics
     20: (topic_requests.delete_allowed,),  # DeleteTopics
-    21: (Each(DELETE, TOPIC, "topics"),),  # DeleteRecords
+    21: (topic_requests.delete_records_allowed,),  # DeleteRecords
     22: (transaction_requests.check_producer,),  # InitProducerId
     23: (topic_requests.describe_epochs_allowed,),  # OffsetForLeaderEpoch
     24: (transaction_requests.add_allowed,),  # AddPartitionsToTxn
@@ -103,31 +112,31 @@ NEEDS: Final[dict[int, tuple[Check, ...]]] = {
     26: (_WRITE_TRANSACTION,),  # EndTxn
     27: (transaction_requests.check_markers,),  # WriteTxnMarkers
     28: (_WRITE_TRANSACTION, _GROUP_READ, Each(READ, TOPIC, "topics")),  # TxnOffsetCommit
-    29: _cluster(DESCRIBE),  # DescribeAcls
-    30: _cluster(ALTER),  # CreateAcls
-    31: _cluster(ALTER),  # DeleteAcls
+    29: _cluster_needing(DESCRIBE),  # DescribeAcls
+    30: _cluster_needing(ALTER),  # CreateAcls
+    31: _cluster_needing(ALTER),  # DeleteAcls
     32: (config_requests.ConfigResources(DESCRIBE_CONFIGS),),  # DescribeConfigs
     33: (config_requests.ConfigResources(ALTER_CONFIGS),),  # AlterConfigs
     34: _cluster(ALTER),  # AlterReplicaLogDirs
     35: _cluster(DESCRIBE),  # DescribeLogDirs
-    37: (Each(ALTER, TOPIC, "topics"),),  # CreatePartitions
+    37: (topic_requests.create_partitions_allowed,),  # CreatePartitions
     38: (config_requests.check_token_owner,),  # CreateDelegationToken
     41: (config_requests.show_allowed_tokens,),  # DescribeDelegationToken
     42: (Each(DELETE, GROUP, "groups_names"),),  # DeleteGroups
-    43: _cluster(ALTER),  # ElectLeaders
+    43: _cluster_needing(ALTER),  # ElectLeaders
     44: (config_requests.ConfigResources(ALTER_CONFIGS),),  # IncrementalAlterConfigs
-    45: _cluster(ALTER),  # AlterPartitionReassignments
-    46: _cluster(DESCRIBE),  # ListPartitionReassignments
+    45: _cluster_needing(ALTER),  # AlterPartitionReassignments
+    46: (config_requests.check_reassignments,),  # ListPartitionReassignments
     47: (Whole(DELETE, GROUP, "group_id"), Each(READ, TOPIC, "topics")),  # OffsetDelete
     48: _cluster(DESCRIBE_CONFIGS),  # DescribeClientQuotas
-    49: _cluster(ALTER_CONFIGS),  # AlterClientQuotas
-    50: _cluster(DESCRIBE),  # DescribeUserScramCredentials
-    51: _cluster(ALTER),  # AlterUserScramCredentials
-    55: _cluster(DESCRIBE),  # DescribeQuorum
-    57: _cluster(ALTER),  # UpdateFeatures
+    49: _cluster(ALTER_CONFIGS, _CLUSTER_REFUSED),  # AlterClientQuotas
+    50: (config_requests.check_scram_users,),  # DescribeUserScramCredentials
+    51: _cluster_needing(ALTER),  # AlterUserScramCredentials
+    55: _cluster(DESCRIBE, _CLUSTER_REFUSED),  # DescribeQuorum
+    57: _cluster_needing(ALTER),  # UpdateFeatures
     60: (metadata_requests.show_cluster_operations,),  # DescribeCluster
-    61: (Each(READ, TOPIC, "topics"),),  # DescribeProducers
-    64: _cluster(ALTER),  # UnregisterBroker
+    61: (Each(READ, TOPIC, "topics", REFUSED_TEXTS[TOPIC]),),  # DescribeProducers
+    64: _cluster_needing(ALTER),  # UnregisterBroker
     # DescribeTransactions
     65: (Each(DESCRIBE, TRANSACTIONAL_ID, "transactional_ids"), transaction_requests.show_allowed_topics),
     66: (transaction_requests.list_allowed,),  # ListTransactions
@@ -139,16 +148,19 @@ NEEDS: Final[dict[int, tuple[Check, ...]]] = {
     77: _DESCRIBE_GROUP_IDS,  # ShareGroupDescribe
     78: (_GROUP_READ, share_requests.read_allowed),  # ShareFetch
     79: (_GROUP_READ, share_requests.read_allowed),  # ShareAcknowledge
-    80: _cluster(ALTER),  # AddRaftVoter
-    81: _cluster(ALTER),  # RemoveRaftVoter
-    83: _cluster(CLUSTER_ACTION),  # InitializeShareGroupState
-    84: _cluster(CLUSTER_ACTION),  # ReadShareGroupState
-    85: _cluster(CLUSTER_ACTION),  # WriteShareGroupState
-    86: _cluster(CLUSTER_ACTION),  # DeleteShareGroupState
-    87: _cluster(CLUSTER_ACTION),  # ReadShareGroupStateSummary
+    80: _cluster(ALTER, _CLUSTER_REFUSED),  # AddRaftVoter
+    81: _cluster(ALTER, _CLUSTER_REFUSED),  # RemoveRaftVoter
+    83: _cluster(CLUSTER_ACTION, _CLUSTER_REFUSED),  # InitializeShareGroupState
+    84: _cluster(CLUSTER_ACTION, _CLUSTER_REFUSED),  # ReadShareGroupState
+    85: _cluster(CLUSTER_ACTION, _CLUSTER_REFUSED),  # WriteShareGroupState
+    86: _cluster(CLUSTER_ACTION, _CLUSTER_REFUSED),  # DeleteShareGroupState
+    87: _cluster(CLUSTER_ACTION, _CLUSTER_REFUSED),  # ReadShareGroupStateSummary
     88: (_GROUP_READ, group_requests.run_allowed_topology),  # StreamsGroupHeartbeat
     89: _DESCRIBE_GROUP_IDS,  # StreamsGroupDescribe
     90: (Each(DESCRIBE, GROUP, "groups"), share_requests.describe_allowed_offsets),  # DescribeShareGroupOffsets
-    91: (_GROUP_READ, share_requests.alter_allowed_offsets),  # AlterShareGroupOffsets
-    92: (Whole(DELETE, GROUP, "group_id"), share_requests.delete_allowed_offsets),  # DeleteShareGroupOffsets
+    91: (_GROUP_READ_SAYING, share_requests.alter_allowed_offsets),  # AlterShareGroupOffsets
+    92: (
+        Whole(DELETE, GROUP, "group_id", REFUSED_TEXTS[GROUP]),
+        share_requests.delete_allowed_offsets,
+    ),  # DeleteShareGroupOffsets
 }

@@ -1,23 +1,25 @@
 """Checks of requests about topics: records, and making and deleting topics."""
 
-from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fakebroker.apis import fetch
+from fakebroker.apis import delete_topics, fetch
 from fakebroker.apis.produce_transactions import is_transactional
 from fakebroker.core.security.acls import Operation, ResourceType
-from fakebroker.engine.authorization.authorized_request import AuthorizedRequest
+from fakebroker.engine.authorization.authorized_request import REPEATED_TOPIC, AuthorizedRequest
 from fakebroker.engine.faults.entries import with_session
 from fakebroker.errors import ErrorCode
 from fakebroker.schema import ZERO_UUID
-from fakebroker.wire.messages.delete_topics import DeletableTopicResult
+from fakebroker.wire.messages.delete_topics import DeletableTopicResult, DeleteTopicState
 
 if TYPE_CHECKING:
     from fakebroker.core.topics import Topics
 
 TOPIC = ResourceType.TOPIC
 _REFUSED_TEXT = "Topic authorization failed."
+_METADATA_LOG = "__cluster_metadata"
+_NO_METADATA_LOG = "Creation of internal topic __cluster_metadata is prohibited."
+_FIRST_WITH_IDS = 6  # of DeleteTopics
 _NAMES = ("name", "topic", "group_id")
 
 
@@ -84,17 +86,9 @@ def describe_epochs_allowed(authorized: AuthorizedRequest) -> None:
 
 def create_allowed(authorized: AuthorizedRequest) -> None:
     """CreateTopics: CREATE on the cluster or on each topic; what it became is shown with DESCRIBE_CONFIGS."""
-    access, request = authorized.access, authorized.request
+    access = authorized.access
     if not access.may_cluster(Operation.CREATE, noted=False):
-        counts = Counter(topic.name for topic in request.topics)
-
-        def is_refused(topic: Any) -> bool:
-            is_judged = counts[topic.name] == 1 and topic.name != "__cluster_metadata"
-            return is_judged and not access.may(Operation.CREATE, TOPIC, topic.name)
-
-        for error in authorized.take_out("topics", TOPIC, is_refused):
-            error.error_message = "Authorization failed."
-            error.configs = None if authorized.route.version < 5 else []
+        _refuse_creations(authorized)
 
     def hide_configs(response: Any) -> None:
         for place, topic in enumerate(response.topics):
@@ -108,35 +102,68 @@ def create_allowed(authorized: AuthorizedRequest) -> None:
         authorized.finish_with(hide_configs)
 
 
+def _refuse_creations(authorized: AuthorizedRequest) -> None:
+    """Repeated names and the metadata log are refused first, as Kafka does, then names that the client may not make."""
+    authorized.take_out_repeated("topics", lambda topic: topic.name, REPEATED_TOPIC, once=True)
+    if authorized.answer is None:
+        authorized.take_out_invalid("topics", lambda topic: topic.name == _METADATA_LOG, _NO_METADATA_LOG)
+    errors = []
+    if authorized.answer is None:
+        access = authorized.access
+        errors = authorized.take_out(
+            "topics", TOPIC, lambda topic: not access.may(Operation.CREATE, TOPIC, topic.name), "Authorization failed."
+        )
+    for error in errors:
+        error.configs = None if authorized.route.version < 5 else []
+
+
+def create_partitions_allowed(authorized: AuthorizedRequest) -> None:
+    """CreatePartitions: ALTER on each topic; repeated names are refused first, as Kafka does."""
+    access = authorized.access
+    authorized.take_out_repeated("topics", lambda topic: topic.name, REPEATED_TOPIC, once=True)
+    if authorized.answer is None:
+        authorized.take_out("topics", TOPIC, lambda topic: not access.may(Operation.ALTER, TOPIC, topic.name))
+
+
+def delete_records_allowed(authorized: AuthorizedRequest) -> None:
+    """DeleteRecords: DELETE on each topic."""
+    access = authorized.access
+    errors = authorized.take_out("topics", TOPIC, lambda topic: not access.may(Operation.DELETE, TOPIC, topic.name))
+    for topic in errors:
+        for each in topic.partitions:
+            each.low_watermark = -1
+
+
 def delete_allowed(authorized: AuthorizedRequest) -> None:
     """DeleteTopics: DELETE on the cluster or on each topic; whether a name exists is told with DESCRIBE alone."""
     access, request, call = authorized.access, authorized.request, authorized.call
     if not call.node.settings.get_bool("delete.topic.enable") or access.may_cluster(Operation.DELETE, noted=False):
         return
-    field = "topics" if request.topics else "topic_names"
-    entries = getattr(request, field)
-    names = [name_in(entry, call.cluster.topics) for entry in entries]
-    counts, refused, rest = Counter(names), [], []
-    for entry, name in zip(entries, names, strict=True):
-        is_judged = bool(name) and counts[name] == 1 and not _has_both(entry)
-        refusal = _refusal(authorized, entry, name) if is_judged and name is not None else None
+    by_state = call.version >= _FIRST_WITH_IDS
+    entries = request.topics if by_state else [DeleteTopicState(name=name) for name in request.topic_names]
+    refused, valid = delete_topics.parted(entries)
+    allowed = []
+    for entry in valid:
+        refusal = _refusal(authorized, entry, name_in(entry, call.cluster.topics))
         if refusal is None:
-            rest.append(entry)
+            allowed.append(entry)
         else:
             refused.append(refusal)
     if refused:
-        authorized.change(**{field: rest})
+        authorized.change(topics=allowed, topic_names=[] if by_state else [entry.name for entry in allowed])
         authorized.finish_with(lambda response: response.responses.extend(refused))
-        if not rest:
+        if not allowed:
             authorized.answer_at_once()
 
 
-def _refusal(authorized: AuthorizedRequest, entry: Any, name: str) -> DeletableTopicResult | None:
+def _refusal(authorized: AuthorizedRequest, entry: DeleteTopicState, name: str | None) -> DeletableTopicResult | None:
     """What is answered for an entry that the client may not delete; None: it may, or may be told that it is not there.
 
     A name needs DESCRIBE, too, which a denial can take away; an id that the client may not describe stays nameless.
     """
-    access, topic_id = authorized.access, getattr(entry, "topic_id", ZERO_UUID)
+    access, topic_id = authorized.access, entry.topic_id
+    if name is None:  # an unknown id is answered as such
+        return None
     is_by_name = topic_id == ZERO_UUID
     may_describe = access.may(Operation.DESCRIBE, TOPIC, name)
     if is_by_name and may_describe and authorized.call.cluster.topics.get(name) is None:
@@ -149,7 +176,3 @@ def _refusal(authorized: AuthorizedRequest, entry: Any, name: str) -> DeletableT
         error_code=int(ErrorCode.TOPIC_AUTHORIZATION_FAILED),
         error_message=_REFUSED_TEXT,
     )
-
-
-def _has_both(entry: Any) -> bool:
-    return not isinstance(entry, str) and bool(entry.name) and entry.topic_id != ZERO_UUID
