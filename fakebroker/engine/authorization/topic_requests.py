@@ -56,8 +56,9 @@ def write_allowed(authorized: AuthorizedRequest) -> None:
 
 
 def _without_offsets(responses: list[Any]) -> None:
-    """Partitions of a Produce that were refused have no offset."""
+    """Partitions of a Produce that were refused have no offset, and are answered once."""
     for topic in responses:
+        topic.partition_responses = [*{each.index: each for each in topic.partition_responses}.values()]
         for each in topic.partition_responses:
             each.base_offset = -1
 

@@ -132,6 +132,7 @@ class _Places:
         """The place of the first that stands for the same; None: there is none."""
         values = zip(self._repeated, self._values(entry, self._repeated), strict=True)
         fields = tuple(field for field, value in values if isinstance(value, int) or any(value or ()))
+        fields = fields or self._repeated  # one that names nothing stands for itself, not for the first
         places = self._by_fields.get(fields)
         if places is None:
             places = self._by_fields[fields] = {}
