@@ -4,6 +4,7 @@
 lists, and topic ids, which are shown as the names of their topics.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,8 @@ from fakebroker.schema.types import BOOL, BYTES, RECORDS, STRING, UUID, ArrayOf,
 from tests.support.rights_requests import NO_ID, Names, batch
 
 UNKNOWN_TOPIC_ID = b"\x01" * 16
-_OF_THE_BROKER = frozenset({"Host", "Port", "ClusterId", "EndOffset", "ErrorMessageOfBroker"})
+_OF_THE_BROKER = frozenset({"Host", "Port", "ClusterId"})
+_OBJECT = re.compile(r"Request Request\(.*\) needs")  # how Java shows a request
 _NUMBERS = {
     "partition": 0, "partition_index": 0, "index": 0, "partitions": 0, "partition_indexes": 0, "acks": -1,
     "replica_id": -1, "broker_id": 77, "voter_id": 7, "resource_type": 2, "resource_types": 16, "timeout_ms": 1000,
@@ -31,6 +33,12 @@ _TEXTS = {
     "feature": "metadata.version", "owner_principal_type": "User", "owner_principal_name": "bob",
     "principal_type": "User", "principal_name": "bob", "client_software_name": "x", "client_software_version": "1",
 }  # fmt: skip
+_TRUE = frozenset(
+    (
+        "include_authorized_operations", "include_topic_authorized_operations", "include_cluster_authorized_operations",
+        "allow_auto_topic_creation", "validate_only",
+    )
+)  # fmt: skip
 _NULL = frozenset(
     (
         "group_instance_id", "instance_id", "rack_id", "member_rack", "server_assignor", "subscribed_topic_regex",
@@ -55,7 +63,7 @@ class RefusedRequests:
         for place in (0, 1):
             yield self._fields(api.request, api.name, version, place)
         yield _doubled(self._fields(api.request, api.name, version, 0))
-        key_types = {1, 2} if api.name == "FindCoordinator" and version > 0 else ()
+        key_types = ((1, 2) if version >= 6 else (1,)) if api.name == "FindCoordinator" and version > 0 else ()
         for key_type in key_types:
             yield self._fields(api.request, api.name, version, 0) | {"key_type": key_type}
         if api.name == "InitProducerId":
@@ -63,27 +71,27 @@ class RefusedRequests:
 
     def _fields(self, declaration: Any, api: str, version: int, place: int) -> dict[str, Any]:
         specs = [spec for spec in declaration.fields if spec.versions.includes(version)]
-        return {spec.name: self._value(spec, declaration, api, version, place) for spec in specs}
+        return {spec.name: self._value(spec, api, version, place) for spec in specs}
 
-    def _value(self, spec: FieldSpec, declaration: Any, api: str, version: int, place: int) -> Any:
+    def _value(self, spec: FieldSpec, api: str, version: int, place: int) -> Any:
         if spec.name in _NULL and spec.nullable.includes(version):
             return None
         if not isinstance(spec.type, ArrayOf):
-            return self._element(spec, spec.type, declaration, api, version, place)
+            return self._element(spec, spec.type, api, version, place)
         if spec.name in _EMPTY:
             return []
         element = spec.type.element
         places = (0, 1) if self._is_named(spec, element) else (place,)
-        return [self._element(spec, element, declaration, api, version, each) for each in places]
+        return [self._element(spec, element, api, version, each) for each in places]
 
     def _is_named(self, spec: FieldSpec, element: Any) -> bool:
         if isinstance(element, Primitive):
             return element is STRING and spec.name not in _TEXTS
         return any(each.name in ("name", "topic", "topic_name", "topic_id", "group_id") for each in element.fields)
 
-    def _element(self, spec: FieldSpec, kind: Any, declaration: Any, api: str, version: int, place: int) -> Any:
+    def _element(self, spec: FieldSpec, kind: Any, api: str, version: int, place: int) -> Any:
         if isinstance(kind, Primitive):
-            return self._primitive(spec, kind, declaration, api, version, place)
+            return self._primitive(spec.name, kind, api, place)
         values = self._fields(kind, api, version, place)
         if not kind.is_row and {"name", "topic_id"} <= values.keys():  # one or the other
             values["name"] = values["name"] if api == "OffsetFetch" and version < 10 else ""
@@ -91,8 +99,7 @@ class RefusedRequests:
                 values["name"] = None
         return tuple(values.get(each.name, each.fresh_default()) for each in kind.fields) if kind.is_row else values
 
-    def _primitive(self, spec: FieldSpec, kind: Any, declaration: Any, api: str, version: int, place: int) -> Any:
-        name = spec.name
+    def _primitive(self, name: str, kind: Any, api: str, place: int) -> Any:
         if kind is STRING:
             return self._text(name, api, place)
         if kind is UUID:
@@ -101,10 +108,7 @@ class RefusedRequests:
             return batch()
         if kind is BYTES:
             return b""
-        if kind is BOOL:
-            return name in ("include_authorized_operations", "include_topic_authorized_operations",
-                            "include_cluster_authorized_operations", "allow_auto_topic_creation", "validate_only")  # fmt: skip
-        return _NUMBERS.get(name, 0)
+        return name in _TRUE if kind is BOOL else _NUMBERS.get(name, 0)
 
     def _text(self, name: str, api: str, place: int) -> str:
         if name in ("coordinator_keys", "key") and api == "FindCoordinator":
@@ -136,4 +140,6 @@ def _neutral(value: Any, ids: Mapping[str, str]) -> Any:
         return {name: _neutral(each, ids) for name, each in value.items() if name not in _OF_THE_BROKER}
     if isinstance(value, Sequence) and not isinstance(value, str):
         return sorted((_neutral(each, ids) for each in value), key=repr)
-    return ids.get(value, value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return ids.get(value, _OBJECT.sub("Request needs", value))
+    return value

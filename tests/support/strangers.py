@@ -58,7 +58,13 @@ def _make_rest(root: Client) -> None:
     ask(root, "FindCoordinator", 4, KeyType=1, CoordinatorKeys=[*TRANSACTIONAL_IDS])
     made = ask(root, "InitProducerId", 4, TransactionalId=TRANSACTIONAL_IDS[0], TransactionTimeoutMs=60_000)
     assert made.error_code == 0
-    scram = {"Name": "carol", "Mechanism": 1, "Iterations": 4096, "Salt": {"hex": "00"}, "SaltedPassword": {"hex": "00"}}
+    scram = {
+        "Name": "carol",
+        "Mechanism": 1,
+        "Iterations": 4096,
+        "Salt": {"hex": "00"},
+        "SaltedPassword": {"hex": "00"},
+    }
     ask(root, "AlterUserScramCredentials", 0, Deletions=[], Upsertions=[scram])
 
 

@@ -114,3 +114,43 @@ def test_a_stranger_changes_nothing_and_learns_nothing() -> None:
 def _changes(broker: VirtualBroker, before: dict[str, Any]) -> list[str]:
     now = state_of(broker)
     return [name for name in now if now[name] != before[name]]
+
+
+MINE, NOT_MINE = TOPICS[1], TOPICS[0]
+MAY_CHANGE = {"topics", "next_producer_id"}  # with rights on MINE
+
+
+@pytest.mark.random
+@pytest.mark.rules("AU-2", "AU-6")
+def test_rights_on_one_topic_change_that_topic_alone() -> None:
+    """A client with all rights on one topic changes it, now and then, and never another, whatever it asks beside."""
+    broker = secretive_broker(has_secrets=True)
+    broker.acls.allow("User:stranger", "ALL", topic=MINE)
+    random = Random(f"owner of one topic {SEED}")
+    requests = SecretRequests(random, topic_ids(broker))
+    before, client = state_of(broker), client_of(broker, "stranger")
+    times_changed = 0
+    for api, version, times in _asked(broker):
+        for _ in range(times):
+            client = client_of(broker, "stranger") if client.socket.is_closed else client
+            client.socket.send(requests.frame(api, version))
+            if not client.socket.take():
+                client.socket.close()
+        after = state_of(broker)
+        assert _of_others(after) == _of_others(before), f"seed {SEED}, {api.name} v{version}"
+        times_changed += _of(MINE, after) != _of(MINE, before)
+        if MINE not in topic_ids(broker):
+            broker.create_topic(MINE, partitions=2)
+            after = state_of(broker)
+        before = after
+    assert times_changed >= 3
+
+
+def _of(name: str, state: dict[str, Any]) -> list[Any]:
+    return [topic for topic in state["topics"] if topic.name == name]
+
+
+def _of_others(state: dict[str, Any]) -> dict[str, Any]:
+    # What groups know of a topic goes with it, so internal topics may change.
+    others = [topic for topic in state["topics"] if topic.name != MINE and not topic.name.startswith("__")]
+    return {"topics": others} | {name: value for name, value in state.items() if name not in MAY_CHANGE}
