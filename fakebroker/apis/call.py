@@ -40,6 +40,9 @@ class Connection(Protocol):
     def watch(self, call: "Call", callback: Callable[[Instant], None]) -> None:
         """Run `callback` if the connection goes away before `call` is answered."""
 
+    def if_unsent(self, callback: Callable[[Instant], None]) -> None:
+        """Run `callback` if the answer of the request in work cannot be made; at once if the client has gone."""
+
     @property
     def connection_id(self) -> int:
         """Which connection of the engine it is; no other ever has the number."""
@@ -106,6 +109,7 @@ class Call:
         "listener",
         "node",
         "now",
+        "unsent",
         "version",
     )
 
@@ -125,6 +129,7 @@ class Call:
         self.client_id: str | None = None
         self.now = Instant(0, 0)  # when the request was taken up, not when it is answered; of long work, the step's
         self.is_answered = False
+        self.unsent: Callable[[Instant], None] | None = None  # of `if_unsent`; kept by the connection
 
     def shard(self, group_id: str) -> "Shard":
         """The coordinator's data of the group's partition, on the node that was asked.
@@ -177,6 +182,10 @@ class Call:
     def on_close(self, callback: Callable[[Instant], None]) -> None:
         """Run `callback` if the client goes away while this request is parked; forgotten once it is answered."""
         self.connection.watch(self, callback)
+
+    def if_unsent(self, callback: Callable[[Instant], None]) -> None:
+        """Run `callback` if the answer that follows cannot be made, or at once if the client has gone."""
+        self.connection.if_unsent(callback)
 
     @property
     def connection_id(self) -> int:

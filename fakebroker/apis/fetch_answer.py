@@ -14,7 +14,8 @@ from fakebroker.errors import ErrorCode
 from fakebroker.records.batch import peek
 from fakebroker.records.conversion import message_set_from_batch
 from fakebroker.records.faults import InvalidRecord
-from fakebroker.wire.framing import LARGE_BYTES, Pieces
+from fakebroker.schema.pieces import Pieces
+from fakebroker.wire.framing import LARGE_BYTES
 from fakebroker.wire.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,

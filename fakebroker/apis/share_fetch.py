@@ -142,6 +142,10 @@ class _ShareFetchRequest:
 
     def _fetched(self, found: dict[TopicIdPartition, FetchedRecords], now: Instant) -> None:
         self._found.update(found)
+        acquired = {key: records.acquired for key, records in found.items() if records.acquired}
+        if acquired:
+            release = self._call.node.share_partitions.release_acquired
+            self._call.if_unsent(lambda now: release(self._session, acquired, now))
         self._one_done(now)
 
     def _params(self) -> ShareFetchParams:

@@ -43,6 +43,10 @@ class ClosedConnection:
         """The end was before: what is to be done then is done now."""
         self._engine.run(callback, self._engine.now)
 
+    def if_unsent(self, callback: Callable[[Instant], None]) -> None:
+        """No answer is sent: what was done for it is undone now."""
+        self._engine.run(callback, self._engine.now)
+
     def work(self, call: "Call", steps: "Steps[Any]", must_finish: bool) -> None:
         """Do what must be finished, although nobody waits for what the steps would give."""
         if must_finish:

@@ -32,17 +32,18 @@ from fakebroker.engine.connection_state import (
 )
 from fakebroker.engine.dispatch import Dispatcher, Route
 from fakebroker.engine.driver import NO_DRIVER, ConnectionDriver
-from fakebroker.engine.failed_request import answer_failure, send_error
+from fakebroker.engine.failed_request import answer_failure, refuse_frame, send_reply
 from fakebroker.engine.journal import BIG_BYTES, Connected, Disconnected, Frame, Peer
 from fakebroker.engine.lanes import Lanes
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.engine.unserved import who
 from fakebroker.engine.work import Work, answer_in_steps
-from fakebroker.errors import AnswerTooLong, CloseConnection, ErrorCode, WireError
+from fakebroker.errors import AnswerTooLong, WireError
 from fakebroker.instant import Instant
 from fakebroker.listeners import Address, Listener
+from fakebroker.schema.pieces import flattened
 from fakebroker.wire.frame import SMALLEST_FRAME_BYTES, decode_request_header
-from fakebroker.wire.framing import LARGE_BYTES, PREFIX_BYTES, FrameReader, flattened
+from fakebroker.wire.framing import LARGE_BYTES, PREFIX_BYTES, FrameReader
 from fakebroker.wire.request_head import (
     REQUEST_HEAD_BYTES,
     SHORT_PREFIXES,
@@ -184,7 +185,7 @@ class Connection:
         self.mark_answered(call)
         if self.state in ENDED or self.route is None:
             return  # `Call.close` came before
-        self.send_reply(self.route, response)
+        send_reply(self, self.route, response)
         self.unpark(call)
 
     def work(self, call: Call, steps: Steps[Any], must_finish: bool) -> None:
@@ -199,6 +200,11 @@ class Connection:
         """Run `callback` if the connection goes away before `call` is answered."""
         if not call.is_answered:
             self._watchers.append(callback)
+
+    def if_unsent(self, callback: Callable[[Instant], None]) -> None:
+        """Run `callback` if the answer of the request in work cannot be made, or the connection goes away before."""
+        self.call.unsent = callback
+        self.watch(self.call, callback)
 
     def at_end(self, key: object, callback: Callable[[Instant], None]) -> None:
         """Run `callback` when the connection is closed; once for each key."""
@@ -347,11 +353,17 @@ class Connection:
             self._move(state)
 
     def _kept_turn(self, now: Instant) -> None:
-        """A turn for what is kept: for the next frame alone if it is so long that to read it is work in steps."""
+        """A turn for what is kept: for the next frame alone if it is so long that to read it is work in steps.
+
+        A turn that takes nothing and wants another would never end: it closes the connection.
+        """
+        kept_bytes = self._input.buffered_bytes
         if self._input.wanted_bytes > PREFIX_BYTES + self.engine.at_once_bytes:
             self._long_frame(self._input.take_frame(), now)
         else:
             self._turn(*self._input.take(), now)
+        if self.wants_turn and self._input.buffered_bytes == kept_bytes:
+            raise RuntimeError(f"a turn took nothing of {kept_bytes} bytes")
 
     def _long_frame(self, frame: bytes, now: Instant) -> None:
         """Take up one frame, cut out already; a later turn is for what follows it."""
@@ -451,14 +463,6 @@ class Connection:
             self._move(BUFFERED)
         return pack_prefix(size)
 
-    def send_reply(self, route: Route, response: "Message | None") -> None:
-        """The answer that came by `reply`. It may not harm the caller: a timer, or another client's request."""
-        try:
-            self.send(route, None if response is None else route.encode(response))
-        except Exception as error:
-            self.engine.failed(error if response is None else route.fault_of(response, error))
-            send_error(self, route, self.request, ErrorCode.UNKNOWN_SERVER_ERROR)
-
     def _on_internal_error(self, error: Exception) -> None:
         """A bug of ours outside of a handler ends the connection, not the broker: its request may be half done."""
         self.engine.failed(error)
@@ -469,11 +473,8 @@ class Connection:
         """The route of an API and version asked for the first time on this listener; None: the connection is closed."""
         try:
             return self._dispatcher.find(code)
-        except CloseConnection as error:
-            self.fail(self.engine.unserved.refused(self.call, self.peer, frame, str(error)))
         except Exception as error:
-            self.engine.failed(error)
-            self.fail(f"its handler could not be loaded: {error}")
+            refuse_frame(self, frame, error)
         return None
 
     def _set_client_id(self, frame: bytes, offset: int) -> None:

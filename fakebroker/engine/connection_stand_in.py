@@ -50,6 +50,10 @@ class ConnectionStandIn:
         """Run `callback` when the connection is closed."""
         self._connection.at_end(key, callback)
 
+    def if_unsent(self, callback: Callable[[Instant], None]) -> None:
+        """Run `callback` if the answer cannot be made."""
+        self._connection.if_unsent(callback)
+
     def fail(self, reason: str) -> None:
         """The handler closes the connection."""
         self._connection.fail(reason)

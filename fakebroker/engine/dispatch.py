@@ -15,7 +15,7 @@ from fakebroker.errors import AnswerTooLong, CloseConnection, ErrorCode, WireErr
 from fakebroker.listeners import Listener
 from fakebroker.release import Release
 from fakebroker.schema import Place
-from fakebroker.schema.emit_locate import has_varying_bytes
+from fakebroker.schema.emit_locate import has_records, has_varying_bytes
 from fakebroker.wire.dialects import Overlay, overlays_of, versions_with
 from fakebroker.wire.frame import has_tagged_request_header, has_tagged_response_header
 from fakebroker.wire.registry import APIS, Api
@@ -23,7 +23,6 @@ from fakebroker.wire.registry import APIS, Api
 EncodeSteps = Generator[None, None, list[bytes]]
 DecodeSteps = Generator[None, None, tuple[Any, int]]
 
-FETCH = 1
 JOIN_GROUP = 11  # its leader is told what all members sent
 API_VERSIONS = 18
 
@@ -45,6 +44,7 @@ class Route:
         "encode",
         "error_response",
         "handle",
+        "has_records",
         "has_tagged_answer",
         "has_tagged_header",
         "has_varying_bytes",
@@ -65,7 +65,8 @@ class Route:
         self.request = request
         self.response = response
         self.decode: Callable[[bytes, int], tuple[Any, int]] = request.decoder(body_version)
-        make: Any = response.piecer if api.key in (FETCH, JOIN_GROUP) else response.encoder
+        self.has_records = has_records(response)
+        make: Any = response.piecer if self.has_records or api.key == JOIN_GROUP else response.encoder
         self.encode: Callable[[Any], bytes | list[bytes]] = make(body_version)  # pieces, where an answer may be large
         self.handle: Callable[[Call, Any], Any] = module.handle
         self.error_response: Callable[[Any, int, ErrorCode], Any] = getattr(
@@ -122,7 +123,7 @@ class Route:
 
     def encode_in_steps(self, response: Any) -> EncodeSteps:
         """The pieces of a long answer. One with records is in few pieces, and made at once."""
-        if self.api_key == FETCH:
+        if self.has_records:
             return _at_once(cast("list[bytes]", self.encode(response)))
         if self._encode_in_steps is None:
             self._encode_in_steps = self.response.stepwise_encoder(self.version)

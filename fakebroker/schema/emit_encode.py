@@ -23,7 +23,7 @@ from typing import NamedTuple
 from fakebroker.schema.message import Declaration, Message
 from fakebroker.schema.runtime import array_writer
 from fakebroker.schema.source import FunctionSource, field_targets, format_paths
-from fakebroker.schema.types import STRING, UUID, ArrayOf, FieldSpec, Primitive
+from fakebroker.schema.types import RECORDS, STRING, UUID, ArrayOf, FieldSpec, Primitive
 
 PIECES_PER_STEP = 10_000
 ROWS_AT_ONCE = 4
@@ -39,7 +39,7 @@ def write_encoder(
     source = FunctionSource(
         f"{message.__name__} v{version} encode{'' if joined else ' as pieces'}{' in steps' * in_steps}"
     )
-    _Encoder(source, version, message.flexible.includes(version), in_steps).function(message, joined)
+    _Encoder(source, version, message.flexible.includes(version), in_steps, joined).function(message)
     return source
 
 
@@ -64,23 +64,24 @@ class _Encoder:
     `path` is the field in Kafka's names, such as "Topics[].Name": it becomes the line's comment and the error's text.
     """
 
-    def __init__(self, source: FunctionSource, version: int, flexible: bool, in_steps: bool) -> None:
+    def __init__(self, source: FunctionSource, version: int, flexible: bool, in_steps: bool, joined: bool) -> None:
         self.source = source
         self.version = version
         self.flexible = flexible
         self.in_steps = in_steps
+        self.joined = joined
         # The list that takes the pieces, those not yet put there, and fixed-size values waiting for their pack.
         self.parts = "parts"
         self.pending: list[Piece] = []
         self.run: list[Fixed] = []
 
-    def function(self, message: type[Message], joined: bool) -> None:
+    def function(self, message: type[Message]) -> None:
         """The whole function. Whether it needs the list is known only after the body: its first line goes in last."""
         self.source.add("def encode(o):")
         self.source.depth = 1
         start = len(self.source.lines)
         self.struct(message, "o", "")
-        if not joined or any(self.parts in line for line in self.source.lines[start:]):
+        if not self.joined or any(self.parts in line for line in self.source.lines[start:]):
             self.source.insert(start, f"{self.parts} = []")
             self.flush()
             if self.in_steps:
@@ -89,7 +90,7 @@ class _Encoder:
                 self.source.add("return done")
                 self.source.add("yield  # never reached; makes it a generator also where no array is long")
             else:
-                self.source.add(f'return b"".join({self.parts})' if joined else f"return {self.parts}")
+                self.source.add(f'return b"".join({self.parts})' if self.joined else f"return {self.parts}")
             return
         self.end_run()
         if len(self.pending) == 1:
@@ -330,6 +331,8 @@ class _Encoder:
         else:
             self.source.add(f"{data} = {value}{encode}; {n} = len({data})", path)
         self.length("h" if kind is STRING else "i", n, "long_string" if kind is STRING else "long_length", path)
+        if kind is RECORDS and (self.joined or self.in_steps):  # which may come in pieces
+            data = f"{self.source.helper('whole')}({data})"
         self.pending.append(Piece(data, path))
 
     def length(self, char: str, n: str, helper: str, path: str) -> None:

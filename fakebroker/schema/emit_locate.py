@@ -14,7 +14,7 @@ The bytes were decoded or encoded by us before, so nothing is checked here beyon
 from fakebroker.schema.emit_decode import Decoder
 from fakebroker.schema.message import Declaration, Message
 from fakebroker.schema.source import FunctionSource
-from fakebroker.schema.types import COMPACT_LENGTH, FIXED_LENGTH, STRING, ArrayOf, FieldSpec, Place, Primitive
+from fakebroker.schema.types import COMPACT_LENGTH, FIXED_LENGTH, RECORDS, STRING, ArrayOf, FieldSpec, Place, Primitive
 
 _NOWHERE = "_"  # the target of values that nobody asks for
 
@@ -37,6 +37,12 @@ def has_varying_bytes(declaration: type[Declaration], version: int) -> bool:
             if isinstance(kind, type) and has_varying_bytes(kind, version):
                 return True
     return False
+
+
+def has_records(declaration: type[Declaration]) -> bool:
+    """Whether messages have a field of type records, in any version."""
+    kinds = [spec.type.element if isinstance(spec.type, ArrayOf) else spec.type for spec in declaration.fields]
+    return any(kind is RECORDS or (isinstance(kind, type) and has_records(kind)) for kind in kinds)
 
 
 class _Locator(Decoder):

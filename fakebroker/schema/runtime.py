@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from fakebroker.errors import WireError
+from fakebroker.schema.pieces import whole as whole  # a helper of encoders, as those below
 
 # Kafka rejects longer strings in every version, also where the length is a varint.
 MAX_STRING_BYTES = 32767

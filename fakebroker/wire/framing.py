@@ -1,7 +1,7 @@
 """Frames in a stream: an int32 length, then that many bytes (AV-1)."""
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 from fakebroker.errors import WireError
 
@@ -137,24 +137,3 @@ def guess_protocol(start: bytes) -> str:
     if len(start) >= 4 and all(32 <= byte < 127 or byte in b"\r\n\t" for byte in start[:8]):
         return f"; these bytes look like text: {start.decode('latin-1')!r}"
     return ""
-
-
-class Pieces:
-    """Bytes in several pieces that nobody has joined, in the place of `bytes` in an answer that is sent in pieces.
-
-    Its length is that of all pieces together, as the field's length prefix says it.
-    """
-
-    __slots__ = ("_size_bytes", "parts")
-
-    def __init__(self, parts: Sequence[bytes]) -> None:
-        self.parts = parts
-        self._size_bytes = sum(map(len, parts))
-
-    def __len__(self) -> int:
-        return self._size_bytes
-
-
-def flattened(pieces: Iterable[bytes | Pieces]) -> list[bytes]:
-    """The bytes one by one, in order."""
-    return [part for piece in pieces for part in (piece.parts if isinstance(piece, Pieces) else (piece,))]

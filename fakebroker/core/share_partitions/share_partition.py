@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Answer = Callable[[ErrorCode, str | None, Instant], None]
 """Gets the error of an acknowledgement, or NONE, and its text."""
 
+EVERYTHING: Final = Acquired(0, 2**63 - 1, 0)
 _RENEW_DISABLED: Final = "Renewing acquisition locks is not enabled for the group."
 _OF_COORDINATOR: Final = {
     ErrorCode.NOT_COORDINATOR: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -188,13 +189,13 @@ class SharePartition:
             raise KafkaError(ErrorCode.INVALID_RECORD_STATE, _RENEW_DISABLED)
         self._store(changes, answer, now)
 
-    def release(self, member_id: str, answer: Answer, now: Instant) -> None:
-        """Release everything that a member has acquired: its session is closed (SGP-7)."""
+    def release(self, member_id: str, answer: Answer, now: Instant, ranges: Sequence[Acquired] = (EVERYTHING,)) -> None:
+        """Release what a member has acquired within some ranges: its session is closed, or was not answered (SGP-7)."""
         limit = self.settings.delivery_limit
         changes = []
         self._window().split_at_start()
-        for batch in self._window():
-            for first, last, state in batch.states():
+        for each in ranges:
+            for first, last, state in self._window().states_between(each.first_offset, each.last_offset):
                 if state.state is RecordState.ACQUIRED and state.undo is None and state.member_id == member_id:
                     event = self._event_of_release(last)
                     state.begin(event, limit)

@@ -13,9 +13,10 @@ from fakebroker.errors import ErrorCode, KafkaError
 from fakebroker.instant import Instant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fakebroker.core.node import Node
+    from fakebroker.core.share_partitions.acquisition import Acquired
     from fakebroker.core.topics import Partition, Topic
 
 
@@ -121,6 +122,15 @@ class SharePartitionManager:
             partition = self.get(SharePartitionKey(session.group_id, *each))
             if partition is not None and partition.window is not None:
                 partition.release(session.member_id, _nobody_asked, now)
+
+    def release_acquired(
+        self, session: ShareSession, acquired: "Mapping[TopicIdPartition, Sequence[Acquired]]", now: Instant
+    ) -> None:
+        """Release what was acquired for an answer that cannot be sent; the delivery counts, as in Kafka (SGP-7)."""
+        for each, ranges in acquired.items():
+            partition = self.get(SharePartitionKey(session.group_id, *each))
+            if partition is not None and partition.window is not None:
+                partition.release(session.member_id, _nobody_asked, now, ranges)
 
     def connection_closed(self, connection_id: int, now: Instant) -> None:
         """A connection is gone: the sessions that it opened are closed; groups without sessions are dropped (SGP-9)."""

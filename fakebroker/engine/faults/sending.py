@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from fakebroker.schema.pieces import flattened
 from fakebroker.wire.framing import PREFIX_BYTES
 from fakebroker.wire.request_head import pack_prefix
 
@@ -36,7 +37,7 @@ class Sending:
         except Exception:
             self._connection.answer(self._call, response)
             return
-        frame = self._connection.head + (body if isinstance(body, bytes) else b"".join(body))
+        frame = self._connection.head + (body if isinstance(body, bytes) else b"".join(flattened(body)))
         self._data = pack_prefix(len(frame)) + frame
         _WAYS[self._fault.spec.action or ""](self)
 

@@ -6,6 +6,7 @@ from fakebroker.core.deadlines import Deadline
 from fakebroker.core.node import NodeState
 from fakebroker.engine.closed_connection import ClosedConnection
 from fakebroker.engine.connection_state import ENDED
+from fakebroker.engine.failed_request import send_reply
 from fakebroker.engine.interposed_request import InterposedRequest
 from fakebroker.instant import Instant
 
@@ -34,7 +35,7 @@ def answer_and_mute(
     elif isinstance(connection, ClosedConnection) or connection.state in ENDED or connection.route is None:
         connection.answer(call, response)  # for nobody
     else:
-        connection.send_reply(connection.route, response)
+        send_reply(connection, connection.route, response)
         _mute(connection, call, mute_ms)
 
 

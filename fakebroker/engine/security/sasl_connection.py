@@ -60,7 +60,7 @@ class SaslConnection(Connection):
             self._dispatcher = self._dispatcher_after
 
     def expect_bare_messages(self) -> None:
-        """The next messages have no header, and may be as short as one byte."""
+        """The next messages have no header, and may be empty: then the mechanism refuses them."""
         self._input.smallest_bytes = 0
 
     def _login_input(self) -> FrameReader:
@@ -78,7 +78,7 @@ class SaslConnection(Connection):
             except WireError as error:
                 self.fail(str(error))
                 return
-            if stop > len(buffer) or stop - position == PREFIX_BYTES:
+            if len(buffer) - position < PREFIX_BYTES or stop > len(buffer):
                 break
             if authentication.state is RAW:
                 self._take_raw(buffer[position + PREFIX_BYTES : stop], now)
