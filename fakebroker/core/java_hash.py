@@ -1,15 +1,26 @@
 """The order of Java's and Scala's hash maps, where Kafka's answers depend on it (FC-2, JG-27)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from operator import mul
+from struct import unpack
+
+_POWERS_COUNT = 256
+_POWERS = tuple(pow(31, power, 1 << 32) for power in range(_POWERS_COUNT))
 
 
 def java_hash(text: str) -> int:
     """String.hashCode as unsigned 32 bit: h = 31 * h + unit over the UTF-16 code units."""
-    units = text.encode("utf-16-be", "surrogatepass")
-    h = 0
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        h = (31 * h + (high << 8 | low)) & 0xFFFFFFFF
+    units: Sequence[int]
+    if text.isascii():
+        units = text.encode()
+    else:
+        encoded = text.encode("utf-16-be", "surrogatepass")
+        units = unpack(f">{len(encoded) // 2}H", encoded)
+    h, rest = 0, len(units) % _POWERS_COUNT
+    for start in range(rest - _POWERS_COUNT if rest else 0, len(units), _POWERS_COUNT):  # one round for nearly all
+        part = units[max(start, 0) : start + _POWERS_COUNT]
+        h = (h * _POWERS[len(part) - 1] * 31 + sum(map(mul, reversed(part), _POWERS))) & 0xFFFFFFFF
     return h
 
 

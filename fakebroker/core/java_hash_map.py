@@ -74,15 +74,16 @@ class JavaHashMap(dict[K, V], Generic[K, V]):
             self._in_front[key] = self._lowest
         return self[key]
 
-    def keys_in_order(self) -> list[K]:
-        """The keys as Java lists them: a list of its own, so that the table may be changed meanwhile."""
-        if len(self) < 2:
-            return list(self)
+    def keys_in_order(self, only: Callable[[K], bool] | None = None) -> list[K]:
+        """The keys as Java lists them, all or `only` some: a list of its own, so that the table may be changed."""
+        keys = list(self) if only is None else [key for key in self if only(key)]
+        if len(keys) < 2:
+            return keys
         mask = self._buckets - 1
         in_front = self._in_front
         if in_front:
-            return sorted(self, key=lambda key: (_spread(hash_code(key)) & mask, in_front.get(key, 0)))
-        return sorted(self, key=lambda key: _spread(hash_code(key)) & mask)
+            return sorted(keys, key=lambda key: (_spread(hash_code(key)) & mask, in_front.get(key, 0)))
+        return sorted(keys, key=lambda key: _spread(hash_code(key)) & mask)
 
     @property
     def _most(self) -> int:
@@ -103,8 +104,9 @@ class JavaHashSet(JavaHashMap[K, None]):
         """
         keys = list(keys)
         copy = cls(expected=max(capacity_for(len(keys) if size is None else size), _USUAL_BUCKETS))
-        for key in keys:
-            copy[key] = None
+        copy.update(dict.fromkeys(keys))
+        while len(copy) > copy._most:
+            copy._buckets *= 2
         return copy
 
     def add(self, key: K) -> None:

@@ -62,3 +62,15 @@ def test_a_large_map_has_more_buckets() -> None:
 def test_hash_trie_order(names: str, first: str) -> None:
     """Among equals Kafka 3.9.1 chose these (asked of it), whatever the order of joining."""
     assert hash_trie_order(names.split())[0] == hash_trie_order(reversed(names.split()))[0] == first
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 255, "a" * 256, "b" * 257, "d" * 1000, "ä" * 300, "x\U0001f600" * 200]
+)
+def test_long_texts(text: str) -> None:
+    """They are as h = 31 * h + unit says, over the whole text."""
+    units = memoryview(text.encode("utf-16-be")).tolist()
+    hashed = 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        hashed = (31 * hashed + (high << 8 | low)) & 0xFFFFFFFF
+    assert java_hash(text) == hashed

@@ -115,13 +115,15 @@ def _begin_batch(
                 known.first_offset, known.last_offset, whole, batch.event(known.first_offset), delivery_limit, changes
             )
             return
-    for offset, state in known.split().items():
-        if max(batch.first_offset, window.start_offset) <= offset <= batch.last_offset:
-            if state.state is not RecordState.ACQUIRED or state.undo is not None:
-                text = "The offset cannot be acknowledged. The offset is not acquired."
-                raise KafkaError(ErrorCode.INVALID_RECORD_STATE, text)
-            _check_owner(state, member_id, "offset")
-            _begin_state(offset, offset, state, batch.event(offset), delivery_limit, changes)
+    states = known.split()
+    first = max(batch.first_offset, window.start_offset, known.first_offset)
+    for offset in range(first, min(batch.last_offset, known.last_offset) + 1):
+        state = states[offset]
+        if state.state is not RecordState.ACQUIRED or state.undo is not None:
+            text = "The offset cannot be acknowledged. The offset is not acquired."
+            raise KafkaError(ErrorCode.INVALID_RECORD_STATE, text)
+        _check_owner(state, member_id, "offset")
+        _begin_state(offset, offset, state, batch.event(offset), delivery_limit, changes)
 
 
 def _check_owner(state: InFlightState, member_id: str, what: str) -> None:

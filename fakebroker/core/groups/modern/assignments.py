@@ -74,9 +74,9 @@ def topic_ids_of(
     """
     by_name, by_pattern = JavaHashSet.copy_of(names), JavaHashSet.copy_of(resolved)
     large, small = (by_name, by_pattern) if len(by_name) > len(by_pattern) else (by_pattern, by_name)
-    in_order = [*large.keys_in_order(), *(name for name in small.keys_in_order() if name not in large)]
-    ids = (topic_id(name) for name in in_order)
-    return tuple(each for each in ids if each is not None)
+    ids = {name: found for name in (*large, *small) if (found := topic_id(name)) is not None}
+    in_order = dict.fromkeys((*large.keys_in_order(ids.__contains__), *small.keys_in_order(ids.__contains__)))
+    return tuple(ids[name] for name in in_order)
 
 
 def is_homogeneous(subscriptions: Iterable[tuple[Collection[str], str | None]]) -> bool:
