@@ -297,9 +297,7 @@ class Connection:
     # Requests
 
     def _turn(self, buffer: bytes, position: int, now: Instant) -> None:
-        """Take up whole frames from `position` on until one parks or closes, or the turn is over (READING, BUFFERED):
-        after `REQUESTS_PER_TURN` requests or `MOST_OUT_BYTES` of large answers.
-        """
+        """Take up frames until one parks or closes, or `REQUESTS_PER_TURN` or `MOST_OUT_BYTES` of answers are made."""
         end, limit, routes, head = len(buffer), self.engine.at_once_bytes, self._dispatcher.routes, read_request_head
         lane_of = self._lanes.get
         serving, prefix_bytes, smallest = SERVING, PREFIX_BYTES, SMALLEST_FRAME_BYTES  # local names are the fastest

@@ -100,7 +100,7 @@ def fails_once() -> Callable[..., None]:
 
 
 def test_what_a_client_that_has_gone_was_given_is_released(lab: ShareGroupLab) -> None:
-    """A fault holds the answer back until its client has gone: its records are released at once, not with their lock."""
+    """A fault holds the answer back, and its client goes: its records are released at once, not with their lock."""
     opener, other = lab.member("m"), lab.member("m")
     opener.send(0, wait=0)
     lab.produce(3)
