@@ -4,13 +4,13 @@ The format is that of the recordings made from real Kafka brokers: what a client
 that took, what must stay unanswered, which connections get closed.
 """
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fakebroker.errors import FakebrokerError
+from fakebroker.json_text import parse_json
 
 Json = Any  # what json.loads gives
 
@@ -209,7 +209,7 @@ def find_dialogues(paths: list[Path]) -> list[Path]:
 
 def _parse_line(path: Path, number: int, line: str, parse: Callable[[dict[str, Json]], Any]) -> Any:
     try:
-        return parse(json.loads(line))
+        return parse(parse_json(line))
     except KeyError as missing:
         raise DialogueError(f"{path}:{number}: {missing} is missing") from None
     except (ValueError, TypeError, AttributeError) as error:

@@ -7,13 +7,13 @@ Bytes are base64 (what Connect's JsonConverter and Spark's to_json write) or hex
 may be in Connect's envelope of schema and payload. A value that is null or missing is a tombstone.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any, Final
 
 from fakebroker.history.log_record import LogRecord, Openable, Reject, sample_of
 from fakebroker.history.packed import BAD_GZIP, unpacked
 from fakebroker.history.sink_rows import BadRow, Shape, record_of, shape_of, unwrapped
+from fakebroker.json_text import parse_json
 
 LONGEST_LINE_BYTES: Final = 64 << 20
 """What one line may take in memory."""
@@ -58,8 +58,8 @@ def read_json_lines(path: Openable, source: str, *, log_partition: int | None = 
 def _row(line: bytes) -> dict[str, Any]:
     """The columns in a line. Raises BadRow."""
     try:
-        row = unwrapped(json.loads(line))
-    except (ValueError, RecursionError) as error:
+        row = unwrapped(parse_json(line))
+    except ValueError as error:
         torn = "" if line.endswith(b"\n") else ", and has no end: it was cut"
         raise BadRow(f"the line is not JSON ({str(error)[:100]}){torn}") from None
     if not isinstance(row, dict):

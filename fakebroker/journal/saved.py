@@ -1,6 +1,5 @@
 """Reading journals back: files, or a directory of them."""
 
-import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from fakebroker.errors import InvalidArgument
 from fakebroker.journal.files import OPEN_SUFFIX
 from fakebroker.journal.rows import Row
 from fakebroker.journal.schema import problems
+from fakebroker.json_text import parse_json
 
 
 class SavedJournal(NamedTuple):
@@ -63,7 +63,7 @@ def _files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
 
 def _row(line: bytes) -> Row | None:
     try:
-        found = json.loads(line)
+        found = parse_json(line)
     except ValueError:
         return None
     return found if isinstance(found, dict) else None

@@ -306,7 +306,8 @@ def problems(row: Any) -> Iterator[str]:
     if not isinstance(row, Mapping):
         yield f"a line is an object, not {row!r}"
         return
-    kind = KINDS.get(row.get("kind", ""))
+    name = row.get("kind", "")
+    kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
         yield f"there is no kind {row.get('kind')!r}"
     for column in (*COMMON, *(kind.columns if kind else ())):

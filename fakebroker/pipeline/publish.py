@@ -17,6 +17,7 @@ from time import sleep
 from typing import Any, Final, NamedTuple
 
 from fakebroker.errors import FakebrokerError
+from fakebroker.json_text import parse_json
 from fakebroker.pipeline.contract import Check, Table
 from fakebroker.pipeline.engines import Engine, Frame, contract_of, make, tables_in
 from fakebroker.pipeline.progress import Progress
@@ -60,7 +61,7 @@ class Published:
         _undo_interrupted(folder)
         self.folder = folder
         try:
-            self.manifest = _manifest_of(json.loads((folder / MANIFEST).read_text("utf-8")))
+            self.manifest = _manifest_of(parse_json((folder / MANIFEST).read_text("utf-8")))
         except OSError as error:
             why = "there is no such folder" if not folder.exists() else f"it has no {MANIFEST}: {error.strerror}"
             raise FakebrokerError(f"{folder} is no folder of published tables: {why}") from None

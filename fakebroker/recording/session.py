@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from fakebroker.errors import FakebrokerError, InvalidArgument, nearest
+from fakebroker.json_text import parse_json
 from fakebroker.schema import Message
 from fakebroker.schema.jsonable import from_json, to_json
 from fakebroker.wire.frame import decode_request_header, decode_response
@@ -28,6 +29,7 @@ Line = dict[str, Any]
 SCHEMA_VERSION = 1
 MOST_LINE_BYTES = 1 << 30  # a frame of 256 MiB as hexadecimal, with room
 _MOST_HEAD_BYTES = 1 << 20
+YEAR_MS = 366 * 86_400_000
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
@@ -88,6 +90,7 @@ def read_session(
 def _lines(name: str, file: BinaryIO, on_cut: Callable[[str], None], most_line_bytes: int) -> Iterator[Line]:
     number = 0
     limit = min(_MOST_HEAD_BYTES, most_line_bytes)
+    last_ms = 0.0
     while raw := file.readline(limit + 1):
         number += 1
         is_last = not raw.endswith(b"\n")
@@ -101,6 +104,7 @@ def _lines(name: str, file: BinaryIO, on_cut: Callable[[str], None], most_line_b
                 return
         line = _parsed(name, number, raw)
         _check(name, number, line)
+        last_ms = _time_of(name, number, line, last_ms)
         limit = most_line_bytes
         yield line
         if is_last:
@@ -112,18 +116,26 @@ def _lines(name: str, file: BinaryIO, on_cut: Callable[[str], None], most_line_b
 def _is_line(raw: bytes) -> bool:
     """Whether a last line without its end is whole all the same: an editor may have saved it so."""
     try:
-        return isinstance(json.loads(raw), dict)
+        return isinstance(parse_json(raw), dict)
     except ValueError:
         return False
 
 
 def _parsed(name: str, number: int, raw: bytes) -> Any:
     try:
-        return json.loads(raw)
-    except RecursionError:
-        raise SessionError(f"{name}:{number}: not JSON that can be read: nested too deeply") from None
+        return parse_json(raw)
     except ValueError as error:
         raise SessionError(f"{name}:{number}: not JSON: {error}") from None
+
+
+def _time_of(name: str, number: int, line: Line, last_ms: float) -> float:
+    """When a line was written; the line before unless it says. Raises SessionError for a jump that no recording has."""
+    at_ms: float = line.get("at_ms", last_ms)
+    if not last_ms - YEAR_MS <= at_ms <= last_ms + YEAR_MS:
+        raise SessionError(
+            f"{name}:{number}: at_ms is {at_ms!r:.100}, more than a year from the line before: {last_ms}"
+        )
+    return at_ms
 
 
 def _check(name: str, number: int, line: Any) -> None:

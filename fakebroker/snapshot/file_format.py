@@ -15,6 +15,7 @@ from typing import Final
 from zlib import crc32
 
 from fakebroker.errors import InvalidArgument
+from fakebroker.json_text import parse_json
 from fakebroker.snapshot.hidden_secrets import with_hidden_secrets, with_shown_secrets
 from fakebroker.snapshot.state import BrokerState
 from fakebroker.snapshot.state_codec import Reader, Writer, WrongValue
@@ -72,7 +73,7 @@ def decode(content: bytes, source: str) -> BrokerState:
     if crc32(view[:end]) != _CRC.unpack_from(content, end)[0]:
         raise wrong("is damaged: its checksum is wrong")
     try:
-        head = json.loads(content[_HEAD_POSITION : _HEAD_POSITION + head_bytes])
+        head = parse_json(content[_HEAD_POSITION : _HEAD_POSITION + head_bytes])
         state: BrokerState = Reader(view[end - data_bytes : end]).decode(head, BrokerState, "the state")
         return with_shown_secrets(state)
     except (WrongValue, ValueError, RecursionError) as error:

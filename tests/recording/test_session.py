@@ -186,7 +186,10 @@ def test_a_line_that_is_being_written_ends_the_session_for_now(tmp_path: Path) -
         ([HEAD, exchanged(version=True)], "2: request.version is True, not int or null"),
         ([HEAD, exchanged(message=[1])], "2: request.message is list, not an object"),
         ([HEAD, "{", CONNECT], "2: not JSON: "),
-        ([HEAD, '{"a":' * 100_000], "2: not JSON that can be read: nested too deeply"),
+        ([HEAD, '{"a":' * 100_000], "2: not JSON: it is nested too deeply"),
+        ([HEAD, {**CONNECT, "at_ms": 2**63}], "2: at_ms is 9223372036854775808, more than a year from the line before"),
+        ([HEAD, {**CONNECT, "at_ms": -1e308}], "2: at_ms is -1e+308, more than a year"),
+        ([HEAD, {**CONNECT, "at_ms": float("nan")}], "2: at_ms is nan, more than a year"),
         ([{**HEAD, "schema_version": 2}], "1: schema_version is 2; this fakebroker reads 1"),
     ],
 )

@@ -1,12 +1,12 @@
 """Cuts a window out of the history of one group: the state at its start, and what happened in it."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fakebroker.errors import FakebrokerError
 from fakebroker.history.compile.happened import Commit, Event, Gone, Place, Row, Settled, Window, position_of
 from fakebroker.history.compile.settled import settled_of
+from fakebroker.json_text import parse_json
 
 _OWN_RETENTION = "EX-2"  # the rule by which an offset expires that was committed with a retention of its own
 _STRANGE_MS = 60_000  # a commit timestamp that is further from the record's was chosen by the client
@@ -155,7 +155,7 @@ def _deleted(row: Row, group_id: str, places: Sequence[Place]) -> Iterator[Gone]
 
 def _message(text: object) -> dict[str, Any]:
     """A decoded message of a journal's line: an object, or its JSON text."""
-    found = json.loads(text) if isinstance(text, str) else text
+    found = parse_json(text) if isinstance(text, str) else text
     return found if isinstance(found, dict) else {}
 
 
