@@ -7,6 +7,7 @@ that took, what must stay unanswered, which connections get closed.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from fakebroker.errors import FakebrokerError
@@ -189,8 +190,11 @@ class Dialogue:
 
 def read_dialogue(path: Path) -> Dialogue:
     """Parse a recording. Raises DialogueError naming file and line."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    if not lines:
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeError) as error:
+        raise DialogueError(f"{path}: it cannot be read: {error}") from None
+    if not lines[0]:
         raise DialogueError(f"{path}: empty, a dialogue begins with its head")
     head = _parse_line(path, 1, lines[0], _head)
     steps = tuple(_parse_line(path, n, line, _step) for n, line in enumerate(lines[1:], 2) if line.strip())
@@ -209,11 +213,36 @@ def find_dialogues(paths: list[Path]) -> list[Path]:
 
 def _parse_line(path: Path, number: int, line: str, parse: Callable[[dict[str, Json]], Any]) -> Any:
     try:
-        return parse(parse_json(line))
+        found = parse_json(line)
+        if not isinstance(found, dict):
+            raise ValueError("a line of a dialogue is a JSON object")
+        _check_types(found)
+        return parse(found)
     except KeyError as missing:
         raise DialogueError(f"{path}:{number}: {missing} is missing") from None
     except (ValueError, TypeError, AttributeError) as error:
         raise DialogueError(f"{path}:{number}: {error}") from None
+
+
+def _check_types(line: dict[str, Json]) -> None:
+    """Raise ValueError for a field that has a value of another type, and for a wait that no recording has."""
+    for names, types in _TYPES.items():
+        for name in names.split():
+            if type(line.get(name)) not in (*types, NoneType):
+                raise ValueError(f"{name} is {line[name]!r:.100}, not {' or '.join(each.__name__ for each in types)}")
+    for name in ("ms", "waited_ms"):
+        if not 0 <= (line.get(name) or 0) <= _YEAR_MS:
+            raise ValueError(f"{name} is {line[name]!r:.100}, not from 0 to a year")
+
+
+# What fields of heads and steps are, where they are anything.
+_TYPES: dict[str, tuple[type, ...]] = {
+    "id ms version waited_ms nodes error": (int,),
+    "about api broker conn do extensions group hex mechanism name node on op password to topic txn user": (str,),
+    "batches ids untimed": (bool,),
+    "config request response save topics": (dict,),
+}
+_YEAR_MS = 366 * 86_400_000
 
 
 def _head(line: dict[str, Json]) -> dict[str, Json]:
