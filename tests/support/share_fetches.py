@@ -8,6 +8,7 @@ from fakebroker.core.share_partitions.share_partition import SharePartition
 from fakebroker.core.share_state import asking
 from fakebroker.core.share_state.states import SharePartition as SharePartitionKey
 from fakebroker.errors import ErrorCode
+from fakebroker.listeners import Listener
 from fakebroker.records.batch import build_batch, parse_header, split_batches
 from fakebroker.records.record_codec import Record
 from fakebroker.wire.messages import share_acknowledge, share_fetch
@@ -30,10 +31,11 @@ class ShareGroupLab:
         *,
         nodes: tuple[int, ...] = (1,),
         settings: Mapping[str, Any] | None = None,
+        listeners: list[Listener] | None = None,
         **configs: Any,
     ) -> None:
         replicas = {"share.coordinator.state.topic.replication.factor": len(nodes)}
-        self.sim = SimEngine({**replicas, **(settings or {})}, profile="kafka", node_ids=nodes)
+        self.sim = SimEngine({**replicas, **(settings or {})}, profile="kafka", node_ids=nodes, listeners=listeners)
         self.cluster = self.sim.cluster
         self.configure(**{"share_auto_offset_reset": "earliest", **configs})
         self.topic = self.cluster.topics.create("t", partitions, len(nodes))
