@@ -64,9 +64,7 @@ def test_hash_trie_order(names: str, first: str) -> None:
     assert hash_trie_order(names.split())[0] == hash_trie_order(reversed(names.split()))[0] == first
 
 
-@pytest.mark.parametrize(
-    "text", ["a" * 255, "a" * 256, "b" * 257, "d" * 1000, "ä" * 300, "x\U0001f600" * 200]
-)
+@pytest.mark.parametrize("text", ["a" * 255, "a" * 256, "b" * 257, "d" * 1000, "ä" * 300, "x\U0001f600" * 200])
 def test_long_texts(text: str) -> None:
     """They are as h = 31 * h + unit says, over the whole text."""
     units = memoryview(text.encode("utf-16-be")).tolist()
