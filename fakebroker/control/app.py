@@ -3,22 +3,20 @@
 import logging
 from collections.abc import Iterable
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from fakebroker.broker import AsyncFakeBroker
-from fakebroker.control.admission import admitted
+from fakebroker.control.admission import AdmittedRoutes, PublicRoute
 from fakebroker.control.brokers import Brokers
 from fakebroker.control.endpoint import Endpoint, only_query
 from fakebroker.control.extra import Extra, Served
 from fakebroker.control.extras import EXTRAS
 from fakebroker.control.operations import OPERATIONS
 from fakebroker.control.page_files import PageFiles
-from fakebroker.control.problems import Problem, http_problem, problem_of
+from fakebroker.control.problems import Problem, problem_of
 from fakebroker.errors import CloseConnection
 
 PREFIX = "/brokers/{broker_id}"
@@ -33,15 +31,16 @@ class ControlApp:
         """`token` is what callers have to show (`Authorization: Bearer ...`); None lets everyone on this host in."""
         self.brokers = Brokers()
         self.served = Served(broker, self.brokers)
-        self._token = token
-        application = Starlette(routes=list(self._routes()), exception_handlers={HTTPException: http_problem})
-        application.router.redirect_slashes = False
-        self._application: ASGIApp = application
+        self._admitted = AdmittedRoutes(self._routes(), token)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request. Paths are matched as they were sent: a group's name may hold an encoded slash."""
-        if await admitted(scope, receive, send, self._token):
-            await self._application({**scope, "path": scope["raw_path"].decode("latin-1")}, receive, send)
+        """Answer one request."""
+        await self._admitted(scope, receive, send)
+
+    @property
+    def routes(self) -> tuple[Route, ...]:
+        """All routes, in the order in which they are tried."""
+        return self._admitted.routes
 
     async def close(self) -> None:
         """End the streams and the scenarios, and stop the isolated brokers."""
@@ -59,7 +58,8 @@ class ControlApp:
         # Words come before placeholders, so that /topics/{name} does not take what has a row of its own.
         for path in sorted(paths, key=lambda path: [(part[:1] == "{", part) for part in path.split("/")]):
             verbs = paths[path]
-            yield Route(path, _Path(self.served, verbs))
+            is_public = all(isinstance(each, Extra) and each.is_public for each in verbs.values())
+            yield (PublicRoute if is_public else Route)(path, _Path(self.served, verbs))
             if own := {verb: each for verb, each in verbs.items() if isinstance(each, Endpoint) or each.of_broker}:
                 yield Route(PREFIX + path, _Path(self.served, own))
 
@@ -83,7 +83,7 @@ class _Path:
             if takes is None:
                 allowed = ", ".join(self._verbs)
                 problem = Problem(
-                    405, "method-not-allowed", f"{request.url.path} takes {allowed}, not {request.method}"
+                    405, "method-not-allowed", f"{request.scope['path']} takes {allowed}, not {request.method}"
                 )
                 raise problem.with_headers(Allow=allowed)
             if isinstance(takes, Endpoint):
@@ -98,5 +98,5 @@ class _Path:
         except Exception as error:
             problem = problem_of(error)
             if problem.status == 500:
-                log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+                log.error("%s %s failed", request.method, request.scope["path"], exc_info=error)
             return problem.response()

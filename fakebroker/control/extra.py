@@ -55,6 +55,7 @@ class Extra(NamedTuple):
     covers: tuple[str, ...] = ()  # the powers that it gives, as "Snapshot.taken"
     query: tuple[str, ...] = ()  # the fields of its query
     text_types: tuple[str, ...] = ()  # of a body that is its first argument, as text; `query` has the others then
+    is_public: bool = False  # whether its path needs no token; that below /brokers/{broker_id} always does
     errors: tuple[int, ...] = ()  # statuses beside those of every operation
 
     @property

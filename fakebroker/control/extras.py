@@ -76,7 +76,7 @@ async def _errors(served: Served, request: Request) -> Response:
 
 
 EXTRAS = (
-    Extra("GET", "/healthz", _health, schema="Health", of_broker=True, errors=(503,)),
+    Extra("GET", "/healthz", _health, schema="Health", of_broker=True, is_public=True, errors=(503,)),
     Extra("GET", "/metrics", _metrics, media_type="text/plain", of_broker=True),
     Extra("GET", "/openapi.json", _openapi, schema="Document"),
     Extra("GET", "/errors", _errors, schema="Errors", of_broker=True),

@@ -7,7 +7,6 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 from fakebroker.control.about import ABOUT_SCHEMAS, QUERY_SCHEMAS
-from fakebroker.control.admission import OPEN_PATHS
 from fakebroker.control.answers import Json, Schema, Schemas
 from fakebroker.control.arguments import Arguments
 from fakebroker.control.endpoint import Endpoint, creates, has_text
@@ -165,7 +164,7 @@ def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
         "parameters": [_path_parameter(name, str) for name in in_path],
         "responses": {**good, **statuses},
     }
-    if extra.path in OPEN_PATHS:
+    if extra.is_public:
         result["security"] = []
     if extra.arguments is None:
         result["parameters"] += [_query_parameter(name) for name in extra.query]

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from fakebroker.control.admission import PublicRoute
 from fakebroker.control.problems import Problem
 
 FOLDER = Path(__file__).with_name("page")
@@ -75,10 +75,10 @@ class PageFiles:
         self._folder = folder
         self._kept: dict[Path, _Kept] = {}
 
-    def routes(self) -> Iterator[Route]:
+    def routes(self) -> Iterator[PublicRoute]:
         """Where they are: the index at `/`, all of them below `/page/`."""
-        yield Route("/", self._index)
-        yield Route(f"{PREFIX}/{{path:path}}", self._file)
+        yield PublicRoute("/", self._index)
+        yield PublicRoute(f"{PREFIX}/{{path:path}}", self._file)
 
     async def _index(self, request: Request) -> Response:
         return self.answer(INDEX, request)
@@ -112,11 +112,6 @@ class PageFiles:
         except OSError:
             return None
         return kept
-
-
-def is_of_page(path: str) -> bool:
-    """Whether a path is one of the page's files: those need no token."""
-    return path == "/" or path.startswith(f"{PREFIX}/")
 
 
 def _etags(header: str) -> set[str]:

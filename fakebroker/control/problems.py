@@ -6,8 +6,7 @@ from datetime import datetime
 from math import isfinite
 from typing import Any
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse
 
 from fakebroker.errors import (
     BrokerStopped,
@@ -74,6 +73,7 @@ TITLES = {
     "not-found": "There is nothing at this path",
     "method-not-allowed": "This path does not take that method",
     "unauthorized": "The token is missing or wrong",
+    "malformed-host": "The Host header is malformed",
     "forbidden-origin": "Pages of other sites may not control a broker",
     "internal-error": "The broker has a bug",
 }
@@ -175,9 +175,6 @@ def unknown_field(name: str, known: list[str], where: str) -> Problem:
     return Problem(422, "unknown-field", detail, field=shown_value(name))
 
 
-async def http_problem(request: Request, error: Exception) -> Response:
-    """What Starlette itself refuses, as a problem document: a path that does not exist, a method it does not take."""
-    status: Any = getattr(error, "status_code", 404)
-    if status != 404:
-        return Problem(status, "refused", str(getattr(error, "detail", error))).response()
-    return Problem(404, "not-found", f"there is nothing at {request.url.path[:200]}; see /openapi.json").response()
+def no_such_path(path: str) -> Problem:
+    """The error for a path without a route."""
+    return Problem(404, "not-found", f"there is nothing at {path[:200]}; see /openapi.json")

@@ -5,22 +5,20 @@ The answers have the shapes of `/about`, `/names`, `/journal/brief`, `/journal/e
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import AsyncIterator, Sequence
+from typing import Final
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from fakebroker.control.about import names, version_of_package
-from fakebroker.control.admission import admitted
+from fakebroker.control.admission import AdmittedRoutes, PublicRoute
 from fakebroker.control.arguments import Arguments
 from fakebroker.control.live import SILENCE_S
 from fakebroker.control.page_files import PageFiles
-from fakebroker.control.problems import http_problem, problem_of
+from fakebroker.control.problems import problem_of
 from fakebroker.errors import UnknownThing
 from fakebroker.handles.journal import JournalHandle
 from fakebroker.journal.rows import Row
@@ -37,25 +35,27 @@ class SavedApp:
         """`token` is what callers have to show; None lets everyone on this host in."""
         self._view = SavedView(rows)
         self._source = source
-        self._token = token
         self._is_closing = asyncio.Event()
         self._brief_arguments = Arguments(_BRIEF.parameters, "BriefArguments")
         routes = [
             *PageFiles().routes(),
-            Route("/healthz", _healthy),
+            PublicRoute("/healthz", _healthy),
             Route("/about", self._about),
             Route("/names", _names),
             Route("/live", self._live),
             Route("/journal/brief", self._brief),
             Route("/journal/entries/{seq:int}", self._entry),
         ]
-        handlers: Mapping[Any, Any] = {HTTPException: http_problem}
-        self._application = Starlette(routes=routes, exception_handlers=handlers)
+        self._admitted = AdmittedRoutes(routes, token)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if await admitted(scope, receive, send, self._token):
-            await self._application(scope, receive, send)
+        await self._admitted(scope, receive, send)
+
+    @property
+    def routes(self) -> tuple[Route, ...]:
+        """All routes, in the order in which they are tried."""
+        return self._admitted.routes
 
     async def close(self) -> None:
         """End the streams."""

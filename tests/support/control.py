@@ -1,16 +1,19 @@
 """The HTTP door without a socket, in the loop of the test."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import httpx
 
 from fakebroker import AsyncFakeBroker
 from fakebroker.control.app import ControlApp
+from fakebroker.control.saved_app import SavedApp
 
 URL = "http://127.0.0.1"
 PROBLEM = "application/problem+json"
+App = ControlApp | SavedApp
 
 
 class Client:
@@ -59,3 +62,33 @@ def with_door(test: Callable[[Client], Awaitable[None]], *, token: str | None = 
             await app.close()
 
     asyncio.run(run())
+
+
+async def asked(app: App, verb: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> tuple[int, Any]:
+    """Status and data of an answer to a request whose header is exactly this: HTTP libraries would mend it."""
+    sent: list[Any] = []
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "1.1",
+        "method": verb,
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 2),
+    }
+    incoming = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+    async def receive() -> Any:
+        return next(incoming, {"type": "http.disconnect"})
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    content = b"".join(message.get("body", b"") for message in sent)
+    is_json = b"json" in dict(sent[0]["headers"]).get(b"content-type", b"")
+    return sent[0]["status"], json.loads(content) if is_json and content else content
