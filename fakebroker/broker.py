@@ -308,10 +308,12 @@ class AsyncFakeBroker(_Broker):
         waiter = Waiter(probe, future)
         try:
             self._waiters.add(waiter, self.is_running)
-            return await asyncio.wait_for(future, min(timeout_s, threading.TIMEOUT_MAX))
+            # Not wait_for: on Python 3.11 it loses a cancellation that comes together with the result.
+            async with asyncio.timeout(min(timeout_s, threading.TIMEOUT_MAX)):
+                return await future
         except TimeoutError:
-            if future.done() and not future.cancelled():  # it was the probe's
-                raise
+            if future.done() and not future.cancelled():  # at the last moment, or the probe raised TimeoutError
+                return future.result()
             raise WaitTimeout(failure()) from None
         finally:
             self._waiters.forget(waiter)

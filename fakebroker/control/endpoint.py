@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from fakebroker.control.answers import identity, to_json
 from fakebroker.control.arguments import Arguments, from_text, input_type
+from fakebroker.control.event_stream import disconnected
 from fakebroker.control.operations import OPERATIONS, Operation, separate_properties
 from fakebroker.control.problems import Problem, kafka_problem, shown_value, unknown_field
 from fakebroker.errors import KafkaError, UnknownThing, WaitTimeout, nearest
@@ -102,7 +103,7 @@ class Endpoint:
 
 async def while_connected(waiting: Awaitable[Any], request: Request) -> Any:
     """What is waited for, unless the caller hangs up first: then nobody is there to read what this raises."""
-    waits, leaves = asyncio.ensure_future(waiting), asyncio.ensure_future(_disconnected(request))
+    waits, leaves = asyncio.ensure_future(waiting), asyncio.ensure_future(disconnected(request.receive))
     try:
         await asyncio.wait((waits, leaves), return_when=asyncio.FIRST_COMPLETED)
         if waits.done():
@@ -111,12 +112,6 @@ async def while_connected(waiting: Awaitable[Any], request: Request) -> Any:
     finally:
         waits.cancel()
         leaves.cancel()
-
-
-async def _disconnected(request: Request) -> None:
-    """Returns when the caller has hung up; its request was read before."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def _picked(member: Member, handles: list[Any], in_path: dict[str, Any]) -> Any:

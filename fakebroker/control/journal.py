@@ -1,23 +1,22 @@
 """The journal by HTTP: as a stream of server-sent events, as files for tools, compared with a file that is sent."""
 
-import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from fakebroker.broker import AsyncFakeBroker
 from fakebroker.control.answers import to_json
 from fakebroker.control.endpoint import read_body, wants_text
+from fakebroker.control.event_stream import EventStream
 from fakebroker.control.extra import Extra, Served
-from fakebroker.control.problems import Problem, problem_of, shown_value
-from fakebroker.errors import BrokerStopped, InvalidArgument, WaitTimeout
+from fakebroker.control.journal_stream import journal_events
+from fakebroker.control.problems import Problem, shown_value
+from fakebroker.errors import InvalidArgument
 from fakebroker.handles.journal import JournalHandle
 
-SILENCE_S = 10.0  # after so long a comment is sent, so that both sides notice a dead connection
 LINES, PCAP = "application/jsonl", "application/vnd.tcpdump.pcap"
 
 
@@ -36,30 +35,7 @@ async def _stream(served: Served, request: Request) -> Response:
         detail = f"since is a sequence number, not {shown_value(since)!r}"
         raise Problem(422, "invalid-argument", detail, field="since", value=shown_value(since))
     start = broker.journal.next_seq if since is None else int(since)
-    headers = {"Cache-Control": "no-store"}
-    return StreamingResponse(_events(served, broker, start), media_type="text/event-stream", headers=headers)
-
-
-async def _events(served: Served, broker: AsyncFakeBroker, seq: int) -> AsyncIterator[str]:
-    yield ": the journal\n\n"
-    while not served.is_closing:
-        try:
-            await _wait_for(broker, seq)
-        except WaitTimeout:
-            yield ": nothing new\n\n"
-            continue
-        except BrokerStopped as error:
-            yield f"event: end\ndata: {json.dumps(problem_of(error).detail)}\n\n"
-            return
-        rows, seq = broker.journal.rows(since=seq), broker.journal.next_seq
-        for row in rows:
-            yield f"id: {row['seq']}\nevent: {row['kind']}\ndata: {json.dumps(row)}\n\n"
-
-
-def _wait_for(broker: AsyncFakeBroker, seq: int) -> Awaitable[bool]:
-    """Wait for an entry with this sequence number."""
-    journal = broker.engine.journal
-    return broker.wait(lambda: True if journal.next_seq > seq else None, SILENCE_S, lambda: "")
+    return EventStream(journal_events(broker, start, lambda: served.is_closing))
 
 
 def _is_number(text: str) -> bool:

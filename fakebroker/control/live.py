@@ -15,9 +15,10 @@ from time import monotonic
 from typing import Any, Final, NamedTuple
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from fakebroker.broker import AsyncFakeBroker
+from fakebroker.control.event_stream import EventStream
 from fakebroker.control.extra import Served
 from fakebroker.control.problems import Problem, shown_value
 from fakebroker.handles.group_rows import changes_of
@@ -180,9 +181,9 @@ async def live(served: Served, request: Request) -> Response:
         place = place._replace(seq=now.seq)
     came_back = "last-event-id" in request.headers
     reader = LiveReader(broker, place, parts)
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    events = _events(served, reader, broker, hello(served, broker, place, known is not None or not came_back))
-    return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+    return EventStream(
+        _events(served, reader, broker, hello(served, broker, place, known is not None or not came_back))
+    )
 
 
 def hello(served: Served, broker: AsyncFakeBroker, place: Place, is_resumed: bool) -> dict[str, Any]:
@@ -201,7 +202,7 @@ def hello(served: Served, broker: AsyncFakeBroker, place: Place, is_resumed: boo
 
 async def _events(
     served: Served, reader: LiveReader, broker: AsyncFakeBroker, first: dict[str, Any]
-) -> AsyncIterator[str]:
+) -> AsyncIterator[bytes]:
     yield _message(served.run, reader.place, ("hello", first))
     spoke_s = monotonic()
     while not served.is_closing:
@@ -213,14 +214,14 @@ async def _events(
             yield _message(served.run, reader.place, ("end", {"detail": "the broker was stopped"}))
             return
         if monotonic() - spoke_s > SILENCE_S:
-            yield ": nothing new\n\n"
+            yield b": nothing new\n\n"
             spoke_s = monotonic()
         await asyncio.sleep(max(ROUND_S, PAUSE_SHARE * (monotonic() - began_s)))
 
 
-def _message(run: str, place: Place, message: Message) -> str:
+def _message(run: str, place: Place, message: Message) -> bytes:
     name, data = message
-    return f"id: {run}.{place.seq}.{place.version}\nevent: {name}\ndata: {json.dumps(data)}\n\n"
+    return f"id: {run}.{place.seq}.{place.version}\nevent: {name}\ndata: {json.dumps(data)}\n\n".encode()
 
 
 def _known_place(request: Request, run: str) -> Place | None:

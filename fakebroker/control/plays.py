@@ -58,7 +58,8 @@ class Play:
     async def wait(self, timeout_s: float) -> None:
         """Wait until it is over. Raises WaitTimeout that says where it is."""
         try:
-            await asyncio.wait_for(self._over.wait(), timeout_s)
+            async with asyncio.timeout(timeout_s):
+                await self._over.wait()
         except TimeoutError:
             raise self._play.not_over(self.scenario_id, timeout_s) from None
 

@@ -9,13 +9,14 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from fakebroker.control.about import names, version_of_package
 from fakebroker.control.admission import AdmittedRoutes, PublicRoute
 from fakebroker.control.arguments import Arguments
+from fakebroker.control.event_stream import EventStream
 from fakebroker.control.live import SILENCE_S
 from fakebroker.control.page_files import PageFiles
 from fakebroker.control.problems import problem_of
@@ -93,9 +94,9 @@ class SavedApp:
             return problem_of(error).response()
 
     async def _live(self, _request: Request) -> Response:
-        return StreamingResponse(self._events(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        return EventStream(self._events())
 
-    async def _events(self) -> AsyncIterator[str]:
+    async def _events(self) -> AsyncIterator[bytes]:
         """The first message of a stream, and then nothing."""
         view = self._view
         hello = {
@@ -107,12 +108,13 @@ class SavedApp:
             "now_ms": view.last_wall_ms,
             "mono_ms": view.last_mono_ms,
         }
-        yield f"id: {view.run}.{view.next_seq}.0\nevent: hello\ndata: {json.dumps(hello)}\n\n"
+        yield f"id: {view.run}.{view.next_seq}.0\nevent: hello\ndata: {json.dumps(hello)}\n\n".encode()
         while not self._is_closing.is_set():
             try:
-                await asyncio.wait_for(self._is_closing.wait(), SILENCE_S)
+                async with asyncio.timeout(SILENCE_S):
+                    await self._is_closing.wait()
             except TimeoutError:
-                yield ": a saved journal\n\n"
+                yield b": a saved journal\n\n"
 
 
 async def _healthy(_request: Request) -> Response:
