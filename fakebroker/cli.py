@@ -98,6 +98,12 @@ def main() -> None:
     metavar="TOKEN",
     help="What callers of --control must show. Made and printed when --control is not on loopback and there is none.",
 )
+@click.option(
+    "--control-host-access",
+    is_flag=True,
+    help="Let callers of --control without a token make brokers that write journals, listen for other hosts, and read "
+    "files and addresses of keys. Callers with a token always may.",
+)
 @click.option("--verbose", is_flag=True, help="Log a line for every request, connection and transition.")
 @click.option(
     "--scenario",
@@ -125,6 +131,7 @@ def serve(
     snapshot_path: str | None,
     control: str | None,
     control_token: str | None,
+    control_host_access: bool,
     scenario_path: str | None,
     parameters: tuple[str, ...],
     exit_when_done: bool,
@@ -153,7 +160,7 @@ def serve(
         nodes = range(1, (options["nodes"] or 1) + 1)
         node_ids = tuple(nodes) if snapshot is None else snapshot.state.options.node_ids
         ports = _take_ports(node_ids, listen or (DEFAULT_LISTEN,), advertise)
-        door = None if control is None else _take_door(control, control_token)
+        door = None if control is None else _take_door(control, control_token, control_host_access)
         _serve(ports, snapshot, door, scenario, **options)
     except (FakebrokerError, ValueError) as error:
         raise click.ClickException(str(error)) from None
@@ -214,11 +221,11 @@ def _load(path: str) -> "Snapshot":
         raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def _take_door(address: str, token: str | None) -> "Door":
+def _take_door(address: str, token: str | None, has_host_access: bool) -> "Door":
     """Bind the port of the HTTP door."""
     from fakebroker.control.door import Door
 
-    return Door(address, token)
+    return Door(address, token, has_host_access=has_host_access)
 
 
 def _take_ports(node_ids: tuple[int, ...], listen: tuple[str, ...], advertise: tuple[str, ...]) -> "Ports":

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterable
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -27,10 +27,13 @@ log = logging.getLogger("fakebroker")
 class ControlApp:
     """The application for one served broker, and the isolated brokers that are made through it."""
 
-    def __init__(self, broker: AsyncFakeBroker, token: str | None = None) -> None:
-        """`token` is what callers have to show (`Authorization: Bearer ...`); None lets everyone on this host in."""
-        self.brokers = Brokers()
-        self.served = Served(broker, self.brokers)
+    def __init__(self, broker: AsyncFakeBroker, token: str | None = None, *, has_host_access: bool = False) -> None:
+        """`token` is what callers have to show (`Authorization: Bearer ...`); None lets everyone on this host in.
+
+        With a token or `has_host_access` the brokers that callers make may use files and ports of this machine.
+        """
+        self.brokers = Brokers(broker)
+        self.served = Served(broker, self.brokers, has_host_access=has_host_access or token is not None)
         self._admitted = AdmittedRoutes(self._routes(), token)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,11 +93,16 @@ class _Path:
                 broker = self._served.broker_of(request)
                 if takes.operation.power == "reset":
                     await self._served.plays.end_on(broker)  # it would go on in the next test
+                if takes.operation.power == "add_node":
+                    self._served.brokers.check_room(1)
                 return await takes.answer(broker, request)
             only_query(request, takes.query)
             return await takes.function(self._served, request)
         except CloseConnection:
             raise
+        except ClientDisconnect:
+            log.debug("%s %s: the caller hung up", request.method, request.scope["path"])
+            return Response(status_code=400)  # nobody reads it
         except Exception as error:
             problem = problem_of(error)
             if problem.status == 500:

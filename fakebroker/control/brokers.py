@@ -15,6 +15,7 @@ from fakebroker.errors import InvalidArgument, UnknownThing
 
 MOST_BROKERS = 256
 MOST_NODES = 64
+MAX_NODES_TOGETHER = 1_024  # of all brokers; each node has a port
 IDLE_TTL_S = 900.0
 LOOK_EVERY_S = 1.0
 
@@ -67,7 +68,10 @@ class Isolated:
 class Brokers:
     """The isolated brokers by id. Those that were forgotten are stopped and removed."""
 
-    def __init__(self) -> None:
+    def __init__(self, served: AsyncFakeBroker | None = None) -> None:
+        """`served` is the broker beside them, whose nodes count too."""
+        self._served = served
+        self._starting: set[AsyncFakeBroker] = set()
         self._brokers: dict[str, Isolated] = {}
         self._count = 0
         self._watch: asyncio.Task[None] | None = None
@@ -86,21 +90,34 @@ class Brokers:
 
     async def start(self, make: Callable[[], AsyncFakeBroker], idle_ttl_s: float) -> Isolated:
         """Start the broker that `make` makes. Raises as `add`."""
-        if len(self._brokers) >= MOST_BROKERS:
+        if len(self._brokers) + len(self._starting) >= MOST_BROKERS:
             raise Problem(409, "refused", f"there are {MOST_BROKERS} brokers already; delete those that are not used")
         broker = make()
+        self.check_room(len(broker.engine.cluster.nodes))
+        self._starting.add(broker)
         try:
             await broker.start()
         except OSError as error:
             listen = [f"{listener.host}:{listener.port}" for listener in broker.listeners]
             taken = Problem(409, "port-taken", error.strerror or str(error), field="listen", value=shown_value(listen))
             raise taken from error
+        finally:
+            self._starting.discard(broker)
         self._count += 1
         isolated = Isolated(f"b{self._count}", broker, idle_ttl_s)
         self._brokers[isolated.broker_id] = isolated
         if self._watch is None:
             self._watch = asyncio.get_running_loop().create_task(self._remove_forgotten())
         return isolated
+
+    def check_room(self, nodes: int) -> None:
+        """Raises Problem if so many more nodes are too many for all brokers together."""
+        served = () if self._served is None else (self._served,)
+        brokers = (*served, *self._starting, *(each.broker for each in self))
+        there = sum(len(broker.engine.cluster.nodes) for broker in brokers)
+        if there + nodes > MAX_NODES_TOGETHER:
+            detail = f"all brokers together have at most {MAX_NODES_TOGETHER:,} nodes; there are {there:,}, and {nodes}"
+            raise Problem(409, "refused", f"{detail} more are too many; delete brokers that are not used")
 
     def find(self, broker_id: str) -> Isolated:
         """The broker of that id. Raises UnknownThing."""

@@ -23,10 +23,12 @@ LOOPBACK = "127.0.0.1"
 class Door:
     """Where a broker is controlled by HTTP. Its port is bound at once, so that callers who are early wait."""
 
-    def __init__(self, address: str, token: str | None, option: str = "control") -> None:
+    def __init__(
+        self, address: str, token: str | None, option: str = "control", *, has_host_access: bool = False
+    ) -> None:
         """`address` is [HOST:]PORT. A port that is open to other hosts has a token, a new one if `token` is None.
 
-        `option` is what it was given as, for messages.
+        `option` is what it was given as, for messages. `has_host_access`: see control/host_access.py.
 
         Raises FakebrokerError without the extra, InvalidArgument for a bad address, OSError for a port that is taken.
         """
@@ -40,6 +42,7 @@ class Door:
         self._ports.bind()
         self._is_made = not token and not is_loopback(host)
         self.token = secrets.token_urlsafe(16) if self._is_made else token or None
+        self._has_host_access = has_host_access
         self._server: ControlServer
 
     @property
@@ -59,7 +62,7 @@ class Door:
         """Serve in the running loop; `play` is the scenario that is played on the broker already, if there is one."""
         from fakebroker.control.app import ControlApp
 
-        app = ControlApp(broker, self.token)
+        app = ControlApp(broker, self.token, has_host_access=self._has_host_access)
         if play is not None:
             app.served.plays.add(*play)
         await self.serve(app)

@@ -16,13 +16,12 @@ from fakebroker.control.arguments import Arguments, from_text, input_type
 from fakebroker.control.event_stream import disconnected
 from fakebroker.control.operations import OPERATIONS, Operation, separate_properties
 from fakebroker.control.problems import Problem, kafka_problem, shown_value, unknown_field
+from fakebroker.control.request_body import body_of
 from fakebroker.errors import KafkaError, UnknownThing, WaitTimeout, nearest
 from fakebroker.object_model.members import Member, handles_in, is_handle, parameters_of
 
 if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker
-
-MOST_BODY_BYTES = 8 * 1024 * 1024
 
 
 class Endpoint:
@@ -140,39 +139,6 @@ def has_text(operation: Operation) -> bool:
 def wants_text(request: Request) -> bool:
     """Whether the caller prefers text to JSON."""
     return request.headers.get("accept", "").startswith("text/plain")
-
-
-async def body_of(request: Request) -> bytes:
-    """The body, empty or JSON. Raises Problem for one that is too large, or said to be something else."""
-    body = await read_body(request)
-    media_type = media_type_of(request)
-    if body and media_type != "application/json":
-        detail = f"a body is application/json here, not {media_type or 'without a type'} (curl --json)"
-        raise Problem(415, "unsupported-media-type", detail)
-    return body
-
-
-def media_type_of(request: Request) -> str:
-    """What the body is said to be, without parameters."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-async def read_body(request: Request) -> bytes:
-    """The body. Raises Problem for one that is too large."""
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length) > MOST_BODY_BYTES:
-        raise _too_large()
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_BODY_BYTES:
-            raise _too_large()
-    return bytes(body)
-
-
-def _too_large() -> Problem:
-    problem = Problem(413, "too-large", f"a body has at most {MOST_BODY_BYTES} bytes")
-    return problem.with_headers(Connection="close")
 
 
 def no_query(request: Request) -> None:

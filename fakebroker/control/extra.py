@@ -10,6 +10,7 @@ from starlette.responses import Response
 from fakebroker.broker import AsyncFakeBroker
 from fakebroker.control.arguments import Arguments
 from fakebroker.control.brokers import Brokers
+from fakebroker.control.host_access import check_host_access
 from fakebroker.control.plays import Plays
 from fakebroker.journal.files import new_run
 
@@ -20,14 +21,20 @@ if TYPE_CHECKING:
 class Served:
     """What they work with: the served broker, the isolated ones, the snapshots that were taken through the door."""
 
-    def __init__(self, broker: AsyncFakeBroker, brokers: Brokers) -> None:
+    def __init__(self, broker: AsyncFakeBroker, brokers: Brokers, *, has_host_access: bool) -> None:
         self.broker = broker
+        self.has_host_access = has_host_access
         self.brokers = brokers
         self.snapshots: dict[str, Snapshot] = {}
         self.snapshot_count = 0
         self.plays = Plays()
         self.is_closing = False
         self.run = new_run()  # whose journal numbers are told
+
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Raises Problem for options of a broker that callers may not give."""
+        if not self.has_host_access:
+            check_host_access(options)
 
     def broker_of(self, request: Request) -> AsyncFakeBroker:
         """The broker that a path is about. Raises UnknownThing."""

@@ -7,10 +7,10 @@ from fakebroker.broker import AsyncFakeBroker
 from fakebroker.control.about import ABOUT
 from fakebroker.control.arguments import Arguments
 from fakebroker.control.brokers import idle_ttl
-from fakebroker.control.endpoint import body_of
 from fakebroker.control.extra import Extra, Served
 from fakebroker.control.journal import JOURNAL
 from fakebroker.control.problems import Problem
+from fakebroker.control.request_body import body_of
 from fakebroker.control.scenarios import SCENARIOS
 from fakebroker.control.snapshots import SNAPSHOTS
 from fakebroker.object_model.members import Member
@@ -52,9 +52,11 @@ async def _add_broker(served: Served, request: Request) -> Response:
     """Start an isolated broker with ports and state of its own.
 
     All paths exist for it under `/brokers/{broker_id}`. It is stopped and removed when it was idle for `idle_ttl_s`
-    seconds: no request here, no client connected.
+    seconds: no request here, no client connected. Without a token `journal_dir`, `listen` on other than loopback, and
+    files and addresses in `config` need `fakebroker serve --control-host-access`.
     """
     _, options = broker_arguments().from_body(await body_of(request))
+    served.check_options(options)
     added = await served.brokers.add(**options)
     return JSONResponse(added.shown(), 201, {"Location": f"/brokers/{added.broker_id}"})
 

@@ -9,11 +9,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from fakebroker.control.answers import to_json
-from fakebroker.control.endpoint import read_body, wants_text
+from fakebroker.control.endpoint import wants_text
 from fakebroker.control.event_stream import EventStream
 from fakebroker.control.extra import Extra, Served
 from fakebroker.control.journal_stream import journal_events
 from fakebroker.control.problems import Problem, shown_value
+from fakebroker.control.request_body import read_body
 from fakebroker.errors import InvalidArgument
 from fakebroker.handles.journal import JournalHandle
 

@@ -74,6 +74,7 @@ TITLES = {
     "method-not-allowed": "This path does not take that method",
     "unauthorized": "The token is missing or wrong",
     "malformed-host": "The Host header is malformed",
+    "forbidden-option": "This option needs the token",
     "forbidden-origin": "Pages of other sites may not control a broker",
     "internal-error": "The broker has a bug",
 }

@@ -8,9 +8,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from fakebroker.control.arguments import Arguments
-from fakebroker.control.endpoint import body_of, media_type_of, no_query, read_body, wants_text, while_connected
+from fakebroker.control.endpoint import no_query, wants_text, while_connected
 from fakebroker.control.extra import Extra, Served
 from fakebroker.control.plays import Play
+from fakebroker.control.request_body import body_of, media_type_of, read_body
 
 WAIT_S = 30.0
 QUERY = ("seed", "virtual", "name")

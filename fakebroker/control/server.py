@@ -4,11 +4,12 @@ import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
+from fakebroker.control.acceptor import Acceptor
 from fakebroker.net.ports import Ports
 
 STOP_WITHIN_S = 1
@@ -37,9 +38,18 @@ class _Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to serve, and say so."""
-        await super().startup(sockets)
+        """Begin to serve, and say so. Callers are accepted as the broker's ports accept clients (acceptor.py)."""
+        await super().startup([])
+        self.servers = [Acceptor(bound, self._protocol) for bound in sockets or ()]  # type: ignore[misc]
         self.is_ready.set()
+
+    def _protocol(self) -> asyncio.Protocol:
+        """What speaks HTTP with one caller."""
+        make: Any = self.config.http_protocol_class
+        protocol: asyncio.Protocol = make(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return protocol
 
 
 class ControlServer:

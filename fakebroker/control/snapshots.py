@@ -8,9 +8,9 @@ from starlette.responses import JSONResponse, Response
 from fakebroker.control.answers import to_json
 from fakebroker.control.arguments import Arguments
 from fakebroker.control.brokers import IDLE_TTL_S, idle_ttl
-from fakebroker.control.endpoint import body_of, read_body
 from fakebroker.control.extra import Extra, Served
 from fakebroker.control.problems import Problem, shown_value
+from fakebroker.control.request_body import body_of, read_body
 from fakebroker.errors import UnknownThing, nearest
 from fakebroker.object_model.members import Member
 from fakebroker.snapshot.snapshot import Snapshot
@@ -100,6 +100,7 @@ async def _fork(served: Served, request: Request) -> Response:
     """
     snapshot = _find(served, request)
     _, options = fork_arguments().from_body(await body_of(request))
+    served.check_options(options)
     idle_ttl_s = options.pop("idle_ttl_s", IDLE_TTL_S)
     added = await served.brokers.start(lambda: snapshot.async_fork(**options), idle_ttl_s)
     return JSONResponse(added.shown(), 201, {"Location": f"/brokers/{added.broker_id}"})

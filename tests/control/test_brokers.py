@@ -91,6 +91,29 @@ def test_there_is_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     with_door(test)
 
 
+def test_all_brokers_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of nodes, since each takes a port: by new brokers, many at once as well, by forks and by new nodes."""
+    monkeypatch.setattr(brokers_module, "MAX_NODES_TOGETHER", 5)
+
+    async def test(door: Client) -> None:
+        snapshot = await door.do("POST", "/snapshots")
+        answers = await asyncio.gather(*(door.ask("POST", "/brokers", {"nodes": 2}) for _ in range(10)))
+        assert sorted(answer.status_code for answer in answers) == [201] * 2 + [409] * 8
+        fork = f"/snapshots/{snapshot['snapshot_id']}/fork"
+        for path in ("/brokers", fork, "/nodes", "/brokers/b1/nodes"):
+            problem = await door.problem("POST", path)
+            assert problem["detail"] == (
+                "all brokers together have at most 5 nodes; there are 5, and 1 more are too many; "
+                "delete brokers that are not used"
+            )
+            assert problem["status"] == 409
+        await door.do("DELETE", "/brokers/b1")
+        await door.do("POST", "/nodes")
+        await door.do("POST", fork)
+
+    with_door(test)
+
+
 def test_an_internal_error_is_told_when_it_is_deleted() -> None:
     """A bug of the broker fails the test that caused it, in any language."""
 
@@ -118,4 +141,4 @@ def test_it_listens_where_it_is_told() -> None:
         assert (listener.host, listener.advertised) == ("0.0.0.0", ("localhost", 19092))
         assert made["bootstrap"] == f"127.0.0.1:{listener.port}"
 
-    with_door(test)
+    with_door(test, has_host_access=True)

@@ -51,12 +51,18 @@ class Client:
         return problem
 
 
-def with_door(test: Callable[[Client], Awaitable[None]], *, token: str | None = None, **options: Any) -> None:
+def with_door(
+    test: Callable[[Client], Awaitable[None]],
+    *,
+    token: str | None = None,
+    has_host_access: bool = False,
+    **options: Any,
+) -> None:
     """Run a test against the door of a broker that serves."""
 
     async def run() -> None:
         async with AsyncFakeBroker(**options) as broker:
-            app = ControlApp(broker, token)
+            app = ControlApp(broker, token, has_host_access=has_host_access)
             async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=URL) as http:
                 await test(Client(broker, app, http))
             await app.close()
