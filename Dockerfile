@@ -5,17 +5,24 @@
 # 8092   control by HTTP (docs/docker.md); without FAKEBROKER_CONTROL_TOKEN a token is made and printed
 FROM python:3.13-slim AS build
 WORKDIR /src
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE pyspark_fakebroker.py ./
 COPY fakebroker fakebroker
 RUN python -m venv /opt/fakebroker && /opt/fakebroker/bin/pip install --no-cache-dir --no-compile '.[control,scenario]' \
     && /opt/fakebroker/bin/pip uninstall -y pip
 
 FROM python:3.13-slim
+LABEL org.opencontainers.image.title="fakebroker" \
+    org.opencontainers.image.description="A Kafka broker made for tests" \
+    org.opencontainers.image.version="0.1.0" \
+    org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /opt/fakebroker /opt/fakebroker
 RUN useradd --system --no-create-home --uid 10001 fakebroker && /opt/fakebroker/bin/python -m compileall -q /opt/fakebroker
 USER fakebroker
 EXPOSE 9092 29092 8092
-HEALTHCHECK --interval=1s --timeout=2s --start-period=1s --retries=5 \
-    CMD ["/opt/fakebroker/bin/python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8092/healthz', timeout=1)"]
+# The broker writes its process id here while it serves clients, whatever its options are. /dev/shm exists in every
+# container, also in a read-only one.
+ENV FAKEBROKER_READY_FILE=/dev/shm/fakebroker.pid
+HEALTHCHECK --interval=30s --timeout=2s --start-period=30s --start-interval=1s --retries=3 \
+    CMD ["/bin/sh", "-c", "read pid < \"$FAKEBROKER_READY_FILE\" && test -d \"/proc/$pid\""]
 ENTRYPOINT ["/opt/fakebroker/bin/fakebroker"]
 CMD ["serve", "--listen", "0.0.0.0:9092", "--advertise", "localhost:9092", "--listen", "0.0.0.0:29092", "--control", "0.0.0.0:8092"]

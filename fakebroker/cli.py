@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fakebroker.broker import AsyncFakeBroker
     from fakebroker.control.door import Door
     from fakebroker.net.ports import Ports
+    from fakebroker.ready_file import ReadyFile
     from fakebroker.scenario.running.serving import ServedScenario
     from fakebroker.snapshot.snapshot import Snapshot
 
@@ -104,6 +105,12 @@ def main() -> None:
     help="Let callers of --control without a token make brokers that write journals, listen for other hosts, and read "
     "files and addresses of keys. Callers with a token always may.",
 )
+@click.option(
+    "--ready-file",
+    envvar="FAKEBROKER_READY_FILE",
+    metavar="FILE",
+    help="Write the process id to FILE while clients are served: for health checks of containers.",
+)
 @click.option("--verbose", is_flag=True, help="Log a line for every request, connection and transition.")
 @click.option(
     "--scenario",
@@ -135,6 +142,7 @@ def serve(
     scenario_path: str | None,
     parameters: tuple[str, ...],
     exit_when_done: bool,
+    ready_file: str | None,
     **options: Any,
 ) -> None:
     """Run a broker until SIGINT or SIGTERM. Prints a line with "listening on HOST:PORT" when clients are served.
@@ -147,6 +155,7 @@ def serve(
     for number in (signal.SIGINT, signal.SIGTERM):  # until the loop has handlers of its own
         signal.signal(number, lambda *_: sys.exit(0))
     try:
+        ready = None if ready_file is None else _take_ready_file(ready_file)
         snapshot = None if snapshot_path is None else _load(snapshot_path)
         options["racks"] = options["racks"] or None
         options["users"] = _users(options["users"], options.pop("users_file"))
@@ -161,7 +170,7 @@ def serve(
         node_ids = tuple(nodes) if snapshot is None else snapshot.state.options.node_ids
         ports = _take_ports(node_ids, listen or (DEFAULT_LISTEN,), advertise)
         door = None if control is None else _take_door(control, control_token, control_host_access)
-        _serve(ports, snapshot, door, scenario, **options)
+        _serve(ports, snapshot, door, scenario, ready, **options)
     except (FakebrokerError, ValueError) as error:
         raise click.ClickException(str(error)) from None
     except OSError as error:
@@ -221,6 +230,16 @@ def _load(path: str) -> "Snapshot":
         raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from None
 
 
+def _take_ready_file(path: str) -> "ReadyFile":
+    """A file that does not exist until clients are served."""
+    from fakebroker.ready_file import ReadyFile
+
+    try:
+        return ReadyFile(path)
+    except OSError as error:
+        raise click.ClickException(f"--ready-file: cannot write {path}: {error.strerror or error}") from None
+
+
 def _take_door(address: str, token: str | None, has_host_access: bool) -> "Door":
     """Bind the port of the HTTP door."""
     from fakebroker.control.door import Door
@@ -243,6 +262,7 @@ def _serve(
     snapshot: "Snapshot | None",
     door: "Door | None",
     scenario: "ServedScenario | None",
+    ready: "ReadyFile | None",
     topics: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -269,7 +289,7 @@ def _serve(
             scenario.create_topics(broker)
     tune_garbage_collector()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        status = runner.run(_run_until_signal(broker, door, scenario))
+        status = runner.run(_run_until_signal(broker, door, scenario, ready))
     if status:
         raise SystemExit(status)
 
@@ -286,7 +306,9 @@ def tune_garbage_collector() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
-async def _run_until_signal(broker: "AsyncFakeBroker", door: "Door | None", scenario: "ServedScenario | None") -> int:
+async def _run_until_signal(
+    broker: "AsyncFakeBroker", door: "Door | None", scenario: "ServedScenario | None", ready: "ReadyFile | None"
+) -> int:
     """Serve until a signal or the end of the scenario; the exit status."""
     import asyncio
 
@@ -305,7 +327,11 @@ async def _run_until_signal(broker: "AsyncFakeBroker", door: "Door | None", scen
         await door.open(broker, None if scenario is None else scenario.play)
         out.put(f"fakebroker control on {door.address}")
         out.put(f"fakebroker page on {door.page}")
+    if ready is not None:
+        ready.write()
     await stop.wait()
+    if ready is not None:
+        ready.remove()
     if scenario is not None:
         await scenario.end()
     out.flush()
