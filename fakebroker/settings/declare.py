@@ -74,7 +74,8 @@ class Setting(NamedTuple):
     description: str
     has_effect: bool = False
     broker_name: str | None = None
-    internal: bool = False  # settable, but not listed by DescribeConfigs (DC-1)
+    internal: bool = False  # settable, but not listed by DescribeConfigs unless it is set (DC-1)
+    of_plugin: bool = False  # not defined by Kafka but read by its authorizer: DescribeConfigs hides type and value
 
     @property
     def unit(self) -> str:

@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
+from fakebroker.settings import SettingError, Settings
 from fakebroker.settings.declare import PASSWORD, TYPE_NAMES, Allowed, Form, OneOf, Range, Setting, render
 from fakebroker.settings.message_formats import format_versions
 from fakebroker.settings.table import (
@@ -40,6 +43,7 @@ class Fact(NamedTuple):
 FACTS = [Fact(*line.split("\t")) for line in FACTS_FILE.read_text().splitlines()[2:]]
 TABLES = {("broker", "4.3.1"): BROKER, ("topic", "4.3.1"): TOPIC, ("topic", "3.9.1"): TOPIC_BEFORE_4}
 TABLES["group", "4.3.1"] = GROUP
+TABLES["broker-internal", "4.3.1"] = BROKER
 
 
 def facts(scope: str, release: str) -> list[Fact]:
@@ -48,15 +52,20 @@ def facts(scope: str, release: str) -> list[Fact]:
 
 def expected_valid(text: str) -> Allowed:
     """Kafka's text for what is allowed, as ours."""
-    number = re.fullmatch(r"\[(-?\d+),\.\.\.(?:,(-?\d+))?\](?: or (-?\d+))?", text)
+    number = re.fullmatch(r"\[(-?\d+),\.\.\.(?:,(-?[\d.]+))?\](?: or (-?\d+))?", text)
     if number:
-        low, high, also = (None if part is None else int(part) for part in number.groups())
+        low, high, also = (None if part is None else _number(part) for part in number.groups())
         assert low is not None
+        assert not isinstance(also, float)
         return Range(low, high, also)
     words = re.fullmatch(r"(\(case insensitive\) )?\[(.*)\]", text)
     if words:
         return OneOf(tuple(words[2].split(", ")), any_case=words[1] is not None)
     return None
+
+
+def _number(text: str) -> int | float:
+    return float(text) if "." in text else int(text)
 
 
 def differences(fact: Fact) -> Iterator[str]:
@@ -72,7 +81,7 @@ def differences(fact: Fact) -> Iterator[str]:
             yield f"allowed {setting.allowed}"
     elif fact.valid not in IN_WORDS and setting.allowed != expected_valid(fact.valid):
         yield f"allowed {setting.allowed}"
-    if fact.scope == "broker" and setting.update != fact.last:
+    if fact.scope.startswith("broker") and setting.update != fact.last:
         yield f"update mode {setting.update}"
     if fact.scope == "topic" and (setting.broker_name or "") != fact.last:
         yield f"broker's name {setting.broker_name}"
@@ -98,8 +107,12 @@ def test_as_kafka_defines_them() -> None:
 
 def test_every_setting_of_kafka_is_there_and_no_other() -> None:
     """Besides Kafka's there are only our own, those it hides, and those that 4.0 removed."""
-    ours = set(BROKER) - set(BROKER_REMOVED_IN_4) - {row.name for row in broker_internal.ROWS}
-    assert ours == {fact.name for fact in facts("broker", "4.3.1")}
+    ours = set(BROKER) - set(BROKER_REMOVED_IN_4)
+    hidden = {fact.name for fact in facts("broker-internal", "4.3.1")}
+    added = {row.name for row in broker_internal.ROWS if row.name.startswith("fakebroker.") or row.of_plugin}
+    assert ours == {fact.name for fact in facts("broker", "4.3.1")} | hidden | added
+    assert {row.name for row in broker_internal.ROWS} == hidden | added
+    assert all(row.internal for row in broker_internal.ROWS)
     assert set(TOPIC) == {fact.name for fact in facts("topic", "4.3.1")}
     assert set(TOPIC_BEFORE_4) == {fact.name for fact in facts("topic", "3.9.1")}
     assert set(GROUP) == {fact.name for fact in facts("group", "4.3.1")}
@@ -170,3 +183,13 @@ def test_has_effect_tells_the_truth() -> None:
     acting = {row.name for row in (*BROKER.values(), *topics.values()) if row.has_effect}
     assert acting - reads == set()
     assert reads - acting == NOT_READ
+
+
+def test_every_setting_of_kafka_is_accepted() -> None:
+    """With its own default, those that Kafka does not document as well; a value of another type is refused."""
+    for fact in [*facts("broker", "4.3.1"), *facts("broker-internal", "4.3.1")]:
+        if fact.default not in ("null", "", "-"):
+            assert Settings({fact.name: fact.default}).is_given(fact.name)
+        if fact.type in ("int", "long", "short", "double", "boolean"):
+            with pytest.raises(SettingError, match=re.escape(fact.name)):
+                Settings({fact.name: "much"})

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from fakebroker.core.logs.log import PartitionLog
     from fakebroker.core.topics import Topic
 
-_PRODUCER_CHECK_INTERVAL_MS = 600_000  # producer.id.expiration.check.interval.ms, which Kafka does not show
-
 
 class Job:
     """Something done at fixed intervals, but only when there can be something to do.
@@ -86,7 +84,8 @@ class LogJobs:
             settings.get_int("log.retention.check.interval.ms"),
         )
         self.cleaner = Job(cluster, self._clean, 0, settings.get_int("log.cleaner.backoff.ms"))
-        self.expiry = Job(cluster, self._expire, _PRODUCER_CHECK_INTERVAL_MS, _PRODUCER_CHECK_INTERVAL_MS)
+        check_interval_ms = settings.get_int("producer.id.expiration.check.interval.ms")
+        self.expiry = Job(cluster, self._expire, check_interval_ms, check_interval_ms)
         cluster.topics.on_deleted.append(self._forget)
 
     def start(self, now: Instant) -> None:
