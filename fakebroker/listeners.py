@@ -1,5 +1,6 @@
 """Where clients connect: listeners, and the addresses that answers name."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 PLAINTEXT = "PLAINTEXT"
@@ -56,3 +57,27 @@ class Listener:
     def has_tls(self) -> bool:
         """Whether what passes is encrypted."""
         return self.protocol.endswith("SSL")
+
+
+def listener_settings(listeners: Sequence[Listener], protocols: str) -> dict[str, str]:
+    """The settings that say where a broker listens, as it would have them in its file of properties.
+
+    `protocols` is the value of listener.security.protocol.map; names that it does not have are added.
+    """
+    plain = [each for each in listeners if not each.dialects]
+    found: dict[str, str] = {}
+    if plain:
+        found["listeners"] = ",".join(_url(each.name, each.host, each.port) for each in plain)
+    if any(each.advertised for each in plain):
+        found["advertised.listeners"] = ",".join(
+            _url(each.name, *(each.advertised or (each.host, each.port))) for each in plain
+        )
+    known = {pair.partition(":")[0].strip() for pair in protocols.split(",")}
+    missing = dict.fromkeys(f"{each.name}:{each.protocol}" for each in plain if each.name not in known)
+    if missing:
+        found["listener.security.protocol.map"] = ",".join([*filter(None, [protocols]), *missing])
+    return found
+
+
+def _url(name: str, host: str, port: int) -> str:
+    return f"{name}://[{host}]:{port}" if ":" in host else f"{name}://{host}:{port}"

@@ -11,6 +11,7 @@ from fakebroker.core.topic_rules import check_name
 from fakebroker.errors import ErrorCode, KafkaError, SettingError
 from fakebroker.settings import Source, Synonym, find_group
 from fakebroker.settings.declare import PASSWORD, READ_ONLY, Setting, parse, render
+from fakebroker.settings.settings import lookup
 from fakebroker.settings.table import BROKER, CLIENT_METRICS, GROUP
 
 if TYPE_CHECKING:
@@ -124,16 +125,20 @@ class BrokerResource(ConfigResource):
     def describe(self) -> list[ConfigEntry]:
         settings = self._node.settings
         names = self.own if self._is_default else dict.fromkeys([*settings.names(), *self.own])
-        return [self._entry(name, settings.synonyms(name)) for name in names]
+        listeners = self._node.cluster.listener_settings(self._node.id)
+        return [self._entry(name, settings.synonyms(name, listeners)) for name in names]
 
     def effective(self, name: str) -> str:
         hidden = Source.DYNAMIC_BROKER if self._is_default else None
-        synonyms = self._node.settings.synonyms(name)
+        listeners = self._node.cluster.listener_settings(self._node.id)
+        synonyms = self._node.settings.synonyms(name, listeners)
         return next((each.value or "" for each in synonyms if each.source != hidden), "")
 
     def _entry(self, name: str, synonyms: list[Synonym]) -> ConfigEntry:
         setting = BROKER.get(name)
-        if setting is None:  # of a plug-in: might be a secret
+        if setting is None and (of_listener := lookup(name)) is not None:
+            setting = of_listener._replace(update=READ_ONLY)
+        if setting is None or setting.of_plugin:  # might be a secret
             setting = Setting(name, 0, None, None, READ_ONLY, "")
         if self._is_default:
             synonyms = [each for each in synonyms if each.source == Source.DYNAMIC_DEFAULT]

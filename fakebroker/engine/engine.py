@@ -15,7 +15,7 @@ from fakebroker.engine.unserved import Unserved
 from fakebroker.engine.work import Work
 from fakebroker.errors import AnswerTooLong
 from fakebroker.instant import Instant
-from fakebroker.listeners import Address, Listener
+from fakebroker.listeners import Address, Listener, listener_settings
 
 if TYPE_CHECKING:
     from fakebroker.core.cluster import Cluster
@@ -68,6 +68,7 @@ class Engine:
         self._is_begun = False  # whether the journal has the beginning; one where nothing happens stays empty
         cluster.log_jobs.start(now)
         cluster.on_quotas_changed = self._quotas_changed
+        cluster.listener_settings = self._listener_settings
         if cluster.has_client_quotas:
             self._quotas_changed()
 
@@ -258,6 +259,10 @@ class Engine:
     def forget(self, connection: Connection) -> None:
         """The connection is gone."""
         self.connections.pop(connection.peer.connection_id, None)
+
+    def _listener_settings(self, node_id: int) -> dict[str, str]:
+        protocols = self.cluster.nodes[node_id].settings.get_str("listener.security.protocol.map")
+        return listener_settings([each for each in self.listeners if each.node_id == node_id], protocols)
 
     def sibling(self, listener: Listener, node_id: int) -> Listener | None:
         """The listener of a node that corresponds to `listener`: same name and dialects, same place among such; or

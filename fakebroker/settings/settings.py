@@ -19,6 +19,8 @@ from fakebroker.settings.topics_of_releases import topic_settings
 
 __all__ = ["PROFILES", "Reader", "SettingError", "Settings", "Source", "Synonym", "find", "find_group", "find_topic"]
 
+LISTENER = "listener.name."  # begins the name of a setting for one listener
+EMPTY: Mapping[str, str] = {}
 PROFILES: dict[str, dict[str, str]] = {
     "kafka": {},
     "test": {
@@ -184,21 +186,23 @@ class Settings(Reader):
         target.update(values)
         self._shared.compute()
 
-    def synonyms(self, name: str) -> "list[Synonym]":
+    def synonyms(self, name: str, listeners: Mapping[str, str] = EMPTY) -> "list[Synonym]":
         """Every value given for `name`, the one in force first (DC-3). Passwords show no value.
 
-        Where Kafka has several settings for one thing, all are listed once the first is set.
+        Where Kafka has several settings for one thing, all are listed once the first is set. `listeners` are the static
+        values that follow from where the broker listens.
         """
         layers = (
             (Source.DYNAMIC_BROKER, self._dynamic),
             (Source.DYNAMIC_DEFAULT, self._shared.dynamic),
-            (Source.STATIC, self._static | self._own),
+            (Source.STATIC, {**self._static, **self._own, **listeners}),
         )
         names = [name]
         if any(name in layer for _, layer in layers):
             names += [other for other, _ in FALLBACKS.get(name, ())]
+            names += _base_of_listener(name)
         found = [
-            Synonym(each, None if is_secret(each) else layer[each], source)
+            Synonym(each, None if is_hidden(each) else layer[each], source)
             for source, layer in layers
             for each in names
             if each in layer
@@ -234,13 +238,20 @@ class Settings(Reader):
         return any(name in layer for layer in (self._dynamic, self._shared.dynamic, self._own, self._static))
 
     def names(self) -> Iterator[str]:
-        """The names of all settings that DescribeConfigs lists."""
+        """The names of all settings that DescribeConfigs lists: the documented ones, and others that are set."""
         hidden = BROKER_REMOVED_IN_4 if self.topic_table is TOPIC else ()
-        return (name for name, setting in BROKER.items() if not setting.internal and name not in hidden)
+        for name, setting in BROKER.items():
+            if name not in hidden and (not setting.internal or self._is_shown(name)):
+                yield name
+        yield from (name for name in {**self._static, **self._own} if name.startswith(LISTENER))
+
+    def _is_shown(self, name: str) -> bool:
+        """Whether Kafka lists a setting that it does not document, since it is in the file of properties."""
+        return name in self._static and not name.startswith("fakebroker.")
 
     def _default(self, name: str) -> str | None:
         setting = BROKER.get(name)
-        if setting is None or setting.internal:
+        if setting is None or setting.of_plugin:
             return None
         return self._defaults.get(name, render(setting.default))
 
@@ -272,7 +283,13 @@ class _Shared(NamedTuple):
 
 def lookup(name: str) -> Setting | None:
     """The declaration of a broker setting, or None. `listener.name.<listener>.<setting>` is that of the setting."""
-    return BROKER.get(name) or (_of_listener(name) if name.startswith("listener.name.") else None)
+    return BROKER.get(name) or (_of_listener(name) if name.startswith(LISTENER) else None)
+
+
+def is_hidden(name: str) -> bool:
+    """Whether DescribeConfigs shows no value: a secret, or a setting that Kafka itself does not define (DC-4)."""
+    setting = BROKER.get(name)
+    return is_secret(name) if setting is None else setting.of_plugin or setting.type == PASSWORD
 
 
 def is_secret(name: str) -> bool:
@@ -321,6 +338,12 @@ def find_group(name: str) -> Setting:
     if setting is None:
         raise SettingError(f"unknown group setting {name!r}{_nearest(name, GROUP)}")
     return setting
+
+
+def _base_of_listener(name: str) -> list[str]:
+    """The setting of all listeners that `listener.name.<listener>.<setting>` is one of, if it is one."""
+    base = name.split(".", 3)[-1]
+    return [base] if name.startswith(LISTENER) and base in BROKER else []
 
 
 def _of_listener(name: str) -> Setting | None:

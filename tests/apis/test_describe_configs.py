@@ -6,6 +6,10 @@ from typing import Any
 import pytest
 
 from fakebroker.core.cluster import Cluster
+from fakebroker.engine.engine import Engine
+from fakebroker.engine.journal import Journal
+from fakebroker.listener_options import use_settings
+from fakebroker.listeners import Address, Listener
 from fakebroker.release import release
 from fakebroker.settings import Settings
 from fakebroker.settings.table import TOPIC
@@ -199,3 +203,88 @@ def test_groups_and_client_metrics(ask: Ask, cluster: Cluster) -> None:
     }  # fmt: skip
     cluster.client_metrics["m"] = {"interval.ms": "1000"}
     assert describe(ask, cluster, METRICS, "m")[1]["interval.ms"].config_source == 7
+
+
+PLAIN_MAP = "PLAINTEXT:PLAINTEXT,EXTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT"
+DEFAULT_MAP = "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT"
+# What a Kafka 4.3.1 with these options says: value, read-only, source, sensitive, type, synonyms.
+SAID_BY_KAFKA = {
+    "listeners": (
+        "PLAINTEXT://127.0.0.1:9092,EXTERNAL://0.0.0.0:9094", False, 4, False, 7,
+        [("listeners", "PLAINTEXT://127.0.0.1:9092,EXTERNAL://0.0.0.0:9094", 4), ("listeners", "PLAINTEXT://:9092", 5)],
+    ),
+    "advertised.listeners": (
+        "PLAINTEXT://127.0.0.1:9092,EXTERNAL://kafka.example:19094", True, 4, False, 7,
+        [("advertised.listeners", "PLAINTEXT://127.0.0.1:9092,EXTERNAL://kafka.example:19094", 4)],
+    ),
+    "listener.security.protocol.map": (
+        PLAIN_MAP, False, 4, False, 2,
+        [("listener.security.protocol.map", PLAIN_MAP, 4), ("listener.security.protocol.map", DEFAULT_MAP, 5)],
+    ),
+    "super.users": (None, True, 4, True, 0, [("super.users", None, 4)]),
+    "allow.everyone.if.no.acl.found": (None, True, 4, True, 0, [("allow.everyone.if.no.acl.found", None, 4)]),
+    "unstable.api.versions.enable": (
+        "true", True, 4, False, 1,
+        [("unstable.api.versions.enable", "true", 4), ("unstable.api.versions.enable", "false", 5)],
+    ),
+    "listener.name.external.max.connections": (
+        "10", True, 4, False, 3,
+        [("listener.name.external.max.connections", "10", 4), ("max.connections", "2147483647", 5)],
+    ),
+    "listener.name.external.plain.sasl.jaas.config": (
+        None, True, 4, True, 9, [("listener.name.external.plain.sasl.jaas.config", None, 4)],
+    ),
+    "listener.name.external.sasl.enabled.mechanisms": (
+        "PLAIN", True, 4, False, 7,
+        [("listener.name.external.sasl.enabled.mechanisms", "PLAIN", 4), ("sasl.enabled.mechanisms", "GSSAPI", 5)],
+    ),
+}  # fmt: skip
+OPTIONS = {
+    "listener.security.protocol.map": PLAIN_MAP,
+    "super.users": "User:admin",
+    "allow.everyone.if.no.acl.found": True,
+    "unstable.api.versions.enable": True,
+    "listener.name.external.max.connections": 10,
+    "listener.name.external.plain.sasl.jaas.config": "org.example.Login required;",
+    "listener.name.external.sasl.enabled.mechanisms": "PLAIN",
+}
+
+
+def serving_cluster(config: dict[str, object], *listeners: Listener) -> Cluster:
+    """A cluster whose broker has these listeners."""
+    settings = Settings(config)
+    use_settings(listeners, settings)
+    return Engine(Cluster(settings, release()), listeners, Journal()).cluster
+
+
+def told(config: Any) -> tuple[object, ...]:
+    """All that is told of a config, but its name and documentation."""
+    about = config.value, config.read_only, config.config_source, config.is_sensitive, config.config_type
+    return (*about, synonyms(config))
+
+
+@pytest.mark.rules("DC-1", "DC-2", "DC-3", "DC-4")
+def test_what_a_broker_was_started_with(ask: Ask) -> None:
+    """Listeners and their addresses, settings that Kafka does not document, those of plug-ins and of one listener."""
+    internal = Listener(1, "127.0.0.1", 9092, Address("127.0.0.1", 9092), name="PLAINTEXT")
+    external = Listener(1, "0.0.0.0", 9094, Address("kafka.example", 19094), name="EXTERNAL")
+    cluster = serving_cluster(OPTIONS, internal, external)
+    code, configs = describe(ask, cluster, BROKERS, "1", include_synonyms=True)
+    assert code == 0
+    assert {name: told(configs[name]) for name in SAID_BY_KAFKA} == SAID_BY_KAFKA
+    assert "producer.id.expiration.check.interval.ms" not in configs
+    assert not [name for name in configs if name.startswith("fakebroker.")]
+
+
+@pytest.mark.rules("DC-2")
+def test_listeners_that_are_not_advertised(ask: Ask) -> None:
+    """advertised.listeners has no value then; names that the map does not have are added to it; others are not told."""
+    dialect = Listener(1, "127.0.0.1", 9093, dialects=frozenset({"kip-17"}))
+    named = Listener(1, "::1", 9092, protocol="PLAINTEXT", name="INSIDE")
+    elsewhere = Listener(2, "127.0.0.1", 9095)
+    cluster = serving_cluster({"fakebroker.request.time.us": 5}, named, dialect, elsewhere)
+    _, configs = describe(ask, cluster, BROKERS, "1")
+    assert (configs["listeners"].value, configs["listeners"].config_source) == ("INSIDE://[::1]:9092", 4)
+    assert (configs["advertised.listeners"].value, configs["advertised.listeners"].config_source) == (None, 5)
+    assert configs["listener.security.protocol.map"].value == f"{DEFAULT_MAP},INSIDE:PLAINTEXT"
+    assert "fakebroker.request.time.us" not in configs
