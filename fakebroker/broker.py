@@ -26,7 +26,7 @@ from fakebroker.arguments import check_options, check_timeout_s
 from fakebroker.broker_base import BrokerBase, noted_on
 from fakebroker.errors import WaitTimeout
 from fakebroker.journal.make import make_journal
-from fakebroker.listener_options import listeners_for
+from fakebroker.listener_options import FIRST_NODE_ID, listeners_for
 from fakebroker.net.ports import Ports
 from fakebroker.net.server import Server
 from fakebroker.net.thread import LoopThread
@@ -48,6 +48,7 @@ class _Broker(BrokerBase):
         self,
         *,
         nodes: int = 1,
+        node_id: int = FIRST_NODE_ID,
         racks: Sequence[str | None] | None = None,
         config: Mapping[str, object] | None = None,
         users: Mapping[str, str] | None = None,
@@ -63,11 +64,12 @@ class _Broker(BrokerBase):
     ) -> None:
         """A broker that is not started yet.
 
-        `nodes` is how many brokers there are, with ids from 1 on, and `racks` the rack of each, in order. `config` are
-        broker settings by their Kafka names, `profile` ("test" or "kafka") their defaults. `users` are passwords by
-        user: with them every client has to log in by SASL, unless `listen` says "protocol=PLAINTEXT,HOST:PORT". `acls`
-        are rights ({"allow": "User:alice", "operation": "READ", "topic": "orders"}): with them, also with none, an
-        authorizer refuses everything else, but to the `super.users` of `config`.
+        `nodes` is how many brokers there are, with ids from `node_id` on, and `racks` the rack of each, in order.
+        `config` are broker settings by their Kafka names, `profile` ("test" or "kafka") their defaults. `users` are
+        passwords by user: with them every client has to log in by SASL, unless `listen` says
+        "protocol=PLAINTEXT,HOST:PORT". `acls` are rights ({"allow": "User:alice", "operation": "READ", "topic":
+        "orders"}): with them, also with none, an authorizer refuses everything else, but to the `super.users` of
+        `config`.
         `as_release` makes it answer as that Kafka did; all random ids follow from `seed`. `listen` is "HOST:PORT", or
         several ("node=2,HOST:PORT", "dialect=kip-17,HOST:PORT", "protocol=SASL_PLAINTEXT,HOST:PORT"), or ports that are
         bound already; port 0 takes a free one. `advertise` are the addresses that answers name instead, in the same
@@ -78,7 +80,7 @@ class _Broker(BrokerBase):
         """
         if unknown:
             check_options("a broker", unknown, broker_options())
-        super().__init__(nodes, racks, config, seed, profile, as_release, users, acls)
+        super().__init__(nodes, racks, config, seed, profile, as_release, users, acls, node_id)
         ports = listen if isinstance(listen, Ports) else Ports(listeners_for(self._node_ids, listen, advertise))
         journal = make_journal(journal_dir, verbose)
         self._waiters = Waiters()

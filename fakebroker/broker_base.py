@@ -17,7 +17,7 @@ from fakebroker.engine.journal import Journal
 from fakebroker.engine.server import EngineServer
 from fakebroker.handles.powers import Powers
 from fakebroker.instant import Instant
-from fakebroker.listener_options import bootstrap, checked_nodes, use_settings
+from fakebroker.listener_options import FIRST_NODE_ID, bootstrap, checked_nodes, use_settings
 from fakebroker.listeners import Listener
 from fakebroker.release import release
 from fakebroker.settings import Settings
@@ -62,6 +62,7 @@ class BrokerBase(Powers):
         as_release: str,
         users: Mapping[str, str] | None = None,
         acls: Sequence[Mapping[str, object]] | None = None,
+        node_id: int = FIRST_NODE_ID,
     ) -> None:
         check_settings("config", config or {})
         check_whole("seed", seed)
@@ -79,7 +80,7 @@ class BrokerBase(Powers):
             check_key_sets(self._config)
         self._profile = profile
         self._release, self._seed = release(as_release), seed
-        self._node_ids, self._racks = checked_nodes(nodes, racks)
+        self._node_ids, self._racks = checked_nodes(nodes, racks, node_id)
         self._first_options = self._config, self._profile, self._release, self._seed, self._racks
         self._scripted_clients: ScriptedClients | None = None  # made by the first `client()`
         self.errors: list[Exception] = []  # internal errors (bugs of the broker); `stop` raises them again

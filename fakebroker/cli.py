@@ -76,6 +76,13 @@ def main() -> None:
     "--profile", type=click.Choice(["test", "kafka"]), default=None, help="Set of default settings. [default: test]"
 )
 @click.option("--nodes", type=click.IntRange(1, 1000), default=None, help="How many brokers. [default: 1]")
+@click.option(
+    "--node-id",
+    type=click.IntRange(0, 2**30),
+    default=None,
+    metavar="ID",
+    help="Id of the first broker; the others have the ids after it. [default: 1]",
+)
 @click.option("--rack", "racks", multiple=True, metavar="NAME", help="The rack of each broker, in order.")
 @click.option("--config", "config", multiple=True, metavar="SETTING=VALUE", help="A broker setting by its Kafka name.")
 @click.option("--as", "as_release", default=None, metavar="RELEASE", help="Answer as that Kafka did. [default: 4.3]")
@@ -164,17 +171,26 @@ def serve(
         if scenario is not None:
             with _playable():
                 options = scenario.options(options)
-        if snapshot is not None and (options["nodes"] or options["racks"]):
-            raise click.UsageError("the nodes and racks are those of the snapshot: leave --nodes and --rack out")
-        nodes = range(1, (options["nodes"] or 1) + 1)
-        node_ids = tuple(nodes) if snapshot is None else snapshot.state.options.node_ids
-        ports = _take_ports(node_ids, listen or (DEFAULT_LISTEN,), advertise)
+        ports = _take_ports(_node_ids(snapshot, options), listen or (DEFAULT_LISTEN,), advertise)
         door = None if control is None else _take_door(control, control_token, control_host_access)
         _serve(ports, snapshot, door, scenario, ready, **options)
     except (FakebrokerError, ValueError) as error:
         raise click.ClickException(str(error)) from None
     except OSError as error:
         raise click.ClickException(error.strerror or str(error)) from None
+
+
+def _node_ids(snapshot: "Snapshot | None", options: dict[str, Any]) -> tuple[int, ...]:
+    """The ids of the brokers to begin with."""
+    from fakebroker.listener_options import FIRST_NODE_ID, ids_of_nodes
+
+    first_id = options["node_id"]
+    if snapshot is None:
+        return ids_of_nodes(options["nodes"] or 1, FIRST_NODE_ID if first_id is None else first_id)
+    if options["nodes"] or options["racks"] or first_id is not None:
+        wrong = "the nodes and racks are those of the snapshot: leave --nodes, --node-id and --rack out"
+        raise click.UsageError(wrong)
+    return snapshot.state.options.node_ids
 
 
 def _users(given: tuple[str, ...], path: str | None) -> dict[str, str] | None:

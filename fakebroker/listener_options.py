@@ -11,6 +11,8 @@ from fakebroker.settings import Settings
 
 DEFAULT = "127.0.0.1:0"
 MOST_NODES = 1000
+FIRST_NODE_ID = 1  # unless `node_id` says another
+HIGHEST_FIRST_ID = 2**30  # others follow, and ids have 31 bits
 _EVERYWHERE = ("", "0.0.0.0")
 
 
@@ -33,10 +35,10 @@ def parse_advertised(text: str) -> Address:
     return address
 
 
-def parse_listener(text: str) -> Listener:
-    """One listener. Raises InvalidArgument."""
+def parse_listener(text: str, first_node_id: int = FIRST_NODE_ID) -> Listener:
+    """One listener, of the first node unless it names another. Raises InvalidArgument."""
     *options, address = text.split(",")
-    node_id, dialects, protocol = 1, set[str](), ""
+    node_id, dialects, protocol = first_node_id, set[str](), ""
     name, _, address = address.rpartition("://")
     for option in options:
         key, _, value = option.partition("=")
@@ -82,8 +84,8 @@ def listeners_for(
     """
     if not node_ids:
         raise InvalidArgument("nodes", 0, "a cluster has at least one node")
-    listeners = [parse_listener(text) for text in _as_list("listen", listen)]
-    kinds = _kinds(listeners) or [Listener(1, *parse_address(DEFAULT))]
+    listeners = [parse_listener(text, node_ids[0]) for text in _as_list("listen", listen)]
+    kinds = _kinds(listeners) or [Listener(node_ids[0], *parse_address(DEFAULT))]
     for node_id in node_ids:
         if not any(listener.node_id == node_id for listener in listeners):
             listeners += [_like(kind, node_id, parse_address(DEFAULT).host) for kind in kinds]
@@ -101,16 +103,24 @@ def listeners_for(
 
 
 def checked_nodes(
-    nodes: int, racks: Sequence[str | None] | None
+    nodes: int, racks: Sequence[str | None] | None, first_id: int = FIRST_NODE_ID
 ) -> tuple[tuple[int, ...], Sequence[str | None] | None]:
-    """The ids of so many nodes, and the rack of each. Raises InvalidArgument."""
+    """The ids of so many nodes, from `first_id` on, and the rack of each. Raises InvalidArgument."""
     if isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= MOST_NODES:
         raise InvalidArgument("nodes", nodes, f"nodes is {nodes!r}; it is a number of brokers, 1 to {MOST_NODES}")
     if racks is not None and (isinstance(racks, str) or len(racks) != nodes):
         raise InvalidArgument("racks", racks, f"racks is {racks!r}; it has the rack of each node, {nodes} in all")
     for rack in racks or ():
         check_rack(rack)
-    return tuple(range(1, nodes + 1)), racks
+    return ids_of_nodes(nodes, first_id), racks
+
+
+def ids_of_nodes(nodes: int, first_id: int) -> tuple[int, ...]:
+    """The ids of so many nodes. Raises InvalidArgument for a first id that no node can have."""
+    if isinstance(first_id, bool) or not isinstance(first_id, int) or not 0 <= first_id <= HIGHEST_FIRST_ID:
+        wrong = f"node_id is {first_id!r}; the id of the first node is a number from 0 to {HIGHEST_FIRST_ID}"
+        raise InvalidArgument("node_id", first_id, wrong)
+    return tuple(range(first_id, first_id + nodes))
 
 
 def check_rack(rack: str | None) -> None:

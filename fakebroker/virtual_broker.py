@@ -20,6 +20,7 @@ from fakebroker.engine.clock import check_wall_ms
 from fakebroker.engine.journal import Journal
 from fakebroker.errors import BrokerStopped, InvalidArgument, SettingError, WaitTimeout
 from fakebroker.instant import Instant
+from fakebroker.listener_options import FIRST_NODE_ID
 from fakebroker.sim.network import DAY_MS, SimNetwork
 from fakebroker.sim.places import listeners_of
 from fakebroker.testclient.sim_driver import SimDriver
@@ -42,6 +43,7 @@ class VirtualBroker(BrokerBase):
         self,
         *,
         nodes: int = 1,
+        node_id: int = FIRST_NODE_ID,
         racks: Sequence[str | None] | None = None,
         config: Mapping[str, object] | None = None,
         users: Mapping[str, str] | None = None,
@@ -61,7 +63,7 @@ class VirtualBroker(BrokerBase):
             check_options("a broker in virtual time", unknown, tuple(VirtualBroker.__init__.__kwdefaults__ or ()))
         check_whole("start_wall_ms", start_wall_ms)
         check_wall_ms("start_wall_ms", start_wall_ms, start_wall_ms)
-        super().__init__(nodes, racks, config, seed, profile, as_release, users, acls)
+        super().__init__(nodes, racks, config, seed, profile, as_release, users, acls, node_id)
         self._depth = 0  # of calls that are under way
         self._serve_by(SimNetwork(listeners_of(self._node_ids), Instant(start_wall_ms, 0)), Journal())
         if any(listener.has_tls for listener in self._listeners):

@@ -190,7 +190,7 @@ class _Replay:
         return self._broker.network.now
 
     def _shard(self) -> Shard:
-        return self._broker.engine.cluster.nodes[1].coordinator.shard("", self._now())
+        return next(iter(self._broker.engine.cluster.nodes.values())).coordinator.shard("", self._now())
 
     def _take_expired(self) -> None:
         journal = self._broker.journal

@@ -49,6 +49,7 @@ def _is_users(value: object) -> bool:
 # Each option of the marker: what is right, and how that is called.
 OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "nodes": (lambda value: _is_whole(value) and value >= 1, "a number of brokers, from 1"),
+    "node_id": (lambda value: _is_whole(value) and value >= 0, "the id of the first broker, from 0"),
     "racks": (_is_racks, 'the rack of each broker: ["a", "b", None]'),
     "config": (_is_config, 'settings by their Kafka names: {"num.partitions": 3}'),
     "users": (_is_users, 'passwords by user: {"alice": "secret"}'),

@@ -7,7 +7,7 @@ from fakebroker.core.cluster_state import LogState, PartitionState, SegmentState
 from fakebroker.engine.clock import FASTEST_RATE, LATEST_WALL_MS, SLOWEST_RATE
 from fakebroker.errors import FakebrokerError
 from fakebroker.instant import Instant
-from fakebroker.listener_options import MOST_NODES
+from fakebroker.listener_options import HIGHEST_FIRST_ID, MOST_NODES
 from fakebroker.records.batch_format import HEADER_BYTES
 from fakebroker.release import release
 from fakebroker.settings import Settings
@@ -34,9 +34,10 @@ def _problems(state: BrokerState) -> Iterator[str]:
         yield "its clock cannot be so"
     node_ids = [node.id for node in cluster.nodes]
     first = state.options.node_ids
-    if not node_ids or len(set(node_ids)) < len(node_ids) or min(node_ids) < 1 or max(node_ids) > MOST_NODES:
+    are_ids = all(0 <= node_id < 2 * HIGHEST_FIRST_ID for node_id in node_ids)
+    if not 0 < len(node_ids) == len(set(node_ids)) or not are_ids:
         yield f"its nodes are {node_ids}"
-    if not first or first != tuple(range(1, len(first) + 1)) or len(first) > MOST_NODES:
+    if not first or first != tuple(range(first[0], first[0] + len(first))) or len(first) > MOST_NODES:
         yield f"it began with the nodes {list(first)}"
     for what, each in (("name", [x.name for x in cluster.topics]), ("id", [x.id for x in cluster.topics])):
         if len(set(each)) < len(each):

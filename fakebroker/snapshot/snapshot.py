@@ -168,6 +168,7 @@ class Snapshot:
         options = self.state.options
         return {
             "nodes": len(options.node_ids),
+            "node_id": options.node_ids[0],
             "racks": options.racks,
             "config": options.config,
             "seed": options.seed,

@@ -70,6 +70,11 @@ class KafkaWorld:
             raise UnknownThing("node_id", node_id, f"there is no node {node_id}: this Kafka has {len(addresses)}")
         return addresses[node_id - 1]
 
+    def first_addresses(self, count: int) -> list[Address]:
+        """Where the first brokers are."""
+        addresses: list[Address] = self.powers.addresses()
+        return addresses[:count]
+
     def create_topic(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Create a topic and wait until it can be used. Raises KafkaError for one that is rejected, or there."""
         self.powers.create_topic(name, **arguments)

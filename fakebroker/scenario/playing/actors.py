@@ -142,7 +142,7 @@ class ActorClient:
         except TypeError as error:
             raise InvalidArgument("consume", options, f"consume: {error}") from None
         own = [] if self._node is None else [self._world.address_of(self._node)]
-        addresses = own + [self._world.address_of(node_id) for node_id in range(1, nodes + 1)]
+        addresses = own + self._world.first_addresses(nodes)
         kind = _LOOPS.get(wanted.group_protocol)
         if kind is None:
             hint = nearest(wanted.group_protocol, list(_LOOPS))

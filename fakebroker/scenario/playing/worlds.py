@@ -66,6 +66,9 @@ class World(Protocol):
     def address_of(self, node_id: int) -> Address:
         """Where clients reach a node. Raises UnknownThing for one that does not exist."""
 
+    def first_addresses(self, count: int) -> list[Address]:
+        """Where clients reach the first nodes."""
+
     def create_topic(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Create a topic before the timeline begins."""
 
@@ -90,6 +93,10 @@ class WorldWithBroker:
     def address_of(self, node_id: int) -> Address:
         """Where clients reach a node. Raises UnknownThing for one that does not exist."""
         return self.broker.node(node_id).address
+
+    def first_addresses(self, count: int) -> list[Address]:
+        """Where clients reach the first nodes."""
+        return [node.address for node in self.broker.nodes[:count]]
 
     def create_topic(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Create a topic; one that is there already stays."""
