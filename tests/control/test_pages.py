@@ -22,7 +22,7 @@ def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
     """Each curl and ctl command is answered without an error, in the order of the page."""
     commands = commands_of("http.md")
     assert len(commands) > 30
-    with controlled() as url:
+    with controlled("--control-host-access") as url:
         shown = run_all(commands, url, tmp_path)
     assert '{"is_same"' not in shown
     assert "no difference" in shown
