@@ -56,7 +56,7 @@ def test_a_fault_is_counted_listed_and_removed(broker: FakeBroker) -> None:
         client.sendall(HEARTBEAT * 3)
         first.wait(hits=2)
     assert [one.fault_id for one in broker.faults] == [first.fault_id, second.fault_id] == [1, 2]
-    assert repr(first) == "<fault 1 (Heartbeat, group g: error NOT_COORDINATOR, times 2), 2 hits>"
+    assert repr(first) == "<fault 1 (Heartbeat, group g: error NOT_COORDINATOR, times 2), 2 hits, exhausted>"
     assert second.description == "Fetch: truncate, bytes 11"
     assert second.fields == {"api": "Fetch", "action": "truncate", "bytes": 11}
     assert broker.fault_by_id(2).description == second.description
@@ -68,6 +68,19 @@ def test_a_fault_is_counted_listed_and_removed(broker: FakeBroker) -> None:
     assert broker.faults == []
     with pytest.raises(UnknownThing, match="there is no fault 2: none is set"):
         broker.fault_by_id(2)
+
+
+def test_a_fault_that_can_hit_no_more_says_so(broker: FakeBroker) -> None:
+    """It is exhausted when `times` are used up or the `nth` request has come, and still set."""
+    twice = broker.fault(api="Heartbeat", error="NOT_COORDINATOR", times=2)
+    third = broker.fault(api="Heartbeat", throttle_ms=1, nth=3)
+    always = broker.fault(api="Heartbeat", throttle_ms=2)
+    assert (twice.is_exhausted, third.is_exhausted, always.is_exhausted) == (False, False, False)
+    with closing(connected(broker)) as client:
+        client.sendall(HEARTBEAT * 3)
+        always.wait(hits=3)
+    assert (twice.is_exhausted, third.is_exhausted, always.is_exhausted) == (True, True, False)
+    assert (twice.is_set, third.is_set) == (True, True)
 
 
 def test_a_fault_ends_with_its_block_and_with_reset(broker: FakeBroker) -> None:

@@ -52,6 +52,18 @@ def test_requests_are_found_by_what_they_are_about(broker: FakeBroker) -> None:
     assert commit.answered.wall_ms >= commit.received.wall_ms > 0
 
 
+def test_a_limit_keeps_the_last(broker: FakeBroker) -> None:
+    """Of requests, events and lines; a limit is a number above 0."""
+    live(broker)
+    journal = broker.journal
+
+    assert [e.seq for e in journal.requests(limit=2)] == [e.seq for e in journal.requests()][-2:]
+    assert [e.seq for e in journal.events(limit=1)] == [journal.events()[-1].seq]
+    assert journal.rows("request", limit=3) == journal.rows("request")[-3:]
+    with pytest.raises(InvalidArgument, match="limit"):
+        journal.requests(limit=0)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

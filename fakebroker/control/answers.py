@@ -155,7 +155,8 @@ class Schemas:
         if issubclass(origin, Mapping):
             return self._table(*parts)
         if issubclass(origin, tuple) and parts[-1] is not Ellipsis:
-            return {"type": "array", "prefixItems": [self.of(part) for part in parts], "items": False}
+            items, count = [self.of(part) for part in parts], len(parts)
+            return {"type": "array", "prefixItems": items, "minItems": count, "maxItems": count}
         return {"type": "array", "items": self.of(parts[0])}
 
     def _table(self, key: Any, value: Any) -> Schema:

@@ -85,7 +85,7 @@ class Endpoint:
         if not last.is_property:
             given |= {p.name: in_path[p.name] for p in last.parameters if p.name in in_path}
             result = result(*many, **given)
-        return result
+        return result if self.operation.form is None else self.operation.form(target, result, many, given)
 
     def _response(self, broker: "AsyncFakeBroker", result: Any, request: Request) -> Response:
         if self.operation.verb == "GET" and is_handle(type(result)) and getattr(result, "exists", True) is False:

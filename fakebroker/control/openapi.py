@@ -6,20 +6,30 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from fakebroker.control.about import ABOUT_SCHEMAS, QUERY_SCHEMAS
+from fakebroker.control.about import ABOUT_SCHEMAS, QUERY_SCHEMAS, version_of_package
 from fakebroker.control.answers import Json, Schema, Schemas
 from fakebroker.control.arguments import Arguments
 from fakebroker.control.endpoint import Endpoint, creates, has_text
 from fakebroker.control.extra import Extra
 from fakebroker.control.extras import EXTRAS
 from fakebroker.control.operations import OPERATIONS, Operation, separate_properties
+from fakebroker.control.schema_forms import for_generators, optional_fields, without_null
 
 _REF = "#/components/schemas/{model}"
 ABOUT = """Control of a fakebroker: its clock, topics, groups, coordinators, nodes and journal, in the words of Python.
 
-Every path below exists for the served broker and, under `/brokers/{broker_id}`, for each isolated broker that was made
-with `POST /brokers`. Errors are problem documents (RFC 9457) that name the field and its value; then nothing changed.
+The paths are those of the served broker. Those about a broker also exist under `/brokers/{broker_id}`, the second
+server of this document, for each isolated broker that `POST /brokers` made. Errors are problem documents (RFC 9457)
+that name the field and its value; then nothing changed.
 """
+_SERVERS = [
+    {"url": "/", "description": "The served broker, and everything that concerns no single broker."},
+    {
+        "url": "/brokers/{broker_id}",
+        "description": "An isolated broker: the paths about a broker's clock, topics, groups, faults, journal, ...",
+        "variables": {"broker_id": {"default": "b1", "description": "The `broker_id` that `POST /brokers` answered."}},
+    },
+]
 _STATUSES = {
     400: "The body is not JSON.",
     401: "The token is missing or wrong.",
@@ -119,16 +129,19 @@ def document() -> dict[str, Json]:
         paths.setdefault(row.path, {})[row.verb.lower()] = _operation(row, schemas)
     for extra in EXTRAS:
         paths.setdefault(extra.path, {})[extra.verb.lower()] = _extra(extra, schemas)
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "fakebroker", "version": "0.1.0", "description": ABOUT},
-        "security": [{}, {"token": []}],
-        "paths": paths,
-        "components": {
-            "schemas": dict(sorted(schemas.components.items())),
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
-    }
+    return for_generators(
+        {
+            "openapi": "3.1.0",
+            "info": {"title": "fakebroker", "version": version_of_package(), "description": ABOUT},
+            "servers": _SERVERS,
+            "security": [{}, {"token": []}],
+            "paths": paths,
+            "components": {
+                "schemas": dict(sorted(schemas.components.items())),
+                "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            },
+        }
+    )
 
 
 def _operation(row: Operation, schemas: Schemas) -> dict[str, Json]:
@@ -175,7 +188,12 @@ def _extra(extra: Extra, schemas: Schemas) -> dict[str, Json]:
             body["content"] |= {each: {"schema": {"type": "string"}} for each in extra.text_types}
             about_query = f"With a body of {extra.text_types[0]}."
             result["parameters"] += [
-                {"name": name, "in": "query", "description": about_query, "schema": arguments.schema_of(name)}
+                {
+                    "name": name,
+                    "in": "query",
+                    "description": about_query,
+                    "schema": _of_query(arguments.schema_of(name)),
+                }
                 for name in extra.query
             ]
     elif extra.verb == "POST":
@@ -215,16 +233,17 @@ def _schema_of(kind: Any) -> Schema:
 def _query(arguments: Arguments, example: dict[str, Any]) -> Iterator[dict[str, Json]]:
     schemas = arguments.model.model_json_schema(ref_template=_REF)["properties"]
     for name, parameter in arguments.parameters.items():
-        schema = {key: value for key, value in schemas[name].items() if key not in ("title", "minItems")}
-        if (parts := schema.get("anyOf")) and {"type": "null"} in parts:  # a query has no null: it is left out
-            (inner,) = (part for part in parts if part != {"type": "null"})
-            schema = inner
-        schema.pop("default", None)
+        schema = _of_query(schemas[name])
         needed = parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL
         entry: dict[str, Json] = {"name": name, "in": "query", "required": needed, "schema": schema}
         if name in example:
             entry["example"] = example[name]
         yield entry
+
+
+def _of_query(schema: Schema) -> Schema:
+    """A field of a query, which is left out where a body may have null or its default."""
+    return without_null({key: value for key, value in schema.items() if key not in ("title", "minItems", "default")})
 
 
 def _body(arguments: Arguments, example: dict[str, Any], schemas: Schemas) -> dict[str, Json]:
@@ -235,8 +254,8 @@ def _body(arguments: Arguments, example: dict[str, Any], schemas: Schemas) -> di
 
 def _model(model: type[BaseModel], schemas: Schemas) -> Schema:
     schema = model.model_json_schema(ref_template=_REF)
-    schemas.components.update(schema.pop("$defs", {}))
-    schemas.components[model.__name__] = schema
+    schemas.components.update({name: optional_fields(each) for name, each in schema.pop("$defs", {}).items()})
+    schemas.components[model.__name__] = optional_fields(schema)
     return {"$ref": _REF.format(model=model.__name__)}
 
 

@@ -7,10 +7,11 @@ A row that ends at a handle shows its properties. A row that sets a property tak
 `PYTHON_ONLY` lists what has no row, and why; tests/control/test_operations.py fails for a power that is in neither.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from fakebroker.object_model.members import Member, find, handles_in
+from fakebroker.control.produced import produced
+from fakebroker.object_model.members import Member, find, handles_in, type_hints
 
 
 class Operation(NamedTuple):
@@ -22,6 +23,7 @@ class Operation(NamedTuple):
     example: Mapping[str, Any] | None = None  # of its arguments
     gives: str = ""  # the power whose type it returns, where the annotation is only Any
     word: str = ""  # of `fakebroker ctl`, where the path does not end in one
+    form: Callable[..., Any] | None = None  # makes the answer of the handle, the result and the arguments
 
     @property
     def members(self) -> list[Member]:
@@ -33,6 +35,8 @@ class Operation(NamedTuple):
         """The type of what it gives; None for a property that is set."""
         if self.is_setting:
             return type(None)
+        if self.form is not None:
+            return type_hints(self.form)["return"]
         power = self.gives or self.power
         returns = find(power)[-1].returns
         return next(handles_in(returns)) if power.endswith("[]") else returns
@@ -80,7 +84,14 @@ OPERATIONS = (
     Operation("GET", "/topics/{name}/browse", "topic.browse", {"partition": 0, "offset": -20}),
     Operation("GET", "/topics/{name}/find_time", "topic.find_time", {"when": "2036-03-01T09:00:00Z"}),
     Operation("GET", "/topics/{name}/records", "topic.records", {"partition": 0}),
-    Operation("POST", "/topics/{name}/records", "topic.produce", {"values": ["a", "b"], "key": "k"}, word="produce"),
+    Operation(
+        "POST",
+        "/topics/{name}/records",
+        "topic.produce",
+        {"values": ["a", "b"], "key": "k"},
+        word="produce",
+        form=produced,
+    ),
     Operation("POST", "/topics/{name}/truncate", "topic.truncate", {"offset": 1}),
     Operation("POST", "/topics/{name}/advance_log_start", "topic.advance_log_start", {"offset": 1}),
     Operation("POST", "/topics/{name}/corrupt", "topic.corrupt", {"offset": 0}),

@@ -25,7 +25,7 @@ class FaultHandle(Handle, EndsWithBlock):
         self._fault = fault
 
     def __repr__(self) -> str:
-        return f"<{self._fault}, {self._fault.hits} hits>"
+        return f"<{self._fault}, {self._fault.hits} hits{', exhausted' if self._fault.is_exhausted else ''}>"
 
     def _end_block(self) -> None:
         self.remove()
@@ -58,8 +58,13 @@ class FaultHandle(Handle, EndsWithBlock):
 
     @property
     def is_set(self) -> bool:
-        """Whether it is still there, and not removed."""
+        """Whether it is still there, and not removed. It may be exhausted all the same."""
         return self._access.call(lambda: self._fault in self._access.engine.faults)
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether it can hit no further request: `times` are used up, or the `nth` request has come."""
+        return self._access.call(lambda: self._fault.is_exhausted)
 
     def wait(self, hits: int = 1, timeout_s: float = WAIT_S) -> Any:
         """Wait until it has hit so many requests; gives how many it has. Raises WaitTimeout."""

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fakebroker.arguments import check_path, check_whole
 from fakebroker.engine.journal import Exchange, KeptEntries, Recorded
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fakebroker.journal.saved import SavedJournal
 
 RUN_IN_MEMORY = "memory"
+T = TypeVar("T")
 
 
 class JournalHandle(Handle):
@@ -44,39 +45,42 @@ class JournalHandle(Handle):
     def requests(
         self, api: str | None = None, *, client_id: str | None = None, group: str | None = None,
         topic: str | None = None, node: int | None = None, connection: int | None = None, error: str | None = None,
-        since: int = 0,
+        since: int = 0, limit: int | None = None,
     ) -> list[Exchange]:  # fmt: skip
         """The requests with their answers, decoded when looked at, in the order in which they were answered.
 
         `api` is the name of an API, or several as "Heartbeat|OffsetCommit", with wildcards; `error` is a name ("NONE":
-        answered without an error), `client_id` may have wildcards. Raises UnknownThing for an API or error that does
-        not exist.
+        answered without an error), `client_id` may have wildcards. `limit` keeps the last so many of what was found.
+        Raises UnknownThing for an API or error that does not exist.
         """
         pattern = RequestPattern(api, error, client_id, group, topic, node, connection)
         pattern.check()
-        return [e for e in self._kept(since) if isinstance(e, Exchange) and pattern.matches(e)]
+        return _last([e for e in self._kept(since) if isinstance(e, Exchange) and pattern.matches(e)], limit)
 
-    def events(self, kind: str | None = None, *, since: int = 0) -> list[Recorded]:
+    def events(self, kind: str | None = None, *, since: int = 0, limit: int | None = None) -> list[Recorded]:
         """What happened beside requests: each with its sequence number, its time and the event.
 
-        `kind` is a kind of docs/journal-schema.md: "transition", "offset_expired", "connected" ... Raises UnknownThing
-        for one that does not exist.
+        `kind` is a kind of docs/journal-schema.md: "transition", "offset_expired", "connected" ... `limit` keeps the
+        last so many of what was found. Raises UnknownThing for a kind that does not exist.
         """
         from fakebroker.journal.schema import KIND_OF_EVENT
 
         if kind is not None:
             check_name("kind", kind, sorted(set(KIND_OF_EVENT.values())), "docs/journal-schema.md lists them")
         found = (e for e in self._kept(since) if isinstance(e, Recorded))
-        return [e for e in found if kind is None or KIND_OF_EVENT.get(type(e.event)) == kind]
+        return _last([e for e in found if kind is None or KIND_OF_EVENT.get(type(e.event)) == kind], limit)
 
     def entries(self, *, since: int = 0) -> list[Exchange | Recorded]:
         """Requests and events in one order."""
         return list(self._kept(since))
 
-    def rows(self, kind: str | None = None, *, since: int = 0) -> list[dict[str, Any]]:
+    def rows(
+        self, kind: str | None = None, *, since: int = 0, limit: int | None = None
+    ) -> list[dict[str, Any]]:  # fmt: skip
         """The journal as in files (docs/journal-schema.md): an object for each line, without secrets.
 
-        `kind` may also be "request" and what follows from requests. Raises UnknownThing for one that does not exist.
+        `kind` may also be "request" and what follows from requests. `limit` keeps the last so many of what was found.
+        Raises UnknownThing for a kind that does not exist.
         """
         from fakebroker.journal.rows import rows_of
         from fakebroker.journal.schema import KINDS
@@ -84,7 +88,7 @@ class JournalHandle(Handle):
         if kind is not None:
             check_name("kind", kind, sorted(KINDS), "docs/journal-schema.md lists them")
         rows = [row for entry in self._kept(since) for row in rows_of(entry, RUN_IN_MEMORY)]
-        return [row for row in rows if kind is None or row["kind"] == kind]
+        return _last([row for row in rows if kind is None or row["kind"] == kind], limit)
 
     def brief(
         self, *, since: int = 0, before: int | None = None, limit: int = 500, kind: str | None = None,
@@ -187,3 +191,11 @@ class JournalHandle(Handle):
     def _kept(self, since: int) -> KeptEntries:
         check_whole("since", since)
         return self._access.call(lambda: self._access.engine.journal.kept(since))
+
+
+def _last(found: list[T], limit: int | None) -> list[T]:
+    """The last `limit` of them; all without a limit. Raises InvalidArgument for a limit that is no number above 0."""
+    if limit is None:
+        return found
+    check_whole("limit", limit, 1)
+    return found[-limit:]

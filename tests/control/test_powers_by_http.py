@@ -40,8 +40,9 @@ def test_topics_and_records() -> None:
         made = await door.ask("PUT", "/topics/orders", {"partitions": 2, "config": {"cleanup.policy": "compact"}})
         assert (made.status_code, made.json()["partitions"]) == (201, 2)
         body = {"values": ["a", {"base64": "/w=="}, None], "key": "k", "partition": 1, "headers": [["h", "x"]]}
-        assert await door.do("POST", "/topics/orders/records", body) == 0
+        appended = await door.do("POST", "/topics/orders/records", body)
         records = await door.get("/topics/orders/records?partition=1")
+        assert appended == {"partition": 1, "offset": 0, "records": 3, "timestamp_ms": records[0]["timestamp_ms"]}
         assert [record["value"] for record in records] == ["a", {"base64": "/w=="}, None]
         assert records[0] | {"timestamp_ms": 0} == {
             "partition": 1,

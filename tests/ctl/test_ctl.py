@@ -38,7 +38,8 @@ def test_a_session_in_a_shell(ctl: Ctl) -> None:
     assert ctl("topics", "orders", "create", "--partitions", "3", "--config", "retention.ms=1000").exit_code == 0
     assert [topic["name"] for topic in json.loads(ctl("topics").output)] == ["orders"]
     assert json.loads(ctl("topics", "orders").output)["partitions"] == 3
-    assert ctl("topics", "orders", "records", "produce", "--values", "a", "--values", "b").output == "0\n"
+    produced = json.loads(ctl("topics", "orders", "records", "produce", "--values", "a", "--values", "b").output)
+    assert (produced["partition"], produced["offset"], produced["records"]) == (0, 0, 2)
     assert [record["value"] for record in json.loads(ctl("--json", "topics", "orders", "records").output)] == ["a", "b"]
     assert ctl("clock", "advance", "--days", "8").output == ""
     assert ctl("groups", "billing", "explain").output.startswith("group billing: Dead")

@@ -85,6 +85,13 @@ class Fault:
             return False
         return spec.times is None or self.hits < spec.times
 
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether it can hit no further request: `times` are used up, or the `nth` request has come."""
+        spec = self.spec
+        times_are_up = spec.times is not None and self.hits >= spec.times
+        return times_are_up or (spec.nth is not None and self.matched >= spec.nth)
+
     def delay_ms(self) -> int:
         """How long this hit delays."""
         delay_s = self.spec.delay_s or 0
