@@ -2,13 +2,11 @@
 
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fakebroker.errors import FakebrokerError
+from fakebroker.exit_status import CommandError, errors_end_the_command
 from fakebroker.lazy_commands import LazyCommands
 
 if TYPE_CHECKING:
@@ -39,43 +37,52 @@ class _Commands(LazyCommands):
     }
 
 
-@click.group(cls=_Commands)
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(None, "-V", "--version", package_name="fakebroker", message="fakebroker %(version)s")
 def main() -> None:
-    """A Kafka broker made for tests."""
+    """Run a Kafka broker made for tests, and control, record, replay and analyse it.
+
+    Exit status: 0 done, 1 a check failed, 2 wrong option or file, 3 something outside is missing.
+    """
 
 
 @main.command()
 @click.option(
     "--listen",
     multiple=True,
-    metavar="[dialect=NAME,][PROTOCOL://]HOST:PORT",
-    help="Where to accept clients, by PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL; may be repeated. Port 0 takes a free "
-    f"one. [default: {DEFAULT_LISTEN}]",
+    metavar="[dialect=NAME,][PROTOCOL://][HOST:]PORT",
+    help=f"Address for clients; port 0 is a free one. Repeatable. [default: {DEFAULT_LISTEN}]",
 )
 @click.option(
     "--advertise",
     multiple=True,
     metavar="HOST:PORT",
-    help="What answers name as address, for each listener. [default: the address that the client connected to]",
+    help="Advertised address, per listener (advertised.listeners). Repeatable.",
 )
 @click.option(
-    "--topic", "topics", multiple=True, metavar="NAME:PARTITIONS[:SETTING=VALUE,...]", help="A topic to begin with."
+    "--topic",
+    "topics",
+    multiple=True,
+    metavar="NAME[:PARTITIONS[:SETTING=VALUE,...]]",
+    help="Topic to create at the start, by default with one partition. Repeatable.",
 )
 @click.option(
     "--user",
     "users",
     multiple=True,
     metavar="NAME=PASSWORD",
-    help="A user that may log in by PLAIN and SCRAM; may be repeated. With users every client has to log in. Who sees "
-    "the command line sees passwords: a --users-file keeps them.",
+    help="User for PLAIN and SCRAM; every client must then log in. Repeatable.",
 )
 @click.option(
-    "--users-file", metavar="FILE", default=None, help="Users, one line NAME=PASSWORD each; # begins a remark."
+    "--users-file",
+    metavar="FILE",
+    default=None,
+    help="File with a line NAME=PASSWORD for each user; # starts a comment.",
 )
 @click.option(
     "--profile", type=click.Choice(["test", "kafka"]), default=None, help="Set of default settings. [default: test]"
 )
-@click.option("--nodes", type=click.IntRange(1, 1000), default=None, help="How many brokers. [default: 1]")
+@click.option("--nodes", type=click.IntRange(1, 1000), default=None, help="Number of brokers. [default: 1]")
 @click.option(
     "--node-id",
     type=click.IntRange(0, 2**30),
@@ -83,62 +90,49 @@ def main() -> None:
     metavar="ID",
     help="Id of the first broker; the others have the ids after it. [default: 1]",
 )
-@click.option("--rack", "racks", multiple=True, metavar="NAME", help="The rack of each broker, in order.")
-@click.option("--config", "config", multiple=True, metavar="SETTING=VALUE", help="A broker setting by its Kafka name.")
-@click.option("--as", "as_release", default=None, metavar="RELEASE", help="Answer as that Kafka did. [default: 4.3]")
+@click.option("--rack", "racks", multiple=True, metavar="NAME", help="Rack of each broker, in order. Repeatable.")
+@click.option(
+    "--config", "config", multiple=True, metavar="SETTING=VALUE", help="Broker setting by its Kafka name. Repeatable."
+)
+@click.option("--as", "as_release", default=None, metavar="RELEASE", help="Emulate this Kafka release. [default: 4.3]")
 @click.option("--seed", type=int, default=None, help="Seed of all random ids. [default: 0]")
 @click.option(
     "--from",
     "snapshot_path",
     metavar="FILE",
-    help="Begin with a snapshot that was saved: its nodes, topics, records, offsets, settings and time of day. Other "
-    "options go before what is in it.",
+    help="Start with this saved snapshot. Command-line options override the file.",
 )
 @click.option(
-    "--control",
-    metavar="[HOST:]PORT",
-    help="Where to be controlled by HTTP, and looked at in a browser; without a host on 127.0.0.1. Needs the extra "
-    "`control`.",
+    "--control", metavar="[HOST:]PORT", help="Address of the HTTP API and web page; needs the extra `control`."
 )
 @click.option(
     "--control-token",
     envvar="FAKEBROKER_CONTROL_TOKEN",
+    show_envvar=True,
     metavar="TOKEN",
-    help="What callers of --control must show. Made and printed when --control is not on loopback and there is none.",
+    help="Token for --control. [default: generated and printed unless on loopback]",
 )
 @click.option(
     "--control-host-access",
     is_flag=True,
-    help="Let callers of --control without a token make brokers that write journals, listen for other hosts, and read "
-    "files and addresses of keys. Callers with a token always may.",
+    help="Allow callers without a token to name files and addresses of this host.",
 )
 @click.option(
     "--ready-file",
     envvar="FAKEBROKER_READY_FILE",
     metavar="FILE",
-    help="Write the process id to FILE while clients are served: for health checks of containers.",
+    help="File that holds the process id while the broker serves, for health checks.",
 )
 @click.option("--verbose", is_flag=True, help="Log a line for every request, connection and transition.")
 @click.option(
     "--scenario",
     "scenario_path",
     metavar="FILE",
-    help="Be the broker that a scenario describes, and play it while clients are connected. Needs the extra scenario.",
+    help="Start the broker described by this scenario and play its steps.",
 )
-@click.option(
-    "--set", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of the scenario; may be repeated."
-)
-@click.option(
-    "--exit-when-done",
-    is_flag=True,
-    help="End with the scenario: with status 0 if all came out as it says, 1 if not, 2 if it cannot be played.",
-)
-@click.option(
-    "--journal",
-    "journal_dir",
-    metavar="DIR",
-    help="Write everything that happens to files in DIR, as JSON lines (docs/journal.md).",
-)
+@click.option("--set", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the scenario. Repeatable.")
+@click.option("--exit-when-done", is_flag=True, help="Stop when the scenario is over: status 0 passed, 1 failed.")
+@click.option("--journal", "journal_dir", metavar="DIR", help="Write everything that happens to DIR, as JSON lines.")
 def serve(
     listen: tuple[str, ...],
     advertise: tuple[str, ...],
@@ -152,16 +146,19 @@ def serve(
     ready_file: str | None,
     **options: Any,
 ) -> None:
-    """Run a broker until SIGINT or SIGTERM. Prints a line with "listening on HOST:PORT" when clients are served.
+    """Run a broker until SIGINT or SIGTERM.
 
-    The log goes to stderr: which connections were closed and why, which clients ask for what is not served (yet). A log
-    that is not read does not stop the broker; lines that do not fit are dropped, and their number is logged.
+    Prints "listening on HOST:PORT" when it accepts clients. A port without a host is one of 127.0.0.1; [::]:PORT also
+    accepts IPv4 clients where the system can. PROTOCOL is PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.
 
-    On [::]:PORT clients of IPv4 are accepted, too, where the system can.
+    Passwords on the command line are visible to other processes; a --users-file keeps them secret.
+
+    The log goes to stderr: connections that were closed and why, and requests that are not supported. A log that is
+    not read does not stop the broker: lines that do not fit are dropped and counted.
     """
     for number in (signal.SIGINT, signal.SIGTERM):  # until the loop has handlers of its own
         signal.signal(number, lambda *_: sys.exit(0))
-    try:
+    with errors_end_the_command():
         ready = None if ready_file is None else _take_ready_file(ready_file)
         snapshot = None if snapshot_path is None else _load(snapshot_path)
         options["racks"] = options["racks"] or None
@@ -169,15 +166,10 @@ def serve(
         options["config"] = dict(_pair(text, "=", "SETTING=VALUE") for text in options["config"])
         scenario = _scenario(scenario_path, parameters, exit_when_done, snapshot)
         if scenario is not None:
-            with _playable():
-                options = scenario.options(options)
+            options = scenario.options(options)
         ports = _take_ports(_node_ids(snapshot, options), listen or (DEFAULT_LISTEN,), advertise)
         door = None if control is None else _take_door(control, control_token, control_host_access)
         _serve(ports, snapshot, door, scenario, ready, **options)
-    except (FakebrokerError, ValueError) as error:
-        raise click.ClickException(str(error)) from None
-    except OSError as error:
-        raise click.ClickException(error.strerror or str(error)) from None
 
 
 def _node_ids(snapshot: "Snapshot | None", options: dict[str, Any]) -> tuple[int, ...]:
@@ -188,13 +180,13 @@ def _node_ids(snapshot: "Snapshot | None", options: dict[str, Any]) -> tuple[int
     if snapshot is None:
         return ids_of_nodes(options["nodes"] or 1, FIRST_NODE_ID if first_id is None else first_id)
     if options["nodes"] or options["racks"] or first_id is not None:
-        wrong = "the nodes and racks are those of the snapshot: leave --nodes, --node-id and --rack out"
+        wrong = "--nodes, --node-id and --rack cannot be used with --from: the snapshot has its own nodes"
         raise click.UsageError(wrong)
     return snapshot.state.options.node_ids
 
 
 def _users(given: tuple[str, ...], path: str | None) -> dict[str, str] | None:
-    """Passwords by user; those of the command line go before those of the file."""
+    """Passwords by user; those of the command line override those of the file."""
     if not given and path is None:
         return None
     from fakebroker.security_options import parse_user, read_users
@@ -202,7 +194,7 @@ def _users(given: tuple[str, ...], path: str | None) -> dict[str, str] | None:
     try:
         return {**({} if path is None else read_users(path)), **dict(map(parse_user, given))}
     except OSError as error:
-        raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from None
+        raise CommandError(f"cannot read {path}: {error.strerror or error}") from None
 
 
 def _scenario(
@@ -211,30 +203,14 @@ def _scenario(
     """The scenario to play, if there is one."""
     if path is None:
         if parameters or exit_when_done:
-            raise click.UsageError("--set and --exit-when-done are for a --scenario")
+            raise click.UsageError("--set and --exit-when-done need --scenario FILE")
         return None
     if snapshot is not None:
-        raise click.UsageError("a scenario begins with a broker that is as it says: leave --from or --scenario out")
+        raise click.UsageError("--from and --scenario are mutually exclusive")
     from fakebroker.scenario.running.serving import ServedScenario
 
     given = dict(_pair(text, "=", "NAME=VALUE") for text in parameters)
-    with _playable():
-        return ServedScenario(path, given, exit_when_done)
-
-
-class _Unplayable(click.ClickException):
-    exit_code = 2  # 1 is for a scenario that was played and did not come out as it says
-
-
-@contextmanager
-def _playable() -> Iterator[None]:
-    """What is no scenario, cannot be read, or contradicts other options ends with a status of its own."""
-    try:
-        yield
-    except OSError as error:
-        raise _Unplayable(f"{error.filename}: {error.strerror or error}") from None
-    except FakebrokerError as error:
-        raise _Unplayable(str(error)) from None
+    return ServedScenario(path, given, exit_when_done)
 
 
 def _load(path: str) -> "Snapshot":
@@ -243,7 +219,7 @@ def _load(path: str) -> "Snapshot":
     try:
         return Snapshot.load(path)
     except OSError as error:
-        raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from None
+        raise CommandError(f"cannot read {path}: {error.strerror or error}") from None
 
 
 def _take_ready_file(path: str) -> "ReadyFile":
@@ -253,7 +229,7 @@ def _take_ready_file(path: str) -> "ReadyFile":
     try:
         return ReadyFile(path)
     except OSError as error:
-        raise click.ClickException(f"--ready-file: cannot write {path}: {error.strerror or error}") from None
+        raise CommandError(f"--ready-file: cannot write {path}: {error.strerror or error}") from None
 
 
 def _take_door(address: str, token: str | None, has_host_access: bool) -> "Door":
@@ -301,8 +277,7 @@ def _serve(
     for topic in topics:
         create_topic(broker, topic)
     if scenario is not None:
-        with _playable():
-            scenario.create_topics(broker)
+        scenario.create_topics(broker)
     tune_garbage_collector()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         status = runner.run(_run_until_signal(broker, door, scenario, ready))

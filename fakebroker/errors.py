@@ -1,6 +1,8 @@
 """Kafka's error codes, and our own exceptions.
 
     FakebrokerError                 anything this package raises on purpose
+      Unavailable                   something outside is missing: an address does not answer, an extra
+      CheckFailed                   what a command checked is not so
       WireError                     bytes that are not what they claim to be, or a value that has no encoding
         AnswerTooLong               an answer, or a string in it, that is longer than its length field can say
       KafkaError(code, message)     becomes an error code in an answer
@@ -245,6 +247,14 @@ def nearest(name: object, names: Iterable[str], where: str = "") -> str:
 
 class FakebrokerError(Exception):
     """The root of everything this package raises on purpose."""
+
+
+class Unavailable(FakebrokerError):
+    """Something outside of the program is missing: an address does not answer, an extra or Java is not installed."""
+
+
+class CheckFailed(FakebrokerError):
+    """What a command checked is not so."""
 
 
 class WireError(FakebrokerError):

@@ -9,7 +9,8 @@ from fakebroker.listeners import PLAINTEXT, PROTOCOLS, Address, Listener
 from fakebroker.net.ports import EVERY_ADDRESS, is_dual_stack
 from fakebroker.settings import Settings
 
-DEFAULT = "127.0.0.1:0"
+LOOPBACK = "127.0.0.1"
+DEFAULT = f"{LOOPBACK}:0"
 MOST_NODES = 1000
 FIRST_NODE_ID = 1  # unless `node_id` says another
 HIGHEST_FIRST_ID = 2**30  # others follow, and ids have 31 bits
@@ -22,6 +23,11 @@ def parse_address(text: str, field: str = "listen") -> Address:
     if not colon or not port.isdecimal() or int(port) > 65535:
         raise InvalidArgument(field, text, f"{text!r} is not HOST:PORT with a port from 0 to 65535")
     return Address(host.removeprefix("[").removesuffix("]"), int(port))
+
+
+def with_host(text: str) -> str:
+    """HOST:PORT of an address that may be a port alone, which is one of the loopback address."""
+    return text if ":" in text else f"{LOOPBACK}:{text}"
 
 
 def parse_advertised(text: str) -> Address:
@@ -51,7 +57,7 @@ def parse_listener(text: str, first_node_id: int = FIRST_NODE_ID) -> Listener:
         else:
             wrong = f"{option!r} in {text!r} is none of node=NUMBER, dialect=NAME and protocol={' or '.join(PROTOCOLS)}"
             raise InvalidArgument("listen", text, wrong)
-    host, port = parse_address(address)
+    host, port = parse_address(with_host(address))
     return Listener(node_id, host, port, None, frozenset(dialects), protocol, name.upper())
 
 

@@ -4,20 +4,21 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fakebroker.arguments import check_user
-from fakebroker.errors import FakebrokerError, InvalidArgument, SettingError
+from fakebroker.errors import InvalidArgument, SettingError
+from fakebroker.extras import missing_extra
 
 _JWKS = "sasl.oauthbearer.jwks.endpoint.url"
 
 
 def check_key_sets(config: Mapping[str, object]) -> None:
-    """Signed tokens need a library, and a URL that can be read. Raises FakebrokerError, SettingError."""
+    """Signed tokens need a library, and a URL that can be read. Raises MissingExtra, SettingError."""
     for name, url in config.items():
         if not name.endswith(_JWKS):
             continue
         try:
             import jwt  # noqa: F401
         except ImportError:
-            raise FakebrokerError(f"{name}: signed tokens need PyJWT: pip install 'fakebroker[oauth]'") from None
+            raise missing_extra("oauth", f"{name}: signed tokens need PyJWT") from None
         if not str(url).startswith(("file:", "http:", "https:")):
             raise SettingError(f"{name}: {url!r} is not the URL of a file or a web server (file:, http:, https:)")
 

@@ -1,4 +1,4 @@
-"""Topics as command lines name them: NAME:PARTITIONS[:SETTING=VALUE,...]."""
+"""Topics as command lines name them: NAME[:PARTITIONS[:SETTING=VALUE,...]]."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -7,7 +7,7 @@ from fakebroker.errors import FakebrokerError, InvalidArgument
 if TYPE_CHECKING:
     from fakebroker.handles.powers import Powers
 
-FORM = "NAME:PARTITIONS[:SETTING=VALUE,...]"
+FORM = "NAME[:PARTITIONS[:SETTING=VALUE,...]]"
 
 
 class TopicOption(NamedTuple):
@@ -19,16 +19,19 @@ class TopicOption(NamedTuple):
 
 
 def parse_topic(text: str) -> TopicOption:
-    """Read the option's text. What follows a comma without a "=" belongs to the value before it, as in lists.
+    """Read the option's text. A topic has one partition unless the text says how many.
+
+    What follows a comma without a "=" belongs to the value before it, as in lists.
 
     Raises InvalidArgument naming `topic` and the part that is wrong.
     """
     name, found, rest = text.partition(":")
-    if not found or not name:
+    if not name or (found and not rest):
         raise _wrong(text, f"it is not {FORM}")
     partitions, has_config, settings = rest.partition(":")
+    partitions = partitions if found else "1"
     if not partitions.isdecimal() or not partitions.isascii() or int(partitions) < 1:
-        raise _wrong(text, f"{partitions!r} is no number of partitions")
+        raise _wrong(text, f"{partitions!r} is not a number of partitions")
     config: dict[str, str] = {}
     last = ""
     for part in settings.split(",") if has_config else ():

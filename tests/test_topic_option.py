@@ -14,14 +14,20 @@ def test_a_topic_has_a_name_partitions_and_settings() -> None:
     )
 
 
+def test_a_topic_has_one_partition_unless_the_text_says_more() -> None:
+    """The name alone is enough."""
+    assert parse_topic("orders") == TopicOption("orders", 1, {})
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("orders", "it is not NAME:PARTITIONS[:SETTING=VALUE,...]"),
-        (":3", "it is not NAME:PARTITIONS[:SETTING=VALUE,...]"),
-        ("orders:many", "'many' is no number of partitions"),
-        ("orders:0", "'0' is no number of partitions"),
-        ("orders:-1", "'-1' is no number of partitions"),
+        ("", "it is not NAME[:PARTITIONS[:SETTING=VALUE,...]]"),
+        ("orders:", "it is not NAME[:PARTITIONS[:SETTING=VALUE,...]]"),
+        (":3", "it is not NAME[:PARTITIONS[:SETTING=VALUE,...]]"),
+        ("orders:many", "'many' is not a number of partitions"),
+        ("orders:0", "'0' is not a number of partitions"),
+        ("orders:-1", "'-1' is not a number of partitions"),
         ("orders:1:", "'' is not SETTING=VALUE"),
         ("orders:1:compact", "'compact' is not SETTING=VALUE"),
         ("orders:1:=5", "'=5' is not SETTING=VALUE"),

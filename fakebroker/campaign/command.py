@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fakebroker.errors import FakebrokerError
+from fakebroker.exit_status import CommandError, ExitStatus, errors_end_the_command
 from fakebroker.pipeline.engine_options import EngineChoice, chosen_engine, engine_options
 
 if TYPE_CHECKING:
@@ -15,30 +16,29 @@ if TYPE_CHECKING:
     from fakebroker.pipeline.engines import Engine, Frame
     from fakebroker.pipeline.publish import Staging
 
-FAILURES, BAD_INPUT = 1, 2  # exit statuses
-
-
-class _BadInput(click.ClickException):
-    exit_code = BAD_INPUT
-
 
 @click.group()
 def campaign() -> None:
-    """Scenarios x seeds x settings (docs/campaigns.md). Needs the extra `history`, with Spark `spark`."""
+    """Play scenarios with many seeds and settings.
+
+    Needs the extra `history`, or `spark` for --engine spark.
+    """
 
 
 @campaign.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--seeds", required=True, metavar="N|FIRST..LAST", help="Each of the seeds 1 to N, or FIRST to LAST.")
+@click.option(
+    "--seeds", required=True, metavar="N|FIRST..LAST", help="Play with each of the seeds 1 to N, or FIRST to LAST."
+)
 @click.option(
     "--setting",
     "settings",
     multiple=True,
     metavar="NAME=VALUE,VALUE",
-    help="Values of a broker setting, each of which is tried; several are tried in every combination.",
+    help="Values of a broker setting to combine with those of others. Repeatable.",
 )
-@click.option("--out", required=True, metavar="DIR", help="Where the tables go.")
-@click.option("--journals", metavar="DIR", help="Keep the journal of a run of each failure there.")
+@click.option("--out", required=True, metavar="DIR", help="Directory for the tables.")
+@click.option("--journals", metavar="DIR", help="Keep the journal of one run of each failure in DIR.")
 @engine_options
 def run(
     paths: tuple[str, ...],
@@ -48,21 +48,18 @@ def run(
     journals: str | None,
     choice: EngineChoice,
 ) -> None:
-    """Play scenarios (files, and all files of folders) in virtual time with each seed and combination of settings.
+    """Play scenarios in virtual time with each seed and combination of settings.
 
-    What came of each run is a row of the table campaign_runs, what failed alike one of campaign_failures.
-
-    Exit status: 0 all runs passed, 1 some failed or the tables could not be made, 2 files or options that cannot be.
+    A PATH is a file or a folder of files. Each run is a row of the table campaign_runs, and each kind of failure is one
+    of campaign_failures. The exit status is 1 if a run failed.
     """
     from fakebroker.campaign.plan import read_campaign
     from fakebroker.scenario.language.yaml_file import check_extra
     from fakebroker.scenario.running.run_command import seeds_of
 
-    try:
+    with errors_end_the_command():
         check_extra()
         planned = read_campaign(paths, settings, seeds_of(seeds))
-    except FakebrokerError as error:
-        raise _BadInput(str(error)) from None
     if journals is not None:
         from fakebroker.campaign.journals import make_folder
 
@@ -80,28 +77,26 @@ def run(
     if journals is not None:
         _keep_journals(planned, failures, Path(journals))
     if failures:
-        raise SystemExit(FAILURES)
+        raise SystemExit(ExitStatus.FAILED)
 
 
 @campaign.command()
 @click.argument("folder", metavar="DIR")
 def report(folder: str) -> None:
-    """Tell what came of the campaign in DIR: its failures by rank, each with the command that repeats it.
+    """Show the failures of a campaign, each with the command that repeats it.
 
-    Exit status: 0 all runs passed, 1 some failed, 2 there is no campaign in DIR.
+    DIR has the tables of `campaign run`. The exit status is 1 if a run failed.
     """
     from fakebroker.pipeline.extras import need_extra
 
-    try:
+    with errors_end_the_command():
         need_extra("history")
         from fakebroker.pipeline.storage_failures import storage_failures_told
 
         with storage_failures_told():
             failures = _tell(Path(folder))
-    except FakebrokerError as error:
-        raise _BadInput(str(error)) from None
     if failures:
-        raise SystemExit(FAILURES)
+        raise SystemExit(ExitStatus.FAILED)
 
 
 def _played(engine: "Engine", stage: "Staging", planned: "Campaign") -> "Frame":
@@ -132,11 +127,11 @@ def _keep_journals(planned: "Campaign", failures: list[dict[str, Any]], folder: 
 
 @contextmanager
 def _writing_to(folder: Path) -> Iterator[None]:
-    """Tell of a folder that cannot be written in a line, with the status of bad input."""
+    """End the command with a line for a folder that cannot be written."""
     try:
         yield
     except OSError as error:
-        raise _BadInput(f"cannot write to {folder}: {error.strerror or error}") from None
+        raise CommandError(f"cannot write to {folder}: {error.strerror or error}") from None
 
 
 def _about(planned: "Campaign") -> dict[str, Any]:

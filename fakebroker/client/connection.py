@@ -3,7 +3,7 @@
 import struct
 from typing import Protocol
 
-from fakebroker.errors import FakebrokerError, WireError
+from fakebroker.errors import FakebrokerError, Unavailable, WireError
 from fakebroker.schema import Message
 from fakebroker.wire.dialects import response_to
 from fakebroker.wire.frame import decode_response, encode_request
@@ -14,7 +14,7 @@ MAX_FRAME_BYTES = 256 * 1024 * 1024
 _CORRELATION_ID = struct.Struct(">i")
 
 
-class ConnectionLost(FakebrokerError):
+class ConnectionLost(Unavailable):
     """The connection was closed or broke before the answer came; the text says how."""
 
 

@@ -1,9 +1,9 @@
 """What can go wrong between a client and a cluster."""
 
-from fakebroker.errors import ErrorCode, FakebrokerError, error_name
+from fakebroker.errors import ErrorCode, Unavailable, error_name
 
 
-class ClusterError(FakebrokerError):
+class ClusterError(Unavailable):
     """A cluster did not do what it was asked to. The text says what, of which partition, and what was answered."""
 
     may_pass = False

@@ -5,8 +5,8 @@ from importlib.util import find_spec
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from fakebroker.errors import FakebrokerError
-from fakebroker.listener_options import address_text, parse_address
+from fakebroker.extras import missing_extra
+from fakebroker.listener_options import address_text, parse_address, with_host
 from fakebroker.listeners import Listener
 from fakebroker.net.ports import Ports
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from fakebroker.scenario.running.from_thread import FromThread
 
 NEEDS = ("prometheus_client", "pydantic", "starlette", "uvicorn")
-LOOPBACK = "127.0.0.1"
 
 
 class Door:
@@ -30,13 +29,13 @@ class Door:
 
         `option` is what it was given as, for messages. `has_host_access`: see control/host_access.py.
 
-        Raises FakebrokerError without the extra, InvalidArgument for a bad address, OSError for a port that is taken.
+        Raises MissingExtra without the extra, InvalidArgument for a bad address, OSError for a port that is taken.
         """
         missing = [name for name in NEEDS if find_spec(name) is None]
         if missing:
             names = ", ".join(missing)
-            raise FakebrokerError(f"--{option} needs {names}: pip install 'fakebroker[control]'")
-        host, port = parse_address(address if ":" in address else f"{LOOPBACK}:{address}", option)
+            raise missing_extra("control", f"--{option} needs {names}")
+        host, port = parse_address(with_host(address), option)
         self._listener = Listener(1, host, port)
         self._ports = Ports([self._listener])
         self._ports.bind()

@@ -1,7 +1,6 @@
 """`fakebroker dialogue play`: recorded dialogues from the command line."""
 
 import logging
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,25 +10,28 @@ from pathlib import Path
 import click
 
 from fakebroker.dialogue.run import Outcome, play_against, play_in_sim, play_on_fresh_broker
-from fakebroker.dialogue.script import DialogueError, find_dialogues, read_dialogue
+from fakebroker.dialogue.script import find_dialogues, read_dialogue
+from fakebroker.exit_status import ExitStatus, errors_end_the_command
 from fakebroker.testclient.sim_driver import JITTER_MS
 
 SHOWN_PROBLEMS = 6
 
 
-@click.group(help="Dialogues recorded from real Kafka brokers.")
+@click.group(help="Play dialogues that were recorded from real Kafka brokers.")
 def dialogue() -> None:
     """The group of commands that the command line adds."""
 
 
 @dialogue.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="PATH...")
-@click.option("--tcp", metavar="HOST:PORT", help="Play in real time against a broker that runs there.")
-@click.option("--fresh", is_flag=True, help="Play in real time over TCP, a fresh broker for each.")
-@click.option("--slack", default=1.0, show_default=True, help="In real time: factor on the tolerance of waits.")
-@click.option("--jitter", default=JITTER_MS, show_default=True, help="In virtual time: how many ms a wait may differ.")
-@click.option("--jobs", default=16, show_default=True, help="With --fresh: how many side by side.")
-@click.option("--verbose", is_flag=True, help="Show every difference, and the ones that pass.")
+@click.option("--tcp", metavar="HOST:PORT", help="Play in real time against the broker at this address.")
+@click.option("--fresh", is_flag=True, help="Play in real time over TCP, each against a new broker.")
+@click.option("--slack", default=1.0, show_default=True, help="Real time: factor on the tolerance of waits.")
+@click.option(
+    "--jitter", default=JITTER_MS, show_default=True, help="Virtual time: tolerated difference of a wait, in ms."
+)
+@click.option("--jobs", default=16, show_default=True, help="With --fresh: number of dialogues played at a time.")
+@click.option("--verbose", is_flag=True, help="Show every difference, and the dialogues that pass.")
 def play(
     paths: tuple[Path, ...],
     tcp: str | None,
@@ -39,19 +41,17 @@ def play(
     jobs: int,
     verbose: bool,
 ) -> None:
-    """Play dialogues and show where the broker differs from Kafka; in virtual time without --tcp or --fresh.
+    """Play recorded dialogues and show where the broker differs from Kafka.
 
-    Exits with 1 when anything differs.
+    They are played in virtual time unless --tcp or --fresh is given.
     """
     way = _way(tcp, fresh, slack, jitter)
-    try:
+    with errors_end_the_command(), _quiet_broker():
         files = find_dialogues(list(paths))
-        with _quiet_broker():
-            outcomes = list(_shown(_play_all(files, way, jobs if fresh else 1), verbose))
-    except DialogueError as error:
-        raise click.ClickException(str(error)) from None
+        outcomes = list(_shown(_play_all(files, way, jobs if fresh else 1), verbose))
     _summarize(outcomes)
-    sys.exit(any(not outcome.is_good for outcome in outcomes))
+    if any(not outcome.is_good for outcome in outcomes):
+        raise SystemExit(ExitStatus.FAILED)
 
 
 @contextmanager
@@ -69,7 +69,7 @@ def _quiet_broker() -> Iterator[None]:
 def _way(tcp: str | None, fresh: bool, slack: float, jitter_ms: int) -> Callable[[Path], Outcome]:
     """How each dialogue is played."""
     if tcp and fresh:
-        raise click.UsageError("--tcp and --fresh exclude each other")
+        raise click.UsageError("--tcp and --fresh are mutually exclusive")
     if fresh:
         return lambda path: play_on_fresh_broker(read_dialogue(path), slack)
     if tcp:

@@ -17,4 +17,7 @@ class _Commands(LazyCommands):
 
 @click.group(cls=_Commands)
 def history() -> None:
-    """The history of `__consumer_offsets` (docs/history.md). Needs the extra `history`, with Spark `spark`."""
+    """Analyse a history of `__consumer_offsets`.
+
+    Needs the extra `history`, or `spark` for --engine spark.
+    """

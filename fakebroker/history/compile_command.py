@@ -1,6 +1,5 @@
 """`fakebroker history compile DIR`: a window of a group's history as a scenario."""
 
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,34 +7,43 @@ from typing import TYPE_CHECKING
 import click
 
 from fakebroker.errors import FakebrokerError
+from fakebroker.exit_status import ExitStatus, errors_end_the_command
 from fakebroker.pipeline.engine_options import EngineChoice, engine_options_for_little, running_spark
-from fakebroker.scenario.command_output import check_is_new, told_in_a_line, write_whole
+from fakebroker.scenario.command_output import check_is_new, write_whole
 
 if TYPE_CHECKING:
     from fakebroker.history.compile.anonymise import Names
 
-_DURATION_HELP = "How long the window is, half of it before --around: 30m, 2h, 1d 12h."
+_DURATION_HELP = "Length of the window, half of it before --around: 30m, 2h, 1d 12h."
 
 
 @click.command("compile")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
-@click.option("--group", "group_id", required=True, metavar="GROUP", help="The group.")
-@click.option("--around", required=True, metavar="TIME", help="2026-03-01T10:00, in UTC unless it says otherwise.")
+@click.option("--group", "group_id", required=True, metavar="GROUP", help="Group to make the scenario of.")
+@click.option(
+    "--around", required=True, metavar="TIME", help="Moment in the history: 2026-03-01T10:00, UTC unless it has a zone."
+)
 @click.option("--window", default="30m", show_default=True, metavar="DURATION", help=_DURATION_HELP)
-@click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="X.yaml")
-@click.option("--force", is_flag=True, help="Overwrite the file.")
-@click.option("--anonymise", is_flag=True, help="Hash the names of groups, topics, members and clients with a secret.")
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="X.yaml",
+    help="Scenario file to write.",
+)
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@click.option("--anonymise", is_flag=True, help="Hash the names of groups, topics, members and clients.")
 @click.option(
     "--secret-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="The secret. [default: FAKEBROKER_SECRET, else .fakebroker-secret here, which is made if need be]",
+    help="Secret for --anonymise. [default: FAKEBROKER_SECRET, or .fakebroker-secret]",
 )
-@click.option("--digits", type=click.IntRange(4, 32), default=6, show_default=True, help="Of each hash.")
-@click.option("--every-commit", is_flag=True, help="Keep commits that newer ones follow, too.")
-@click.option("--config", multiple=True, metavar="NAME=VALUE", help="A broker setting that was in force.")
-@click.option("--as", "release", default="4.3", show_default=True, metavar="RELEASE", help="Of Kafka.")
-@click.option("--source", metavar="NAME", help="Which log or run, where DIR has several with this group.")
+@click.option("--digits", type=click.IntRange(4, 32), default=6, show_default=True, help="Digits of each hash.")
+@click.option("--every-commit", is_flag=True, help="Also keep commits that were overwritten later.")
+@click.option("--config", multiple=True, metavar="NAME=VALUE", help="Broker setting that was in force. Repeatable.")
+@click.option("--as", "release", default="4.3", show_default=True, metavar="RELEASE", help="Kafka release to emulate.")
+@click.option("--source", metavar="NAME", help="Log or run, if DIR has several with this group.")
 @engine_options_for_little
 def compile_history(
     folder: Path,
@@ -53,15 +61,15 @@ def compile_history(
     source: str | None,
     choice: EngineChoice,
 ) -> None:
-    """Make a scenario of what happened to a group around a moment, from the tables in DIR.
+    """Make a scenario of what happened to a group around a moment.
 
-    DIR is what `history decode` or `pipeline build` wrote. The scenario is played once before it is written. Exits with
-    1 if it does not pass (then it is in X.failed.yaml), with 2 for what cannot be compiled.
+    DIR has the tables of `history decode` or `pipeline build`. The scenario is played once before it is written; one
+    that does not pass is written to X.failed.yaml, and the exit status is 1.
     """
     from fakebroker.history.compile.scenario import Options, compiled
     from fakebroker.history.compile.window import window_of
 
-    with told_in_a_line(out):
+    with errors_end_the_command():
         check_is_new(out, force=force)
         options = Options(release, tuple(_setting(each) for each in config), every_commit)
         start_ms, end_ms = _bounds(around, window)
@@ -70,10 +78,10 @@ def compile_history(
         found = compiled(window_of(rows, group_id, start_ms, end_ms), names, options)
         path = _write(out, found.text, passes=not found.problems)
     for problem in found.problems:
-        click.echo(f"it does not pass: {path}: {problem}", err=True)
+        click.echo(f"{path} does not pass: {problem}", err=True)
     if found.problems:
         click.echo(f"wrote {path}: {len(found.problems)} expectations do not hold", err=True)
-        sys.exit(1)
+        raise SystemExit(ExitStatus.FAILED)
     click.echo(f"wrote {path}: {found.steps} steps, and it passes\nplay it: fakebroker scenario run {path}")
 
 

@@ -20,10 +20,10 @@ _FROM_DECODED: Final = ("coordinator_records", "rejects", "commits")
 
 @click.command()
 @click.argument("paths", metavar="PATH...", nargs=-1)
-@click.option("--out", required=True, metavar="DIR", help="Where the tables go.")
-@click.option("--source", metavar="NAME", help="What the log is called, to tell clusters apart.")
+@click.option("--out", required=True, metavar="DIR", help="Directory for the tables.")
+@click.option("--source", metavar="NAME", help="Name of the log, to tell clusters apart.")
 @click.option(
-    "--bootstrap", metavar="HOST:PORT", help="Read from a running Kafka instead of files; it changes nothing."
+    "--bootstrap", metavar="HOST:PORT", help="Read from a running Kafka cluster instead of files; changes nothing."
 )
 @engine_options
 def decode(paths: tuple[str, ...], out: str, source: str | None, bootstrap: str | None, choice: EngineChoice) -> None:

@@ -59,18 +59,21 @@ class Durations(Duration):
 @click.argument("folder", metavar="DIR")
 @click.option(
     "--retention", "retentions", type=Durations(), default="1d,3d,7d,14d", show_default=True, metavar="TIME,...",
-    help="The retentions to try.",
+    help="Retentions to try.",
 )  # fmt: skip
-@click.option("--out", required=True, metavar="DIR", help="Where the tables go.")
+@click.option("--out", required=True, metavar="DIR", help="Directory for the tables.")
 @click.option(
     "--recorded-retention", type=Duration(), default="7d", show_default=True, metavar="TIME",
-    help="The retention under which the history was recorded: what it explains is no deletion.",
+    help="Recorded retention: tombstones that it explains count as expiry.",
 )  # fmt: skip
 @click.option(
     "--check-interval", type=Duration(), default="10m", show_default=True, metavar="TIME",
-    help="The time between two cleanups.",
+    help="Time between two cleanups.",
 )  # fmt: skip
-@click.option("--policy", type=click.Choice(POLICIES), default="4.3", show_default=True, help="Whose rules of expiry.")
+@click.option(
+    "--policy", type=click.Choice(POLICIES), default="4.3", show_default=True,
+    help="Kafka version whose expiry rules apply.",
+)  # fmt: skip
 @engine_options
 def whatif(
     folder: str,
@@ -81,9 +84,9 @@ def whatif(
     policy: str,
     choice: EngineChoice,
 ) -> None:
-    """Tell who would lose committed offsets with other retentions (docs/whatif.md).
+    """Show which groups would lose committed offsets under other retentions.
 
-    DIR has tables that `history decode`, or `pipeline ingest` and `pipeline build`, made.
+    DIR has the tables of `history decode`, or of `pipeline ingest` and `pipeline build`.
     """
     options = WhatifOptions(retentions, recorded_retention, check_interval, policy=policy)
     with chosen_engine(choice) as (engine, progress):

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fakebroker.errors import FakebrokerError, InvalidArgument
+from fakebroker.errors import nearest
+from fakebroker.exit_status import CommandError, ExitStatus, errors_end_the_command
 from fakebroker.journal.lines import row_text
 from fakebroker.journal.saved import SavedJournal, load
 from fakebroker.journal.schema import KINDS
@@ -15,21 +16,21 @@ if TYPE_CHECKING:
     from fakebroker.control.door import Door
 
 _files = click.argument("files", nargs=-1, required=True, metavar="FILES...")
-_output = click.option("--out", "out", required=True, metavar="FILE", help="The file to write.")
+_output = click.option("--out", "out", required=True, metavar="FILE", help="File to write.")
 
 
 @click.group()
 def journal() -> None:
-    """Look at journals, files or directories, that `serve --journal DIR` or `broker.journal.save(path)` wrote."""
+    """Show, compare and convert journals: files of `serve --journal DIR`."""
 
 
 @journal.command()
 @_files
-@click.option("--kind", help="Only lines of this kind: request, transition, ...")
-@click.option("--client", help="Only requests of this client id.")
-@click.option("--group", help="Only what names this group.")
+@click.option("--kind", metavar="KIND", help="Only lines of this kind, such as request or transition.")
+@click.option("--client", metavar="CLIENT_ID", help="Only requests of this client id.")
+@click.option("--group", metavar="GROUP", help="Only lines that name this group.")
 def show(files: tuple[str, ...], kind: str | None, client: str | None, group: str | None) -> None:
-    """Print each line in words, with its number, its time of day and its client."""
+    """Print each line in words, with its number, time and client."""
     saved = _load(files)
     if kind is not None:
         _check_kind(kind)
@@ -42,20 +43,20 @@ def show(files: tuple[str, ...], kind: str | None, client: str | None, group: st
         if is_wanted:
             click.echo(_line(row))
     if saved.torn:
-        click.echo(f"{saved.torn} last lines were torn and left out", err=True)
+        click.echo(f"{saved.torn} incomplete last lines were skipped", err=True)
 
 
 @journal.command()
 @click.argument("one")
 @click.argument("other")
 def diff(one: str, other: str) -> None:
-    """Print how two journals differ, client by client and group by group; status 1 if they do."""
+    """Compare two journals by client and group; exit status 1 if they differ."""
     from fakebroker.journal.diff import diff as compare
 
     found = compare(_load([one]), _load([other]))
     click.echo(str(found))
     if not found.is_same:
-        raise SystemExit(1)
+        raise SystemExit(ExitStatus.FAILED)
 
 
 @journal.command()
@@ -72,7 +73,10 @@ def trace(files: tuple[str, ...], out: str) -> None:
 @_files
 @_output
 def pcap(files: tuple[str, ...], out: str) -> None:
-    """Write the messages as a network capture for Wireshark. Records are blank: files keep only their sizes."""
+    """Write the messages as a network capture for Wireshark.
+
+    Records are blank: a journal keeps only their sizes.
+    """
     from fakebroker.journal.from_rows import entries_of
     from fakebroker.journal.pcap import write_pcap
 
@@ -83,24 +87,20 @@ def pcap(files: tuple[str, ...], out: str) -> None:
 @_files
 @click.option(
     "--listen", default="0", metavar="[HOST:]PORT",
-    help="Where; without a host on 127.0.0.1. [default: a free port]",
+    help="Address of the page. [default: a free port of 127.0.0.1]",
 )  # fmt: skip
 def view(files: tuple[str, ...], listen: str) -> None:
-    """Show the journal in a browser, as the page of a running broker shows its own. Prints where; Ctrl-C ends it.
+    """Show the journal in a browser until Ctrl-C.
 
-    It needs the extra `control`. On an address that other hosts reach it has a token.
+    Prints the address of the page, which has a token if other hosts can reach it. Needs the extra `control`.
     """
     import asyncio
 
     from fakebroker.control.door import Door
 
     rows = _one_run(_load(files))
-    try:
+    with errors_end_the_command():
         door = Door(listen, None, "listen")
-    except (FakebrokerError, ValueError) as error:
-        raise click.ClickException(str(error)) from None
-    except OSError as error:
-        raise click.ClickException(f"--listen {listen}: {error.strerror or error}") from None
     asyncio.run(_view(rows, ", ".join(files), door))
 
 
@@ -120,30 +120,26 @@ async def _view(rows: list[dict[str, Any]], source: str, door: "Door") -> None:
 
 
 def _check_kind(kind: str) -> None:
-    """Say which kinds there are: a misspelt one would look like a journal without such lines."""
+    """Refuse an unknown kind: a misspelt one would look like a journal without such lines."""
     if kind not in KINDS:
-        raise click.ClickException(f"--kind {kind!r}: there is no such kind, only {', '.join(sorted(KINDS))}")
+        raise CommandError(f"--kind {kind!r}: unknown kind; {nearest(kind, sorted(KINDS))}")
 
 
 def _load(files: Any) -> SavedJournal:
-    try:
+    with errors_end_the_command():
         return load(*files)
-    except (InvalidArgument, OSError) as error:
-        raise click.ClickException(str(error)) from None
 
 
 def _write(write: Any) -> None:
-    try:
+    with errors_end_the_command():
         write()
-    except OSError as error:
-        raise click.ClickException(f"{error.filename}: {error.strerror}") from None
 
 
 def _one_run(saved: SavedJournal) -> list[dict[str, Any]]:
     """The lines of the only run: monotonic times of several have nothing to do with each other."""
     runs = list(dict.fromkeys(row["run"] for row in saved.rows))
     if len(runs) > 1:
-        raise click.ClickException(f"these files are of {len(runs)} runs; take those of one: {', '.join(runs)}")
+        raise CommandError(f"these files are of {len(runs)} runs; give those of one run: {', '.join(runs)}")
     return saved.rows
 
 

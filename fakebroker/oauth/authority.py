@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from fakebroker.arguments import check_text, check_whole
 from fakebroker.errors import FakebrokerError, UnknownThing
+from fakebroker.extras import missing_extra
 
 if TYPE_CHECKING:
     from fakebroker.oauth.server import AuthorityServer
@@ -222,7 +223,7 @@ def _new_key(algorithm: str) -> Any:
         import jwt  # noqa: F401
         from cryptography.hazmat.primitives.asymmetric import ec, rsa
     except ImportError:
-        raise FakebrokerError("an authority needs PyJWT and cryptography: pip install 'fakebroker[oauth]'") from None
+        raise missing_extra("oauth", "an authority needs PyJWT and cryptography") from None
     if algorithm == "ES256":
         return ec.generate_private_key(ec.SECP256R1())
     if algorithm == "RS256":

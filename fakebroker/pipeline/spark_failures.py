@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from fakebroker.errors import FakebrokerError
+from fakebroker.errors import Unavailable
 
 _LONGEST: Final = 400
 _OUT_OF_MEMORY: Final = (
@@ -19,7 +19,7 @@ _OUT_OF_MEMORY: Final = (
 _MORE_MEMORY: Final = "Spark ran out of memory: give it more, e.g. --conf spark.driver.memory=8g"
 
 
-class SparkFailure(FakebrokerError):
+class SparkFailure(Unavailable):
     """Something failed in Spark; says what, in a line."""
 
 

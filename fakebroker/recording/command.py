@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from fakebroker.errors import FakebrokerError, InvalidArgument, nearest
-from fakebroker.listener_options import parse_address, parse_advertised
+from fakebroker.exit_status import ExitStatus, command_error, errors_end_the_command
+from fakebroker.listener_options import parse_address, parse_advertised, with_host
 from fakebroker.listeners import Address
 from fakebroker.recording.addresses import text_of
 from fakebroker.recording.proxy import PAYLOADS, SECRETS, Proxy
@@ -21,48 +22,43 @@ _REDACTED = (SECRETS, PAYLOADS, _NOTHING)
 
 
 @click.command()
-@click.option("--upstream", required=True, metavar="HOST:PORT", help="A broker of the Kafka to record.")
-@click.option(
-    "--listen", required=True, metavar="HOST:PORT", help="Where clients connect instead; port 0 is a free one."
-)
-@click.option("--out", required=True, metavar="FILE", help="The session file to write.")
-@click.option("--force", is_flag=True, help="Overwrite FILE.")
+@click.option("--upstream", required=True, metavar="HOST:PORT", help="A broker of the Kafka cluster to record.")
+@click.option("--listen", required=True, metavar="[HOST:]PORT", help="Address for clients; port 0 is a free one.")
+@click.option("--out", required=True, metavar="FILE", help="Session file to write.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option(
     "--redact",
     default=SECRETS,
     show_default=True,
     metavar="WHAT[,WHAT]",
-    help="What is left out of the file: secrets (authentication, passwords), payloads (records, user metadata; "
-    "secrets, too), or nothing.",
+    help="Leave out of the file: secrets, payloads (and secrets), or nothing.",
 )
 @click.option(
     "--advertise",
     metavar="HOST",
-    help="The host that answers name. [default: the address that the client connected to]",
+    help="Advertised host. [default: the address that the client connected to]",
 )
 @click.option(
     "--broker-ports",
     type=click.IntRange(1, 65535),
     metavar="PORT",
-    help="The port for the second broker that is seen, and those after it for the next. [default: free ports]",
+    help="Port for the second broker, counted up for others. [default: free ports]",
 )
 def record(upstream: str, listen: str, out: str, force: bool, redact: str, **options: Any) -> None:
-    """Stand between clients and a Kafka, and write what they say to each other to FILE, until SIGINT or SIGTERM.
+    """Record the traffic between clients and a Kafka cluster, until SIGINT or SIGTERM.
 
-    Clients connect to --listen as if it were the Kafka. The addresses of brokers in answers become the proxy's own, so
-    that clients stay with it. docs/recording.md tells what is in the file.
+    A proxy: clients connect to --listen instead of the cluster. The addresses of brokers in answers become the proxy's
+    own, so that clients stay with it. Secrets are authentication and passwords; payloads are records and user metadata.
     """
-    try:
-        addresses = parse_address(upstream, "upstream"), parse_address(listen)
+    with errors_end_the_command():
+        addresses = parse_address(upstream, "upstream"), parse_address(with_host(listen))
         redacted = _redacted(redact)
         if options["advertise"] is not None:
             options["advertise"] = parse_advertised(f"{options['advertise']}:1").host
         logging.basicConfig(level=logging.INFO, handlers=[LineHandler(LineWriter(sys.stderr))])
         is_whole = asyncio.run(_run(*addresses, SessionWriter(out, force=force), redacted=redacted, **options))
-    except (FakebrokerError, ValueError) as error:
-        raise click.ClickException(str(error)) from None
     if not is_whole:
-        raise SystemExit(1)
+        raise SystemExit(ExitStatus.FAILED)
 
 
 def _redacted(text: str) -> frozenset[str]:
@@ -71,7 +67,7 @@ def _redacted(text: str) -> frozenset[str]:
         if word not in _REDACTED:
             raise InvalidArgument("redact", text, f"--redact {word!r}: {nearest(word, _REDACTED)}")
     if _NOTHING in words and len(words) > 1:
-        raise InvalidArgument("redact", text, f"--redact {text}: nothing, and something")
+        raise InvalidArgument("redact", text, f"--redact {text}: nothing cannot be combined with others")
     return frozenset() if words == [_NOTHING] else frozenset(words) | {SECRETS}
 
 
@@ -93,7 +89,7 @@ async def _run(
     except (OSError, FakebrokerError) as error:
         writer.discard()
         await proxy.stop("")
-        raise click.ClickException(str(error)) from None
+        raise command_error(error) from None
     reason = await stopped
     await proxy.stop(reason)
     out.put(_summary_text(proxy, writer))

@@ -7,7 +7,7 @@ from typing import TextIO
 
 import click
 
-from fakebroker.errors import FakebrokerError
+from fakebroker.exit_status import ExitStatus, errors_end_the_command
 from fakebroker.recording.replay import Replay, Replayed, Told
 from fakebroker.recording.survey import Survey, survey
 
@@ -16,30 +16,31 @@ SHOWN_DIFFERENCES = 20
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE")
-@click.option("--against", metavar="HOST:PORT", help="Play in real time to the Kafka there instead.")
-@click.option("--as", "as_release", metavar="RELEASE", help="Answer as that Kafka did. [default: the recorded one]")
-@click.option("--config", "config", multiple=True, metavar="SETTING=VALUE", help="A broker setting by its Kafka name.")
-@click.option("--verbose", is_flag=True, help="Show every difference, the explained ones too, with their reasons.")
+@click.option("--against", metavar="HOST:PORT", help="Play in real time against the Kafka broker at this address.")
+@click.option("--as", "as_release", metavar="RELEASE", help="Emulate this Kafka release. [default: the recorded one]")
+@click.option(
+    "--config", "config", multiple=True, metavar="SETTING=VALUE", help="Broker setting by its Kafka name. Repeatable."
+)
+@click.option("--verbose", is_flag=True, help="Show every difference, also the explained ones.")
 def replay(file: Path, against: str | None, as_release: str | None, config: tuple[str, ...], verbose: bool) -> None:
-    """Play the clients' side of a session that `fakebroker record` wrote, and compare each answer.
+    """Play the requests of a recorded session and compare each answer.
 
-    In virtual time, with the recorded timing, into a broker that begins as the recorded one did. Ids, epochs and times
-    are matched by meaning. Exits with 1 if a difference is not explained, with 2 if the file cannot be played.
+    FILE is a session of `fakebroker record`. It is played in virtual time with the recorded timing, against a broker
+    that starts as the recorded one did. Ids, epochs and times are compared by meaning. The exit status is 1 if a
+    difference is not explained.
     """
     if against and (as_release or config):
-        raise click.UsageError("--as and --config are for the broker that is made here, not for --against")
+        raise click.UsageError("--as and --config cannot be used with --against: they are for the built-in broker")
     shown = _Shown(file, verbose, sys.stdout)
-    try:
+    with errors_end_the_command():
         found = survey(file)
         if against:
             result = _against(found, file, against, shown.tell)
         else:
             result = replay_file(file, found, shown.tell, as_release, dict(_setting(each) for each in config))
-    except FakebrokerError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(2)
     _summarize(file, found, result, shown)
-    sys.exit(0 if result.is_good else 1)
+    if not result.is_good:
+        raise SystemExit(ExitStatus.FAILED)
 
 
 def replay_file(

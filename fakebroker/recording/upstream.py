@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from fakebroker.client.connection import ClientConnection, Pending
-from fakebroker.errors import FakebrokerError, WireError
+from fakebroker.errors import FakebrokerError, Unavailable, WireError
 from fakebroker.listeners import Address
 from fakebroker.recording.addresses import API_VERSIONS, METADATA, brokers_in, text_of
 from fakebroker.recording.lines import Content
@@ -36,11 +36,11 @@ _TOPICS_AT_ONCE = 500
 _READ_BYTES = 64 << 10
 
 
-class UpstreamMissing(FakebrokerError):
+class UpstreamMissing(Unavailable):
     """Nobody listens where the upstream should be."""
 
 
-class NotAnswered(FakebrokerError):
+class NotAnswered(Unavailable):
     """A question to the upstream was not answered; the text says why."""
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from fakebroker.errors import FakebrokerError
+from fakebroker.exit_status import CommandError, errors_end_the_command
 from fakebroker.lazy_commands import LazyCommands
 
 
@@ -22,18 +22,21 @@ class _Commands(LazyCommands):
 
 @click.group(cls=_Commands)
 def scenario() -> None:
-    """Scenarios: incidents written in YAML (docs/scenarios.md). Needs the extra `scenario`."""
+    """Play and check scenarios: incidents written in YAML.
+
+    Needs the extra `scenario`.
+    """
 
 
 @scenario.command()
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 def check(paths: tuple[str, ...]) -> None:
-    """Read scenario files, and those in folders, without playing them; say what is wrong with them."""
+    """Check scenario files, and all files of folders, without playing them."""
     from fakebroker.scenario.errors import ScenarioError
     from fakebroker.scenario.language.reading import find_scenarios, read_scenario
 
     wrong = 0
-    try:
+    with errors_end_the_command():
         found = find_scenarios(paths)
         for path in found:
             try:
@@ -44,16 +47,14 @@ def check(paths: tuple[str, ...]) -> None:
             except OSError as error:
                 wrong += 1
                 click.echo(f"{path}: cannot be read: {error.strerror or error}")
-    except FakebrokerError as error:
-        raise click.ClickException(str(error)) from None
     if wrong:
-        raise click.ClickException(f"{wrong} of {len(found)} files cannot be played")
+        raise CommandError(f"{wrong} of {len(found)} files cannot be played")
     click.echo(f"{len(found)} {'file' if len(found) == 1 else 'files'}, nothing wrong")
 
 
 @scenario.command()
 def schema() -> None:
-    """Print the JSON Schema of scenario files, for editors and other tools."""
+    """Print the JSON Schema of scenario files, for editors."""
     from fakebroker.scenario.language.json_schema import schema_text
 
     click.echo(schema_text(), nl=False)
@@ -61,18 +62,29 @@ def schema() -> None:
 
 @scenario.command()
 @click.argument("name")
-@click.option("--dir", "folder", default=".", metavar="FOLDER", help="Where to write it. [default: here]")
-def new(name: str, folder: str) -> None:
-    """Write NAME.yaml, a short scenario with remarks that passes, to begin with. Overwrites nothing."""
-    from fakebroker.scenario.language.starter import starter_text
+@click.option("--dir", "folder", default=".", metavar="FOLDER", help="Folder of the file. [default: the current one]")
+@click.option("--schema", "has_schema", is_flag=True, help="Also write the JSON Schema, with which editors complete.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+def new(name: str, folder: str, has_schema: bool, force: bool) -> None:
+    """Write NAME.yaml, a short scenario that passes, to start from."""
+    from fakebroker.scenario.language.json_schema import schema_text
+    from fakebroker.scenario.language.starter import SCHEMA_FILE, starter_text
 
     path = Path(folder) / f"{name.removesuffix('.yaml')}.yaml"
+    _write_new(path, starter_text(has_schema=has_schema), force)
+    click.echo(f"wrote {path}")
+    if has_schema:
+        _write_new(path.with_name(SCHEMA_FILE), schema_text(), overwrites=True)
+        click.echo(f"wrote {path.with_name(SCHEMA_FILE)}")
+    click.echo(f"play it: fakebroker scenario run {path}")
+
+
+def _write_new(path: Path, text: str, overwrites: bool) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(starter_text())
+        with path.open("w" if overwrites else "x", encoding="utf-8") as file:
+            file.write(text)
     except OSError as error:
-        if path.exists():
-            raise click.ClickException(f"{path} is there already") from None
-        raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from None
-    click.echo(f"wrote {path}\nplay it, and keep its transcript: fakebroker scenario run {path} --approve")
+        if path.exists() and not overwrites:
+            raise CommandError(f"{path} already exists; --force overwrites it") from None
+        raise CommandError(f"cannot write {path}: {error.strerror or error}") from None

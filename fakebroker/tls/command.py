@@ -2,7 +2,7 @@
 
 import click
 
-from fakebroker.errors import FakebrokerError
+from fakebroker.exit_status import errors_end_the_command
 
 
 @click.command()
@@ -12,23 +12,25 @@ from fakebroker.errors import FakebrokerError
     "hosts",
     multiple=True,
     metavar="NAME",
-    help="A host or address where the broker is; may be repeated. [default: this machine]",
+    help="Name or address of the broker's host. Repeatable. [default: this machine]",
 )
-@click.option("--client", "clients", multiple=True, metavar="NAME", help="A client to make a certificate for: CN=NAME.")
+@click.option(
+    "--client", "clients", multiple=True, metavar="NAME", help="Also make a client certificate for CN=NAME. Repeatable."
+)
 @click.option(
     "--client-auth",
     type=click.Choice(["none", "requested", "required"]),
     default="none",
     show_default=True,
-    help="Whether clients have to show a certificate.",
+    help="Whether clients must present a certificate.",
 )
 def tls(directory: str, hosts: tuple[str, ...], clients: tuple[str, ...], client_auth: str) -> None:
-    """Make a certificate authority in DIRECTORY with certificates for a broker and for clients.
+    """Make a certificate authority, and certificates for a broker and its clients.
 
-    Prints the options of `fakebroker serve` that use them, and the files for clients. Another call makes another
-    authority, which does not trust the certificates of the first. Needs the extra `tls`.
+    Prints the options of `fakebroker serve` that use the files in DIRECTORY, and the files for clients. Each call makes
+    a new authority, which does not trust the certificates of the one before. Needs the extra `tls`.
     """
-    try:
+    with errors_end_the_command():
         from fakebroker.tls.authority import CertificateAuthority
 
         authority = CertificateAuthority(directory)
@@ -41,7 +43,3 @@ def tls(directory: str, hosts: tuple[str, ...], clients: tuple[str, ...], client
             made = authority.issue_client(name)
             click.echo(f"{made.subject}: {made.file}, {made.key_file}, Java's {made.pkcs12_file}")
         click.echo("the password of PKCS12 files is fakebroker")
-    except FakebrokerError as error:
-        raise click.ClickException(str(error)) from None
-    except OSError as error:
-        raise click.ClickException(f"{error.filename}: {error.strerror or error}") from None

@@ -3,12 +3,12 @@
 import os
 from pathlib import Path
 
-from fakebroker.errors import SettingError
+from fakebroker.extras import MissingExtra, missing_extra
 
 
-def crypto_missing() -> SettingError:
-    """The error for whoever wants certificates without the library that makes them."""
-    return SettingError("certificates need the extra `tls`: pip install fakebroker[tls]")
+def crypto_missing() -> MissingExtra:
+    """The error for certificates without the library that makes them."""
+    return missing_extra("tls", "certificates need cryptography")
 
 
 try:

@@ -114,7 +114,7 @@ def test_a_folder_with_other_things_is_left_alone(folder: Path) -> None:
 
     result = run("s/passes.yaml", "--seeds", "1")
 
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "is no folder of published tables" in result.output
     assert [each.name for each in (folder / "campaign").iterdir()] == ["mine.txt"]
 

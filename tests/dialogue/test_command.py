@@ -76,7 +76,7 @@ def test_a_broker_that_is_not_there_is_a_difference(wrong: str) -> None:
     ("arguments", "complaint"),
     [
         (["--tcp", "nonsense"], "'nonsense' is not HOST:PORT"),
-        (["--tcp", "localhost:1", "--fresh"], "--tcp and --fresh exclude each other"),
+        (["--tcp", "localhost:1", "--fresh"], "--tcp and --fresh are mutually exclusive"),
     ],
 )
 def test_options_that_make_no_sense_are_said(arguments: list[str], complaint: str) -> None:

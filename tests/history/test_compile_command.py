@@ -67,7 +67,7 @@ def test_spark_gets_its_master_and_settings(run: Any, monkeypatch: pytest.Monkey
     monkeypatch.setattr("fakebroker.history.compile_command.running_spark", running_spark)
     chosen = ["--engine", "spark", "--master", "spark://h:7077", "--conf", "a.b=c=d"]
     result = run(*AROUND, "--out", "incident.yaml", *chosen)
-    assert (result.exit_code, result.output) == (2, "Error: not here\n")
+    assert (result.exit_code, result.output) == (3, "Error: not here\n")
     assert asked == [("spark://h:7077", {"a.b": "c=d"})]
     assert run(*AROUND, "--out", "incident.yaml").exit_code == 0
     assert len(asked) == 1
@@ -104,7 +104,7 @@ def test_a_scenario_that_does_not_pass_has_another_name(run: Any) -> None:
     wrong = ["--group", "simple-2", "--config", "offsets.retention.minutes=1"]
     result = run("--around", "2026-01-10", "--window", "4d", "--out", "incident.yaml", *wrong)
     assert result.exit_code == 1
-    assert "incident.failed.yaml: line " in result.output
+    assert "incident.failed.yaml does not pass: line " in result.output
     assert Path("incident.failed.yaml").exists()
     assert not Path("incident.yaml").exists()
 

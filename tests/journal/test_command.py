@@ -41,9 +41,9 @@ def test_show_prints_lines_in_words(saved: str) -> None:
 
 
 def test_show_knows_the_kinds(saved: str) -> None:
-    """A misspelt one is an error that lists them."""
+    """A misspelt one is an error that says the right one."""
     found = run("show", "--kind", "transitions", saved)
-    assert (found.exit_code, "'transitions': there is no such kind, only" in found.output) == (1, True)
+    assert (found.exit_code, "unknown kind; did you mean transition" in found.output) == (2, True)
 
 
 def test_diff_has_a_status(saved: str, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_errors_are_one_line(saved: str, tmp_path: Path) -> None:
         (["trace", saved, "--out", str(tmp_path / "no" / "where")], "No such file or directory"),
     ):
         result = run(*arguments)
-        assert result.exit_code == 1
+        assert result.exit_code == 2
         assert message in result.output
         assert "Traceback" not in result.output
 
@@ -108,7 +108,7 @@ def test_view_of_what_is_no_journal(saved: str, tmp_path: Path) -> None:
     (tmp_path / "no.jsonl").write_text("nothing\n\n")
     for arguments in ([str(tmp_path / "no.jsonl")], [str(tmp_path / "none")], [saved, "--listen", "x:y"]):
         found = run("view", *arguments)
-        assert (found.exit_code, "Error: " in found.output) == (1, True), found.output
+        assert (found.exit_code, "Error: " in found.output) == (2, True), found.output
 
 
 def get(url: str) -> Any:

@@ -53,7 +53,7 @@ def test_a_missing_extra_is_one_line_that_says_what_to_install(monkeypatch: pyte
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "pyspark" else object())
 
     need_extra("history")
-    with pytest.raises(MissingExtra, match=r"^this needs pyspark: pip install 'fakebroker\[spark\]'.*--engine python$"):
+    with pytest.raises(MissingExtra, match=r"^this needs pyspark: pip install '.*\[spark\]'.*--engine python$"):
         need_extra("spark")
     with pytest.raises(click.ClickException, match="pyspark"), chosen_engine(EngineChoice()):
         pass
@@ -64,7 +64,7 @@ def test_without_any_library_the_engine_that_was_chosen_says_what_to_install(mon
     monkeypatch.setattr(extras, "find_spec", lambda name: None)  # noqa: ARG005 - of no name
 
     for choice, extra in ((EngineChoice(), r"\[spark\]"), (EngineChoice("python"), r"\[history\]")):
-        with pytest.raises(click.ClickException, match=f"pip install 'fakebroker{extra}'"), chosen_engine(choice):
+        with pytest.raises(click.ClickException, match=f"pip install '.*{extra}'"), chosen_engine(choice):
             pass
 
 

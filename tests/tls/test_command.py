@@ -29,7 +29,7 @@ def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
     """The error names it."""
     (tmp_path / "file").write_text("")
     done = CliRunner().invoke(main, ["tls", str(tmp_path / "file")])
-    assert (done.exit_code, "file: File exists" in done.output) == (1, True)
+    assert (done.exit_code, "file: File exists" in done.output) == (2, True)
 
 
 @pytest.mark.parametrize("option", ["--host", "--client", "--client-auth"])

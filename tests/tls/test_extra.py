@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+from fakebroker.extras import install_command
 from tests.support.tls import authority
 
 WITHOUT = "import sys; sys.modules['cryptography'] = None\n"
@@ -34,9 +35,9 @@ def make_authority():
 for call in (make_authority, lambda: FakeBroker(listen="SSL://:0", config={{"ssl.keystore.location": {store!r}}})):
     try:
         call()
-    except errors.SettingError as error:
+    except errors.FakebrokerError as error:
         print(error)
 """
     certificates, pkcs12 = run(code).splitlines()
-    assert certificates == "certificates need the extra `tls`: pip install fakebroker[tls]"
-    assert pkcs12.startswith("ssl.keystore.location: to read PKCS12 the extra is needed: pip install fakebroker[tls]")
+    assert certificates == f"certificates need cryptography: {install_command('tls')}"
+    assert pkcs12.startswith(f"ssl.keystore.location: PKCS12 needs the extra `tls`: {install_command('tls')}")

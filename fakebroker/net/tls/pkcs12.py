@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from fakebroker.errors import SettingError
+from fakebroker.extras import install_command
 from fakebroker.net.tls.tls_settings import Store
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def _read(store: Store, content: bytes) -> "PKCS12KeyAndCertificates":
     try:
         from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
     except ModuleNotFoundError:
-        needed = "to read PKCS12 the extra is needed: pip install fakebroker[tls]; PEM needs nothing"
+        needed = f"PKCS12 needs the extra `tls`: {install_command('tls')}; PEM needs nothing"
         raise SettingError(f"{store.name}.location: {needed}") from None
     try:
         return load_pkcs12(content, store.password.encode())

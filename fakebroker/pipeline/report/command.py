@@ -5,19 +5,21 @@ from pathlib import Path
 import click
 
 from fakebroker.errors import FakebrokerError
+from fakebroker.exit_status import errors_end_the_command
 from fakebroker.pipeline.extras import need_extra
 
 
 @click.command()
 @click.argument("folders", metavar="[DIR...]", nargs=-1)
-@click.option("--out", default="report.html", show_default=True, metavar="FILE", help="The page to write.")
-@click.option("--markdown", metavar="FILE", help="Write the same as Markdown, too.")
+@click.option("--out", default="report.html", show_default=True, metavar="FILE", help="HTML file to write.")
+@click.option("--markdown", metavar="FILE", help="Also write the report as Markdown.")
 def report(folders: tuple[str, ...], out: str, markdown: str | None) -> None:
-    """Make one HTML page of the tables in DIR, several of which may be given: pipeline whatif campaign.
+    """Make one HTML page of the tables in one or more directories.
 
-    The page needs nothing but a browser. Tables that are not there have no section. [default: pipeline]
+    DIR is `pipeline` unless it is given. The page is one file without dependencies. A table that is missing has no
+    section.
     """
-    try:
+    with errors_end_the_command():
         need_extra("history")
         from fakebroker.pipeline.progress import Progress
         from fakebroker.pipeline.report.markdown import markdown_of
@@ -31,8 +33,6 @@ def report(folders: tuple[str, ...], out: str, markdown: str | None) -> None:
         _write(Path(out), page_of(made))
         if markdown is not None:
             _write(Path(markdown), markdown_of(made))
-    except FakebrokerError as error:
-        raise click.ClickException(str(error)) from None
 
 
 def _write(path: Path, text: str) -> None:

@@ -1,15 +1,15 @@
 """The file that `fakebroker scenario new` writes."""
 
+SCHEMA_FILE = "scenario.schema.json"
 
-def starter_text() -> str:
-    """A short scenario with remarks. It passes."""
-    return _TEXT
+
+def starter_text(*, has_schema: bool = False) -> str:
+    """A short scenario with comments. It passes. With `has_schema` it refers editors to SCHEMA_FILE beside it."""
+    return (f"# yaml-language-server: $schema={SCHEMA_FILE}\n" if has_schema else "") + _TEXT
 
 
 _TEXT = """\
-# yaml-language-server: $schema=scenario.schema.json
-# Editors complete the keys when that file is there: fakebroker scenario schema > scenario.schema.json
-# The language: docs/scenarios.md. `fakebroker scenario run FILE` plays it, `fakebroker scenario check FILE` reads it.
+# `fakebroker scenario run FILE` plays it, `fakebroker scenario check FILE` only reads it.
 about: Two consumers share a topic; one crashes, and the other takes over its partition when the session ends.
 source: []                              # KIPs and issues that tell the story
 topics: {orders: {partitions: 2}}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from fakebroker.errors import FakebrokerError
+from fakebroker.extras import missing_extra
 from fakebroker.scenario.errors import Problem, ScenarioError
 from fakebroker.scenario.script import Json, Place
 
@@ -89,7 +89,7 @@ def parse_yaml(data: str | bytes, name: str) -> Node:
 
 
 def check_extra() -> None:
-    """Raises FakebrokerError that says what to install if there is nothing here that reads YAML."""
+    """Raises MissingExtra, which says what to install if there is nothing here that reads YAML."""
     _yaml()
 
 
@@ -97,7 +97,7 @@ def _yaml() -> Any:
     try:
         import yaml
     except ImportError:
-        raise FakebrokerError("scenarios need PyYAML: pip install 'fakebroker[scenario]'") from None
+        raise missing_extra("scenario", "scenarios need PyYAML") from None
     return yaml
 
 

@@ -9,12 +9,12 @@ import click
 
 from fakebroker.durations import duration_ms
 from fakebroker.errors import FakebrokerError
+from fakebroker.exit_status import CommandError, ExitStatus
 from fakebroker.scenario.on_kafka.against import Comparison, How, Result, compare_all
 from fakebroker.scenario.on_kafka.kafka_steps import LONGEST_PASS_MS
 from fakebroker.scenario.on_kafka.kafka_world import KafkaWorld, parsed_address
 from fakebroker.scenario.script import Scenario
 
-FAILURES = 1  # exit status
 IN_PART = "in part"  # the same, but without some of what the story is made of
 
 
@@ -33,7 +33,7 @@ def run_against(
         longest_pass: How long one step may let real time pass, as scenarios write durations.
         shows_transcripts: Whether to print what happened on the Kafka, too.
 
-    Raises UsageError for what is no address or no duration, ClickException if there is no Kafka.
+    Raises UsageError for a wrong address or duration, CommandError if no Kafka broker answers.
     """
     how = replace(_how(address, is_strict, longest_pass), keeps_transcript=shows_transcripts)
     found: list[Comparison] = []
@@ -42,7 +42,7 @@ def run_against(
         found.append(each)
     click.echo(("\n" if len(found) > 1 else "") + summary_of(found, address))
     if exit_code(found):
-        raise SystemExit(FAILURES)
+        raise SystemExit(ExitStatus.FAILED)
 
 
 def _how(address: str, is_strict: bool, longest_pass: str | None) -> How:
@@ -57,7 +57,7 @@ def _how(address: str, is_strict: bool, longest_pass: str | None) -> How:
     try:
         KafkaWorld(host, port).close()
     except (OSError, FakebrokerError) as error:
-        raise click.ClickException(f"there is no Kafka at {address}: {error}") from None
+        raise CommandError(f"no Kafka broker answers at {address}: {error}", ExitStatus.UNAVAILABLE) from None
     return How(host, port, is_strict, longest_pass_ms)
 
 

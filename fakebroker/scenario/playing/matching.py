@@ -6,12 +6,13 @@ elements. A mapping whose one key is a matcher's name is that matcher: {at_least
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 Json = Any
 MOST_SHOWN_CHARS = 200
+_NAMES = ("name", "client_id", "member_id", "group_id", "topic", "value", "offset")  # what mappings are called by
 
 
 def mismatches(expected: Json, seen: Json, path: str = "") -> list[str]:
@@ -30,6 +31,21 @@ def shown(value: Json) -> str:
     return text if len(text) <= MOST_SHOWN_CHARS else f"{text[:MOST_SHOWN_CHARS]}..."
 
 
+def counted(seen: Sequence[Json]) -> str:
+    """A list in a sentence about its length: how many there are, and their names: 2 (a, b)."""
+    if not seen:
+        return "none"
+    names = next((found for key in _NAMES if len(set(found := _named(seen, key))) == len(seen)), None)
+    return f"{len(seen)} ({', '.join(names)})" if names else f"{len(seen)}: {shown(seen)}"
+
+
+def _named(seen: Sequence[Json], key: str) -> list[str]:
+    """What each mapping of a list has under a key; values that are no mappings are their own names."""
+    if any(isinstance(each, list | tuple) or (isinstance(each, Mapping) and key not in each) for each in seen):
+        return []
+    return [shown(each[key] if isinstance(each, Mapping) else each) for each in seen]
+
+
 def _differences(expected: Json, seen: Json, path: str) -> Iterator[str]:
     if is_matcher(expected):
         [(name, argument)] = expected.items()
@@ -40,7 +56,7 @@ def _differences(expected: Json, seen: Json, path: str) -> Iterator[str]:
         yield from _in_list(expected, seen, path)
     elif _is_number(expected) and isinstance(seen, list):
         if len(seen) != expected:
-            yield _sentence(path, _count(expected), seen)
+            yield f"{path or 'it'}: expected {expected}, but saw {counted(seen)}"
     elif not equal(expected, seen):
         is_record = isinstance(seen, Mapping) and "value" in seen and equal(expected, seen["value"])
         hint = f"; a record is a mapping: {{value: {shown(expected)}}}" if is_record else ""

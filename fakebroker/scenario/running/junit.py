@@ -6,7 +6,7 @@ from pathlib import Path, PurePath
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
 from fakebroker.scenario.running.run import Outcome, Status
-from fakebroker.scenario.running.summary import failure_text
+from fakebroker.scenario.running.summary import KEEP, failure_text
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # what XML 1.0 cannot say
 
@@ -62,8 +62,10 @@ def _case(folder: str, outcome: Outcome) -> Element:
         kind = "error" if outcome.status is Status.UNREADABLE else "failure"
         problem = SubElement(case, kind, {"type": outcome.status.name.lower(), "message": _text(_message(outcome))})
         problem.text = _text(failure_text(outcome))
-    if outcome.skipped:
-        SubElement(case, "system-out").text = _text("\n".join(f"skipped {each}" for each in outcome.skipped))
+    notes = [f"skipped {each}" for each in outcome.skipped]
+    notes += [f"new: it has no approved transcript; {KEEP}"] if outcome.status is Status.NEW else []
+    if notes:
+        SubElement(case, "system-out").text = _text("\n".join(notes))
     return case
 
 
@@ -74,7 +76,7 @@ def _message(outcome: Outcome) -> str:
         return f"{step.place}: {step.problems[0] if step.problems else step.text}"
     if outcome.errors:
         return outcome.errors[0]
-    return "no transcript is approved" if outcome.approved is None else "another transcript is approved"
+    return "it has no approved transcript" if outcome.approved is None else "differs from the approved transcript"
 
 
 def _seconds(ms: float) -> str:

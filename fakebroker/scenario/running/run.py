@@ -29,6 +29,7 @@ class Status(Enum):
 
     PASSED = "ok"
     APPROVED = "approved"  # passed, and its transcript was written
+    NEW = "new"  # every expectation held, and there is no approved transcript yet
     FAILED = "FAILED"  # an expectation did not hold
     DIFFERENT = "DIFFERENT"  # every expectation held, but the transcript is not the approved one
     UNREADABLE = "ERROR"  # the file is no scenario, or cannot be read
@@ -38,7 +39,8 @@ class Status(Enum):
 class Task:
     """What is to be played, and how. Without a seed the steps are taken as they are written.
 
-    `config` are broker settings that go before those of the scenario.
+    `config` are broker settings that go before those of the scenario. With `is_strict` a missing transcript counts as
+    another one than that which was played.
     """
 
     path: str
@@ -47,10 +49,11 @@ class Task:
     approves: bool = False
     keeps_transcript: bool = False
     config: Mapping[str, str] = field(default_factory=dict)
+    is_strict: bool = False
 
     @property
     def compares(self) -> bool:
-        """Whether the transcript has to be the approved one: that is the one of the file as it is written."""
+        """Whether the transcript must be the approved one, which is that of the file as it is written."""
         return self.seed is None and not self.parameters and not self.config
 
     @property
@@ -98,7 +101,7 @@ class Outcome:
     @property
     def is_good(self) -> bool:
         """Whether there is nothing to complain of."""
-        return self.status in (Status.PASSED, Status.APPROVED)
+        return self.status in (Status.PASSED, Status.APPROVED, Status.NEW)
 
 
 def play(task: Task) -> Outcome:
@@ -174,4 +177,6 @@ def _approved(task: Task, transcript: str, told: dict[str, Any]) -> Outcome:
         return Outcome(task, Status.UNREADABLE, errors=(f"{path}: {error}",), **told)
     if compare(before, transcript) is Approval.SAME:
         return Outcome(task, Status.PASSED, transcript=kept, **told)
+    if before is None and not task.is_strict:
+        return Outcome(task, Status.NEW, transcript=kept, **told)
     return Outcome(task, Status.DIFFERENT, transcript=transcript, approved=before, **told)

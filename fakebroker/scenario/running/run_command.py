@@ -13,35 +13,36 @@ from time import perf_counter
 
 import click
 
-from fakebroker.errors import FakebrokerError
+from fakebroker.exit_status import CommandError, ExitStatus, errors_end_the_command
 from fakebroker.scenario.language.reading import find_scenarios, read_scenario
 from fakebroker.scenario.language.yaml_file import check_extra
 from fakebroker.scenario.running.run import Outcome, Status, Task, play
 from fakebroker.scenario.running.side_by_side import outcomes as played
 from fakebroker.scenario.running.summary import failures_text, line_of, total_text
 
-FAILURES, BAD_FILES = 1, 2  # exit statuses
 MOST_PLAYS = 10_000_000
 _RANGE = re.compile(r"(?:(\d+)(?:\.\.|-))?(\d+)")
 
 
 @click.command("run")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("-k", "pattern", metavar="PATTERN", help="Only files whose path has this in it; may have wildcards.")
-@click.option("--approve", "approves", is_flag=True, help="Make the transcripts of plays that hold the approved ones.")
-@click.option("--set", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter; may be repeated.")
+@click.option("-k", "pattern", metavar="PATTERN", help="Only files whose path contains this; may have wildcards.")
+@click.option("--approve", "approves", is_flag=True, help="Save transcripts of passing runs as approved.")
 @click.option(
-    "--config", multiple=True, metavar="SETTING=VALUE", help="A broker setting before the file's; repeatable."
+    "--set", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the scenarios. Repeatable."
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Play with the order and the times that this seed draws.")
+@click.option(
+    "--config", multiple=True, metavar="SETTING=VALUE", help="Broker setting that overrides the file's. Repeatable."
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Play with the order and times drawn from this seed.")
 @click.option("--seeds", metavar="N|FIRST..LAST", help="Play with each of the seeds 1 to N, or FIRST to LAST.")
-@click.option("--fail-fast", is_flag=True, help="End at the first play that is not good.")
-@click.option("-v", "--verbose", is_flag=True, help="Print the transcript of every play.")
-@click.option("--junit", metavar="FILE", help="Write what came of it as JUnit XML.")
-@click.option("--against", metavar="HOST:PORT", help="Play on this Kafka, too, in real time, and compare.")
-@click.option("--strict", is_flag=True, help="With --against: refuse what cannot be played as a whole.")
-@click.option("--longest-pass", metavar="DURATION", help="With --against: how long a step may take. [default: 15s]")
-@click.option("--processes", type=click.IntRange(min=1), help="How many may play. [default: one for each processor]")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
+@click.option("-v", "--verbose", is_flag=True, help="Print the transcript of every run.")
+@click.option("--junit", metavar="FILE", help="Write the results as JUnit XML.")
+@click.option("--against", metavar="HOST:PORT", help="Also play on this Kafka cluster and compare.")
+@click.option("--strict", is_flag=True, help="Fail without an approved transcript, or --against a part of a file.")
+@click.option("--longest-pass", metavar="DURATION", help="With --against: longest time of a step. [default: 15s]")
+@click.option("--processes", type=click.IntRange(min=1), help="Processes that play. [default: one per processor]")
 def run(
     paths: tuple[str, ...],
     pattern: str | None,
@@ -60,22 +61,22 @@ def run(
 ) -> None:
     """Play scenarios in virtual time: files, and all files of folders.
 
-    A scenario is good when its expectations hold and what happened is what its approved transcript says, which is
-    NAME.transcript beside NAME.yaml. With a seed, or other parameters or settings than those in the file, only
-    expectations count.
-    With --against it is good when clients see the same on a Kafka (docs/against-kafka.md).
+    A scenario passes when its expectations hold and its transcript is the approved one, NAME.transcript beside
+    NAME.yaml. One without an approved transcript is new; it fails only with --strict. With a seed, or with other
+    parameters or settings than those in the file, only the expectations count. With --against a scenario passes when
+    clients see the same on the Kafka cluster.
 
-    Exit status: 0 all are good, 1 some are not, 2 some are no scenarios, or wrong usage.
+    The exit status is 1 if a scenario failed, 2 if a file is not a scenario.
     """
     _check_extra()
     given = dict(_pair(text, "--set") for text in parameters)
     settings = dict(_pair(text, "--config") for text in config)
     if approves and (given or settings or seed is not None or seeds is not None):
         raise click.UsageError(
-            "--approve is for plays as the files are written: leave --set, --config, --seed and --seeds out"
+            "--approve cannot be used with --set, --config, --seed and --seeds: it saves runs of the files as written"
         )
     if seed is not None and seeds is not None:
-        raise click.UsageError("give --seed or --seeds, not both")
+        raise click.UsageError("--seed and --seeds are mutually exclusive")
     if against is not None:
         switches = {"--approve": approves, "--fail-fast": fail_fast}
         values = {
@@ -88,14 +89,14 @@ def run(
         meant = [name for name, is_set in switches.items() if is_set]
         meant += [name for name, value in values.items() if value is not None]
         if meant:
-            raise click.UsageError(f"--against plays the files as written, and compares: leave out {', '.join(meant)}")
+            raise click.UsageError(f"--against plays the files as written; it cannot be used with {', '.join(meant)}")
         _compare(_files(paths, pattern), given, against, strict, longest_pass, verbose)
         return
-    if strict or longest_pass is not None:
-        raise click.UsageError("--strict and --longest-pass are for --against HOST:PORT")
+    if longest_pass is not None:
+        raise click.UsageError("--longest-pass needs --against HOST:PORT")
     drawn: Sequence[int | None] = [seed] if seeds is None else seeds_of(seeds)
     files = _files(paths, pattern)
-    tasks = [Task(file, given, each, approves, verbose, settings) for file in files for each in drawn]
+    tasks = [Task(file, given, each, approves, verbose, settings, strict) for file in files for each in drawn]
     if len(tasks) > MOST_PLAYS:
         raise click.UsageError(f"{len(tasks):,} plays are more than {MOST_PLAYS:,}")
     began_s = perf_counter()
@@ -156,18 +157,16 @@ def _end(found: Sequence[Outcome], took_s: float, junit: str | None) -> None:
         try:
             write(junit, found)
         except OSError as error:
-            raise click.ClickException(f"{junit} cannot be written: {error.strerror or error}") from None
+            raise CommandError(f"{junit} cannot be written: {error.strerror or error}") from None
     statuses = {each.status for each in found if not each.is_good}
     if statuses:
-        raise SystemExit(BAD_FILES if Status.UNREADABLE in statuses else FAILURES)
+        raise SystemExit(ExitStatus.BAD_INPUT if Status.UNREADABLE in statuses else ExitStatus.FAILED)
 
 
 def _files(paths: Sequence[str], pattern: str | None) -> list[str]:
     """The files that are meant, in order. Raises UsageError if there are none."""
-    try:
+    with errors_end_the_command():
         files = list(dict.fromkeys(str(path) for path in find_scenarios([Path(path) for path in paths])))
-    except (FakebrokerError, OSError) as error:
-        raise click.UsageError(str(error)) from None
     wanted = [file for file in files if pattern is None or _is_meant(file, pattern)]
     if not wanted:
         where = " ".join(paths)
@@ -177,11 +176,9 @@ def _files(paths: Sequence[str], pattern: str | None) -> list[str]:
 
 
 def _check_extra() -> None:
-    """Raises ClickException that says what to install when files cannot be read here."""
-    try:
+    """End the command with what to install if YAML cannot be read here."""
+    with errors_end_the_command():
         check_extra()
-    except FakebrokerError as error:
-        raise click.ClickException(str(error)) from None
 
 
 def _is_meant(file: str, pattern: str) -> bool:

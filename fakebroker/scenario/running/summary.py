@@ -7,8 +7,9 @@ from fakebroker.scenario.running.approve import approved_path, diff
 from fakebroker.scenario.running.run import Outcome, Status
 from fakebroker.scenario.running.transcript import time_text
 
+KEEP = "keep the transcript with --approve"
 MOST_SEEDS = 10  # failed seeds of one file that are listed
-_COLOURS = {Status.PASSED: "\033[32m", Status.APPROVED: "\033[33m"}
+_COLOURS = {Status.PASSED: "\033[32m", Status.APPROVED: "\033[33m", Status.NEW: "\033[33m"}
 _RED, _PLAIN = "\033[31m", "\033[0m"
 _WIDTH = max(len(status.value) for status in Status)
 
@@ -28,16 +29,22 @@ def _told(outcomes: Sequence[Outcome], first: Outcome) -> str:
     if len(outcomes) > 1:
         failed = sum(not each.is_good for each in outcomes)
         return f"{failed} of {len(outcomes)} seeds failed" if failed else f"{len(outcomes)} seeds"
-    parts = [f"{first.steps:3} step{'s' if first.steps != 1 else ' '}", time_text(first.ended_at_ms)]
+    if first.status is Status.NEW:
+        return f"{_steps(first)}; all held; {KEEP}"
+    parts = [_steps(first), time_text(first.ended_at_ms)]
     if first.skipped:
         parts.append(f"{len(first.skipped)} skipped")
     if first.status is Status.DIFFERENT:
-        parts.append("no transcript is approved" if first.approved is None else "another transcript is approved")
+        parts.append("no approved transcript" if first.approved is None else "not the approved transcript")
     return "  ".join(parts)
 
 
+def _steps(outcome: Outcome) -> str:
+    return f"{outcome.steps:3} step{'s' if outcome.steps != 1 else ' '}"
+
+
 def failure_text(outcome: Outcome, is_coloured: bool = False) -> str:
-    """All about one play that is not good: what failed, where, the last part of what happened, how to repeat it."""
+    """A play that is not good: what failed and where, what happened last, and how to repeat it."""
     parts = [f"{outcome.status.value} {outcome.task.path}{_seed(outcome)}"]
     if outcome.about:
         parts.append(f"  {outcome.about}")
@@ -76,8 +83,9 @@ def total_text(outcomes: Iterable[Outcome], took_s: float | None = None) -> str:
     for status, word in (
         (Status.PASSED, "passed"),
         (Status.APPROVED, "passed and newly approved"),
+        (Status.NEW, "new"),
         (Status.FAILED, "failed"),
-        (Status.DIFFERENT, "with another transcript than approved"),
+        (Status.DIFFERENT, "different from the approved transcript"),
         (Status.UNREADABLE, "with errors in the file"),
     ):
         count = sum(each.status is status for each in outcomes)
@@ -95,5 +103,5 @@ def _seed(outcome: Outcome) -> str:
 def _difference(outcome: Outcome, is_coloured: bool) -> str:
     path = approved_path(outcome.task.path)
     if outcome.approved is None:
-        return f"{path} is missing; this was played:\n{indent(outcome.transcript, '  ')}"
+        return f"{path} does not exist; this was played:\n{indent(outcome.transcript, '  ')}"
     return diff(outcome.approved, outcome.transcript, str(path), is_coloured)

@@ -60,7 +60,7 @@ def test_what_cannot_be_is_told_in_a_line(folder: Path) -> None:
     ):
         result = report(*words)
 
-        assert result.exit_code == 1
+        assert result.exit_code == 2
         assert message in result.output
         assert "Traceback" not in result.output
     assert not (folder / "report.html").exists()

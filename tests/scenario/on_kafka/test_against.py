@@ -254,11 +254,11 @@ def test_a_kafka_that_goes_away_is_told_for_each_scenario_that_was_left(folder: 
     ("options", "status", "said"),
     [
         (["--against", "nowhere"], 2, "'nowhere' is not HOST:PORT"),
-        (["--against", "127.0.0.1:1"], 1, "there is no Kafka at 127.0.0.1:1"),
-        (["--against", "127.0.0.1:9092", "--seeds", "3"], 2, "leave out --seeds"),
-        (["--against", "127.0.0.1:9092", "--seed", "0", "--junit", "x"], 2, "leave out --seed, --junit"),
+        (["--against", "127.0.0.1:1"], 3, "no Kafka broker answers at 127.0.0.1:1"),
+        (["--against", "127.0.0.1:9092", "--seeds", "3"], 2, "cannot be used with --seeds"),
+        (["--against", "127.0.0.1:9092", "--seed", "0", "--junit", "x"], 2, "cannot be used with --seed, --junit"),
         (["--against", "127.0.0.1:9092", "--longest-pass", "soon"], 2, "'soon' is no duration"),
-        (["--strict"], 2, "are for --against HOST:PORT"),
+        (["--longest-pass", "1s"], 2, "--longest-pass needs --against HOST:PORT"),
     ],
 )
 def test_what_the_command_cannot_make_sense_of_is_said(

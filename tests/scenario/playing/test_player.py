@@ -172,7 +172,7 @@ def failing(make: "Callable[[Steps], list[Step]]") -> list[str]:
             lambda s: [s.join("a", save={"x": "nothing"})],
             "1: a: join: save x: expected the answer to have nothing, but saw that",
         ),
-        (lambda s: [s.group(members=1)], "1: expect group: members: expected 1 element, but saw []"),
+        (lambda s: [s.group(members=1)], "1: expect group: members: expected 1, but saw none"),
         (
             lambda s: [s.group(state="Stable", within_ms=9)],
             "1: expect group: state: expected Stable, but saw Dead after 9 ms",

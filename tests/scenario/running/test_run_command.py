@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fakebroker.cli import main
+from fakebroker.exit_status import ExitStatus
+from fakebroker.extras import install_command
 
 GOOD = """\
 about: A commit is there.
@@ -68,13 +70,27 @@ def test_the_text_does_not_depend_on_the_process_or_the_folder(folder: Path) -> 
     assert played.returncode == 0, played.stdout
 
 
-def test_a_missing_transcript_fails_and_is_shown(folder: Path) -> None:
+def test_a_file_without_a_transcript_is_new(folder: Path) -> None:
+    """It has a status of its own and is no failure; for CI systems it passed, with a note."""
+    write(folder, good=GOOD)
+    result = run("scenarios", "--junit", "junit.xml")
+
+    assert result.exit_code == 0
+    assert "new        scenarios/good.yaml" in result.output
+    assert "; all held; keep the transcript with --approve\n" in result.output
+    assert result.output.endswith("1 scenario: 1 new\n")
+    junit = Path("junit.xml").read_text()
+    assert 'failures="0" errors="0"' in junit
+    assert "<system-out>new: it has no approved transcript; keep the transcript with --approve</system-out>" in junit
+
+
+def test_a_missing_transcript_fails_with_strict_and_is_shown(folder: Path) -> None:
     """Nothing is approved by not being looked at."""
     write(folder, good=GOOD)
-    result = run("scenarios")
+    result = run("scenarios", "--strict")
 
     assert result.exit_code == 1
-    assert "scenarios/good.transcript is missing; this was played:" in result.output
+    assert "scenarios/good.transcript does not exist; this was played:" in result.output
     assert "a <- OffsetCommit  ok  orders-0" in result.output
     assert "approve: fakebroker scenario run scenarios/good.yaml --approve" in result.output
 
@@ -141,9 +157,12 @@ def test_a_file_that_is_no_scenario_has_a_status_of_its_own(folder: Path) -> Non
         (("scenarios", "--seeds", "many"), "--seeds is a number or a range"),
         (("scenarios", "--seeds", "5..2"), "no seed from 5 to 2"),
         (("scenarios", "--seeds", "99999999999"), "more than"),
-        (("scenarios", "--seed", "1", "--seeds", "2"), "not both"),
+        (("scenarios", "--seed", "1", "--seeds", "2"), "--seed and --seeds are mutually exclusive"),
         (("scenarios", "--set", "offset"), "is not NAME=VALUE"),
-        (("scenarios", "--approve", "--seed", "1"), "--approve is for plays as the files are written"),
+        (
+            ("scenarios", "--approve", "--seed", "1"),
+            "--approve cannot be used with --set",
+        ),
         ((), "PATH"),
     ],
 )
@@ -208,8 +227,8 @@ def test_without_the_extra_it_says_what_to_install(folder: Path, monkeypatch: py
     monkeypatch.setitem(sys.modules, "yaml", None)
     result = run("scenarios")
 
-    assert result.exit_code == 1
-    assert result.output == "Error: scenarios need PyYAML: pip install 'fakebroker[scenario]'\n"
+    assert result.exit_code == ExitStatus.UNAVAILABLE
+    assert result.output == f"Error: scenarios need PyYAML: {install_command('scenario')}\n"
 
 
 def test_seeds_that_hold_need_no_transcript(folder: Path) -> None:
@@ -293,7 +312,7 @@ def test_a_junit_file_that_cannot_be_written_is_told(folder: Path) -> None:
     write(folder, good=GOOD)
     result = run("scenarios", "--approve", "--junit", "scenarios/good.yaml/out.xml")
 
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "cannot be written" in result.output
 
 
@@ -315,8 +334,8 @@ def test_settings_go_before_those_of_the_file(folder: Path) -> None:
     ("words", "message"),
     [
         (("--config", "offsets.retention.minutes"), "--config 'offsets.retention.minutes' is not NAME=VALUE"),
-        (("--config", "a=1", "--approve"), "leave --set, --config, --seed and --seeds out"),
-        (("--config", "a=1", "--against", "localhost:9092"), "leave out --config"),
+        (("--config", "a=1", "--approve"), "cannot be used with --set, --config, --seed and --seeds"),
+        (("--config", "a=1", "--against", "localhost:9092"), "it cannot be used with --config"),
         (("--config", "offsets.retention.minute=1"), "did you mean 'offsets.retention.minutes'?"),
     ],
 )
