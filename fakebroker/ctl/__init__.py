@@ -1,2 +1,2 @@
-"""`fakebroker ctl`: the HTTP door from a shell. The commands are the rows of `control/operations.py` and
+"""`fakebroker ctl`: the HTTP API from a shell. The commands are the rows of `control/operations.py` and
 of `ctl/extras.py`."""

@@ -1,4 +1,4 @@
-"""`fakebroker ctl`: commands that are made from the paths of the HTTP door when they are asked for."""
+"""`fakebroker ctl`: commands that are made from the paths of the HTTP API when they are asked for."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,16 +7,17 @@ from urllib.parse import quote
 import click
 
 from fakebroker.ctl.answers import follow, judge, put_file, show
+from fakebroker.ctl.command_help import COMMANDS
 from fakebroker.ctl.extras import Answer, Extra
-from fakebroker.ctl.http import Door
-from fakebroker.ctl.options import FILE, OUT, options_of, value_of
+from fakebroker.ctl.http import ControlClient
+from fakebroker.ctl.options import FILE, OUT, milliseconds, options_of, value_of
 from fakebroker.ctl.paths import Node, Row, tree
 
 DEFAULT_URL = "http://127.0.0.1:8092"
 
 
-class _Place(click.Group):
-    """A place in the tree of paths. Without a further word it shows what is there."""
+class _PathGroup(click.Group):
+    """The commands below a path. Without a further word it shows what the path has."""
 
     def __init__(self, name: str, node: Node, values: Mapping[str, str], **settings: Any) -> None:
         super().__init__(name, **{**_shown(node, values), **settings})
@@ -37,7 +38,7 @@ class _Place(click.Group):
             return _operation(cmd_name, self.node.commands[cmd_name], self.values)
         if self.node.beyond is None or self.node.placeholder is None:
             return None
-        return _Place(cmd_name, self.node.beyond, {**self.values, self.node.placeholder: cmd_name})
+        return _PathGroup(cmd_name, self.node.beyond, {**self.values, self.node.placeholder: cmd_name})
 
 
 def _shown(node: Node, values: Mapping[str, str]) -> dict[str, Any]:
@@ -57,14 +58,15 @@ def _shown(node: Node, values: Mapping[str, str]) -> dict[str, Any]:
 
 @click.pass_context
 def _begin(ctx: click.Context, /, url: str, token: str | None, broker: str | None, as_json: bool) -> None:
-    ctx.obj = Door(url, token, broker), as_json
+    ctx.obj = ControlClient(url, token, broker), as_json
 
 
-ABOUT = """Control a running broker: `fakebroker ctl clock advance --days 8`.
+ABOUT = """Control a running broker: `fakebroker ctl clock advance 8d`.
 
-The words are those of the HTTP paths, the options those of the Python methods.
+Commands are the words of the HTTP paths, options are the arguments of the Python methods. Answers are tables; --json
+prints them as JSON. A command that only names a thing, such as `ctl groups billing`, shows it.
 
-Exit status: 0 done, 1 the broker refuses or a scenario failed, 2 wrong usage, 3 no broker answers.
+Exit status: 0 done, 1 the broker refused or a scenario failed, 2 wrong usage or token, 3 no broker answers.
 """
 _OPTIONS = (
     click.Option(
@@ -73,17 +75,23 @@ _OPTIONS = (
         default=DEFAULT_URL,
         show_default=True,
         show_envvar=True,
-        help="Where the broker is controlled (serve --control).",
+        help="Address of the HTTP API (serve --control).",
     ),
-    click.Option(["--token"], envvar="FAKEBROKER_CONTROL_TOKEN", show_envvar=True, help="Its token, if it has one."),
-    click.Option(["--broker"], metavar="ID", help="An isolated broker (POST /brokers) instead of the served one."),
-    click.Option(["--json", "as_json"], is_flag=True, help="JSON on one line, also for what has a text for people."),
+    click.Option(
+        ["--token"],
+        envvar="FAKEBROKER_CONTROL_TOKEN",
+        metavar="TOKEN",
+        show_envvar=True,
+        help="Token of the HTTP API, if it has one.",
+    ),
+    click.Option(["--broker"], metavar="ID", help="Isolated broker (`ctl brokers add`) instead of the served one."),
+    click.Option(["--json", "as_json"], is_flag=True, help="Print answers as JSON on one line."),
 )
-ctl = _Place("ctl", tree(), {}, callback=_begin, params=list(_OPTIONS), help=ABOUT)
+ctl = _PathGroup("ctl", tree(), {}, callback=_begin, params=list(_OPTIONS), help=ABOUT)
 
 
 def _command(name: str, node: Node, values: Mapping[str, str]) -> click.Command:
-    return _operation(name, node.only, values) if node.only else _Place(name, node, values)
+    return _operation(name, node.only, values) if node.only else _PathGroup(name, node, values)
 
 
 def _operation(name: str, row: Row, values: Mapping[str, str]) -> click.Command:
@@ -94,7 +102,13 @@ def _operation(name: str, row: Row, values: Mapping[str, str]) -> click.Command:
     outs = [OUT] if isinstance(row, Extra) and row.answer is Answer.FILE else []
 
     @click.pass_context
-    def run(ctx: click.Context, /, file: Any = None, out: str | None = None, **given: Any) -> None:
+    def run(
+        ctx: click.Context, /, file: Any = None, out: str | None = None, duration: tuple[str, ...] = (), **given: Any
+    ) -> None:
+        if duration and any(value is not None for name, value in given.items() if name != "timers"):
+            raise click.UsageError("give DURATION or options such as --days, not both")
+        if duration:
+            given["ms"] = milliseconds(duration)
         present = {key: value for key, value in given.items() if value is not None and value != ()}
         texts = [value for key, value in present.items() if isinstance(kinds[key], click.Argument)]
         if "name" in kinds and texts:
@@ -105,7 +119,7 @@ def _operation(name: str, row: Row, values: Mapping[str, str]) -> click.Command:
 
 
 def _about(row: Row) -> str:
-    return row.about if isinstance(row, Extra) else row.members[-1].doc
+    return row.about if isinstance(row, Extra) else COMMANDS[f"{row.verb} {row.path}"]
 
 
 def _run(

@@ -86,65 +86,63 @@ _SNAPSHOT = "/snapshots/{snapshot_id}"
 _SCENARIO = "/scenarios/{scenario_id}"
 _FORK = """Start an isolated broker with the history of a snapshot.
 
-It may have other settings, be another release, and `--lost-commits '[["GROUP", "TOPIC", 0]]'` lets commits never
-have happened. `fakebroker ctl --broker ID` then controls it.
+It may have other settings or emulate another release. `--lost-commits` leaves commits out of the history. Control it
+with `fakebroker ctl --broker ID`.
 """
-_ADD = """Start an isolated broker with ports and state of its own; `fakebroker ctl --broker ID` controls it.
+_ADD = """Start an isolated broker with its own ports and state.
 
-It listens on 127.0.0.1 unless `--listen HOST:PORT` says otherwise. It is removed after `--idle-ttl-s` seconds (900)
-without a request and a client.
+Control it with `fakebroker ctl --broker ID`. It listens on 127.0.0.1 unless --listen is given, and is removed after
+--idle-ttl-s seconds (900) without requests and clients.
 """
-_STREAM = """Print what happens while it happens, a JSON line for each entry of the journal; Ctrl-C ends it.
+_STREAM = """Follow the journal, a JSON line for each entry, until Ctrl-C.
 
-It begins with what happens next, or with the entry of the sequence number `--since`.
+It starts with the next entry, or with the sequence number --since.
 """
-_LIVE = """Print what happens while it happens, as the page gets it: a JSON line for each message; Ctrl-C ends it.
+_LIVE = """Follow what the web page shows, a JSON line for each message, until Ctrl-C."""
+_PLAY = """Play a scenario on the broker while its clients are connected.
 
-`--what` names parts, of lines, groups, clock, state and waiting, separated by commas; all without it.
+FILE may be - for standard input. The command prints the id of the scenario; `ctl scenarios ID wait` waits for its end.
+With --virtual it is played on a new broker in virtual time, and the result is printed. The exit status is 1 if it
+failed.
 """
-_PLAY = """Play the scenario FILE (- is standard input) on the broker, while its clients are connected.
+_WAIT = """Wait until a scenario is over, and print the result.
 
-It prints the id of the play, of which `fakebroker ctl scenarios ID wait` tells what came. With --virtual it is played
-on a broker of its own in virtual time, and printed is what came of it. The exit status is 1 if it has failed.
-"""
-_WAIT = """Wait until a scenario is over, and tell what came of it.
-
-The exit status is 1 if it has failed, was ended before its end, or is not over in time.
+The exit status is 1 if it failed, was cancelled, or is not over in time.
 """
 
 EXTRAS = (
-    Extra("GET", "/brokers", "The isolated brokers."),
+    Extra("GET", "/brokers", "List the isolated brokers."),
     Extra("POST", "/brokers", _ADD, _broker_options),
-    Extra("GET", _BROKER, "One isolated broker: its bootstrap address and nodes."),
-    Extra("DELETE", _BROKER, "Stop an isolated broker; fails if it had an internal error, a bug, meanwhile."),
-    Extra("GET", "/snapshots", "The snapshots that were taken."),
-    Extra("POST", "/snapshots", "Keep all that the broker has durably, as it is now, time included.", of_broker=True),
-    Extra("GET", _SNAPSHOT, "One snapshot: when it was taken, its topics and nodes."),
-    Extra("DELETE", _SNAPSHOT, "Forget a snapshot."),
-    Extra("POST", f"{_SNAPSHOT}/restore", "Make the broker what it was then; disconnects clients.", of_broker=True),
+    Extra("GET", _BROKER, "Show an isolated broker."),
+    Extra("DELETE", _BROKER, "Stop an isolated broker; fails if it had an internal error."),
+    Extra("GET", "/snapshots", "List the snapshots."),
+    Extra("POST", "/snapshots", "Take a snapshot of the broker, time included.", of_broker=True),
+    Extra("GET", _SNAPSHOT, "Show a snapshot."),
+    Extra("DELETE", _SNAPSHOT, "Delete a snapshot."),
+    Extra("POST", f"{_SNAPSHOT}/restore", "Restore a snapshot; disconnects clients.", of_broker=True),
     Extra("POST", f"{_SNAPSHOT}/fork", _FORK, _fork_options),
-    Extra("GET", f"{_SNAPSHOT}/file", "A snapshot as a file, for `fakebroker serve --from`.", answer=Answer.FILE),
-    Extra("POST", "/snapshots/file", "Keep a snapshot that was saved as FILE (- is standard input).", sends_file=True),
-    Extra("GET", "/about", "Which broker this is.", of_broker=True),
-    Extra("GET", "/names", "The names of APIs, errors, actions of faults, kinds of journal lines.", of_broker=True),
+    Extra("GET", f"{_SNAPSHOT}/file", "Save a snapshot as a file, for `fakebroker serve --from`.", answer=Answer.FILE),
+    Extra("POST", "/snapshots/file", "Load a snapshot from FILE; - is standard input.", sends_file=True),
+    Extra("GET", "/about", "Show which broker this is.", of_broker=True),
+    Extra("GET", "/names", "List the names of APIs, errors, actions, states and kinds of lines.", of_broker=True),
     Extra("GET", "/live", _LIVE, _live_options, Answer.STREAM, of_broker=True),
     Extra("GET", "/journal/stream", _STREAM, _stream_options, Answer.STREAM, of_broker=True),
-    Extra("GET", "/journal/file", "The journal as a file (JSON lines).", answer=Answer.FILE, of_broker=True),
-    Extra("GET", "/journal/trace", "A timeline for https://ui.perfetto.dev.", answer=Answer.FILE, of_broker=True),
-    Extra("GET", "/journal/pcap", "The frames as a capture for Wireshark.", answer=Answer.FILE, of_broker=True),
-    Extra("POST", "/journal/diff", "How the journal FILE differs from the journal.", sends_file=True, of_broker=True),
+    Extra("GET", "/journal/file", "Save the journal as a file of JSON lines.", answer=Answer.FILE, of_broker=True),
+    Extra("GET", "/journal/trace", "Save a timeline for https://ui.perfetto.dev.", answer=Answer.FILE, of_broker=True),
+    Extra("GET", "/journal/pcap", "Save the frames as a capture for Wireshark.", answer=Answer.FILE, of_broker=True),
+    Extra("POST", "/journal/diff", "Compare the journal FILE with the broker's.", sends_file=True, of_broker=True),
     Extra(
         "GET",
         "/scenarios",
-        "The scenarios that are being played, and the latest of those that are over.",
+        "List the scenarios that are played or were played last.",
         of_broker=True,
     ),
     Extra("POST", "/scenarios", _PLAY, _play_options, of_broker=True, word="play", judges=True),
-    Extra("GET", _SCENARIO, "One scenario: whether it is over, its problems, what happened.", of_broker=True),
+    Extra("GET", _SCENARIO, "Show a scenario with its problems and transcript.", of_broker=True),
     Extra("POST", f"{_SCENARIO}/wait", _WAIT, _wait_options, of_broker=True, judges=True),
-    Extra("DELETE", _SCENARIO, "End a scenario where it is, and forget it.", of_broker=True),
-    Extra("GET", "/errors", "The internal errors (bugs) of the broker so far.", of_broker=True),
-    Extra("GET", "/healthz", "Whether the broker serves clients; fails if it does not.", of_broker=True),
-    Extra("GET", "/metrics", "Prometheus metrics.", answer=Answer.FILE, of_broker=True),
-    Extra("GET", "/openapi.json", "The OpenAPI document of the HTTP paths."),
+    Extra("DELETE", _SCENARIO, "Cancel a scenario and delete it.", of_broker=True),
+    Extra("GET", "/errors", "List the internal errors (bugs) of the broker.", of_broker=True),
+    Extra("GET", "/healthz", "Check that the broker serves clients.", of_broker=True),
+    Extra("GET", "/metrics", "Print the Prometheus metrics.", answer=Answer.FILE, of_broker=True),
+    Extra("GET", "/openapi.json", "Print the OpenAPI document.", answer=Answer.FILE),
 )

@@ -1,20 +1,21 @@
-"""Requests to the HTTP door with what the standard library has."""
+"""Requests to the HTTP API with the standard library."""
 
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
 from urllib.request import ProxyHandler, Request, build_opener
 
-import click
+from fakebroker.exit_status import CommandError, ExitStatus
 
 LONGEST_S = 86_400  # waits take as long as they are told to
 
 
-class Door(NamedTuple):
+class ControlClient(NamedTuple):
     """Where a broker is controlled."""
 
     url: str
@@ -26,7 +27,7 @@ class Door(NamedTuple):
         return f"/brokers/{quote(self.broker_id, safe='')}{path}" if self.broker_id and of_broker else path
 
     def ask(self, verb: str, path: str, given: Mapping[str, Any], has_body: bool, accept: str) -> tuple[str, str]:
-        """The answer's media type and text. Raises CtlError for a problem and for a door that does not answer."""
+        """The answer's media type and text. Raises CommandError for a problem, and if nothing answers."""
         if not has_body and given:
             path += "?" + urlencode(given, doseq=True)
         sent = ("application/json", json.dumps(given).encode()) if has_body else None
@@ -62,17 +63,18 @@ class Door(NamedTuple):
         try:
             yield
         except HTTPError as error:
-            raise CtlError(_problem(error), 1) from None
+            raise _refused(error) from None
         except (URLError, OSError, HTTPException, ValueError) as error:
-            raise CtlError(f"{self.url}: {getattr(error, 'reason', None) or error}", 3) from None
+            why = getattr(error, "reason", None) or error
+            raise CommandError(f"no broker answers at {self.url}: {why}", ExitStatus.UNAVAILABLE) from None
 
 
-class CtlError(click.ClickException):
-    """What went wrong. The exit status is 1 for what the broker refuses, 3 if there is no answer (2: wrong usage)."""
-
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.exit_code = status  # type: ignore[misc]  # click declares it for the class, and reads it of the object
+def _refused(error: HTTPError) -> CommandError:
+    """The end of a command that the broker refuses."""
+    if error.code == HTTPStatus.UNAUTHORIZED:
+        wrong = "the token is missing or wrong: give --token or FAKEBROKER_CONTROL_TOKEN"
+        return CommandError(wrong, ExitStatus.BAD_INPUT)
+    return CommandError(_problem(error), ExitStatus.FAILED)
 
 
 def _problem(error: HTTPError) -> str:

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import UnionType
@@ -10,28 +11,37 @@ from typing import Any, Literal, Union, get_args, get_origin
 import click
 
 from fakebroker.ctl.extras import Extra, FileText
+from fakebroker.ctl.option_help import option_help
 from fakebroker.ctl.paths import Row
+from fakebroker.durations import duration_ms
 
 TABLE, OFFSETS, JSON = "KEY=VALUE", "TOPIC-PARTITION=OFFSET", "JSON"
 SHORTER = {"parameters": ("--set",)}  # as `fakebroker scenario run` and `serve` call them
 FILE = click.Argument(["file"], type=click.File("rb"), metavar="FILE")
-OUT = click.Option(["--out", "out"], metavar="FILE", help="The file to write. [default: standard output]")
+MOVES = ("/clock/advance", "/clock/step_back")  # commands that take a duration
+DURATION = click.Argument(["duration"], nargs=-1, metavar="[DURATION]")
+OUT = click.Option(["--out", "out"], metavar="FILE", help="File to write. [default: standard output]")
 
 
 def options_of(row: Row) -> list[click.Parameter]:
     """The options of a row, which are the arguments of its power."""
+    options = [_option(p, option_help(row.path, p.name)) for p in _parameters(row) if _is_sayable(p.annotation)]
+    return [DURATION, *options] if row.path in MOVES else options
+
+
+def _parameters(row: Row) -> list[inspect.Parameter]:
+    """The arguments of a row's power that its path does not have."""
     if isinstance(row, Extra):
-        return [_option(p) for p in row.parameters() if _is_sayable(p.annotation)]
+        return list(row.parameters())
     member = row.members[-1]
     if member.is_property and not row.is_setting:
         return []
     if member.is_property:
-        kind = inspect.Parameter.KEYWORD_ONLY
-        return [_option(inspect.Parameter(member.name, kind, annotation=member.returns))]
-    return [_option(p) for p in member.parameters if p.name not in row.in_path and _is_sayable(p.annotation)]
+        return [inspect.Parameter(member.name, inspect.Parameter.KEYWORD_ONLY, annotation=member.returns)]
+    return [p for p in member.parameters if p.name not in row.in_path]
 
 
-def _option(parameter: inspect.Parameter) -> click.Parameter:
+def _option(parameter: inspect.Parameter, text: str) -> click.Parameter:
     """One argument: numbers and words by themselves, tables as KEY=VALUE, what is more complicated as JSON."""
     name, hint = parameter.name, _without_none(parameter.annotation)
     if hint is FileText:
@@ -39,22 +49,21 @@ def _option(parameter: inspect.Parameter) -> click.Parameter:
     flag = f"--{name.replace('_', '-')}"
     required = parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL
     if hint is bool:
-        return click.Option([f"{flag}/--no-{flag[2:]}", name], default=None)
+        return click.Option([f"{flag}/--no-{flag[2:]}", name], default=None, help=text)
     if parameter.kind is parameter.VAR_POSITIONAL or Sequence[str] in get_args(parameter.annotation)[1:]:
-        return click.Option([flag, name], multiple=True, metavar="TEXT", help="May be repeated.")
+        return click.Option([flag, name], multiple=True, metavar="TEXT", help=text)
     origin = get_origin(hint)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         metavar = OFFSETS if get_origin(get_args(hint)[0]) is tuple else TABLE
-        return click.Option(
-            [*SHORTER.get(name, ()), flag, name], multiple=True, metavar=metavar, help="May be repeated."
-        )
+        return click.Option([*SHORTER.get(name, ()), flag, name], multiple=True, metavar=metavar, help=text)
     if hint in (int, float):
-        return click.Option([flag, name], type=hint, required=required)
+        return click.Option([flag, name], type=hint, required=required, help=text)
     if origin is Literal:
-        return click.Option([flag, name], type=click.Choice([str(each) for each in get_args(hint)]), required=required)
+        choice = click.Choice([str(each) for each in get_args(hint)])
+        return click.Option([flag, name], type=choice, required=required, help=text)
     if isinstance(origin, type) and origin not in (Union, UnionType):
-        return click.Option([flag, name], metavar=JSON, required=required)
-    return click.Option([flag, name], metavar="TEXT", required=required)
+        return click.Option([flag, name], metavar=JSON, required=required, help=text)
+    return click.Option([flag, name], metavar="TEXT", required=required, help=text)
 
 
 def value_of(option: click.Parameter, value: Any) -> Any:
@@ -74,6 +83,15 @@ def value_of(option: click.Parameter, value: Any) -> Any:
         except ValueError as error:
             raise click.UsageError(f"--{option.name}: {error}") from None
     return list(value) if option.multiple else value
+
+
+def milliseconds(words: Sequence[str]) -> int:
+    """The duration of some words: 8d, 2h30m, "2 h 30 m". Raises UsageError."""
+    text = re.sub(r"(?<=[0-9]) +(?=[a-z])", "", " ".join(words))
+    try:
+        return duration_ms(text)
+    except ValueError:
+        raise click.UsageError(f"{' '.join(words)!r} is not a duration, such as 8d, 90s or '2 h 30 m'") from None
 
 
 def _offsets(texts: Iterable[str]) -> dict[str, dict[str, int]]:

@@ -1,4 +1,4 @@
-"""The paths of the HTTP door as a tree of words: /groups/{group_id}/explain is `groups GROUP_ID explain`."""
+"""The paths of the HTTP API as a tree of words: /groups/{group_id}/explain is `groups GROUP_ID explain`."""
 
 from collections.abc import Mapping
 
@@ -35,6 +35,11 @@ class Node:
         return next(iter(self.operations.values())) if is_end and not self.path.endswith("}") else None
 
 
+def word_of(part: str) -> str:
+    """The word of a part of a path: in kebab-case, without the ending of a file."""
+    return part.partition(".")[0].replace("_", "-")
+
+
 def tree() -> Node:
     """All rows."""
     root = Node("")
@@ -49,7 +54,7 @@ def tree() -> Node:
 def _step(node: Node, part: str) -> Node:
     path = f"{node.path}/{part}"
     if part[:1] != "{":
-        return node.words.setdefault(part, Node(path))
+        return node.words.setdefault(word_of(part), Node(path))
     if node.beyond is None:
         node.placeholder, node.beyond = part[1:-1], Node(path)
     return node.beyond

@@ -48,35 +48,35 @@ def test_every_path_beside_the_powers_is_a_command() -> None:
 
 def test_a_broker_of_ones_own(ctl: Ctl) -> None:
     """It is made, used with --broker, and stopped."""
-    made = ctl("brokers", "add", "--nodes", "2", "--config", "num.partitions=3", "--listen", "127.0.0.1:0")
+    made = ctl("--json", "brokers", "add", "--nodes", "2", "--config", "num.partitions=3", "--listen", "127.0.0.1:0")
     broker_id = json.loads(made.output)["broker_id"]
     assert ctl("--broker", broker_id, "topics", "orders", "create").exit_code == 0
-    assert len(json.loads(ctl("--broker", broker_id, "nodes").output)) == 2
-    assert json.loads(ctl("topics").output) == []
-    assert json.loads(ctl("brokers", broker_id).output) == json.loads(made.output)
+    assert len(json.loads(ctl("--json", "--broker", broker_id, "nodes").output)) == 2
+    assert json.loads(ctl("--json", "topics").output) == []
+    assert json.loads(ctl("--json", "brokers", broker_id).output) == json.loads(made.output)
     assert ctl("brokers", broker_id, "delete").exit_code == 0
-    assert json.loads(ctl("brokers").output) == []
+    assert json.loads(ctl("--json", "brokers").output) == []
     assert ctl("--broker", broker_id, "topics").exit_code == 1
 
 
 def test_snapshots(ctl: Ctl, tmp_path: Path) -> None:
     """One is taken, saved, loaded, forked, restored and forgotten."""
     ctl("topics", "orders", "create")
-    taken = json.loads(ctl("snapshots", "add").output)["snapshot_id"]
+    taken = json.loads(ctl("--json", "snapshots", "add").output)["snapshot_id"]
     file = str(tmp_path / "incident.fakebroker")
     assert ctl("snapshots", taken, "file", "--out", file).output == ""
-    loaded = json.loads(ctl("snapshots", "file", file).output)
+    loaded = json.loads(ctl("--json", "snapshots", "file", file).output)
     assert loaded["topics"] == ["orders"]
-    fork = ctl("snapshots", loaded["snapshot_id"], "fork", "--config", "offsets.retention.minutes=1440")
+    fork = ctl("--json", "snapshots", loaded["snapshot_id"], "fork", "--config", "offsets.retention.minutes=1440")
     own = json.loads(fork.output)["broker_id"]
-    assert [topic["name"] for topic in json.loads(ctl("--broker", own, "topics").output)] == ["orders"]
+    assert [topic["name"] for topic in json.loads(ctl("--json", "--broker", own, "topics").output)] == ["orders"]
     ctl("topics", "orders", "delete")
     assert ctl("snapshots", taken, "restore").exit_code == 0
-    assert json.loads(ctl("topics", "orders").output)["name"] == "orders"
+    assert json.loads(ctl("--json", "topics", "orders").output)["name"] == "orders"
     for snapshot_id in (taken, loaded["snapshot_id"]):
         assert ctl("snapshots", snapshot_id, "delete").exit_code == 0
     assert ctl("brokers", own, "delete").exit_code == 0
-    assert json.loads(ctl("snapshots").output) == []
+    assert json.loads(ctl("--json", "snapshots").output) == []
 
 
 def test_files_of_the_journal(ctl: Ctl, tmp_path: Path) -> None:
@@ -108,10 +108,10 @@ def test_the_journal_while_it_happens(url: str, ctl: Ctl) -> None:
 
 def test_health(ctl: Ctl) -> None:
     """What a monitor asks."""
-    assert json.loads(ctl("healthz").output) == {"status": "ok"}
-    assert json.loads(ctl("errors").output) == []
+    assert json.loads(ctl("--json", "healthz").output) == {"status": "ok"}
+    assert json.loads(ctl("--json", "errors").output) == []
     assert ctl("metrics").output.startswith("# HELP fakebroker_")
-    assert json.loads(ctl("openapi.json").output)["openapi"] == "3.1.0"
+    assert json.loads(ctl("openapi").output)["openapi"] == "3.1.0"
 
 
 def test_offsets_are_said_as_kafka_names_partitions(ctl: Ctl) -> None:
@@ -119,7 +119,7 @@ def test_offsets_are_said_as_kafka_names_partitions(ctl: Ctl) -> None:
     ctl("topics", "my-orders", "create", "--partitions", "2")
     offsets = ["--offsets", "my-orders-0=42", "--offsets", "my-orders-1=7"]
     assert ctl("groups", "billing", "commit", *offsets).exit_code == 0
-    assert json.loads(ctl("groups", "billing").output)["offsets"] == {"my-orders": {"0": 42, "1": 7}}
+    assert json.loads(ctl("--json", "groups", "billing").output)["offsets"] == {"my-orders": {"0": 42, "1": 7}}
     wrong = ctl("groups", "billing", "commit", "--offsets", "my-orders=42")
     assert (wrong.exit_code, "'my-orders=42' is not TOPIC-PARTITION=OFFSET" in wrong.output) == (2, True)
 

@@ -200,8 +200,8 @@ def test_the_same_from_a_shell(http: Http) -> None:
         command = [sys.executable, "-m", "fakebroker", "ctl", "--url", http.url, *words]
         return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
 
-    assert json.loads(ctl("topics", "orders", "create", "--partitions", "3").stdout)["partitions"] == 3
-    assert http("GET", "/topics").data == json.loads(ctl("topics").stdout)
+    assert json.loads(ctl("--json", "topics", "orders", "create", "--partitions", "3").stdout)["partitions"] == 3
+    assert http("GET", "/topics").data == json.loads(ctl("--json", "topics").stdout)
     assert ctl("groups", "billing", "commit", "--offsets", "orders-0=42").returncode == 0
     assert ctl("clock", "advance", "--days", "8").returncode == 0
     assert "group billing: " in ctl("groups", "billing", "explain").stdout
