@@ -220,14 +220,14 @@ def shown(name: str) -> str:
 
 ABOUT_AS_LIKE = 0.25  # of the measure of difflib, by which 1.0 is the same text
 MOST_LISTED, FIRST_LISTED = 12, 5  # names in a message: all of so many, else the first
-WHERE_APIS, WHERE_ERRORS = "docs/releases.md lists them", "fakebroker.ErrorCode has them"
+WHERE_APIS, WHERE_ERRORS = "`fakebroker ctl names` lists them", "fakebroker.ErrorCode has them"
 
 
 def nearest(name: object, names: Iterable[str], where: str = "") -> str:
     """The ending of a message about a wrong name: the up to three that are spelt most like it, else what there is.
 
     Of those only the ones that are about as much like it as the best one. Of many names the first are listed, and
-    `where` says where all are: "docs/releases.md lists them".
+    `where` says where all are: "`fakebroker ctl names` lists them".
     """
     from difflib import SequenceMatcher, get_close_matches
 

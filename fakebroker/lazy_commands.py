@@ -1,4 +1,4 @@
-"""Groups of commands that are imported only when they are used, so that the others start fast."""
+"""Groups of commands: listed with whole sentences, and imported only when they are used."""
 
 from importlib import import_module
 from typing import Any
@@ -6,7 +6,23 @@ from typing import Any
 import click
 
 
-class LazyCommands(click.Group):
+class Commands(click.Group):
+    """A group that lists its commands with the first paragraph of their help, which click would cut."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        names = self.list_commands(ctx)
+        rows = [(name, summary_of(command)) for name in names if (command := self.get_command(ctx, name))]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+
+def summary_of(command: click.Command) -> str:
+    """The first paragraph of a command's help."""
+    return " ".join((command.help or "").strip().partition("\n\n")[0].split())
+
+
+class LazyCommands(Commands):
     """A group that has, beside commands of its own, some by where they are: name -> (module, attribute)."""
 
     elsewhere: dict[str, tuple[str, str]] = {}

@@ -92,7 +92,7 @@ def test_patterns_name_several_apis(broker: FakeBroker) -> None:
     assert [each.api for each in journal.requests("Sync*|joingroup")] == apis
     came = journal.expect("Join*").then("Heartbeat | SyncGroup").within(s=1)
     assert [each.api for each in came] == ["JoinGroup", "SyncGroup"]
-    with pytest.raises(UnknownThing, match=r"api: there is no API 'Foo\*'; there are \d+: .*docs/releases.md"):
+    with pytest.raises(UnknownThing, match=r"api: there is no API 'Foo\*'; there are \d+: .*fakebroker ctl names"):
         journal.requests("Fetch|Foo*")
 
 

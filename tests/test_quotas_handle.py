@@ -48,7 +48,7 @@ def test_what_cannot_be_is_told() -> None:
         quotas.set(user="alice", producer_byte_rate=0)
     with pytest.raises(KafkaError, match="an ip stands alone"):
         quotas.set(user="alice", ip="127.0.0.1", connection_creation_rate=5)
-    with pytest.raises(InvalidArgument, match="whose quotas"):
+    with pytest.raises(InvalidArgument, match="set at least one of user, client_id, ip"):
         quotas.set(producer_byte_rate=5)
     with pytest.raises(InvalidArgument, match="no quota is given"):
         quotas.set(user="alice")

@@ -9,6 +9,7 @@ import click
 
 from fakebroker.errors import FakebrokerError
 from fakebroker.exit_status import CommandError, ExitStatus, errors_end_the_command
+from fakebroker.lazy_commands import Commands
 from fakebroker.pipeline.engine_options import EngineChoice, chosen_engine, engine_options
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from fakebroker.pipeline.publish import Staging
 
 
-@click.group()
+@click.group(cls=Commands)
 def campaign() -> None:
     """Play scenarios with many seeds and settings.
 

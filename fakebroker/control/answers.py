@@ -49,7 +49,7 @@ BYTES: Schema = {
 }
 JOURNAL_LINE: Schema = {
     "type": "object",
-    "description": "A line of the journal; its fields follow from its kind (docs/journal-schema.md).",
+    "description": "A line of the journal; its fields follow from its kind ; `GET /names` has the kinds.",
     "properties": {"seq": {"type": "integer"}, "kind": {"type": "string"}, "wall_ms": {"type": "integer"}},
     "required": ["seq", "kind", "wall_ms"],
 }

@@ -7,16 +7,17 @@ from urllib.parse import quote
 import click
 
 from fakebroker.ctl.answers import follow, judge, put_file, show
-from fakebroker.ctl.command_help import COMMANDS
+from fakebroker.ctl.command_help import COMMANDS, GROUPS
 from fakebroker.ctl.extras import Answer, Extra
 from fakebroker.ctl.http import ControlClient
 from fakebroker.ctl.options import FILE, OUT, milliseconds, options_of, value_of
 from fakebroker.ctl.paths import Node, Row, tree
+from fakebroker.lazy_commands import Commands
 
 DEFAULT_URL = "http://127.0.0.1:8092"
 
 
-class _PathGroup(click.Group):
+class _PathGroup(Commands):
     """The commands below a path. Without a further word it shows what the path has."""
 
     def __init__(self, name: str, node: Node, values: Mapping[str, str], **settings: Any) -> None:
@@ -46,7 +47,7 @@ def _shown(node: Node, values: Mapping[str, str]) -> dict[str, Any]:
     row = node.operations.get("GET")
     if row is None:
         one = node.beyond.operations.get("GET") if node.beyond is not None else None
-        return {"help": _about(one)} if one is not None else {}
+        return {"help": GROUPS.get(node.path) or _about(one) if one is not None else GROUPS[node.path]}
 
     @click.pass_context
     def show_it(ctx: click.Context, /) -> None:

@@ -129,3 +129,15 @@ COMMANDS: Final = {
     "PUT /users/{name}": "Add a user, or change the password.",
     "DELETE /users/{name}": "Remove a user.",
 }
+# Words that are followed by another word and do nothing by themselves.
+GROUPS: Final = {
+    "": "Control a running broker.",
+    "/telemetry": "Control client telemetry.",
+    "/telemetry/subscriptions/{name}": "Set or remove a metrics subscription.",
+    "/users/{name}": "Add, change or remove a user.",
+    "/coordinators": "Show or move the coordinator of a group.",
+    "/transaction_coordinators": "Show or move the coordinator of a transactional id.",
+    "/groups/{group_id}/holds/{hold_id}": "Show a hold.",
+    "/journal/entries": "Show an entry of the journal in full.",
+    "/topics/{name}/partitions": "Show or change a partition.",
+}

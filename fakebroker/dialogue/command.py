@@ -12,12 +12,13 @@ import click
 from fakebroker.dialogue.run import Outcome, play_against, play_in_sim, play_on_fresh_broker
 from fakebroker.dialogue.script import find_dialogues, read_dialogue
 from fakebroker.exit_status import ExitStatus, errors_end_the_command
+from fakebroker.lazy_commands import Commands
 from fakebroker.testclient.sim_driver import JITTER_MS
 
 SHOWN_PROBLEMS = 6
 
 
-@click.group(help="Play dialogues that were recorded from real Kafka brokers.")
+@click.group(cls=Commands, help="Play dialogues that were recorded from real Kafka brokers.")
 def dialogue() -> None:
     """The group of commands that the command line adds."""
 

@@ -25,7 +25,6 @@ MOST_WARNINGS = 100
 MOST_JUDGED = 100
 SUSPICIOUS_LOOKUPS = 3  # a librdkafka consumer that does nothing makes two
 SILENCE_MS = 3_000  # a client that wants something of its coordinator asks at once
-PAGE = "See docs/not-implemented.md"
 
 _API_VERSIONS, _METADATA, _FIND_COORDINATOR, _CONSUMER_GROUP_HEARTBEAT = 18, 3, 10, 68
 _ASKED_OF_A_COORDINATOR = frozenset({_API_VERSIONS, _METADATA})  # before the client knows that it is of no use
@@ -74,7 +73,7 @@ class Unserved:
 
     def warn(self, client_id: str | None, peer: Peer, api_key: int, what: str) -> None:
         """`what` is a clause that begins with the API's name; told once for each client id and API."""
-        line = f"{who(client_id, peer)} asked for {what}. {PAGE}"
+        line = f"{who(client_id, peer)} asked for {what}"
         if self._is_news(client_id, api_key):
             log.warning("%s", line)
             self.lines.append(line)

@@ -66,7 +66,7 @@ class JournalHandle(Handle):
         from fakebroker.journal.schema import KIND_OF_EVENT
 
         if kind is not None:
-            check_name("kind", kind, sorted(set(KIND_OF_EVENT.values())), "docs/journal-schema.md lists them")
+            check_name("kind", kind, sorted(set(KIND_OF_EVENT.values())), "`fakebroker ctl names` lists them")
         found = (e for e in self._kept(since) if isinstance(e, Recorded))
         return _last([e for e in found if kind is None or KIND_OF_EVENT.get(type(e.event)) == kind], limit)
 
@@ -86,7 +86,7 @@ class JournalHandle(Handle):
         from fakebroker.journal.schema import KINDS
 
         if kind is not None:
-            check_name("kind", kind, sorted(KINDS), "docs/journal-schema.md lists them")
+            check_name("kind", kind, sorted(KINDS), "`fakebroker ctl names` lists them")
         rows = [row for entry in self._kept(since) for row in rows_of(entry, RUN_IN_MEMORY)]
         return _last([row for row in rows if kind is None or row["kind"] == kind], limit)
 

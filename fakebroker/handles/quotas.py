@@ -143,7 +143,9 @@ def _entity(user: str | None, client_id: str | None, ip: str | None) -> Entity:
             check_text(field, name)
             names[kind] = None if name == DEFAULT else name
     if not names:
-        raise InvalidArgument("user", None, f"whose quotas? user, client_id or ip is needed; {DEFAULT!r} is all others")
+        raise InvalidArgument(
+            "user", None, f"set at least one of user, client_id, ip (use {DEFAULT!r} for the default entity)"
+        )
     return make_entity(names)
 
 

@@ -64,7 +64,7 @@ class BriefFilter(NamedTuple):
         for name in names:
             if name not in KINDS:
                 text = (
-                    f"kind: there is no {name!r}; {nearest(name, sorted(KINDS), 'docs/journal-schema.md lists them')}"
+                    f"kind: there is no {name!r}; {nearest(name, sorted(KINDS), '`fakebroker ctl names` lists them')}"
                 )
                 raise UnknownThing("kind", name, text)
         return cls(frozenset(names), group)

@@ -11,6 +11,7 @@ from fakebroker.exit_status import CommandError, ExitStatus, errors_end_the_comm
 from fakebroker.journal.lines import row_text
 from fakebroker.journal.saved import SavedJournal, load
 from fakebroker.journal.schema import KINDS
+from fakebroker.lazy_commands import Commands
 
 if TYPE_CHECKING:
     from fakebroker.control.door import Door
@@ -19,7 +20,7 @@ _files = click.argument("files", nargs=-1, required=True, metavar="FILES...")
 _output = click.option("--out", "out", required=True, metavar="FILE", help="File to write.")
 
 
-@click.group()
+@click.group(cls=Commands)
 def journal() -> None:
     """Show, compare and convert journals: files of `serve --journal DIR`."""
 

@@ -157,7 +157,7 @@ MEANINGS = {
     "expire_ms": "when it expires by a retention of its own (OffsetCommit v2-v4); null without one",
     "transactional": "whether it was committed in a transaction, and takes effect with that",
     "due_ms": "`wall_ms` from which the offset was due",
-    "rule": "the rule that decided, see docs/rules",
+    "rule": "the rule that decided, such as EX-3",
     "what": "what happened to it",
     "mechanism": "the mechanism of SASL, empty if none was chosen",
     "principal": "who the client is, or says it is (`User:alice`); empty if it has not said so",

@@ -112,7 +112,7 @@ def test_answers_are_tables(ctl: Ctl) -> None:
     ctl("groups", "billing", "commit", "--offsets", "orders-0=42")
     shown = dict(line.split("  ", 1) for line in ctl("groups", "billing").output.splitlines())
     assert shown["offsets"].strip() == "orders-0=42"
-    for words in ("groups", "nodes", "transactions", "faults", "acls", "users", "brokers", "snapshots"):
+    for words in ("groups", "nodes", "transactions", "faults", "users", "brokers", "snapshots"):
         assert "{" not in ctl(words).output, words
 
 

@@ -140,7 +140,7 @@ class FaultSpec:
         """The fault that these fields declare. Raises InvalidArgument, for a field that does not exist, too."""
         for name, value in declared.items():
             if name not in _CHECKS:
-                hint = nearest(name, _CHECKS, "docs/faults.md lists them")
+                hint = nearest(name, _CHECKS, "`fakebroker ctl faults add --help` lists them")
                 raise InvalidArgument(name, value, f"a fault has no field {name!r}: {hint}")
         return cls(**declared)  # type: ignore[arg-type]
 
@@ -213,7 +213,7 @@ def _check_actions(spec: FaultSpec) -> None:
     if spec.action is not None:
         _check_action(spec, ACTIONS[spec.action])
     elif spec.after is not None and spec.throttle_ms is not None and not spec.is_timed:
-        raise InvalidArgument("after", spec.after, "throttle_ms is in the answer: it has no moment of its own")
+        raise InvalidArgument("after", spec.after, "'after' cannot be used with throttle_ms")
 
 
 def _check_action(spec: FaultSpec, action: Action) -> None:

@@ -17,7 +17,7 @@ _TYPES: Final[dict[str, ColumnType]] = {
 TABLE = Table(
     name="events",
     layer="bronze",
-    about="Every line of the journals, once: the columns of [the journal's schema](journal-schema.md), decoded messages as JSON text",
+    about="Every line of the journals, once: the columns of the journal's schema, decoded messages as JSON text",
     columns=(
         *(
             Column(each.name, _TYPES[each.type], "see the journal's schema", each.is_nullable)

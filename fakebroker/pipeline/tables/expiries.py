@@ -17,7 +17,7 @@ TABLE = Table(
         Column("committed_at", "timestamp", "its commit timestamp; null outside of the years 1 to 9999", True),
         Column("due_at", "timestamp", "the moment from which it was due; null outside of the years 1 to 9999", True),
         Column("expired_at", "timestamp", "the cleanup that dropped it"),
-        Column("rule", "string", "the rule that decided, see docs/rules"),
+        Column("rule", "string", "the rule that decided, such as EX-3"),
     ),
     key=("source", "seq", "part"),
     checks=(

@@ -53,7 +53,7 @@ TABLE = Table(
         Column("part", "int", "the line's number within that entry; null for a row from a log", True),
         Column("due_at", "timestamp", "the moment from which it is due"),
         Column("lost_at", "timestamp", "the cleanup that drops it"),
-        Column("rule", "string", "the rule that decides, see docs/rules"),
+        Column("rule", "string", "the rule that decides, such as EX-3"),
         Column(
             "came_back_at",
             "timestamp",

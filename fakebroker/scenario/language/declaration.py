@@ -192,7 +192,7 @@ assert _ACL is not None
 
 FILE_KEYS: Mapping[str, Key] = {
     "about": Key(TEXT, "What happens here, in a sentence or two.", is_required=True),
-    "source": Key(TEXTS, "Where it is from: KIPs, issues, rules of docs/rules; one or a list."),
+    "source": Key(TEXTS, "Where it is from: KIPs, issues, rules; one or a list."),
     "release": Key(TEXT, f'The release of Kafka that the broker answers as, in quotes: "2.0". [{DEFAULT_RELEASE}]'),
     "profile": Key(Choice(["test", "kafka"]), "The set of default settings. [test]"),
     "nodes": Key(whole(1, 1000), "How many brokers. [1]"),

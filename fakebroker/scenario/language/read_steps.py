@@ -326,7 +326,7 @@ class StepReader:
             raise Wrong(value, f"should be what is done, a text that begins with a verb; {names}", entry.word)
         name, *rest = value.value.split(None, 1)
         if name not in verbs:
-            hint = nearest(name, verbs, "docs/scenario-language.md lists them") + _fault_hint(entry)
+            hint = nearest(name, verbs, "`fakebroker scenario schema` has them") + _fault_hint(entry)
             raise Wrong(value, f"{of_what} has no verb {name!r}; {hint}", entry.word)
         return verbs[name], rest[0].strip() if rest else ""
 

@@ -23,19 +23,19 @@ LONGEST_PASS_MS = 15_000
 SEEN_WITHIN_MS = 2_000
 
 _WHY = {
-    "clock": "a Kafka has the time of its machine, which nobody moves",
+    "clock": "a real Kafka's clock cannot be changed",
     "coordinator": "coordinators move when their brokers fail, not when they are asked to",
     "transaction_coordinator": "coordinators move when their brokers fail, not when they are asked to",
     "transaction": "there is no request for it",
     "group": "there is no request for it",
     "topic": "there is no request for it",
     "partition": "replicas are moved by a cluster's own controller, not at once",
-    "node": "the brokers are not ours to stop or to cut off",
-    "add_node": "the brokers are not ours",
-    "fault": "a Kafka has no faults to order",
-    "hold": "a Kafka waits for nobody's permission to end a rebalance",
-    "journal": "a Kafka keeps no journal",
-    "acls": "a Kafka has rights of its own",
+    "node": "a real Kafka's brokers cannot be stopped or cut off from here",
+    "add_node": "brokers cannot be added to a real Kafka from here",
+    "fault": "a real Kafka has no faults",
+    "hold": "a real Kafka cannot hold a rebalance",
+    "journal": "a real Kafka has no journal",
+    "acls": "a real Kafka has its own ACLs",
     "users": "its users log in where its own settings say so",
     "broker": "there is no request for it",
 }
@@ -141,7 +141,7 @@ class _Sorter:
         untold = [key for key in step.expected if key not in _told(step.subject)]
         if untold:
             told = {key: value for key, value in step.expected.items() if key not in untold}
-            why = f"a Kafka does not tell {', '.join(untold)} of a {step.subject}; the rest is expected"
+            why = f"a real Kafka does not report {', '.join(untold)} of a {step.subject}; the rest is expected"
             self.left_out.append(LeftOut(step, why, is_look=True))
             step = replace(step, expected=told)
         return replace(step, within_ms=max(step.within_ms or 0, SEEN_WITHIN_MS))
@@ -183,7 +183,7 @@ def _references(value: Json) -> Iterator[str]:
 def _why_no_power(step: PowerStep) -> str | None:
     first, _, verb = step.power.partition(".")
     if first == "topic" and str(step.identity.get("name", "")).startswith(INTERNAL):
-        return "clients cannot change the topics that a Kafka keeps for itself"
+        return "clients cannot change internal topics"
     if step.power == "create_topic" or (verb and verb in MEMBERS.get(first, ())):
         return None
     if verb.startswith("partition."):
@@ -198,7 +198,7 @@ def _why_no_expectation(step: Expect) -> str | None:
     if not told:
         return _WHY.get(step.subject, _WHY_OTHER)
     if step.expected and not any(key in told for key in step.expected):
-        return f"a Kafka does not tell {', '.join(step.expected)} of a {step.subject}"
+        return f"a real Kafka does not report {', '.join(step.expected)} of a {step.subject}"
     return None
 
 

@@ -113,10 +113,10 @@ class KafkaWorld:
     def _other_users(self, scenario: Scenario) -> str | None:
         if not scenario.users and all(actor.credentials is None for actor in scenario.actors.values()):
             return None
-        return "its actors log in, and a Kafka has users of its own"
+        return "its actors log in, and a real Kafka has its own users"
 
     def _other_rights(self, scenario: Scenario) -> str | None:
-        return None if scenario.acls is None else "its rights are declared, and a Kafka has rights of its own"
+        return None if scenario.acls is None else "it declares ACLs, and a real Kafka has its own"
 
     def _other_release(self, scenario: Scenario) -> str | None:
         wanted = release(scenario.release).name

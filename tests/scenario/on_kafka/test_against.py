@@ -188,7 +188,7 @@ def test_the_command_says_how_each_file_went(folder: Path, fakebroker: FakeBroke
     assert result.exit_code == 0, result.output
     first, left_out, unmet, second, _, total = result.output.splitlines()
     assert first.startswith(f"in part  {folder}/in-part.yaml  ")
-    assert "left out: line 18: clock: advance 8d: a Kafka has the time of its machine" in left_out
+    assert "left out: line 18: clock: advance 8d: a real Kafka's clock cannot be changed" in left_out
     assert "holds on neither: line 19" in unmet
     assert second.startswith(f"same     {folder}/whole.yaml  ")
     assert total.startswith(f"2 scenarios: 1 as on Kafka {RELEASES[-1]} at {fakebroker.bootstrap}, 1 in part")

@@ -19,7 +19,7 @@ JOIN = client_step(2, "a", "join", group_id="billing", topics=["orders"])
         (power(3, "group.hold_joins", {"group_id": "billing"}), "nobody's permission"),
         (power(3, "group.explain", {"group_id": "billing"}), "no request for it"),
         (power(3, "fault", api="Heartbeat"), "no faults"),
-        (power(3, "node.stop", {"node_id": 2}), "not ours to stop"),
+        (power(3, "node.stop", {"node_id": 2}), "cannot be stopped"),
         (power(3, "snapshot"), "fakebroker alone"),
         (expect(3, "journal", {"requests": []}), "keeps no journal"),
         (expect(3, "group", {"generation": 2}, group_id="billing"), "does not tell generation"),
