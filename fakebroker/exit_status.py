@@ -25,7 +25,7 @@ MEANINGS = {
     ExitStatus.FAILED: "A scenario, a check or a campaign failed, two things differ, or the broker refused a request.",
     ExitStatus.BAD_INPUT: "An option, an argument or a file is wrong.",
     ExitStatus.UNAVAILABLE: "Something outside is missing: no answer from an address, a port in use, an extra or Java "
-    "that is not installed.",
+    "that is not installed, Spark that fails, a folder to which another process writes.",
 }
 _OF_NETWORK = {
     errno.EADDRINUSE,

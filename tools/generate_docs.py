@@ -31,6 +31,7 @@ from fakebroker.settings import (
 from fakebroker.settings.declare import INT_MAX, LONG_MAX, TYPE_NAMES, Setting, Value, render
 from fakebroker.settings.table import CLIENT_METRICS, GROUP, TOPIC, removed_in_4
 from fakebroker.wire.registry import APIS
+from tools.cli_page import cli_page
 from tools.consumer_group_page import consumer_group_states_page
 from tools.group_page import groups_page
 from tools.journal_pages import journal_schema_page, json_schema_file
@@ -196,6 +197,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "share-partition-states.md": partial(share_partition_states_page, _NOTE),
     "streams-group-states.md": partial(streams_group_states_page, _NOTE),
     "transaction-states.md": partial(transaction_states_page, _NOTE),
+    "cli.md": partial(cli_page, _NOTE),
     "openapi.json": openapi_document,
     "fidelity.md": fidelity_page,
     "python-api.md": partial(python_api_page, _NOTE),

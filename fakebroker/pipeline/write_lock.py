@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fakebroker.errors import FakebrokerError
+from fakebroker.errors import Unavailable
 
 
-class IsWritten(FakebrokerError):
+class IsWritten(Unavailable):
     """Another process makes tables for the folder."""
 
 
