@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fakebroker.errors import Unavailable
+from fakebroker.errors import FakebrokerError, Unavailable
 
 
 class IsWritten(Unavailable):
