@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from fakebroker.client.connection import ClientConnection, ConnectionLost, Pending
 from fakebroker.cluster_client.errors import NoBroker, NoCommonVersion, SilentPort
-from fakebroker.errors import ErrorCode
+from fakebroker.errors import ErrorCode, InvalidArgument
 from fakebroker.listeners import Address
 from fakebroker.schema import Message
 from fakebroker.testclient.tcp_driver import TcpDriver
@@ -141,11 +141,11 @@ def shown_address(address: Address) -> str:
 
 
 def addresses_of(bootstrap: str) -> Sequence[Address]:
-    """The addresses in HOST:PORT,HOST:PORT. Raises NoBroker for what is none."""
+    """The addresses in HOST:PORT,HOST:PORT. Raises InvalidArgument for anything else."""
     found = []
     for part in (each.strip() for each in bootstrap.split(",")):
         host, _, port = part.rpartition(":")
         if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-            raise NoBroker(f"bootstrap servers {bootstrap!r}: {part!r} is no HOST:PORT")
+            raise InvalidArgument("bootstrap", bootstrap, f"bootstrap servers {bootstrap!r}: {part!r} is not HOST:PORT")
         found.append(Address(host.removeprefix("[").removesuffix("]"), int(port)))
     return found

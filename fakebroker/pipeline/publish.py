@@ -76,7 +76,7 @@ class Published:
         return name in self.tables
 
     def check_contents(self) -> None:
-        """Read every file of every table: raises FakebrokerError if one is not byte for byte what was published.
+        """Read every file of every table: raises CheckFailed if one is not byte for byte what was published.
 
         `folder_of` asks for names and lengths only, since it is asked at each use. Tables that a version before this
         check published have no digests: of them the names and lengths are asked.
@@ -85,9 +85,7 @@ class Published:
             folder = self.folder_of(name)
             for file, digest in about.get("digests", {}).items():
                 if _digest(folder / file) != digest:
-                    raise FakebrokerError(
-                        f"{folder} is not as it was published: {file} was changed. Make the table again."
-                    )
+                    raise CheckFailed(f"{folder} is not as it was published: {file} was changed. Make the table again.")
 
     def folder_of(self, name: str) -> Path:
         """Where the table's files are. Raises FakebrokerError if they are not those that were published."""

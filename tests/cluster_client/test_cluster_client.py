@@ -25,6 +25,7 @@ from fakebroker.cluster_client.errors import (
 from fakebroker.cluster_client.links import FIRST_ANSWER_MS
 from fakebroker.cluster_client.offset_ranges import EndsEarly, committed_entries, entries_of, read_range
 from fakebroker.cluster_client.topics import View
+from fakebroker.errors import InvalidArgument
 from fakebroker.meaning.records import records_of
 from fakebroker.records.batch import build_batch, plain_records
 from fakebroker.records.compression import CODEC_NAMES
@@ -165,7 +166,7 @@ def test_a_bootstrap_without_a_broker_is_said_at_once() -> None:
             pytest.raises(NoBroker, match=f"no broker answers at 127.0.0.1:{port}"),
         ):
             cluster.topics()
-    with pytest.raises(NoBroker, match="'localhost' is no HOST:PORT"):
+    with pytest.raises(InvalidArgument, match="'localhost' is not HOST:PORT"):
         ClusterClient("localhost")
 
 

@@ -104,8 +104,8 @@ def test_records_that_repeat_are_compared_in_the_end(tmp_path: Path, monkeypatch
         ((), 2, "give either PATHs or --bootstrap"),
         (("x", "--bootstrap", "localhost:1"), 2, "give either PATHs or --bootstrap"),
         (("x", "--source", "\udcff"), 2, "'\\udcff' is not UTF-8"),
-        (("nowhere",), 1, "Error: nowhere: there is no such file or folder"),
-        (("--bootstrap", "localhost"), 1, "is no HOST:PORT"),
+        (("nowhere",), 2, "Error: nowhere: there is no such file or folder"),
+        (("--bootstrap", "localhost"), 2, "is not HOST:PORT"),
     ],
 )
 def test_bad_arguments_are_one_line(tmp_path: Path, arguments: tuple[str, ...], exit_code: int, problem: str) -> None:

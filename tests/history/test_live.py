@@ -6,7 +6,8 @@ import pytest
 
 from fakebroker import FakeBroker
 from fakebroker.cluster_client.cluster_client import ClusterClient
-from fakebroker.cluster_client.errors import NoBroker, NoSuchPartition
+from fakebroker.cluster_client.errors import NoSuchPartition
+from fakebroker.errors import InvalidArgument
 from fakebroker.history.decode import decode_all
 from fakebroker.history.live import Span, live_ends, live_spans, read_live, read_partition
 from fakebroker.history.log_record import LogRecord
@@ -87,5 +88,5 @@ def test_without_a_broker_or_the_log_it_is_told() -> None:
     """An address that is none, and a cluster that no group has used yet."""
     with FakeBroker() as broker, pytest.raises(NoSuchPartition, match="no topic '__consumer_offsets'"):
         live_spans(broker.bootstrap)
-    with pytest.raises(NoBroker, match="is no HOST:PORT"):
+    with pytest.raises(InvalidArgument, match="is not HOST:PORT"):
         live_spans("localhost")
