@@ -63,7 +63,9 @@ class ControlClient(NamedTuple):
         try:
             yield
         except HTTPError as error:
-            raise _refused(error) from None
+            with error:
+                refused = _refused(error)
+            raise refused from None
         except (URLError, OSError, HTTPException, ValueError) as error:
             why = getattr(error, "reason", None) or error
             raise CommandError(f"no broker answers at {self.url}: {why}", ExitStatus.UNAVAILABLE) from None

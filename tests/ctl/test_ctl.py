@@ -83,8 +83,8 @@ def test_every_row_is_a_command(ctl: Ctl) -> None:
 def test_words_that_only_go_on_tell_what_follows(ctl: Ctl) -> None:
     """`coordinators` alone does nothing; its help is that of one coordinator."""
     shown = ctl("--help").output
-    assert "coordinators              Show the coordinator of a group." in shown
-    assert "transaction-coordinators  Show the coordinator of a transactional id." in shown
+    assert "coordinators              Show or move the coordinator of a group." in shown
+    assert "transaction-coordinators  Show or move the coordinator of a transactional id." in shown
 
 
 def test_completion_knows_the_words() -> None:
