@@ -59,6 +59,7 @@ OPTIONS: Final = {
     "ms": "Milliseconds.",
     "name": "Name of the scenario. [default: the name of FILE]",
     "node": "Node by its id.",
+    "node_id": "Id of the first broker; the others have the ids after it.",
     "nodes": "Number of nodes.",
     "nth": "Only the n-th request that matches.",
     "offset": "Offset of the record.",
