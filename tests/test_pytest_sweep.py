@@ -284,6 +284,93 @@ def test_commits(fakebroker, client):
     )
 
 
+def test_a_client_that_waits_in_c_comes_back(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broker of a run that is given up goes on without any fault: librdkafka's commit returns, the test ends."""
+    pytest.importorskip("confluent_kafka")
+    monkeypatch.setattr("fakebroker.sweeps.limit.LEAST_TIMEOUT_S", 2.0)
+    monkeypatch.setattr("fakebroker.sweeps.limit.TIMES_FIRST", 0)
+    monkeypatch.setattr("fakebroker.plugin.sweep_watch.AGAIN_S", 1.0)
+    result = run(
+        """
+@pytest.mark.fakebroker_sweep(apis="OffsetCommit", faults="lost-answer")
+def test_commits(fakebroker):
+    import confluent_kafka
+    fakebroker.create_topic("orders").produce("1")
+    consumer = confluent_kafka.Consumer({"bootstrap.servers": fakebroker.bootstrap, "group.id": "billing",
+        "auto.offset.reset": "earliest", "enable.auto.commit": False, "log_level": 0})
+    consumer.subscribe(["orders"])
+    order = consumer.poll(10)
+    ups.append("run")
+    if len(ups) > 1:
+        fakebroker.fault(api="OffsetCommit|JoinGroup", action="drop-answer")
+    consumer.commit(message=order, asynchronous=False)
+"""
+    )
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["test_commits: 1 request, 1 run, 0 held, 1 hung", "  hung by: the answer to*"])
+
+
+@pytest.mark.parametrize("shown", [[], ["-s"]])
+def test_a_sweep_shows_its_progress(run: Runner, monkeypatch: pytest.MonkeyPatch, shown: list[str]) -> None:
+    """Each run as it begins, and each that breaks, once the sweep has taken a while; with and without -s."""
+    monkeypatch.setattr("fakebroker.plugin.sweep_progress.QUIET_S", 0.0)
+    result = run(BROKEN, *shown)
+
+    result.stdout.fnmatch_lines(
+        [
+            "test_commits: 1/3 OffsetCommit#1:lost-answer",
+            "test_commits: 1/3 OffsetCommit#1:lost-answer: broken: *ConnectionLost*",
+            "test_commits: 2/3 OffsetCommit#1:not-coordinator",
+            "test_commits: 3/3 OffsetCommit#1:rebalance",
+        ]
+    )
+
+
+def test_a_short_sweep_is_silent(run: Runner) -> None:
+    """Where lines cannot be rewritten, as in the log of a CI job."""
+    run(BROKEN).stdout.no_fnmatch_line("*1/3*")
+
+
+INTERRUPTED = """
+runs = []
+@pytest.mark.fakebroker_sweep(apis="OffsetCommit", faults="lost-answer|not-coordinator|rebalance")
+def test_commits(fakebroker, client):
+    runs.append(1)
+    if len(runs) == 3:
+        INTERRUPT
+    commits(fakebroker, client)
+"""
+
+
+def test_a_sweep_that_is_interrupted_says_what_it_knows(run: Runner) -> None:
+    """By Ctrl-C: the report of the runs that had ended, and in which it was."""
+    run.pytester.makepyfile(test_orders=COMMITS + INTERRUPTED.replace("INTERRUPT", "raise KeyboardInterrupt"))
+    result = run.pytester.runpytest_subprocess("-p", "no:cacheprovider")
+
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(
+        [
+            "test_commits: 1 request, 1 run, 0 held, 1 broken",
+            "  cut off: KeyboardInterrupt in 2/3 OffsetCommit#1:not-coordinator; 2 of 3 cases were not run",
+            "  broken by: the answer to OffsetCommit #1 of svc is lost after it was applied",
+        ]
+    )
+
+
+def test_a_sweep_that_takes_too_long_says_what_it_knows(run: Runner) -> None:
+    """The time limit of pytest-timeout ends the sweep with its report."""
+    result = run(INTERRUPTED.replace("INTERRUPT", "pytest.fail('Timeout (>60.0s) from pytest-timeout.')"))
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "test_commits: 1 request, 2 runs, 0 held, 2 broken",
+            "  cut off: the time limit of pytest-timeout was over in 2/3 *; 1 of 3 cases were not run",
+        ]
+    )
+
+
 def test_each_run_is_reported_by_its_own_broker(run: Runner) -> None:
     """What earlier runs printed and saw is not told again."""
     result = run(BROKEN.replace("    commits(", "    print('a run')\n    commits("))

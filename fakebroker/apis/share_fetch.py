@@ -15,6 +15,7 @@ from fakebroker.apis.share_requests import (
     find_partition,
 )
 from fakebroker.core.deadlines import Deadline
+from fakebroker.core.logs.fetching import longest_wait_ms
 from fakebroker.core.share_partitions.acquisition import AcquireMode
 from fakebroker.core.share_partitions.sessions import CLOSING_EPOCH, OPENING_EPOCH, ShareSession, TopicIdPartition
 from fakebroker.core.share_partitions.share_fetch import FetchedRecords, ShareFetch, ShareFetchParams
@@ -91,7 +92,7 @@ def _answer_later(call: Call, wait_ms: int, response: ShareFetchResponse) -> Sha
         return response
     deadline = Deadline(lambda _now: call.reply(response), call)
     call.on_close(lambda _now: deadline.end())
-    call.cluster.timers.mono.arm(deadline, call.now.mono_ms + wait_ms)
+    call.cluster.timers.mono.arm(deadline, call.now.mono_ms + longest_wait_ms(call.cluster, wait_ms))
     return None
 
 

@@ -6,20 +6,19 @@ process, and a process for each run would set up those of the session again. pyt
 `fakebroker.sweep(run)` has runs side by side.
 """
 
+import re
 import shlex
-import threading
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import suppress
-from ctypes import c_ulong, py_object, pythonapi
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from _pytest.runner import runtestprotocol
 
-from fakebroker.broker import FakeBroker
 from fakebroker.errors import InvalidArgument
-from fakebroker.plugin.brokers import BROKERS, MARKED_FIXTURES, PREPARE, forget
+from fakebroker.plugin.brokers import MARKED_FIXTURES, PREPARE, forget
+from fakebroker.plugin.sweep_progress import Progress
+from fakebroker.plugin.sweep_watch import Watch
 from fakebroker.sweeps.cases import Case, RequestSeen, parse_case
 from fakebroker.sweeps.inject import Injection
 from fakebroker.sweeps.limit import limit_s
@@ -61,9 +60,9 @@ def _run(item: pytest.Item) -> Iterator[pytest.TestReport]:
         return
     timeout_s = limit_s(time.monotonic() - began)
     cases = cases_of(seen, chosen)
-    runs = [_run_case(item, case, timeout_s) for case in sample(cases, chosen.seed, chosen.budget)]
-    results = [result for result, _ in runs]
-    sweep = SweepReport(item.name, len(seen), len(cases), results, lambda name: _repeat(item, name), chosen.seed)
+    runs: list[_CaseRun] = []
+    sweep = SweepReport(item.name, len(seen), len(cases), [], lambda name: _repeat(item, name), chosen.seed)
+    _run_cases(item, sample(cases, chosen.seed, chosen.budget), timeout_s, sweep, runs)
     setup, call, _ = reports
     call.duration = time.monotonic() - began
     call.user_properties.append((SWEEP_RESULT, sweep.text.splitlines()[0]))
@@ -72,6 +71,38 @@ def _run(item: pytest.Item) -> Iterator[pytest.TestReport]:
         _fail(call, sweep, [(result, failure) for result, failure in runs if failure is not None])
     yield setup
     yield call
+
+
+_CaseRun = tuple[CaseResult, pytest.TestReport | None]
+
+
+def _run_cases(
+    item: pytest.Item, cases: list[Case], timeout_s: float, sweep: SweepReport, runs: list[_CaseRun]
+) -> None:
+    """Run all cases, into `sweep` and `runs`. A time limit of pytest-timeout ends them; Ctrl-C, too, and is raised."""
+    progress = Progress(item, len(cases))
+    try:
+        for case in cases:
+            progress.begins(case.name)
+            run = _run_case(item, case, timeout_s)
+            runs.append(run)
+            sweep.results.append(run[0])
+            if _is_of_time_limit(run[0].message):
+                sweep.cut_off = f"the time limit of pytest-timeout was over in {progress.current}"
+                break
+            progress.ended(run[0])
+    except pytest.fail.Exception as error:  # pytest-timeout's, between two runs
+        sweep.cut_off = f"{error} in {progress.current}"
+    except BaseException as error:
+        sweep.cut_off = f"{type(error).__name__} in {progress.current}"
+        progress.say(sweep.text)
+        raise
+    finally:
+        progress.over()
+
+
+def _is_of_time_limit(message: str) -> bool:
+    return re.match(r"Failed: Timeout \(?>", message) is not None
 
 
 def _asked(item: pytest.Item) -> tuple[str, Selection | None]:
@@ -124,7 +155,7 @@ def _first_run(item: pytest.Item, chosen: Selection) -> tuple[list[pytest.TestRe
 def _run_case(item: pytest.Item, case: Case, timeout_s: float) -> tuple[CaseResult, pytest.TestReport | None]:
     """The test with one fault; with the report of the failure if there was one."""
     injections: list[Injection] = []
-    watch = _Watch(timeout_s)
+    watch = Watch(timeout_s)
     item.config.pluginmanager.register(watch)
     properties = len(item.user_properties)
     try:
@@ -181,54 +212,6 @@ def _message(report: pytest.TestReport) -> str:
 
 def _repeat(item: pytest.Item, name: str) -> str:
     return f"pytest {shlex.quote(item.nodeid)} --fakebroker-fault {shlex.quote(name)}"
-
-
-class RunTooLong(BaseException):
-    """A run of a sweep was given up: it took much longer than the test without a fault."""
-
-
-class _Watch:
-    """Ends the call of a test that takes too long: its broker is stopped, and RunTooLong is raised in the test.
-
-    A test that waits in C code without a time limit is not reached; pytest-timeout ends those.
-    """
-
-    def __init__(self, timeout_s: float) -> None:
-        self.has_fired = False
-        self._timeout_s = timeout_s
-        self._lock = threading.Lock()
-        self._is_over = False
-
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Watch the call alone: in pytest's own code the exception would end the whole run."""
-        timer = threading.Timer(self._timeout_s, self._fire, (threading.get_ident(), item))
-        timer.daemon = True
-        timer.start()
-        try:
-            return (yield)
-        finally:
-            timer.cancel()
-            with self._lock:
-                self._is_over = True
-                if self.has_fired:
-                    _raise_in(threading.get_ident(), None)
-
-    def _fire(self, thread_id: int, item: pytest.Item) -> None:
-        with self._lock:
-            if self._is_over:
-                return
-            self.has_fired = True
-            _raise_in(thread_id, RunTooLong)
-        for broker in item.stash.get(BROKERS, []):
-            if isinstance(broker, FakeBroker):
-                with suppress(Exception):
-                    broker.stop()
-
-
-def _raise_in(thread_id: int, error: type[BaseException] | None) -> None:
-    """Have a thread raise an exception as soon as it runs Python code; None: forget one that has yet to be raised."""
-    pythonapi.PyThreadState_SetAsyncExc(c_ulong(thread_id), None if error is None else py_object(error))
 
 
 # The options

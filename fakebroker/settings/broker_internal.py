@@ -56,6 +56,17 @@ ROWS = (
         internal=True,
     ),
     Setting(
+        "fakebroker.fetch.max.wait.ms",
+        INT,
+        2**31 - 1,
+        Range(1),
+        READ_ONLY,
+        "the longest that Fetch and ShareFetch wait for records, whatever the client asks for; by default they wait as "
+        "long as it asks, as in Kafka. Other requests of a client may wait behind its Fetch",
+        has_effect=True,
+        internal=True,
+    ),
+    Setting(
         "fakebroker.request.time.us",
         LONG,
         100,

@@ -26,6 +26,7 @@ PROFILES: dict[str, dict[str, str]] = {
     "test": {
         "group.initial.rebalance.delay.ms": "0",
         "group.min.session.timeout.ms": "1",
+        "fakebroker.fetch.max.wait.ms": "50",  # librdkafka's FindCoordinator waits behind its parked Fetch
         "transaction.state.log.min.isr": "1",
         "share.coordinator.state.topic.min.isr": "1",
     },

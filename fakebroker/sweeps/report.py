@@ -36,15 +36,16 @@ class SweepReport:
     """The result of a sweep. `print(report)` shows `text`; `check()` raises if any case broke the test.
 
     `requests` is how many requests of the swept APIs the first run sent, `cases` how many faults are plausible at
-    them; `results` has an entry for each run.
+    them; `results` has an entry for each run. `cut_off` says why the sweep ended before its last run, "" if it did not.
     """
 
     name: str
     requests: int
     cases: int
-    results: Sequence[CaseResult]
+    results: list[CaseResult]
     repeat: Callable[[str], str]
     seed: int = 0
+    cut_off: str = ""
 
     @property
     def runs(self) -> int:
@@ -73,8 +74,8 @@ class SweepReport:
 
     @property
     def is_held(self) -> bool:
-        """Whether no run broke or hung."""
-        return not self.broken and not self.hung
+        """Whether all cases were run, and no run broke or hung."""
+        return not (self.broken or self.hung or self.cut_off)
 
     def check(self) -> None:
         """Raise AssertionError with the text if a run broke or hung; the exception of the first one is its cause."""
@@ -94,7 +95,9 @@ class SweepReport:
 
     def _lines(self) -> Iterator[str]:
         yield self._summary()
-        if self.runs < self.cases:
+        if self.cut_off:
+            yield f"  cut off: {self.cut_off}; {self.cases - self.runs} of {self.cases} cases were not run"
+        elif self.runs < self.cases:
             yield f"  {self.runs} of {self.cases} cases, chosen by seed {self.seed}; a larger budget runs more"
         for outcome, results in (("broken", self.broken), ("hung", self.hung)):
             for result in results[:MOST_SHOWN]:

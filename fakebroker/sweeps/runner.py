@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import sys
 import threading
 import time
 import traceback
@@ -21,10 +22,11 @@ from fakebroker.sweeps.cases import Case, RequestSeen, parse_case
 from fakebroker.sweeps.inject import Injection
 from fakebroker.sweeps.limit import limit_s
 from fakebroker.sweeps.recorder import Recorder
+from fakebroker.sweeps.relief import RunTooLong, disconnect_clients, raise_in, relieve
 from fakebroker.sweeps.report import BROKEN, HELD, HUNG, NOT_REACHED, CaseResult, SweepReport
 from fakebroker.sweeps.selection import DEFAULT_BUDGET, Selection, cases_of, check_whole, sample, selection
 
-GRACE_S = 5.0  # for a run whose broker was stopped because it took too long
+GRACE_S = 5.0  # for a run that was given up
 
 Run = Callable[[FakeBroker], Any]
 
@@ -66,10 +68,10 @@ def sweep(
     sweeper = _Sweeper(run, broker_options, timeout_s)
     _load_all()
     if only is not None:
-        return sweeper.report([], 1, sweeper.run_all([parse_case(only)], 1), seed)
+        return sweeper.run_all([parse_case(only)], 1, sweeper.report([], 1, seed))
     seen = sweeper.first_run(chosen)
     cases = cases_of(seen, chosen)
-    return sweeper.report(seen, len(cases), sweeper.run_all(sample(cases, seed, budget), jobs), seed)
+    return sweeper.run_all(sample(cases, seed, budget), jobs, sweeper.report(seen, len(cases), seed))
 
 
 class _Sweeper:
@@ -94,8 +96,11 @@ class _Sweeper:
             self._timeout_s = limit_s(time.monotonic() - began)
         return recorder.seen
 
-    def run_all(self, cases: Sequence[Case], jobs: int) -> list[CaseResult]:
-        """All cases, `jobs` at a time; the results are in their order."""
+    def run_all(self, cases: Sequence[Case], jobs: int, report: SweepReport) -> SweepReport:
+        """All cases, `jobs` at a time; the results are put into the report in their order, which is returned.
+
+        An exception that comes meanwhile, as by Ctrl-C, ends it; its notes have the report of the runs that had ended.
+        """
         waiting: SimpleQueue[tuple[Case, Future[CaseResult]]] = SimpleQueue()
         futures: list[Future[CaseResult]] = []
         for case in cases:
@@ -105,16 +110,25 @@ class _Sweeper:
             # Daemons: a program that ends, e.g. by Ctrl-C, does not wait for them.
             threading.Thread(target=self._work, args=(waiting,), name=f"fakebroker sweep {number}", daemon=True).start()
         try:
-            return [future.result() for future in futures]
-        except BaseException:
+            for case, future in zip(cases, futures, strict=True):
+                _show_progress(f"{self._name}: {len(report.results) + 1}/{len(cases)} {case.name}")
+                report.results.append(future.result())
+        except BaseException as error:
             with suppress(Empty):
                 while True:
                     waiting.get_nowait()
+            ended = [future for future in futures if future.done() and future.exception() is None]
+            report.results[:] = [future.result() for future in ended]
+            report.cut_off = f"{type(error).__name__} came"
+            error.add_note(report.text)
             raise
+        finally:
+            _show_progress("")
+        return report
 
-    def report(self, seen: Sequence[RequestSeen], cases: int, results: list[CaseResult], seed: int) -> SweepReport:
-        """What came of it."""
-        return SweepReport(self._name, len(seen), cases, results, self._repeat, seed)
+    def report(self, seen: Sequence[RequestSeen], cases: int, seed: int) -> SweepReport:
+        """A report of no runs yet."""
+        return SweepReport(self._name, len(seen), cases, [], self._repeat, seed)
 
     def _repeat(self, name: str) -> str:
         options = "".join(f", {option}={value!r}" for option, value in self._options.items())
@@ -131,20 +145,26 @@ class _Sweeper:
 
     def _run_case(self, case: Case) -> CaseResult:
         broker = FakeBroker(**self._options).start()
+        ended: Future[None] = Future()
+        was_hung, internal = False, None
         try:
             injection = Injection(broker, case)
-            ended: Future[None] = Future()
             thread = threading.Thread(target=self._end, args=(broker, ended), name=case.name, daemon=True)
             thread.start()
             thread.join(self._timeout_s)
             was_hung = thread.is_alive()
             error = None if was_hung else ended.exception()
             story = broker.story() if was_hung or error is not None else ""
+            if was_hung:
+                _give_up(broker, thread)
         finally:
-            internal = _stop(broker)
+            if was_hung:
+                ended.add_done_callback(lambda _: _stop(broker))  # librdkafka's calls wait for ever without a broker
+            else:
+                internal = _stop(broker)
         if was_hung:
-            thread.join(GRACE_S)  # its clients notice; if it does not end, it is left to itself
             error = ended.exception() if ended.done() else None
+            error = None if isinstance(error, RunTooLong) else error
             text = f"it had not ended after {self._timeout_s:g} s"
             return CaseResult(case, HUNG, error, text, story, injection.was_reached)
         error = error or internal
@@ -187,6 +207,25 @@ def _load_all() -> None:
     broker.story()
     broker.group("g")
     broker.clear_faults()
+
+
+def _give_up(broker: FakeBroker, thread: threading.Thread) -> None:
+    """Have a run end: the broker lets go of its clients, then disconnects them. One that stays is left to itself."""
+    for steps in ((relieve,), (relieve, disconnect_clients)):
+        raise_in(thread.ident or 0, RunTooLong)
+        for step in steps:
+            with suppress(Exception):
+                step(broker)
+        thread.join(GRACE_S)
+        if not thread.is_alive():
+            return
+
+
+def _show_progress(text: str) -> None:
+    """On a terminal: one line that changes."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write(f"\r{text}\x1b[K")
+        sys.stderr.flush()
 
 
 def _stop(broker: FakeBroker) -> Exception | None:

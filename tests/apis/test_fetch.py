@@ -332,6 +332,18 @@ def test_answered_when_the_time_is_up(lab: Fetches) -> None:
     assert not lab.log().waiters
 
 
+def test_a_setting_bounds_the_wait(make_call: Callable) -> None:
+    """`fakebroker.fetch.max.wait.ms`: a client that asks for more is answered then, one that asks for less is not."""
+    lab = Fetches(make_call, fakebroker_fetch_max_wait_ms=50)
+    longer, shorter = lab.fetch(At(), wait=500), lab.fetch(At(), wait=20)
+    lab.wait(20)
+    assert (shorter.is_parked, longer.is_parked) == (False, True)
+    lab.wait(29)
+    assert longer.is_parked
+    lab.wait(1)
+    assert longer.offsets() == {0: []}
+
+
 @pytest.mark.rules("FT-5")
 @pytest.mark.parametrize(("wait", "min_bytes"), [(0, MIB), (-1, MIB), (500, 0), (500, -5)])
 def test_nothing_to_wait_for(lab: Fetches, wait: int, min_bytes: int) -> None:

@@ -229,6 +229,15 @@ def test_a_fetch_waits_for_enough_bytes(lab: ShareGroupLab) -> None:
     assert ranges(member.answer()) == [(0, 1, 1)]
 
 
+def test_a_setting_bounds_the_wait() -> None:
+    """`fakebroker.fetch.max.wait.ms` holds for share fetches as for others."""
+    lab = ShareGroupLab(settings={"fakebroker.fetch.max.wait.ms": 50})
+    member = lab.member("m")
+    assert member.send(0, wait=500) is None
+    lab.wait(50)
+    assert listed(member.answer()) == {0: (0, 0)}
+
+
 @pytest.fixture
 def waiting(lab: ShareGroupLab) -> tuple[ShareMember, ShareMember]:
     """A member that has acquired two batches of three records, and one that waits for any."""

@@ -77,7 +77,9 @@ def test_profiles() -> None:
     """`kafka` is Kafka's defaults; `test` is those but for a few."""
     kafka, test = Settings(), Settings(profile="test")
     changed = {name for name in kafka.names() if kafka.value(name) != test.value(name)}
-    assert changed == set(PROFILES["test"])
+    assert changed | {"fakebroker.fetch.max.wait.ms"} == set(PROFILES["test"])
+    assert kafka.get_int("fakebroker.fetch.max.wait.ms") == 2**31 - 1
+    assert test.get_int("fakebroker.fetch.max.wait.ms") == 50
     assert test.get_int("group.initial.rebalance.delay.ms") == 0
     assert test.get_int("group.min.session.timeout.ms") == 1
     assert Settings({"group.min.session.timeout.ms": 5}, profile="test").get_int("group.min.session.timeout.ms") == 5

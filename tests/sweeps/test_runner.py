@@ -7,6 +7,7 @@ import pytest
 
 import fakebroker
 from fakebroker import FakeBroker, InvalidArgument
+from fakebroker.sweeps import runner
 from fakebroker.sweeps.plausible import FAULTS, PLAUSIBLE
 from tests.sweeps.runs import commit_once, commit_stubbornly
 
@@ -116,7 +117,7 @@ def test_a_request_that_does_not_come_is_said() -> None:
 
 
 def test_a_run_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After its time limit its broker is stopped, and the story is kept."""
+    """After its time limit; the story is kept."""
     monkeypatch.setattr("fakebroker.sweeps.runner.GRACE_S", 0.1)
     waits = threading.Event()
 
@@ -135,6 +136,49 @@ def test_a_run_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (hung.message, report.is_held) == ("it had not ended after 0.5 s", False)
     assert "NOT_COORDINATOR" in hung.story
     assert "hung by: OffsetCommit #1 of svc is answered" in report.text
+
+
+def test_a_run_that_waits_for_an_answer_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is given up has its faults removed and is disconnected; its broker is not stopped before it ends."""
+    monkeypatch.setattr("fakebroker.sweeps.runner.GRACE_S", 0.2)
+    brokers, ends = [], []
+
+    def asks_until_it_is_answered(broker: FakeBroker) -> None:
+        brokers.append(broker)
+        if len(brokers) > 1:
+            broker.fault(api="OffsetCommit", action="drop-answer")
+        try:
+            commit_stubbornly(broker)
+        finally:
+            ends.append(broker.is_running)
+
+    report = fakebroker.sweep(
+        asks_until_it_is_answered, apis="OffsetCommit", faults="not-coordinator", timeout_s=0.5, jobs=1
+    )
+
+    assert [result.outcome for result in report.results] == ["hung"]
+    assert ends == [True, True]
+    assert not any(broker.is_running for broker in brokers)
+
+
+def test_an_interrupted_sweep_tells_what_it_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exception has a note with the report of the runs that had ended."""
+    runs = []
+    plain = runner._Sweeper._run_case
+
+    def interrupt(self: Any, case: Any) -> Any:
+        runs.append(case)
+        if len(runs) == 2:
+            raise KeyboardInterrupt
+        return plain(self, case)
+
+    monkeypatch.setattr(runner._Sweeper, "_run_case", interrupt)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        fakebroker.sweep(commit_once, apis="OffsetCommit", faults="not-coordinator|rebalance|disconnect", jobs=1)
+
+    (note,) = stopped.value.__notes__
+    assert "cut off: KeyboardInterrupt came; 2 of 3 cases were not run" in note
+    assert "broken by" in note
 
 
 def test_the_first_run_must_pass() -> None:

@@ -233,6 +233,11 @@ def last_fetchable_offset(log: "PartitionLog", params: FetchParams) -> int:
     return log.last_fetchable_offset(is_consumer=params.replica_id < 0, read_committed=params.read_committed)
 
 
+def longest_wait_ms(cluster: "Cluster", asked_ms: int) -> int:
+    """How long a fetch waits that asks for `asked_ms`: `fakebroker.fetch.max.wait.ms` bounds it."""
+    return min(asked_ms, cluster.settings.get_int("fakebroker.fetch.max.wait.ms"))
+
+
 class DelayedFetch:
     """A parked fetch: it ends when enough can be read, when something goes wrong, or when its time is up (FT-4, FT-5).
 
@@ -268,7 +273,8 @@ class DelayedFetch:
             return False
         for index, (_, partition) in enumerate(self._targets):
             partition.log.waiters[self] = partial(self._changed, index)
-        self._timers.mono.arm(self._deadline, now.mono_ms + self._params.max_wait_ms)
+        wait_ms = longest_wait_ms(self._cluster, self._params.max_wait_ms)
+        self._timers.mono.arm(self._deadline, now.mono_ms + wait_ms)
         return True
 
     def stop(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from fakebroker.core.deadlines import Deadline
-from fakebroker.core.logs.fetching import FetchParams, LogReadResult, PartitionFetch, read_partition
+from fakebroker.core.logs.fetching import FetchParams, LogReadResult, PartitionFetch, longest_wait_ms, read_partition
 from fakebroker.core.share_partitions.acquisition import Acquired, AcquireMode, Acquisition, BatchSpan
 from fakebroker.core.share_partitions.sessions import TopicIdPartition
 from fakebroker.core.share_partitions.share_partition import SharePartition
@@ -86,7 +86,8 @@ class ShareFetch:
         if self._params.max_wait_ms <= 0:
             self._complete(now)
         elif not self._try(now):
-            self._node.cluster.timers.mono.arm(self._deadline, now.mono_ms + self._params.max_wait_ms)
+            cluster = self._node.cluster
+            cluster.timers.mono.arm(self._deadline, now.mono_ms + longest_wait_ms(cluster, self._params.max_wait_ms))
 
     def stop(self) -> None:
         """Stop waiting for good; nothing is answered any more."""
