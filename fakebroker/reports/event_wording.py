@@ -1,8 +1,9 @@
 """Events in words, for the log of `--verbose` and the story of a failed test."""
 
+from itertools import islice
 from typing import Any
 
-from fakebroker.core.dates import date_text
+from fakebroker.core.dates import date_text, span_text
 from fakebroker.core.events import (
     AccessDenied,
     AclChanged,
@@ -13,6 +14,8 @@ from fakebroker.core.events import (
     CoordinatorMoved,
     FaultHit,
     GroupEpochBumped,
+    GroupsLoaded,
+    GroupStored,
     MemberTransition,
     NodeChanged,
     OffsetsExpired,
@@ -20,7 +23,17 @@ from fakebroker.core.events import (
     Transition,
 )
 from fakebroker.core.groups.kinds import epoch_word
-from fakebroker.engine.journal import Connected, Disconnected, Event, InternalError, Peer, TlsEstablished, TlsFailed
+from fakebroker.core.offsets.expirations import OffsetExpired
+from fakebroker.engine.journal import (
+    BrokerStarted,
+    Connected,
+    Disconnected,
+    Event,
+    InternalError,
+    Peer,
+    TlsEstablished,
+    TlsFailed,
+)
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.journal.schema import kind_name
 
@@ -39,6 +52,14 @@ def event_text(event: Event) -> str:
             return _transaction_text(event)
         case OffsetsExpired():
             return f"{printable(event.group_id)}: offsets expired: {_format_expired(event)}"
+        case GroupStored():
+            return f"{printable(event.group_id)}: {_stored_text(event)}"
+        case GroupsLoaded():
+            count = len(event.groups)
+            return f"{count} group{'' if count == 1 else 's'} loaded"
+        case BrokerStarted():
+            settings = ", ".join(f"{name}={value}" for name, value in sorted(event.settings.items()))
+            return f"the broker has started as release {event.release}, with {settings or 'default settings'}"
         case CoordinatorMoved():
             reason = f": {event.reason}" if event.reason else ""
             return f"{event.topic}-{event.partition}: {event.what} by node {event.node_id}{reason}"
@@ -140,8 +161,29 @@ def _value(value: Any) -> str:
     return value.address if isinstance(value, Peer) else str(value)
 
 
+def _stored_text(event: GroupStored) -> str:
+    """What of a group was written to its log, or found there."""
+    kind = event.protocol_type or "simple"
+    members = "1 member" if event.members == 1 else f"{event.members} members"
+    since = f", in its state since {date_text(event.state_ms)}" if event.state_ms >= 0 else ""
+    how = "found in the log" if event.how == "loaded" else event.how
+    return f"{how}: {kind} group of generation {event.generation}, {members}{since}"
+
+
 def _format_expired(event: OffsetsExpired) -> str:
-    """The first few expired offsets one by one, the rest as a number."""
-    expired = [f"{each.topic}-{each.partition} at {each.offset} ({each.rule})" for each in event.each()]
-    more = f" and {len(expired) - SHOWN_EXPIRED} more" if len(expired) > SHOWN_EXPIRED else ""
-    return ", ".join(expired[:SHOWN_EXPIRED]) + more
+    """The first few expired offsets one by one, each with why, the rest as a number."""
+    expired = [_expired_text(event, each) for each in islice(event.each(), SHOWN_EXPIRED)]
+    more = len(event.offsets) - SHOWN_EXPIRED
+    return ", ".join(expired) + (f" and {more} more" if more > 0 else "")
+
+
+def _expired_text(event: OffsetsExpired, each: OffsetExpired) -> str:
+    """ "orders-0 at 42, kept 7 d since Empty, due 2026-11-30 14:26 (EX-3)"; an expire timestamp is no retention."""
+    where = f"{printable(each.topic)}-{each.partition} at {each.offset}"
+    counts_from = each.due_ms - event.aging.retention_ms
+    kept = ""
+    if counts_from == event.aging.base_ms:
+        kept = f", kept {span_text(event.aging.retention_ms)} since {event.state}"
+    elif counts_from == each.committed_ms:
+        kept = f", kept {span_text(event.aging.retention_ms)} since its commit"
+    return f"{where}{kept}, due {date_text(each.due_ms)} ({each.rule})"

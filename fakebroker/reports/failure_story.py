@@ -14,7 +14,8 @@ from fakebroker.core.transactions.states import ENDING, TransactionState
 from fakebroker.engine.journal import UNTOLD, Exchange, Recorded
 from fakebroker.engine.printable import LINE_CHARACTERS, printable
 from fakebroker.reports.event_wording import event_text
-from fakebroker.reports.wording import request_text
+from fakebroker.reports.reset_hint import hints
+from fakebroker.reports.wording import asked_text, is_idle_poll, request_text
 from fakebroker.wire.registry import APIS
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ _TOLD_ELSEWHERE = (*UNTOLD, ClientLogin)
 def story(engine: "Engine") -> str:
     """What clients asked for that is not served, the last logins with their outcome, the last requests of each client,
     the last events of groups and of transactions with their reasons, groups whose members are not where they shall be,
-    records in delivery, transactions that are open, what the test holds, and the unanswered requests. Times are seconds
-    since the oldest entry of the journal.
+    records in delivery, transactions that are open, what the test holds, the unanswered requests, faults that are still
+    set, and a hint where numbers give a mistake away. Times are seconds since the oldest entry of the journal.
 
     Call it on the thread that owns the engine.
     """
@@ -45,6 +46,8 @@ def story(engine: "Engine") -> str:
         _open_transactions(engine),
         _held(engine),
         _unanswered(engine),
+        _faults(engine),
+        *hints(engine),
     ]
     return "\n".join(part for part in parts if part) or "nothing happened"
 
@@ -73,9 +76,30 @@ def _requests(engine: "Engine", start_ms: int) -> str:
         by_client[printable(exchange.client_id or "(no client id)")].append(exchange)
     lines = []
     for client, exchanges in by_client.items():
-        lines.append(f"{client}: the last {min(len(exchanges), LAST_REQUESTS)} of {len(exchanges)} requests")
-        lines += [_request_line(exchange, start_ms) for exchange in exchanges[-LAST_REQUESTS:]]
+        shown, count = _last_of(exchanges, start_ms)
+        lines.append(f"{client}: the last {count} of {len(exchanges)} requests")
+        lines += shown
     return "\n".join(lines)
+
+
+def _last_of(exchanges: list[Exchange], start_ms: int) -> tuple[list[str], int]:
+    """The last lines of a client, and how many requests they tell: polls in a row that found nothing share one."""
+    lines: list[str] = []
+    count, polls, position = 0, 0, len(exchanges)
+    while position and len(lines) < LAST_REQUESTS:
+        position -= 1
+        exchange, count = exchanges[position], count + 1
+        polls = polls + 1 if is_idle_poll(exchange) else 0
+        if polls and position and _is_same_poll(exchanges[position - 1], exchange):
+            continue
+        many = f" ({polls} times)" if polls > 1 else ""
+        lines.append(_request_line(exchange, start_ms) + many)
+        polls = 0
+    return lines[::-1], count
+
+
+def _is_same_poll(one: Exchange, other: Exchange) -> bool:
+    return one.api == other.api and is_idle_poll(one) and asked_text(one) == asked_text(other)
 
 
 def _request_line(exchange: Exchange, start_ms: int) -> str:
@@ -160,6 +184,16 @@ def _unanswered(engine: "Engine") -> str:
             client, api = printable(str(call.client_id)), APIS[call.api_key]
             lines.append(f"  {client}: {api.name} v{call.version}, for {waits_ms} ms")
     return "\n".join(["unanswered:", *lines]) if lines else ""
+
+
+def _faults(engine: "Engine") -> str:
+    """The faults that go on: one that a test has forgotten hits what comes later, too."""
+    lines = [f"{fault} is still set, {_hits(fault.hits)}" for fault in engine.faults if not fault.is_exhausted]
+    return "\n".join(lines)
+
+
+def _hits(count: int) -> str:
+    return "1 hit" if count == 1 else f"{count} hits"
 
 
 def _when(mono_ms: int, start_ms: int) -> str:

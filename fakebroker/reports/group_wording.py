@@ -6,10 +6,19 @@ A heartbeat is told by its epoch, which says most: 0 joins, -1 leaves, -2 leaves
 from collections.abc import Sized
 from typing import Any
 
+from fakebroker.engine.printable import printable
 from fakebroker.schema import Message
 
+NOTHING_ACQUIRED = "nothing acquired"
 HEARTBEATS = frozenset({"ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"})
 _EPOCHS = {0: "joins", -1: "leaves", -2: "leaves for a while"}
+
+
+def member_text(api: str, request: Any) -> str:
+    """What a request says of its member: "as a new member", "joins", "epoch 3, owns 2"; "" for other requests."""
+    if api == "JoinGroup" and request is not None:
+        return f"as {printable(request.member_id)}" if request.member_id else "as a new member"
+    return heartbeat_text(api, request)
 
 
 def heartbeat_text(api: str, request: Message | None) -> str:
@@ -29,13 +38,11 @@ def fine_text(api: str, response: Any) -> str:
         assigned = _assigned(response)
         return text if assigned is None else f"{text}, shall have {assigned}"
     if api == "ShareFetch":
-        count = sum(
-            row.last_offset - row.first_offset + 1
-            for topic in response.responses
-            for data in topic.partitions
-            for row in data.acquired_records
-        )
-        return f"ok, {count} acquired" if count else "ok, nothing acquired"
+        acquired = any(data.acquired_records for topic in response.responses for data in topic.partitions)
+        return "" if acquired else NOTHING_ACQUIRED
+    if api == "JoinGroup":
+        leads = f", leads {len(response.members)}" if response.leader == response.member_id else ""
+        return f"ok, generation {response.generation_id}{leads}"
     return ""
 
 

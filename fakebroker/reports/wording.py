@@ -4,19 +4,23 @@ What every client meets when all is well is told as a step, "told to join again,
 errors stand alone.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from fakebroker.engine.faults.naming import transactional_ids_of
 from fakebroker.engine.journal import Exchange
 from fakebroker.engine.printable import printable
 from fakebroker.engine.subjects import FoundError
-from fakebroker.reports.group_wording import fine_text, heartbeat_text
+from fakebroker.reports.group_wording import NOTHING_ACQUIRED, fine_text, member_text
+from fakebroker.reports.offset_wording import NOTHING_NEW, answered_of_partitions, asked_of_partitions
 from fakebroker.wire.messages.end_txn import EndTxnRequest
 
 MOST_TOPICS = 3
 MOST_PARTITIONS = 6
 MOST_ERRORS = 3
 MOST_GROUPS = 3
+
+POLLS = frozenset({"Fetch", "ShareFetch"})
+_NOTHING = (NOTHING_NEW, NOTHING_ACQUIRED)
 
 _REJOIN = "to join again, a rebalance is under way"
 _OTHER_NODE = "to look up the coordinator again, another node is it now"
@@ -62,7 +66,7 @@ def step_of(api: str, error: str) -> str:
 
 
 def request_text(exchange: Exchange) -> str:
-    """A request on one line, without its client: "OffsetCommit v9 of group billing, orders-0,1 -> ok after 3 ms"."""
+    """A request on one line, without its client: "OffsetCommit v9 of group billing, orders-0=42 -> ok after 3 ms"."""
     waited = f" after {exchange.waited_ms} ms" if exchange.waited_ms else ""
     return f"{asked_text(exchange)} -> {outcome_text(exchange)}{waited}"
 
@@ -72,8 +76,9 @@ def asked_text(exchange: Exchange) -> str:
     request = exchange.request
     parts = [f"{exchange.api} v{exchange.version}"]
     if request is not None:
-        said = heartbeat_text(exchange.api, request)
-        about = (_groups(exchange.group_ids), said, _transactions(request), topics_text(exchange.topics))
+        said = member_text(exchange.api, request)
+        places = asked_of_partitions(exchange, request) or topics_text(exchange.topics)
+        about = (_groups(exchange.group_ids), said, _transactions(request), places)
         parts += [text for text in about if text]
     return ", ".join(parts).replace(f"v{exchange.version}, of", f"v{exchange.version} of", 1)
 
@@ -128,16 +133,15 @@ def outcome_text(exchange: Exchange) -> str:
 
 
 def _fine(exchange: Exchange) -> str:
-    if exchange.response is not None and (text := fine_text(exchange.api, exchange.response)):
-        return text
-    if exchange.api == "Fetch" and exchange.response is not None and not _has_records(exchange.response):
-        return "ok, nothing new"
-    return "ok"
+    response = exchange.response
+    if response is None:
+        return "ok"
+    return fine_text(exchange.api, response) or answered_of_partitions(exchange, response) or "ok"
 
 
-def _has_records(response: object) -> bool:
-    topics: Iterable[object] = getattr(response, "responses", ())
-    return any(part.records for topic in topics for part in topic.partitions)  # type: ignore[attr-defined]
+def is_idle_poll(exchange: Exchange) -> bool:
+    """Whether a request is a poll that found nothing: clients send them all the time."""
+    return exchange.api in POLLS and exchange.is_answered and outcome_text(exchange) in _NOTHING
 
 
 def _error(api: str, name: str, found: list[FoundError]) -> str:

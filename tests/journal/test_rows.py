@@ -130,7 +130,7 @@ def test_topics_named_by_id_get_their_name() -> None:
     (entry,) = lab.journal.requests("Fetch")
     assert entry.topics == {"orders": [0]}
     assert checked(entry)[0]["topics"] == ["orders"]
-    assert request_text(entry) == "Fetch v13, orders-0 -> ok, nothing new"
+    assert request_text(entry) == "Fetch v13, orders-0 from 0 -> nothing new"
 
 
 def test_an_internal_error_is_an_entry() -> None:

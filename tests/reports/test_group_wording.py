@@ -47,19 +47,7 @@ def test_a_heartbeat_is_told_by_its_epoch(name: str, fields: dict[str, Any], tex
             "ok, epoch 4, shall have 2",
         ),
         ("StreamsGroupHeartbeat", {"member_epoch": 4, "active_tasks": []}, "ok, epoch 4, shall have 0"),
-        ("ShareFetch", {"responses": []}, "ok, nothing acquired"),
-        (
-            "ShareFetch",
-            {
-                "responses": [
-                    {
-                        "partitions": [{"acquired_records": [{"first_offset": 3, "last_offset": 5}]}],
-                        "topic_id": bytes(16),
-                    }
-                ]
-            },
-            "ok, 3 acquired",
-        ),
+        ("ShareFetch", {"responses": []}, "nothing acquired"),
         ("Heartbeat", {}, ""),
     ],
 )

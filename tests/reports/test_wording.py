@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from fakebroker.core.events import CoordinatorMoved, NodeChanged, Transition
-from fakebroker.engine.journal import Connected, Disconnected, Exchange, InternalError, Journal, Peer
+from fakebroker.core.events import CoordinatorMoved, GroupStored, NodeChanged, Transition
+from fakebroker.engine.journal import BrokerStarted, Connected, Disconnected, Exchange, InternalError, Journal, Peer
 from fakebroker.errors import ErrorCode
 from fakebroker.instant import Instant
 from fakebroker.reports.event_wording import event_text
@@ -80,7 +80,8 @@ def test_an_error_of_some_partitions_names_them() -> None:
     text = request_text(exchange("OffsetCommit", 8, OffsetCommitResponse(topics=refused), group_id="g", topics=asked))
 
     assert text == (
-        "OffsetCommit v8 of group g, t-0,1,2,3,4,5 -> UNKNOWN_TOPIC_OR_PARTITION for t-1 t-2 t-3 and 2 more"
+        "OffsetCommit v8 of group g, t-0=5, t-1=5, t-2=5, t-3=5, t-4=5, t-5=5 -> "
+        "UNKNOWN_TOPIC_OR_PARTITION for t-1 t-2 t-3 and 2 more"
     )
 
 
@@ -95,7 +96,7 @@ def test_a_poll_that_found_nothing_says_so() -> None:
     topics = [FetchTopic(topic="t", partitions=[(0, -1, 0, -1, -1, 1000, bytes(16), -1)])]
     answer = api("Fetch").response()
     assert request_text(exchange("Fetch", 12, answer, 500, topics=topics)) == (
-        "Fetch v12, t-0 -> ok, nothing new after 500 ms"
+        "Fetch v12, t-0 from 0 -> nothing new after 500 ms"
     )
 
 
@@ -127,6 +128,16 @@ class Seen(NamedTuple):
         (Disconnected(PEER, "it left"), "127.0.0.1:5000 disconnected from node 2: it left"),
         (Transition("g", "classic", "Empty", "Dead", 1, "why"), "g: Empty -> Dead, generation 1 (why)"),
         (Transition("g", "share", "Empty", "Dead", 1, "why"), "g: Empty -> Dead, epoch 1 (why)"),
+        (
+            GroupStored("g", "written", 3, "consumer", "range", "m", 1, ("t",), 1_767_225_600_000),
+            "g: written: consumer group of generation 3, 1 member, in its state since 2026-01-01 00:00",
+        ),
+        (
+            GroupStored("g", "loaded", 0, "", None, None, 0, None, -1),
+            "g: found in the log: simple group of generation 0, 0 members",
+        ),
+        (BrokerStarted("4.3", {"b": "2", "a": "1"}), "the broker has started as release 4.3, with a=1, b=2"),
+        (BrokerStarted("4.3", {}), "the broker has started as release 4.3, with default settings"),
         (CoordinatorMoved(3, 2, "failed", "bad log"), "__consumer_offsets-3: failed by node 2: bad log"),
         (NodeChanged(2, "stopped"), "node 2: stopped"),
         (InternalError("KeyError", "'x'"), "internal error of the broker: KeyError: 'x'"),

@@ -8,7 +8,7 @@ are milliseconds since the epoch; in texts they are UTC.
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from fakebroker.core.dates import date_text
+from fakebroker.core.dates import date_text, span_text
 from fakebroker.core.groups.explain_members import Reconciliation, explain_members
 from fakebroker.core.groups.modern.modern_group import ModernGroup
 from fakebroker.core.offsets.expiry import Aging, evaluate
@@ -63,7 +63,7 @@ class GroupExplanation(NamedTuple):
         if self.kind == "share":  # it has no offsets that could expire
             parts = self.reconciliation.lines() if self.reconciliation else ()
             return "\n".join([f"group {self.group_id}: {self.state}{since}; a share group", *(f"  {p}" for p in parts)])
-        rules = f"(policy {self.policy}, retention {_span(self.retention_ms)})"
+        rules = f"(policy {self.policy}, retention {span_text(self.retention_ms)})"
         lines = [f"group {self.group_id}: {self.state}{since}; {self.why} {rules}"]
         if self.reconciliation is not None:
             lines += [f"  {each}" for each in self.reconciliation.lines()]
@@ -224,11 +224,3 @@ _MEANINGS = {
     "EX-17": "before KIP-211",
     "EX-18": "KIP-211 as first released",
 }
-
-
-def _span(ms: int) -> str:
-    """7 d, 36 h, 90 min: the largest unit that divides it."""
-    for unit_ms, name in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min")):
-        if ms % unit_ms == 0:
-            return f"{ms // unit_ms} {name}"
-    return f"{ms} ms"
